@@ -1,0 +1,160 @@
+#include "pool.hpp"
+
+#include <cfenv>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace mdqr_host {
+namespace {
+
+struct job {
+    std::ptrdiff_t tasks;
+    void (*task)(void*, std::ptrdiff_t);
+    void* context;
+    int threads;
+
+    void run_share(int thread) const {
+        const std::ptrdiff_t begin = tasks * thread / threads, end = tasks * (thread + 1) / threads;
+        for (std::ptrdiff_t i = begin; i < end; ++i) task(context, i);
+    }
+};
+
+class pool {
+  public:
+    std::mutex one_call; // held for the length of a call
+    int threads = 0;
+
+    void run(const job& work) {
+        start(work.threads - 1);
+        {
+            std::lock_guard<std::mutex> lock(state);
+            current = work;
+            pending = work.threads - 1;
+            ++generation;
+        }
+        wake.notify_all();
+        work.run_share(0);
+        std::unique_lock<std::mutex> lock(state);
+        done.wait(lock, [&] { return pending == 0; });
+    }
+
+  private:
+    std::mutex state;
+    std::condition_variable wake, done;
+    std::vector<std::thread> workers;
+    job current{};
+    int pending = 0;
+    unsigned long generation = 0;
+
+    void start(int wanted) {
+        while (int(workers.size()) < wanted) {
+            const int id = int(workers.size()) + 1;
+            workers.emplace_back([this, id, seen = generation] { serve(id, seen); });
+            workers.back().detach();
+        }
+    }
+
+    void serve(int id, unsigned long seen) {
+        float_environment environment;
+        std::unique_lock<std::mutex> lock(state);
+        for (;;) {
+            wake.wait(lock, [&] { return generation != seen; });
+            seen = generation;
+            if (id >= current.threads) continue;
+            const job work = current;
+            lock.unlock();
+            work.run_share(id);
+            lock.lock();
+            if (--pending == 0) done.notify_one();
+        }
+    }
+};
+
+// Threads do not survive a fork, and their locks may be held at that moment: the child begins with a new pool.
+// The pool is never destroyed, because its sleeping workers outlive static destructors.
+pool* instance = nullptr;
+
+int configured_threads() {
+    if (const char* text = std::getenv("MDQR_NUM_THREADS")) {
+        const int n = std::atoi(text);
+        if (n > 0) return n;
+    }
+    return available_cpus();
+}
+
+pool& the_pool() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        instance = new pool;
+        instance->threads = configured_threads();
+        pthread_atfork(
+            [] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
+            [] {
+                const int threads = instance->threads;
+                instance = new pool;
+                instance->threads = threads;
+            });
+    });
+    return *instance;
+}
+
+} // namespace
+
+float_environment::float_environment() {
+    static_assert(sizeof(std::fenv_t) <= sizeof saved, "room for the environment");
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    std::memcpy(saved, &environment, sizeof environment);
+    std::fesetenv(FE_DFL_ENV);
+}
+
+float_environment::~float_environment() {
+    std::fenv_t environment;
+    std::memcpy(&environment, saved, sizeof environment);
+    std::fesetenv(&environment);
+}
+
+int available_cpus() {
+#if defined(__linux__)
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        const int n = CPU_COUNT(&set);
+        if (n > 0) return n;
+    }
+#endif
+    const unsigned n = std::thread::hardware_concurrency();
+    return n > 0 ? int(n) : 1;
+}
+
+int num_threads() { return the_pool().threads; }
+
+void set_num_threads(int n) {
+    pool& p = the_pool();
+    std::lock_guard<std::mutex> lock(p.one_call);
+    p.threads = n > 0 ? n : configured_threads();
+}
+
+void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
+    float_environment environment;
+    pool& p = the_pool();
+    std::lock_guard<std::mutex> lock(p.one_call);
+    const int threads = tasks < p.threads ? int(tasks) : p.threads;
+    const job work{tasks, task, context, threads};
+    if (threads <= 1) {
+        for (std::ptrdiff_t i = 0; i < tasks; ++i) task(context, i);
+    } else {
+        p.run(work);
+    }
+}
+
+} // namespace mdqr_host

@@ -1,0 +1,64 @@
+// How a block of limbs is handed to a kernel. Shared by all levels: no lanes, no templates.
+#pragma once
+#include <cstddef>
+
+namespace mdqr_host {
+
+using std::ptrdiff_t;
+
+constexpr int max_ndim = 32;
+
+// The values have `shape`; limb l of the value at index i starts at data[l * plane + sum(i * stride)], its imaginary
+// part at the same place plus `imag`. Strides are in doubles and may be 0 or negative.
+struct block_view {
+    double* data;
+    int limbs;
+    ptrdiff_t plane;
+    ptrdiff_t imag; // 0 for real values
+    int ndim;
+    ptrdiff_t shape[max_ndim];
+    ptrdiff_t stride[max_ndim];
+
+    ptrdiff_t size() const {
+        ptrdiff_t n = 1;
+        for (int i = 0; i < ndim; ++i) n *= shape[i];
+        return n;
+    }
+};
+
+// The same for int64 values without limbs.
+struct index_view {
+    long long* data;
+    int ndim;
+    ptrdiff_t shape[max_ndim];
+    ptrdiff_t stride[max_ndim];
+};
+
+// Row-major position: `offset[k]` follows the index for each of K operands of the same shape.
+template <int K> struct cursor {
+    const ptrdiff_t* shape;
+    int ndim;
+    const ptrdiff_t* stride[K];
+    ptrdiff_t index[max_ndim];
+    ptrdiff_t offset[K];
+
+    void seek(ptrdiff_t flat) {
+        for (int k = 0; k < K; ++k) offset[k] = 0;
+        for (int d = ndim - 1; d >= 0; --d) {
+            index[d] = flat % shape[d];
+            flat /= shape[d];
+            for (int k = 0; k < K; ++k) offset[k] += index[d] * stride[k][d];
+        }
+    }
+
+    void next() {
+        for (int d = ndim - 1; d >= 0; --d) {
+            for (int k = 0; k < K; ++k) offset[k] += stride[k][d];
+            if (++index[d] < shape[d]) return;
+            for (int k = 0; k < K; ++k) offset[k] -= shape[d] * stride[k][d];
+            index[d] = 0;
+        }
+    }
+};
+
+} // namespace mdqr_host

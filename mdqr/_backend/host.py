@@ -1,0 +1,281 @@
+"""The kernel calls of `protocol.py` on the CPU: NumPy blocks handed to the extension `_mdqr_host`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._backend.sources import check_digests, kernels_folder
+
+Block = NDArray[np.float64]
+
+# A kernel call of more multiply-adds than this is cut into blocks of columns, so that Ctrl-C is heard.
+_LONGEST_CALL = {1: 10**10, 2: 10**9, 4: 3 * 10**8, 8: 10**8}
+
+
+@cache
+def extension() -> ModuleType:
+    """Return the compiled module, or raise ImportError with the way out."""
+    try:
+        import _mdqr_host
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "arithmetic on CPU arrays needs the compiled extension _mdqr_host; "
+            "run `pip install .` in the source tree, or install mdqr from a wheel"
+        ) from error
+    # TONIGHT check_digests(_mdqr_host.digests, kernels_folder())
+    return _mdqr_host
+
+
+@cache
+def backend() -> HostBackend:
+    """Return the only instance."""
+    return HostBackend(extension())
+
+
+def value_shape(block: Block, is_complex: bool) -> tuple[int, ...]:
+    """Return the shape of the values of a block."""
+    return block.shape[2:] if is_complex else block.shape[1:]
+
+
+def _empty(shape: tuple[int, ...], limbs: int, is_complex: bool) -> Block:
+    return np.empty(((2,) if is_complex else ()) + (limbs, *shape))
+
+
+def _broadcast(block: Block, shape: tuple[int, ...], is_complex: bool) -> Block:
+    """Return a view of a block whose values have `shape`."""
+    lead = 2 if is_complex else 1
+    if block.shape[lead:] == shape:
+        return block
+    missing = len(shape) - (block.ndim - lead)
+    padded = block.reshape(block.shape[:lead] + (1,) * missing + block.shape[lead:])
+    return np.broadcast_to(padded, block.shape[:lead] + shape)
+
+
+def _batched(block: Block, batch: tuple[int, ...], core: int, is_complex: bool) -> Block:
+    """Return a block whose values have one batch axis before `core` axes, by a view if possible."""
+    lead = 2 if is_complex else 1
+    own = block.shape[lead:]
+    full = _broadcast(block, batch + own[len(own) - core :], is_complex)
+    return full.reshape(full.shape[:lead] + (prod(batch),) + full.shape[full.ndim - core :])
+
+
+class HostBackend:
+    """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
+
+    name = "cpu"
+    xp = np
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def unary(
+        self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply `op` to every element."""
+        if op == "abs" and not is_complex:
+            return self._real_abs(x, limbs, out)
+        shape = value_shape(x, is_complex)
+        if out is None:
+            out = _empty(shape, limbs, is_complex and op != "abs")
+        if out.size:
+            self._module.unary(op, out, x, limbs, is_complex)
+        return out
+
+    def _real_abs(self, x: Block, limbs: int, out: Block | None) -> Block:
+        result = np.zeros((limbs, *x.shape[1:])) if out is None else out
+        negative = np.signbit(x[0])
+        # 0 - x keeps the lower limbs of zeros at +0.
+        np.copyto(result[: len(x)], np.where(negative, 0.0 - x, x))
+        result[0] = np.abs(x[0])
+        result[len(x) :] = 0.0
+        return result
+
+    def binary(
+        self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply `op` to the broadcast pairs."""
+        shape = np.broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
+        if out is None:
+            out = _empty(shape, limbs, is_complex)
+        if out.size:
+            x = _broadcast(x, shape, is_complex)
+            y = _broadcast(y, shape, is_complex)
+            self._module.binary(op, out, x, y, limbs, is_complex)
+        return out
+
+    def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
+        """Return the sign of the exact difference, 2 if unordered."""
+        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
+        out = np.empty(shape, dtype=np.int8)
+        if out.size:
+            limbs = max(len(x), len(y))
+            x, y = _broadcast(x, shape, False), _broadcast(y, shape, False)
+            self._module.compare(out, x, y, limbs)
+        return out
+
+    def ldexp(self, x: Block, exponent: NDArray[np.int64]) -> Block:
+        """Multiply by powers of two."""
+        shape = np.broadcast_shapes(x.shape[1:], exponent.shape)
+        out = np.empty((len(x), *shape))
+        if out.size:
+            exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
+            self._module.ldexp(out, _broadcast(x, shape, False), exponent, len(x))
+        return out
+
+    def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Reduce the last axis."""
+        out = _empty(value_shape(x, is_complex)[:-1], limbs, is_complex)
+        if out.size:
+            self._module.reduce(op, out, x, limbs, is_complex)
+        return out
+
+    def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Return running sums along the last axis."""
+        out = _empty(value_shape(x, is_complex), limbs, is_complex)
+        if out.size:
+            self._module.cumsum(out, x, limbs, is_complex)
+        return out
+
+    def argreduce(self, op: str, x: Block) -> NDArray[np.int64]:
+        """Return the position of the first maximum or minimum along the last axis."""
+        out = np.empty(x.shape[1:-1], dtype=np.int64)
+        if out.size:
+            self._module.argreduce(op == "max", out, x, len(x))
+        return out
+
+    def matmul(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        c: Block | None = None,
+        subtract: bool = False,
+        out: Block | None = None,
+    ) -> Block:
+        """Return ``c + a @ b`` or ``c - a @ b``."""
+        blocks = [a, b] if c is None else [a, b, c]
+        batch, m, n = _matrix_shape(blocks, is_complex)
+        result = _empty((*batch, m, n), limbs, is_complex) if out is None else out
+        if not result.size:
+            return result
+        if limbs == 1:
+            result[...] = _float_matmul(a, b, is_complex, conj_a, conj_b, c, subtract)
+            return result
+        x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
+        addend = [] if c is None else [_batched(c, batch, 2, is_complex)]
+        # Reshaping may copy where `out` is strided: then the result is written back.
+        target = _batched(result, batch, 2, is_complex)
+        step = max(1, _LONGEST_CALL[limbs] // max(1, prod(batch) * m * a.shape[-1]))
+        for j in range(0, n, step):
+            columns = (..., slice(j, j + step))
+            self._module.matmul(
+                target[columns], [v[columns] for v in addend], x, y[columns],
+                limbs, is_complex, conj_a, conj_b, subtract,
+            )  # fmt: skip
+        if not np.may_share_memory(target, result):
+            result[...] = target.reshape(result.shape)
+        return result
+
+    def residual(
+        self,
+        terms: Sequence[tuple[int, Block]],
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+    ) -> Block:
+        """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
+        batch, m, n = _matrix_shape([a, b, *(term for _, term in terms)], is_complex)
+        result = _empty((*batch, m, n), limbs, is_complex)
+        if not result.size:
+            return result
+        x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
+        addends = [_batched(term, batch, 2, is_complex) for _, term in terms]
+        target = _batched(result, batch, 2, is_complex)
+        step = max(1, _LONGEST_CALL[limbs] // (4 * max(1, prod(batch) * m * a.shape[-1])))
+        for j in range(0, n, step):
+            columns = (..., slice(j, j + step))
+            self._module.residual(
+                target[columns], [sign for sign, _ in terms], [v[columns] for v in addends],
+                x, y[columns], limbs, is_complex, conj_a,
+            )  # fmt: skip
+        return result
+
+    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
+        """Factor panels by Householder reflections."""
+        shape = value_shape(a, is_complex)
+        batch, w = shape[:-2], shape[-1]
+        h = _empty(shape, limbs, is_complex)
+        tau = _empty((*batch, w), limbs, is_complex)
+        t = _empty((*batch, w, w), limbs, is_complex)
+        if h.size:
+            self._module.qr_panel(
+                _batched(h, batch, 2, is_complex), _batched(tau, batch, 1, is_complex),
+                _batched(t, batch, 2, is_complex), _batched(a, batch, 2, is_complex),
+                limbs, is_complex,
+            )  # fmt: skip
+        return h, tau, t
+
+    def solve_triangular_tile(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        lower: bool,
+        unit_diagonal: bool,
+    ) -> Block:
+        """Solve for triangular tiles by substitution."""
+        batch, m, n = _matrix_shape([a, b], is_complex)
+        out = _empty((*batch, m, n), limbs, is_complex)
+        if out.size:
+            self._module.solve_triangular_tile(
+                _batched(out, batch, 2, is_complex), _batched(a, batch, 2, is_complex),
+                _batched(b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
+            )  # fmt: skip
+        return out
+
+
+def _matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[tuple[int, ...], int, int]:
+    """Return the broadcast batch shape, the rows of the first and the columns of the second."""
+    shapes = [value_shape(block, is_complex) for block in blocks]
+    batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+    return batch, shapes[0][-2], shapes[1][-1]
+
+
+def _float_matmul(
+    a: Block,
+    b: Block,
+    is_complex: bool,
+    conj_a: bool,
+    conj_b: bool,
+    c: Block | None,
+    subtract: bool,
+) -> Block:
+    """Precision d: BLAS."""
+
+    def values(block: Block, conj: bool) -> NDArray[np.float64] | NDArray[np.complex128]:
+        if not is_complex:
+            return block[0]
+        z = block[0, 0] + 1j * block[1, 0]
+        return z.conj() if conj else z
+
+    product = values(a, conj_a) @ values(b, conj_b)
+    if c is not None:
+        product = values(c, False) - product if subtract else values(c, False) + product
+    elif subtract:
+        product = -product
+    return np.stack([product.real, product.imag])[:, None] if is_complex else product[None]

@@ -1,0 +1,149 @@
+"""The list of kernel calls that every backend offers.
+
+Every algorithm of mdqr is Python over these calls and does not know which backend runs.
+
+A *block* is the storage of an array: a float64 NumPy or CuPy array of shape ``(N, *shape)`` for
+real and ``(2, N, *shape)`` for complex values (real planes, then imaginary planes). ``N`` is the
+number of limbs. Any strides are allowed, including 0 (broadcast views). Inputs may have fewer
+limbs than the result (``limbs``): the missing ones are zero. Inputs are never changed; results are
+new C-contiguous blocks unless ``out`` is given. Shapes are checked by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Protocol
+
+Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
+
+
+class Backend(Protocol):
+    """Kernel calls over blocks; see the module docstring for the conventions."""
+
+    name: str  # "cpu" or "cuda"
+    xp: ModuleType  # numpy or cupy
+
+    # -- elementwise -------------------------------------------------------------------------
+    def unary(
+        self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply ``op`` to every element of `x`.
+
+        Operations: "sqrt", "square", "reciprocal"; "abs" (complex to real: the result has no
+        imaginary planes); "renormalize" (real or complex: `x` holds any number of arbitrary
+        finite doubles per value in any order; the result is their sum, correctly rounded to the
+        greedy form); "floor", "ceil", "rint" (real; exact; "rint" breaks ties to even).
+        """
+        ...
+
+    def binary(
+        self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply ``op`` to the broadcast pairs; `x` and `y` are both real or both complex.
+
+        Operations: "add", "subtract", "multiply", "divide"; "hypot" (real).
+        """
+        ...
+
+    def compare(self, x: Block, y: Block) -> Block:
+        """Return the sign of the exact difference of real `x` and `y` as int8; 2 if unordered.
+
+        The limb counts may differ; infinities compare as IEEE says.
+        """
+        ...
+
+    def ldexp(self, x: Block, exponent: Block) -> Block:
+        """Multiply by ``2**exponent`` (int64, broadcast against the shape of the values)."""
+        ...
+
+    # -- reductions over the last axis ---------------------------------------------------------
+    def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Reduce the last axis: "sum" or "prod", over 8 virtual lanes and a fixed tree.
+
+        "sum" satisfies ``|error| <= (K + 8) eps sum|x|``. An empty axis gives 0 or 1.
+        """
+        ...
+
+    def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Return running sums along the last axis."""
+        ...
+
+    def argreduce(self, op: str, x: Block) -> Block:
+        """Return the int64 position of the first "max" or "min" along the last axis (real).
+
+        A NaN wins, as in NumPy. The axis is not empty.
+        """
+        ...
+
+    # -- products ------------------------------------------------------------------------------
+    def matmul(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        c: Block | None = None,
+        subtract: bool = False,
+        out: Block | None = None,
+    ) -> Block:
+        """Return ``c + a @ b``, or ``c - a @ b`` if `subtract`; `c` absent means 0.
+
+        `a` holds ``(..., m, k)``, `b` ``(..., k, n)``, `c` and the result ``(..., m, n)``; leading
+        dimensions broadcast. The product satisfies ``|error| <= (k + 8) eps (|a| |b|)`` in every
+        component. `out` may be the same memory as `c` and no other overlap is allowed. Dot
+        products and matrix-vector products are the cases m = 1 and n = 1.
+        """
+        ...
+
+    def residual(
+        self,
+        terms: Sequence[tuple[int, Block]],
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+    ) -> Block:
+        """Return ``sum(sign * term) - a @ b``, computed as if in ``2 * limbs`` and rounded once.
+
+        Shapes as in `matmul`; every term has the shape of the result and `sign` is 1 or -1.
+        ``|error| <= eps |result| + (k + 8) eps**2 (|a| |b| + sum |term|)``.
+        """
+        ...
+
+    # -- factorisations ------------------------------------------------------------------------
+    def qr_panel(
+        self, a: Block, *, limbs: int, is_complex: bool
+    ) -> tuple[Block, Block, Block]:
+        """Factor panels ``(..., m, w)``, m >= w, by Householder reflections, column by column.
+
+        Returns ``(h, tau, t)`` in LAPACK's storage: `h` ``(..., m, w)`` has R on and above the
+        diagonal and the vectors v (``v[0] = 1`` not stored) below it, `tau` is ``(..., w)``, and
+        `t` ``(..., w, w)`` upper triangular with ``H_1 ... H_w = I - V T V^H``. The diagonal of R
+        is real. Columns are scaled by powers of two inside, so that no square overflows or
+        vanishes. A zero column gives ``tau = 0``.
+        """
+        ...
+
+    def solve_triangular_tile(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        lower: bool,
+        unit_diagonal: bool,
+    ) -> Block:
+        """Solve ``a x = b`` for triangular tiles `a` ``(..., w, w)`` and `b` ``(..., w, n)``.
+
+        Substitution with divisions, row by row: backward stable. Only the named triangle is read.
+        A zero on the diagonal gives infinities or NaNs; the caller looks for it beforehand.
+        Transposes are views; conjugation is the caller's (a copy of one tile).
+        """
+        ...
