@@ -67,10 +67,7 @@ template <int N> void unary_complex(unary_op op, const block_view& out, const bl
     case unary_op::sqrt: return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
     case unary_op::square: return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
     case unary_op::reciprocal:
-        return map_unary<number>(out, x, [](const number& v) {
-            const lane zero = broadcast<lane>(0.0);
-            return div(number{from_double<lane, N>(broadcast<lane>(1.0)), from_double<lane, N>(zero)}, v);
-        });
+        return map_unary<number>(out, x, [](const number& v) { return reciprocal(v); });
     case unary_op::abs: return map_unary<number, md<lane, N>>(out, x, [](const number& v) { return abs(v); });
     case unary_op::renormalize:
         renormalize_plane<N>(out, out.data, x, x.data);

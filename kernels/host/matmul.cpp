@@ -18,28 +18,6 @@ template <> struct product_method<2> {
     static int limit(bool) { return 900; }
 };
 
-// r 2^(e+f+2) in each lane. Underflow rounds once: what the first factor cuts off is below 2^-1075 after the second.
-template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f) {
-    constexpr int L = lanes<lane>;
-    double first[L], second[L];
-    for (int i = 0; i < L; ++i) {
-        // The limits only move what is certain to overflow or to vanish.
-        int t = e[i] + f + 2;
-        t = t > 2046 ? 2046 : t < -1991 ? -1991 : t;
-        const int head = t > 1023 ? 1023 : t < -1022 ? -969 : t;
-        first[i] = power_of_two(head);
-        second[i] = power_of_two(t - head);
-    }
-    const lane a = load<lane>(first), b = load<lane>(second), zero = broadcast<lane>(0.0);
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_prod(one_prod(r.limb[i], a), b); });
-    const mask_t<lane> overflow = !(abs(r.limb[0]) < broadcast<lane>(infinity()));
-    if (any(overflow)) static_for<1, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
-    md<lane, N> s = r;
-    sweep_down<N>(s.limb);
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero); });
-    return r;
-}
-
 template <int N> class matmul_tile {
   public:
     matmul_tile(const product_problem& x, const block_view& out, const block_view* c, bool subtract, bool swapped)
@@ -65,7 +43,7 @@ template <int N> class matmul_tile {
         const mask_t<lane> served = tile.served(v, s, product_method<N>::limit(x.is_complex));
         for (ptrdiff_t part = 0; part < (x.is_complex ? 2 : 1); ++part) {
             md<lane, N> r = engine::template result<N>(tile.state(v, s, part));
-            r = unscaled(r, tile.scale_p.e + v * L, tile.scale_s.e[s]);
+            r = unscaled(r, tile.scale_p.e + v * L, tile.scale_s.e[s] + 2);
             if (any(!served))
                 for (ptrdiff_t i = 0; i < tile.count(v); ++i)
                     if (!mask_get(served, int(i))) {

@@ -8,9 +8,13 @@
 
 MDQR_BEGIN
 
+template <int D> struct row_engine; // matmul_row.hpp
+
 // Exact sums of D x D digits.
 template <int D> struct digit_engine {
     static constexpr int words = D, state_words = D + 1;
+    static constexpr bool is_exact = true;
+    static constexpr int row_words(bool is_complex) { return row_engine<D>::pack_words(is_complex); }
     // A packed panel of lanes stays within 32 KB of L1.
     static constexpr int chunk = ((4096 / (D * lanes<lane>)) & ~7) < (chunk_limit<D> & ~7)
                                      ? ((4096 / (D * lanes<lane>)) & ~7)
@@ -89,6 +93,8 @@ constexpr int fold_length(ptrdiff_t terms, bool is_complex) {
 
 struct carry_save_engine {
     static constexpr int words = 2, state_words = 2;
+    static constexpr bool is_exact = false;
+    static constexpr int row_words(bool) { return 0; }
     static constexpr int chunk = 256;
 
     int fold;

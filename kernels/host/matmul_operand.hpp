@@ -29,10 +29,17 @@ MDQR_FN operand columns_of(const block_view& v, bool conjugate) {
 
 // Elements [0, count) of a strided sequence as lanes; the others are 0.
 MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
-    if (count >= lanes<lane> && stride == 1) return load<lane>(p);
+    if (count >= lanes<lane>) {
+        if (stride == 1) return load<lane>(p);
+#if MDQR_HOST_LANES == 8
+        return lane{p[0],          p[stride],     p[2 * stride], p[3 * stride],
+                    p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
+#elif MDQR_HOST_LANES == 4
+        return lane{p[0], p[stride], p[2 * stride], p[3 * stride]};
+#endif
+    }
     double x[lanes<lane>] = {};
-    const ptrdiff_t n = count < lanes<lane> ? count : lanes<lane>;
-    for (ptrdiff_t i = 0; i < n; ++i) x[i] = p[i * stride];
+    for (ptrdiff_t i = 0; i < count; ++i) x[i] = p[i * stride];
     return load<lane>(x);
 }
 
@@ -120,6 +127,28 @@ MDQR_FN void gather_scaled(const operand& x, const double* p, ptrdiff_t stride, 
         limb[i] = i < x.limbs ? one_prod(one_prod(gather(p + i * x.plane, stride, count), first), second)
                               : broadcast<lane>(0.0);
     });
+}
+
+// r 2^(e+f) in each lane. Underflow rounds once: what the first factor cuts off is below 2^-1075 after the second.
+template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f) {
+    constexpr int L = lanes<lane>;
+    double first[L], second[L];
+    for (int i = 0; i < L; ++i) {
+        // The limits only move what is certain to overflow or to vanish.
+        int t = e[i] + f;
+        t = t > 2046 ? 2046 : t < -1991 ? -1991 : t;
+        const int head = t > 1023 ? 1023 : t < -1022 ? -969 : t;
+        first[i] = power_of_two(head);
+        second[i] = power_of_two(t - head);
+    }
+    const lane a = load<lane>(first), b = load<lane>(second), zero = broadcast<lane>(0.0);
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_prod(one_prod(r.limb[i], a), b); });
+    const mask_t<lane> overflow = !(abs(r.limb[0]) < broadcast<lane>(infinity()));
+    if (any(overflow)) static_for<1, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
+    md<lane, N> s = r;
+    sweep_down<N>(s.limb);
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero); });
+    return r;
 }
 
 MDQR_END

@@ -4,6 +4,7 @@
 
 #include "matmul_engine.hpp"
 #include "matmul_operand.hpp"
+#include "matmul_row.hpp"
 #include "matmul_scratch.hpp"
 
 MDQR_BEGIN
@@ -74,9 +75,10 @@ template <class Engine> class product_tile {
         row_words = (chunk + 2 * L) * W;
         const ptrdiff_t packed_p = panels * chunk * W * L, packed_s = rows_s * parts * row_words;
         const ptrdiff_t states = panels * rows_s * parts * Engine::state_words * L;
-        pack_p = mdqr_host::matmul_scratch(packed_p + packed_s + states);
+        pack_p = mdqr_host::matmul_scratch(packed_p + packed_s + states + Engine::row_words(x.is_complex));
         pack_s = pack_p + packed_p;
         states_at = pack_s + packed_s;
+        pack_row = states_at + states;
         for (ptrdiff_t i = 0; i < states; ++i) states_at[i] = 0.0;
         for (ptrdiff_t i = rows_p; i < panels * L; ++i) {
             scale_p.e[i] = 0;
@@ -90,6 +92,9 @@ template <class Engine> class product_tile {
 
     // N: limbs to take from the operands.
     template <int N> void accumulate() {
+        // One scalar row: lanes along k where P is stored that way, or has too few rows to fill lanes.
+        if (Engine::is_exact && rows_s == 1 && (rows_p == 1 || stride_size(x.p.step) < stride_size(x.p.row)))
+            return accumulate_rows<N>();
         const ptrdiff_t step = chunk / parts;
         for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
             const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
@@ -124,7 +129,25 @@ template <class Engine> class product_tile {
     const ptrdiff_t item, p0, s0, rows_p, rows_s;
     Engine engine;
     ptrdiff_t parts, chunk, panels, row_words;
-    double *pack_p, *pack_s, *states_at;
+    double *pack_p, *pack_s, *states_at, *pack_row;
+
+    static ptrdiff_t stride_size(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+
+    template <int N> void accumulate_rows() {
+        if constexpr (Engine::is_exact) {
+            using rows = row_engine<Engine::words>;
+            const ptrdiff_t step = rows::chunk * L;
+            for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
+                const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
+                rows::template pack_row<N>(x.s, x.s.at(item, s0, k0), k, broadcast<lane>(scale_s.first[0]),
+                                           broadcast<lane>(scale_s.second[0]), int(parts), pack_row);
+                for (ptrdiff_t i = 0; i < rows_p; ++i)
+                    rows::template add_row<N>(x.p, x.p.at(item, p0 + i, k0), k, broadcast<lane>(scale_p.first[i]),
+                                              broadcast<lane>(scale_p.second[i]), int(parts), pack_row,
+                                              state(i / L, 0, 0) + i % L, Engine::state_words * L);
+            }
+        }
+    }
 
     MDQR_FN static mask_t<lane> all(bool b) { return broadcast<lane>(b ? 1.0 : 0.0) == broadcast<lane>(1.0); }
     static mask_t<lane> lane_is_not(int i) {

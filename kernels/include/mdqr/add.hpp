@@ -30,9 +30,7 @@ template <class T, int N> MDQR_CALL md<T, N> add_merged(const md<T, N>& x, const
         v[2 * N - 1 - i] = y.limb[i];
     });
     bitonic_merge<2 * N>(v);
-    sweep_up<2 * N>(v);
-    sweep_down<2 * N>(v);
-    return normalise<2 * N, N>(v);
+    return renormalize<2 * N, N>(v);
 }
 
 // N = 2: AccurateDWPlusDW (algorithm 6 of Joldes, Muller and Popescu, ACM TOMS 44(2), 2017): 3u^2.

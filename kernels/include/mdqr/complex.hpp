@@ -84,6 +84,40 @@ template <class T, int N> MDQR_FN cmd<T, N> div(const cmd<T, N>& x, const cmd<T,
     return r;
 }
 
+// The same way for 1 / (c + i d); NumPy's reciprocal differs from its division at 0 and in signs of zeros.
+MDQR_FN void invert_leading(double c, double d, double& re, double& im) {
+    if (abs(d) <= abs(c)) {
+        const double ratio = d / c, norm = one_sum(c, one_prod(d, ratio));
+        re = 1.0 / norm;
+        im = -ratio / norm;
+    } else {
+        const double ratio = c / d, norm = one_sum(one_prod(c, ratio), d);
+        re = ratio / norm;
+        im = -1.0 / norm;
+    }
+}
+
+template <int N> MDQR_COLD cmd<double, N> reciprocal_careful(const cmd<double, N>& x, cmd<double, N> r) {
+    const double c = x.re.limb[0], d = x.im.limb[0];
+    double re, im;
+    invert_leading(c, d, re, im);
+    if (!is_finite(c) || !is_finite(d) || (c == 0.0 && d == 0.0))
+        return {from_double<double, N>(re), from_double<double, N>(im)};
+    sign_of_zero(r.re, re);
+    sign_of_zero(r.im, im);
+    return r;
+}
+
+template <class T, int N> MDQR_FN cmd<T, N> reciprocal(const cmd<T, N>& x) {
+    const T zero = broadcast<T>(0.0);
+    cmd<T, N> r = div(cmd<T, N>{from_double<T, N>(broadcast<T>(1.0)), from_double<T, N>(zero)}, x);
+    const mask_t<T> regular = (abs(r.re.limb[0]) > zero) & (abs(r.im.limb[0]) > zero);
+    patch(
+        !regular, r,
+        [](const cmd<double, N>& a, const cmd<double, N>& quotient) { return reciprocal_careful(a, quotient); }, x, r);
+    return r;
+}
+
 // C99 Annex G for operands that are not finite or zero.
 MDQR_FN void sqrt_leading(double a, double b, double& re, double& im) {
     if (abs(b) == infinity()) {

@@ -54,7 +54,7 @@ template <class T, int N> MDQR_FN void sign_of_zero(md<T, N>& r, T leading) {
 // Scale a result by 2^e: limbs that turn subnormal round and may need normalising; overflow gives infinity.
 template <int N> MDQR_FN md<double, N> scale_result(md<double, N> r, int e) {
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = scale(r.limb[i], e); });
-    if (!is_finite(r.limb[0])) return from_double<double, N>(r.limb[0]);
+    if (!is_finite(r.limb[0]) || r.limb[0] == 0.0) return from_double<double, N>(r.limb[0]);
     sweep_down<N>(r.limb);
     clear_negative_zeros(r);
     return r;
@@ -93,8 +93,8 @@ template <class T, int N> MDQR_FN md<T, N> sub(const md<T, N>& x, const md<T, N>
 template <int N> MDQR_COLD md<double, N> mul_careful(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_prod(x.limb[0], y.limb[0]);
     if (!is_finite(x.limb[0]) || !is_finite(y.limb[0])) return from_double<double, N>(leading);
-    // Both are scaled, so that the product commutes.
-    return scale_result(mul_network(scale_operand(x, 300), scale_operand(y, 300)), 600);
+    // Both are scaled by the same power, so that the product commutes; it stays below 2^1008.
+    return scale_result(mul_network(scale_operand(x, 520), scale_operand(y, 520)), 1040);
 }
 
 template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {

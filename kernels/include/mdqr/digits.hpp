@@ -86,16 +86,25 @@ template <int DA, int DB> MDQR_FN constexpr i64 digit_bias(int k, i64 h_bits, i6
                (k > 0 ? u64(digit_pairs(DA, DB, k - 1)) * u64(l_bits) : u64(0)));
 }
 
+template <class T> struct as_lanes_of {
+    MDQR_FN static T get(double x) { return broadcast<T>(x); }
+    MDQR_FN static T get(const T& x) { return x; }
+};
+template <> struct as_lanes_of<double> {
+    MDQR_FN static double get(double x) { return x; }
+};
+template <class T, class B> MDQR_FN T as_lanes(const B& x) { return as_lanes_of<T>::get(x); }
+
 MDQR_FN i64 wrapping_add(i64 a, i64 b) { return i64(u64(a) + u64(b)); }
 template <class I> MDQR_FN I wrapping_add(I a, I b) { return a + b; }
 template <class I> MDQR_FN I wrapping_add(I a, i64 b) { return a + b; }
 
-// word[0..D) += raw patterns of the products of a (DA digits) and b (DB digits).
-template <int D, int DA, int DB, class T>
-MDQR_FN void digit_multiply_add(const T* a, const double* b, ints_t<T>* word) {
+// word[0..D) += raw patterns of the products of a (DA digits) and b (DB digits; the same for all lanes, or one a lane).
+template <int D, int DA, int DB, class T, class B>
+MDQR_FN void digit_multiply_add(const T* a, const B* b, ints_t<T>* word) {
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
     static_for<0, DB>([&](auto j) MDQR_LAMBDA {
-        const T y = broadcast<T>(b[j]);
+        const T y = as_lanes<T>(b[j]);
         static_for<0, (DA < D - j.value ? DA : D - j.value)>([&](auto i) MDQR_LAMBDA {
             constexpr int k = i.value + j.value;
             const T h = fma(a[i], y, c);

@@ -1,9 +1,10 @@
 // Renormalisation: from M overlapping doubles, roughly in order of magnitude, to N normalised limbs.
 //
-// Every step is an error-free transform, so that only the words cut off at the end are lost. The sweeps follow VecSum and
-// VecSumErr of Joldes, Marty, Muller and Popescu, "Arithmetic algorithms for extended precision using floating-point
-// expansions", IEEE Trans. Computers 65(4), 2016. Their branch that removes zeros is replaced by repeating the downward
-// sweep until the words are normalised: a sweep leaves normalised words as they are and moves a zero down by one.
+// Every step is an error-free transform, so that only the words cut off at the end are lost. The sweep is VecSum of Joldes,
+// Marty, Muller and Popescu, "Arithmetic algorithms for extended precision using floating-point expansions", IEEE Trans.
+// Computers 65(4), 2016. It is repeated until the words are normalised, which takes the place of their second, downward
+// sweep and of its branch for zeros: normalised words stay as they are, a word rises over all zeros above it, and the chain
+// of dependent operations is one addition a word instead of three.
 #pragma once
 #include "mdqr/eft.hpp"
 #include "mdqr/md.hpp"
@@ -20,11 +21,6 @@ template <int M, class T> MDQR_FN void sweep_down(T* v) {
     static_for<0, M - 1>([&](auto i) MDQR_LAMBDA { fast_two_sum(v[i], v[i + 1], v[i], v[i + 1]); });
 }
 
-// The same for any order of magnitudes.
-template <int M, class T> MDQR_FN void sweep_down_any(T* v) {
-    static_for<0, M - 1>([&](auto i) MDQR_LAMBDA { two_sum(v[i], v[i + 1], v[i], v[i + 1]); });
-}
-
 // True in the lanes where the first N words are not a normalised number or a zero hides a later word.
 template <int M, int N, class T> MDQR_FN mask_t<T> not_normalised(const T* v) {
     mask_t<T> bad = v[0] != v[0] && v[0] == v[0];
@@ -39,27 +35,22 @@ template <int M, int N, class T> MDQR_FN mask_t<T> not_normalised(const T* v) {
     return bad;
 }
 
-// First N limbs of the sum of v, which a downward sweep has been through; more sweeps where zeros hide words.
-template <int M, int N, class T> MDQR_FN md<T, N> normalise(T* v) {
+// First N limbs of the sum of M words in roughly descending order.
+template <int M, int N, class T> MDQR_FN md<T, N> renormalize(T* v) {
+    sweep_up<M>(v);
+    sweep_up<M>(v);
     for (int pass = 0; pass < M; ++pass) {
         const mask_t<T> bad = not_normalised<M, N>(v);
         if (!any(bad)) break;
         // Lanes that are done stay as they are: a result never depends on its neighbours.
         T w[M];
         static_for<0, M>([&](auto i) MDQR_LAMBDA { w[i] = v[i]; });
-        sweep_down_any<M>(w);
+        sweep_up<M>(w);
         static_for<0, M>([&](auto i) MDQR_LAMBDA { v[i] = select(bad, w[i], v[i]); });
     }
     md<T, N> r;
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = v[i]; });
     return r;
-}
-
-// First N limbs of the sum of M words in roughly descending order.
-template <int M, int N, class T> MDQR_FN md<T, N> renormalize(T* v) {
-    sweep_up<M>(v);
-    sweep_down_any<M>(v);
-    return normalise<M, N>(v);
 }
 
 MDQR_END

@@ -1,0 +1,32 @@
+"""Sphinx settings: MyST pages, reference pages from the docstrings."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+project = "mdqr"
+author = "mdqr developers"
+project_copyright = "2026, mdqr developers"
+(release,) = re.findall(r'^__version__ = "(.+)"$', (ROOT / "mdqr/__init__.py").read_text(), re.M)
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+numpydoc_validation_checks = set(
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"]
+)
+# Classes describe attributes, for no user calls their constructors; methods may be one line.
+numpydoc_validation_exclude = {r"\.[A-Z]\w*(\.|$)"}
+
+html_theme = "furo"
+html_title = f"mdqr {release}"
+nitpicky = False
+exclude_patterns = ["_build"]

@@ -1,0 +1,127 @@
+"""Multiple-double arithmetic, QR factorisation and least squares in 1, 2, 4 and 8 doubles."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from mdqr import _power, _protocols, config, random  # noqa: F401
+from mdqr._array import MDArray
+from mdqr._comparison import (
+    allclose,
+    array_equal,
+    isfinite,
+    isinf,
+    isnan,
+    maximum,
+    minimum,
+    where,
+)
+from mdqr._creation import array, asarray, empty, full, ones, zeros
+from mdqr._elementwise import (
+    abs,
+    ceil,
+    conj,
+    floor,
+    hypot,
+    negative,
+    reciprocal,
+    rint,
+    sign,
+    sqrt,
+    square,
+)
+from mdqr._errors import PrecisionWarning
+from mdqr._format import printoptions
+from mdqr._from_limbs import from_limbs
+from mdqr._io import load, save
+from mdqr._like import empty_like, full_like, ones_like, zeros_like
+from mdqr._loadtxt import loadtxt
+from mdqr._matrices import diag, eye, tril, triu, vander
+from mdqr._power import power
+from mdqr._precision import Precision, d, dd, od, qd
+from mdqr._reductions import dot, outer, polyval, prod, sum, trace, vdot
+from mdqr._sequences import arange, concatenate, linspace, stack
+
+__all__ = [
+    "MDArray",
+    "Precision",
+    "PrecisionWarning",
+    "abs",
+    "allclose",
+    "arange",
+    "array",
+    "array_equal",
+    "asarray",
+    "ceil",
+    "concatenate",
+    "config",
+    "conj",
+    "d",
+    "dd",
+    "diag",
+    "dot",
+    "empty",
+    "empty_like",
+    "eye",
+    "floor",
+    "from_limbs",
+    "full",
+    "full_like",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "linalg",
+    "linspace",
+    "load",
+    "loadtxt",
+    "maximum",
+    "minimum",
+    "negative",
+    "od",
+    "ones",
+    "ones_like",
+    "outer",
+    "polyval",
+    "power",
+    "printoptions",
+    "prod",
+    "qd",
+    "random",
+    "reciprocal",
+    "rint",
+    "save",
+    "sign",
+    "sqrt",
+    "square",
+    "stack",
+    "sum",
+    "testing",
+    "trace",
+    "tril",
+    "triu",
+    "vander",
+    "vdot",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+if TYPE_CHECKING:
+    from mdqr import linalg, testing
+
+_LAZY = ("linalg", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    """Import `mdqr.linalg` and `mdqr.testing` when they are first asked for."""
+    if name in _LAZY:
+        return _import_module(f"mdqr.{name}")
+    raise AttributeError(f"module 'mdqr' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,205 @@
+"""The command line: ``mdqr info`` and ``mdqr lstsq``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._cli_fit import read_problem, solve
+from mdqr._cli_report import WRITERS, report, table
+from mdqr._precision import PRECISIONS, as_precision
+
+_BAD_INPUT = 2
+_NO_ANSWER = 1
+_INTERRUPTED = 130
+
+_DESCRIPTION = "Least squares in more precision than float64 has."
+_LSTSQ = """\
+Fit a linear model to columns of a CSV file. The first line names the columns; numbers are read
+as the decimals they are, not through float64. Every digit of an estimate that is printed is true
+of the numbers in the file, up to one unit in the last place."""
+_EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 1 if the problem has no answer, 2 for bad input.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except np.linalg.LinAlgError as error:
+        return _fail(f"{error}", _NO_ANSWER)
+    except OSError as error:
+        return _fail(f"{error.filename or 'file'}: {error.strerror or error}", _BAD_INPUT)
+    except ValueError as error:
+        return _fail(f"{error}", _BAD_INPUT)
+    except (ImportError, MemoryError) as error:
+        return _fail(f"{error}", _NO_ANSWER)
+    except KeyboardInterrupt:
+        return _fail("interrupted", _INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"mdqr: {message}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mdqr", description=_DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"mdqr {mdqr.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    info = commands.add_parser("info", help="show precisions, CPU level, threads and GPU")
+    info.set_defaults(run=_info)
+    lstsq = commands.add_parser(
+        "lstsq", help="fit a linear model to a CSV file", description=_LSTSQ, epilog=_EXIT
+    )
+    lstsq.set_defaults(run=_lstsq)
+    lstsq.add_argument("file", metavar="FILE", help="CSV file, UTF-8, with a header")
+    lstsq.add_argument("--target", metavar="COLUMN", help="what to fit; default: the last column")
+    lstsq.add_argument(
+        "--features",
+        metavar="COLUMN[,COLUMN...]",
+        type=_names,
+        action="extend",
+        help="the columns of the model; default: all others",
+    )
+    lstsq.add_argument(
+        "--poly",
+        metavar="DEGREE",
+        type=_degree,
+        help="fit a polynomial in one column; its powers are formed in the precision of the fit",
+    )
+    lstsq.add_argument(
+        "--intercept",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="a constant term; default: yes",
+    )
+    lstsq.add_argument("--weights", metavar="COLUMN", help="weights of the rows, 1/variance")
+    lstsq.add_argument(
+        "--precision",
+        choices=[precision.name for precision in PRECISIONS],
+        default="qd",
+        help="default: qd",
+    )
+    lstsq.add_argument(
+        "--output",
+        metavar="FILE",
+        type=_output,
+        help="also write the results to a .csv, .json or .npz file",
+    )
+    return parser
+
+
+def _names(text: str) -> list[str]:
+    """Split names at commas; a name with a comma is quoted as in a CSV file."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _degree(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,4}", text):
+        raise argparse.ArgumentTypeError(f"the degree must be an integer from 0; got {text!r}")
+    return int(text)
+
+
+def _output(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in WRITERS:
+        raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(WRITERS)}")
+    return path
+
+
+def _info(options: argparse.Namespace) -> int:
+    rows = [
+        [p.name, str(p.limbs), str(p.bits), str(p.digits), f"{p.eps:.3g}", f"{p.tiny:.3g}"]
+        for p in PRECISIONS
+    ]
+    heads = ["precision", "limbs", "bits", "digits", "eps", "full above"]
+    print(table(heads, list(zip(*rows, strict=True)), right={1, 2, 3}))
+    print()
+    mdqr.config.show()
+    return 0
+
+
+def _lstsq(options: argparse.Namespace) -> int:
+    precision = as_precision(options.precision)
+    with _Progress() as progress:
+        problem = read_problem(
+            options.file,
+            precision,
+            target=options.target,
+            features=options.features,
+            degree=options.poly,
+            intercept=options.intercept,
+            weights=options.weights,
+            callback=progress,
+        )
+        try:
+            fit = solve(problem, progress)
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
+    print(report(options.file, fit))
+    for message in fit.messages:
+        print(f"mdqr: warning: {message}", file=sys.stderr)
+    if options.output is not None:
+        WRITERS[options.output.suffix.lower()](options.output, options.file, fit)
+        print(f"\nwritten to {options.output}")
+    return 0
+
+
+def _named(message: str, names: Sequence[str]) -> str:
+    """Put the name of a coefficient behind the number of each column in a message."""
+
+    def name(match: re.Match[str]) -> str:
+        column = int(match[1])
+        return f"{match[0]} ({names[column]})" if column < len(names) else match[0]
+
+    return re.sub(r"\bcolumn (\d+)", name, message)
+
+
+class _Progress:
+    """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._stage: str | None = None
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        from tqdm import tqdm
+
+        if stage != self._stage:
+            self._close()
+            self._stage = stage
+            self._bar = tqdm(
+                desc=stage, total=total, delay=1.0, leave=False, disable=None, file=sys.stderr
+            )
+        self._bar.update(done - self._bar.n)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

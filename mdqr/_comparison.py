@@ -1,0 +1,347 @@
+"""Exact comparisons, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr import _elementwise, _limbs
+from mdqr._array import MDArray
+from mdqr._backend import for_block
+from mdqr._backend.protocol import Block
+from mdqr._device import check_together
+from mdqr._precision import PRECISIONS
+from mdqr._promotion import common_shape, exact_value, highest_precision, operands, to_block
+
+_UNORDERED = 2
+_MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
+
+
+def equal(x: Any, y: Any) -> Any:
+    """Return where ``x == y``, exactly."""
+    return compare(x, y) == 0
+
+
+def not_equal(x: Any, y: Any) -> Any:
+    """Return where ``x != y``, exactly."""
+    return compare(x, y) != 0
+
+
+def less(x: Any, y: Any) -> Any:
+    """Return where ``x < y``, exactly; complex values in lexicographic order, as NumPy."""
+    return compare(x, y) == -1
+
+
+def less_equal(x: Any, y: Any) -> Any:
+    """Return where ``x <= y``, exactly; complex values in lexicographic order, as NumPy."""
+    return compare(x, y) <= 0
+
+
+def greater(x: Any, y: Any) -> Any:
+    """Return where ``x > y``, exactly; complex values in lexicographic order, as NumPy."""
+    return compare(x, y) == 1
+
+
+def greater_equal(x: Any, y: Any) -> Any:
+    """Return where ``x >= y``, exactly; complex values in lexicographic order, as NumPy."""
+    order = compare(x, y)
+    return (order == 0) | (order == 1)
+
+
+def compare(x: Any, y: Any) -> Any:
+    """Return the signs of the exact differences; 2 where a NaN takes part.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        At least one an `MDArray`. Numbers that no precision holds, such as ``Fraction(1, 3)``, are
+        compared exactly, too.
+
+    Returns
+    -------
+    numpy.ndarray or numpy.int8
+        -1, 0, 1 or 2, of the broadcast shape. Complex values are ordered lexicographically.
+    """
+    highest_precision((x, y))
+    left, right = _exact_operand(x), _exact_operand(y)
+    check_together([left.block, right.block])
+    shape = common_shape([left.shape, right.shape])
+    left_parts, right_parts = left.parts(shape), right.parts(shape)
+    backend = for_block(left.block)
+    order = backend.compare(left_parts[0], right_parts[0])
+    if left.rest != right.rest:
+        order = backend.xp.where(order == 0, np.int8(left.rest - right.rest), order)
+    if left.is_complex or right.is_complex:
+        second = backend.compare(left_parts[1], right_parts[1])
+        order = backend.xp.where((order == 0) | (second == _UNORDERED), second, order)
+    return order[()]
+
+
+def maximum(x: Any, y: Any) -> MDArray:
+    """Return the larger of each pair; NaN if one is NaN.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        At least one an `MDArray`. Complex values are ordered lexicographically, as NumPy does.
+
+    Returns
+    -------
+    MDArray
+        A new array of the broadcast shape.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.maximum(mdqr.qd(3), 4))
+    4.0
+    """
+    return _choose(x, y, 1)
+
+
+def minimum(x: Any, y: Any) -> MDArray:
+    """Return the smaller of each pair; NaN if one is NaN.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        At least one an `MDArray`. Complex values are ordered lexicographically, as NumPy does.
+
+    Returns
+    -------
+    MDArray
+        A new array of the broadcast shape.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.minimum(mdqr.qd(3), 4))
+    3.0
+    """
+    return _choose(x, y, -1)
+
+
+def where(condition: Any, x: Any, y: Any) -> MDArray:
+    """Return values of `x` where `condition` holds, else of `y`.
+
+    Parameters
+    ----------
+    condition : array_like
+        Booleans; numbers count as true where they are not zero.
+    x, y : MDArray or array_like
+        At least one an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        A new array of the broadcast shape.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.array([1, -2], precision=mdqr.qd)
+    >>> [float(v) for v in mdqr.where(a > 0, a, 0)]
+    [1.0, 0.0]
+    """
+    ops = operands(x, y)
+    if isinstance(condition, MDArray):
+        chosen = _limbs.nonzero(condition._block, condition._complex)
+    else:
+        chosen = np.asarray(condition).astype(bool, copy=False)
+    shape = common_shape([chosen.shape, ops.shape])
+    left, right = (_limbs.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())
+    return ops.wrap(_limbs.select(chosen, left, right))
+
+
+def isfinite(x: Any) -> Any:
+    """Return where values are neither infinite nor NaN.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values; of complex ones both parts count.
+
+    Returns
+    -------
+    numpy.ndarray or numpy.bool
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.isfinite(mdqr.qd(1)))
+    True
+    """
+    xp, leading = _leading(x)
+    return xp.isfinite(leading).all(axis=0)
+
+
+def isnan(x: Any) -> Any:
+    """Return where values are NaN.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values; of complex ones either part counts.
+
+    Returns
+    -------
+    numpy.ndarray or numpy.bool
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.isnan(mdqr.qd("nan")))
+    True
+    """
+    xp, leading = _leading(x)
+    return xp.isnan(leading).any(axis=0)
+
+
+def isinf(x: Any) -> Any:
+    """Return where values are infinite.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values; of complex ones either part counts.
+
+    Returns
+    -------
+    numpy.ndarray or numpy.bool
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> bool(mdqr.isinf(mdqr.qd("-inf")))
+    True
+    """
+    xp, leading = _leading(x)
+    return xp.isinf(leading).any(axis=0)
+
+
+def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> bool:
+    """Return whether two arrays have the same shape and equal values, exactly.
+
+    Parameters
+    ----------
+    a, b : MDArray or array_like
+        At least one an `MDArray`; the precisions may differ.
+    equal_nan : bool, optional
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    bool
+        Whether all values are equal.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.array_equal(mdqr.qd(0.5), mdqr.dd("0.5"))
+    True
+    """
+    highest_precision((a, b))
+    if _exact_operand(a).shape != _exact_operand(b).shape:
+        return False
+    if not equal_nan:
+        return bool(np.all(equal(a, b)))
+    ops = operands(a, b)
+    left, right = map(ops.wrap, ops.full_blocks())
+    return bool(np.all(_same(left, right, equal_nan)))
+
+
+def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bool = False) -> bool:
+    """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.
+
+    Parameters
+    ----------
+    a, b : MDArray or array_like
+        At least one an `MDArray`.
+    rtol : real number, optional
+        Relative tolerance; by default the square root of `eps` of the lower precision of the
+        `MDArray` operands (NumPy's 1e-5 would pass results with five digits).
+    atol : real number, optional
+        Absolute tolerance.
+    equal_nan : bool, optional
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    bool
+        Whether all values are close. Infinities are close to themselves only.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.allclose(mdqr.qd("0.1"), mdqr.qd("0.1") * (1 + 2.0**-120))
+    True
+    """
+    ops = operands(a, b)
+    if rtol is None:
+        rtol = math.sqrt(min(x.precision for x in (a, b) if isinstance(x, MDArray)).eps)
+    left, right = map(ops.wrap, ops.full_blocks())
+    finite = isfinite(left) & isfinite(right)
+    bounded = where(finite, right, 0)
+    distance = _elementwise.abs(where(finite, left, 0) - bounded)
+    close = finite & less_equal(distance, atol + rtol * _elementwise.abs(bounded))
+    return bool(np.all(close | _same(left, right, equal_nan)))
+
+
+def _same(left: MDArray, right: MDArray, equal_nan: bool) -> Any:
+    same = equal(left, right)
+    return same | (isnan(left) & isnan(right)) if equal_nan else same
+
+
+class _Exact(NamedTuple):
+    """A block, and the sign of what rounding took away from the one number it holds."""
+
+    block: Block
+    is_complex: bool
+    rest: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return _limbs.value_shape(self.block, self.is_complex)
+
+    def parts(self, shape: tuple[int, ...]) -> list[Block]:
+        """Return the real and the imaginary planes, broadcast to `shape`."""
+        xp = _limbs.namespace(self.block)
+        parts = self.block if self.is_complex else [self.block, xp.zeros((1, *self.shape))]
+        return [_limbs.broadcast(part, False, shape) for part in parts]
+
+
+def _exact_operand(x: Any) -> _Exact:
+    if isinstance(x, MDArray):
+        return _Exact(x._block, x._complex)
+    value = exact_value(x)
+    try:
+        block, is_complex = to_block(x, _MOST_LIMBS)
+    except OverflowError:
+        if value is None:
+            raise
+        # Beyond every double: next to infinity, on the side of zero.
+        side = 1 if value > 0 else -1
+        return _Exact(np.array([side * math.inf]), False, -side)
+    if value is None:
+        return _Exact(block, is_complex)
+    rest = value - sum(Fraction(float(limb)) for limb in block)
+    return _Exact(block, is_complex, (rest > 0) - (rest < 0))
+
+
+def _choose(x: Any, y: Any, wanted: int) -> MDArray:
+    ops = operands(x, y)
+    left, right = map(ops.wrap, ops.full_blocks())
+    order = compare(left, right)
+    return where((order == wanted) | (order == 0) | isnan(left), left, right)
+
+
+def _leading(x: Any) -> tuple[Any, Block]:
+    ops = operands(x)
+    block = ops.blocks[0]
+    return _limbs.namespace(block), block[:, 0] if ops.is_complex else block[:1]

@@ -1,0 +1,349 @@
+"""Arrays of numbers of any kind to blocks of limbs, and blocks to exact numbers.
+
+Everything runs on the host with Python integers and NumPy, without a kernel, so that the limbs are
+the same on every device. Rounding is in `_convert_round`, single numbers in `_convert_scalars`,
+text in `_convert_strings` (in) and `_convert_digits` (out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr._convert_digits import Dyadic, complex_text, real_text
+from mdqr._convert_round import normalize_block
+from mdqr._convert_scalars import fraction_to_limbs, scalar_to_limbs
+from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._precision import Precision
+
+__all__ = [
+    "block_to_fractions",
+    "block_to_mpmath",
+    "block_to_strings",
+    "fraction_to_limbs",
+    "objects_to_block",
+    "scalar_to_limbs",
+]
+
+_MOST_AXES = 64  # NumPy's limit; also ends the descent into a list that contains itself
+
+
+# -- numbers to limbs ------------------------------------------------------------------------
+
+
+def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Block, bool]:
+    """Convert a nested sequence or a NumPy array of numbers, each rounded once.
+
+    Parameters
+    ----------
+    x : nested sequence, NumPy array or scalar
+        Its leaves are what `scalar_to_limbs` takes. NumPy arrays may be of bool, integer, float,
+        longdouble, complex, string or object type; none goes through float64 on its way.
+    limbs : int
+        Number of limbs wanted.
+    dtype : None, float or complex
+        None: complex if any leaf is.
+
+    Returns
+    -------
+    block : Block
+        Shape ``(N, *shape)``, complex ``(2, N, *shape)``.
+    is_complex : bool
+        Whether the block is complex.
+
+    Raises
+    ------
+    ValueError
+        If a text is no number (its place is named), or the rows differ in length.
+    TypeError
+        If a leaf is no number, or is complex where ``dtype`` is float.
+    OverflowError
+        If an exact number is beyond the largest double.
+    """
+    if isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biufc":
+        array = np.asarray(x)
+        shape = array.shape
+        real, imag = _numbers_to_planes(array.reshape(-1), limbs)
+        if imag is not None and dtype is float:
+            raise _complex_in_real(array.dtype)
+    else:
+        leaves: list[Any] = []
+        shape = _flatten(x, leaves, 0)
+        real, imag = _leaves_to_planes(leaves, limbs, shape)
+        if imag is not None and dtype is float:
+            raise _complex_in_real(_first_complex(leaves))
+    if imag is None and dtype is complex:
+        imag = np.zeros_like(real)
+    if imag is None:
+        return real.reshape(limbs, *shape), False
+    return np.stack([real, imag]).reshape(2, limbs, *shape), True
+
+
+def _complex_in_real(what: object) -> TypeError:
+    return TypeError(f"a complex value cannot go into a real array: {what!s}; give dtype=complex")
+
+
+def _first_complex(leaves: list[Any]) -> Any:
+    return next(leaf for leaf in leaves if scalar_to_limbs(leaf, 1)[1] is not None)
+
+
+def _children(x: Any) -> Sequence[Any] | None:
+    """Return the items of a container, None for a scalar."""
+    if isinstance(x, (list, tuple)):
+        return x
+    if isinstance(x, (str, bytes, np.generic)):
+        return None
+    if isinstance(x, np.ndarray):
+        return list(x) if x.ndim else None
+    if isinstance(x, Sequence):
+        return list(x)
+    if hasattr(x, "tolist"):  # matrices of mpmath, SymPy and python-flint, pandas columns
+        return x.tolist()
+    return None
+
+
+def _flatten(x: Any, leaves: list[Any], depth: int) -> tuple[int, ...]:
+    """Append the leaves of `x` in C order and return its shape."""
+    if isinstance(x, np.ndarray):
+        leaves += x.reshape(-1).tolist()
+        return x.shape
+    items = _children(x)
+    if items is None:
+        leaves.append(x)
+        return ()
+    if depth >= _MOST_AXES:
+        raise ValueError(f"sequences are nested more than {_MOST_AXES} deep")
+    if set(map(type, items)) <= {str, int, float}:
+        leaves += items
+        return (len(items),)
+    shapes = [_flatten(item, leaves, depth + 1) for item in items]
+    for i, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            raise ValueError(
+                f"nested sequences must have one shape: item 0 has shape {shapes[0]}, "
+                f"item {i} has shape {shape}"
+            )
+    return (len(shapes), *shapes[0])
+
+
+def _leaves_to_planes(
+    leaves: list[Any], limbs: int, shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the real and, if a leaf is complex, the imaginary planes ``(N, count)``."""
+    kinds = set(map(type, leaves))
+    if kinds == {str}:
+        try:
+            return strings_to_block(leaves, limbs)
+        except TextError as error:
+            raise _at(error, error.index, shape) from None
+    if kinds <= {float} or kinds == {complex}:
+        return _numbers_to_planes(
+            np.array(leaves, dtype=complex if complex in kinds else float), limbs
+        )
+    real = np.empty((limbs, len(leaves)))
+    imag: np.ndarray | None = None
+    for index, leaf in enumerate(leaves):
+        try:
+            re, im = scalar_to_limbs(leaf, limbs)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise _at(error, index, shape) from None
+        real[:, index] = re
+        if im is not None:
+            if imag is None:
+                imag = np.zeros_like(real)
+            imag[:, index] = im
+    return real, imag
+
+
+def _at(error: Exception, index: int, shape: tuple[int, ...]) -> Exception:
+    """Return `error` with the place of the leaf in front."""
+    kind = ValueError if isinstance(error, TextError) else type(error)
+    if not shape:
+        return kind(str(error))
+    place = ", ".join(str(i) for i in np.unravel_index(index, shape))
+    return kind(f"at [{place}]: {error}")
+
+
+def _numbers_to_planes(x: np.ndarray, limbs: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Convert a one-dimensional bool, integer, float or complex array exactly, or rounded once."""
+    if x.dtype.kind == "c":
+        return _floats_to_planes(x.real, limbs), _floats_to_planes(x.imag, limbs)
+    if x.dtype.kind == "f":
+        return _floats_to_planes(x, limbs), None
+    return _integers_to_planes(x, limbs), None
+
+
+def _integers_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
+    block = np.zeros((limbs, x.size))
+    if x.dtype.itemsize <= 4:
+        block[0] = x
+        return block
+    wide = x.astype(np.uint64 if x.dtype.kind == "u" else np.int64, copy=False)
+    high = (wide >> 32).astype(np.float64) * 2.0**32
+    low = (wide & 0xFFFFFFFF).astype(np.float64)
+    block[0] = high + low
+    if limbs > 1:
+        block[1] = low - (block[0] - high)
+    return block
+
+
+def _floats_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
+    block = np.zeros((limbs, x.size))
+    if x.dtype.itemsize <= 8:
+        block[0] = x
+        return block
+    rest = x
+    with np.errstate(all="ignore"):  # a longdouble may be beyond the range of a double
+        for plane in block:
+            plane[...] = rest
+            rest = np.where(np.isfinite(plane), rest - plane, 0)
+    finite = np.isfinite(block[0])
+    kept = block[:, finite]
+    normalize_block(kept)
+    block[:, finite] = kept
+    return block
+
+
+# -- limbs to numbers ------------------------------------------------------------------------
+
+
+def _dyadics(planes: np.ndarray) -> Iterator[Dyadic | float]:
+    """Yield each value of ``(N, count)`` as ``(man, exp)``; infinities, NaN and zeros as floats."""
+    finite = np.isfinite(planes).all(axis=0)
+    fractions, powers = np.frexp(np.where(finite, planes, 0.0))
+    mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
+    exponents = (powers - 53).tolist()
+    plain = (finite & (planes[0] != 0)).tolist()
+    firsts = planes[0].tolist()
+    columns = zip(zip(*mantissas, strict=True), zip(*exponents, strict=True), strict=True)
+    for is_plain, first, (mans, exps) in zip(plain, firsts, columns, strict=True):
+        yield _summed(mans, exps) if is_plain else first
+
+
+def _summed(mans: tuple[int, ...], exps: tuple[int, ...]) -> Dyadic:
+    total, lowest = mans[0], exps[0]
+    for man, exp in zip(mans[1:], exps[1:], strict=True):
+        if not man:
+            continue
+        if exp < lowest:
+            total = (total << (lowest - exp)) + man
+            lowest = exp
+        else:
+            total += man << (exp - lowest)
+    return total, lowest
+
+
+def exact_parts(planes: np.ndarray) -> list[Dyadic | float]:
+    """Return the exact values of real planes ``(N, count)``; see `_dyadics`."""
+    return list(_dyadics(planes))
+
+
+def _objects(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out.reshape(shape)
+
+
+def _planes(block: Block, is_complex: bool) -> tuple[list[np.ndarray], tuple[int, ...]]:
+    """Return the real (and imaginary) planes as ``(N, count)``, and the shape of the values."""
+    parts = list(block) if is_complex else [block]
+    return [part.reshape(part.shape[0], -1) for part in parts], parts[0].shape[1:]
+
+
+def block_to_fractions(block: Block, is_complex: bool = False) -> np.ndarray:
+    """Return the exact values as an object array of `Fraction`.
+
+    Raises
+    ------
+    TypeError
+        If the block is complex.
+    ValueError
+        If a value is infinite or NaN; its place is named.
+    """
+    if is_complex:
+        raise TypeError(
+            "a Fraction is real; convert a.real and a.imag, or use a.to_mpmath() for complex values"
+        )
+    (planes,), shape = _planes(block, False)
+    values = []
+    for index, value in enumerate(_dyadics(planes)):
+        if isinstance(value, float):
+            if value:
+                error = ValueError(f"{value} is no fraction; mask it first, see mdqr.isfinite")
+                raise _at(error, index, shape)
+            values.append(Fraction(0))
+        else:
+            man, exp = value
+            values.append(Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp))
+    return _objects(values, shape)
+
+
+def block_to_mpmath(block: Block, is_complex: bool = False) -> np.ndarray:
+    """Return the exact values as an object array of mpmath numbers.
+
+    They carry all their bits, whatever ``mpmath.mp.prec`` is; mpmath has no signed zero.
+    """
+    from mpmath import mp
+    from mpmath.libmp import from_float, from_man_exp
+
+    def raw(value: Dyadic | float) -> Any:
+        return from_float(value) if isinstance(value, float) else from_man_exp(*value)
+
+    parts, shape = _planes(block, is_complex)
+    columns = [[raw(value) for value in _dyadics(planes)] for planes in parts]
+    if is_complex:
+        return _objects([mp.make_mpc(pair) for pair in zip(*columns, strict=True)], shape)
+    return _objects([mp.make_mpf(value) for value in columns[0]], shape)
+
+
+def block_to_strings(
+    block: Block, precision: Precision, is_complex: bool = False, digits: int | None = None
+) -> np.ndarray:
+    """Return the values as an object array of decimal strings.
+
+    Parameters
+    ----------
+    block : Block
+        Any number of limbs up to ``precision.limbs``; missing ones are zero.
+    precision : Precision
+        The precision at which the strings will be read back.
+    is_complex : bool
+        Whether `block` is complex.
+    digits : int, optional
+        Number of significant digits, correctly rounded (ties to even). By default the fewest that
+        read back to the same limbs. A value whose limbs are not in the greedy form (see
+        `mdqr._convert_round`) is reached by no decimal: it is written in the lossless form, its
+        limbs as hexadecimal floats joined by their signs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `digits` is no positive integer.
+    """
+    check_digits(digits)
+    parts, shape = _planes(block, is_complex)
+    write = real_text(precision, digits)
+    columns = [
+        [
+            write(value, limbs)
+            for value, limbs in zip(_dyadics(planes), planes.T.tolist(), strict=True)
+        ]
+        for planes in parts
+    ]
+    if is_complex:
+        return _objects([complex_text(*pair) for pair in zip(*columns, strict=True)], shape)
+    return _objects(columns[0], shape)
+
+
+def check_digits(digits: int | None) -> None:
+    """Raise unless `digits` is None or a positive integer."""
+    if digits is None:
+        return
+    if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)):
+        raise TypeError(f"digits must be an integer or None; got {digits!r}")
+    if digits < 1:
+        raise ValueError(f"digits must be at least 1, or None for as many as needed; got {digits}")

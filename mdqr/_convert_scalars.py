@@ -1,0 +1,195 @@
+"""One number of any kind to limbs, rounded once and correctly."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from mdqr._convert_round import ratio_to_limbs
+from mdqr._convert_strings import text_to_limbs
+
+Limbs = list[float]
+
+_SPARE_BITS = 64
+_DOUBLINGS = 4
+
+
+def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
+    """Round one number to `limbs` limbs.
+
+    Parameters
+    ----------
+    x : str, int, float, complex, Fraction, Decimal, NumPy scalar, mpmath or SymPy number
+        Other types are accepted if they are `numbers.Rational` or have ``__index__``.
+    limbs : int
+        Number of limbs wanted.
+
+    Returns
+    -------
+    real : list of float
+        The greedy form, normalised. The error is at most half an ulp of the last limb.
+    imag : list of float or None
+        The imaginary part; None if `x` is of a real type.
+
+    Raises
+    ------
+    OverflowError
+        If a number of a type without infinities (int, Fraction, SymPy rational) is beyond the
+        largest double. Types that have infinities become one.
+    ValueError
+        If a string is no number.
+    TypeError
+        If `x` is no number.
+    """
+    if isinstance(x, str):
+        return text_to_limbs(x, limbs)
+    if isinstance(x, (float, np.float16, np.float32)):
+        return _one_limb(float(x), limbs), None
+    if isinstance(x, (int, np.integer, np.bool_)):
+        return _ratio(int(x), 1, limbs), None
+    if isinstance(x, (complex, np.complex64)):
+        return _one_limb(float(x.real), limbs), _one_limb(float(x.imag), limbs)
+    if isinstance(x, np.longdouble):
+        return _long_double(x, limbs), None
+    if isinstance(x, np.clongdouble):
+        return _long_double(x.real, limbs), _long_double(x.imag, limbs)
+    if isinstance(x, Fraction):
+        return _ratio(x.numerator, x.denominator, limbs), None
+    if isinstance(x, Decimal):
+        return text_to_limbs("nan" if x.is_nan() else str(x), limbs)
+    kind = type(x)
+    if hasattr(kind, "__sympy__"):
+        return _sympy(x, limbs)
+    if hasattr(kind, "_mpf_"):
+        return _mpf(x, limbs), None
+    if hasattr(kind, "_mpc_"):
+        return _mpf(x.real, limbs), _mpf(x.imag, limbs)
+    return _other(x, limbs), None
+
+
+def fraction_to_limbs(x: Fraction, limbs: int) -> Limbs:
+    """Round a fraction to `limbs` limbs; OverflowError beyond the largest double."""
+    return _ratio(x.numerator, x.denominator, limbs)
+
+
+def _one_limb(x: float, limbs: int) -> Limbs:
+    return [x] + [0.0] * (limbs - 1)
+
+
+def _ratio(num: int, den: int, limbs: int) -> Limbs:
+    try:
+        return ratio_to_limbs(num, den, 0, limbs)
+    except OverflowError:
+        power = num.bit_length() - den.bit_length()
+        raise OverflowError(
+            f"a number of about 2**{power} is beyond the largest double (2**1024); scale the data, "
+            "or give the number as a string to get inf"
+        ) from None
+
+
+def _saturated(num: int, den: int, exp: int, limbs: int) -> Limbs:
+    """Do `ratio_to_limbs` for a type that has infinities."""
+    try:
+        return ratio_to_limbs(num, den, exp, limbs)
+    except OverflowError:
+        return _one_limb(-inf if num < 0 else inf, limbs)
+
+
+def _long_double(x: np.longdouble, limbs: int) -> Limbs:
+    if not np.isfinite(x) or x == 0:
+        return _one_limb(float(x), limbs)
+    num, den = x.as_integer_ratio()
+    return _saturated(num, den, 0, limbs)
+
+
+def _mpf(x: Any, limbs: int) -> Limbs:
+    """Round an mpmath number exactly as stored; a constant such as ``mp.pi`` to full precision."""
+    evaluate = getattr(x, "func", None)
+    if evaluate is not None:
+        return _settled(lambda bits: _signed(evaluate(bits, "n")), limbs)
+    man, exp = _signed(x._mpf_)
+    if not man:
+        return _one_limb(float(x), limbs)
+    return _saturated(man, 1, exp, limbs)
+
+
+def _signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
+    sign, man, exp, _ = raw
+    return (-int(man) if sign else int(man)), int(exp)
+
+
+def _settled(evaluate: Callable[[int], tuple[int, int]], limbs: int) -> Limbs:
+    """Round a number that can be evaluated to any number of bits (Ziv's strategy).
+
+    The bits are doubled until both ends of the enclosure round alike. A number that lies on a
+    rounding boundary never does; its nearest evaluation is taken.
+    """
+    bits = 53 * limbs + _SPARE_BITS
+    result: Limbs = []
+    for _ in range(_DOUBLINGS):
+        man, exp = evaluate(bits)
+        result = _saturated(man, 1, exp, limbs)
+        shift = bits + 16
+        ends = [
+            _saturated((man << shift) + (abs(man) << 4) * side, 1, exp - shift, limbs)
+            for side in (-1, 1)
+        ]
+        if ends[0] == ends[1]:
+            return ends[0]
+        bits *= 2
+    return result
+
+
+def _sympy(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
+    if not getattr(x, "is_number", False):
+        raise TypeError(
+            f"a SymPy expression must be a number without free symbols; got {str(x)[:60]}"
+        )
+    if x.is_Number or x.is_extended_real:
+        return _sympy_real(x, limbs), None
+    if x.is_finite is False:
+        raise ValueError(
+            f"{x} is an infinity without a direction; it has no real and no complex value"
+        )
+    real, imag = x.as_real_imag()
+    return _sympy_real(real, limbs), None if imag == 0 else _sympy_real(imag, limbs)
+
+
+def _sympy_real(x: Any, limbs: int) -> Limbs:
+    if x.is_Rational:
+        return _ratio(int(x.p), int(x.q), limbs)
+    if x.is_Float:
+        return _mpf(x, limbs)
+    if x.is_Number:  # what is left are infinities and nan
+        return _one_limb(float(x), limbs)
+
+    def evaluate(bits: int) -> tuple[int, int]:
+        value = x.evalf(bits * 3 // 10 + 8)
+        if not value.is_Float or value._prec < bits:
+            if x.equals(0):
+                return 0, 0
+            raise ValueError(
+                f"SymPy cannot evaluate {str(x)[:60]} to {bits} bits; simplify it first"
+            )
+        return _signed(value._mpf_)
+
+    return _settled(evaluate, limbs)
+
+
+def _other(x: Any, limbs: int) -> Limbs:
+    """Round what says that it is an integer or a rational."""
+    if hasattr(x, "__index__"):
+        return _ratio(operator.index(x), 1, limbs)
+    num, den = getattr(x, "numerator", None), getattr(x, "denominator", None)
+    if num is not None and den is not None and not callable(num):
+        return _ratio(int(num), int(den), limbs)
+    raise TypeError(
+        f"cannot convert {type(x).__name__} to a number; wanted are strings, int, float, complex, "
+        "Fraction, Decimal, NumPy scalars, mpmath and SymPy numbers"
+    )

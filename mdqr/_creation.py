@@ -1,0 +1,356 @@
+"""Making arrays from numbers of any kind, and from limbs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
+from mdqr._device import check_device
+from mdqr._precision import Precision, as_precision
+from mdqr._promotion import convert_objects, from_sequence, to_block
+
+
+def array(
+    x: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Make an array from numbers of any kind, each rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        `MDArray`, NumPy arrays, decimal or hexadecimal strings, int, float, complex, `Fraction`,
+        `Decimal`, mpmath and SymPy numbers, and nested sequences of all these. A float is the
+        double it is; the others are rounded correctly.
+    precision : Precision or str, optional
+        The precision of the array. By default the highest one of the `MDArray` in `x`.
+    dtype : {None, float, complex}, optional
+        The field; by default complex if a value is.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If the precision is missing, a value is not a number, or complex where `dtype` is float.
+    ValueError
+        If a string is not a number, or nested sequences differ in length.
+    OverflowError
+        If an int or a fraction is beyond the largest double.
+    MemoryError
+        If there is no room for the limbs.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.array(["0.1", "1e-30"], precision=mdqr.qd)
+    >>> a.shape, a.precision, a.is_complex
+    ((2,), mdqr.qd, False)
+    """
+    target = _target_precision(x, precision)
+    check_device(device)
+    block, is_complex = _convert(x, target, wants_complex(dtype))
+    if isinstance(x, (MDArray, np.ndarray)) and _limbs.namespace(block).may_share_memory(
+        block, x._block if isinstance(x, MDArray) else x
+    ):
+        block = block.copy(order="C")
+    return MDArray._wrap(_limbs.namespace(block).ascontiguousarray(block), target, is_complex)
+
+
+def asarray(
+    x: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return `x` itself if it is such an array already, else `mdqr.array` of it.
+
+    Parameters
+    ----------
+    x : array_like
+        As in `mdqr.array`.
+    precision, dtype, device : optional
+        As in `mdqr.array`.
+
+    Returns
+    -------
+    MDArray
+        `x` or a new array; float64 arrays are not shared.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, MemoryError
+        As in `mdqr.array`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.array([1, 2], precision=mdqr.qd)
+    >>> mdqr.asarray(a) is a
+    True
+    """
+    if (
+        isinstance(x, MDArray)
+        and (precision is None or as_precision(precision) is x._precision)
+        and wants_complex(dtype) in (None, x._complex)
+    ):
+        check_device(device)
+        return x
+    return array(x, precision=precision, dtype=dtype, device=device)
+
+
+def zeros(
+    shape: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the values.
+    precision : Precision or str
+        The precision; required.
+    dtype : {None, float, complex}, optional
+        The field, real by default.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If the precision is missing.
+    MemoryError
+        If there is no room for the limbs.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.zeros((2, 3), precision="dd").limbs.shape
+    (2, 2, 3)
+    """
+    target = _required(precision, "zeros")
+    check_device(device)
+    is_complex = bool(wants_complex(dtype))
+    return MDArray._wrap(_allocate(shape, target, is_complex), target, is_complex)
+
+
+def ones(
+    shape: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape, precision, dtype, device
+        As in `mdqr.zeros`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError, MemoryError
+        As in `mdqr.zeros`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.ones(3, precision=mdqr.qd).sum())
+    3.0
+    """
+    return full(shape, 1.0, precision=_required(precision, "ones"), dtype=dtype, device=device)
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array filled with one value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the values.
+    fill_value : array_like
+        The value, or values that broadcast to `shape`; as in `mdqr.array`.
+    precision : Precision or str, optional
+        The precision; required unless `fill_value` is an `MDArray`.
+    dtype : {None, float, complex}, optional
+        The field, by default that of `fill_value`.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, MemoryError
+        As in `mdqr.array`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.full(2, "0.1", precision=mdqr.qd)
+    >>> bool((a == mdqr.qd("0.1")).all())
+    True
+    """
+    value = array(fill_value, precision=precision, dtype=dtype, device=device)
+    filled = MDArray._wrap(
+        _allocate(shape, value._precision, value._complex), value._precision, value._complex
+    )
+    filled[...] = value
+    return filled
+
+
+def empty(
+    shape: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array to be filled; it holds zeros, as arbitrary limbs would be no numbers.
+
+    Parameters
+    ----------
+    shape, precision, dtype, device
+        As in `mdqr.zeros`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError, MemoryError
+        As in `mdqr.zeros`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.empty((2, 0), precision=mdqr.qd).size
+    0
+    """
+    return zeros(shape, precision=_required(precision, "empty"), dtype=dtype, device=device)
+
+
+def wants_complex(dtype: Any) -> bool | None:
+    """Return whether `dtype` is complex, None if it is None.
+
+    Raises
+    ------
+    TypeError
+        If it is neither float nor complex.
+    """
+    if dtype is None:
+        return None
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        wanted = None
+    if wanted == np.float64 or wanted == np.complex128:
+        return wanted == np.complex128
+    raise TypeError(f"dtype must be None, float or complex; got {dtype!r}")
+
+
+def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
+    if precision is not None:
+        return as_precision(precision)
+    found = _precisions_in(x)
+    if not found:
+        raise TypeError(
+            f"the precision is missing and {type(x).__name__} has none: "
+            "give it, as in mdqr.array(x, precision=mdqr.qd)"
+        )
+    return max(found)
+
+
+def _precisions_in(x: Any) -> set[Precision]:
+    if isinstance(x, MDArray):
+        return {x._precision}
+    if isinstance(x, (list, tuple)):
+        return set().union(*map(_precisions_in, x))
+    return set()
+
+
+def _required(precision: Precision | str | None, function: str) -> Precision:
+    if precision is None:
+        raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
+    return as_precision(precision)
+
+
+def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Block, bool]:
+    """Return a block of exactly ``target.limbs`` limbs, which may be a view of `x`."""
+    limbs = target.limbs
+    if isinstance(x, (list, tuple)):
+        block, is_complex = from_sequence(x, limbs, strings=True)
+    elif isinstance(x, str) or (hasattr(x, "dtype") and getattr(x.dtype, "kind", "") in "OUS"):
+        block, is_complex = convert_objects(x, limbs)
+    else:
+        block, is_complex = _convert_other(x, limbs)
+    if is_complex and complex_wanted is False:
+        raise TypeError(
+            "complex values do not fit into a real array; take the real part, or give dtype=complex"
+        )
+    if complex_wanted and not is_complex:
+        block, is_complex = _limbs.complexify(block), True
+    return _limbs.widen(block, is_complex, limbs), is_complex
+
+
+def _convert_other(x: Any, limbs: int) -> tuple[Block, bool]:
+    try:
+        return to_block(x, limbs)
+    except TypeError:
+        if hasattr(type(x), "__array__"):
+            raise
+    return convert_objects(x, limbs)
+
+
+def _allocate(shape: Any, precision: Precision, is_complex: bool) -> Block:
+    wanted = tuple(shape) if np.iterable(shape) else (shape,)
+    front = (2, precision.limbs) if is_complex else (precision.limbs,)
+    try:
+        return np.zeros((*front, *wanted))
+    except MemoryError:
+        count = 8 * np.prod(front, dtype=float) * np.prod(wanted, dtype=float)
+        raise MemoryError(
+            f"no memory for {count / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
+            f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each); "
+            "reduce the shape or the precision"
+        ) from None

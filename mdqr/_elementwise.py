@@ -1,0 +1,379 @@
+"""Arithmetic on arrays of any kind, one kernel call each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend import for_block
+from mdqr._promotion import operands
+
+
+def add(x: Any, y: Any) -> MDArray:
+    """Return ``x + y``; result-relative error at most ``2 * eps``, also under cancellation."""
+    return _binary("add", x, y)
+
+
+def subtract(x: Any, y: Any) -> MDArray:
+    """Return ``x - y``; result-relative error at most ``2 * eps``, also under cancellation."""
+    return _binary("subtract", x, y)
+
+
+def multiply(x: Any, y: Any) -> MDArray:
+    """Return ``x * y``; relative error at most ``2 * eps``, complex ``4 * eps`` normwise."""
+    return _binary("multiply", x, y)
+
+
+def divide(x: Any, y: Any) -> MDArray:
+    """Return ``x / y``; relative error at most ``2 * eps``, complex ``10 * eps`` normwise."""
+    return _binary("divide", x, y)
+
+
+def negative(x: Any) -> MDArray:
+    """Return ``-x``, exactly.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.negative(mdqr.qd(3)))
+    -3.0
+    """
+    ops = operands(x)
+    return ops.wrap(_limbs.negate(ops.blocks[0], ops.is_complex))
+
+
+def abs(x: Any) -> MDArray:
+    """Return the absolute values.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new real array: exact for real values, relative error at most ``10 * eps`` for complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.abs(mdqr.qd(3 - 4j)))
+    5.0
+    """
+    ops = operands(x)
+    block = ops.blocks[0]
+    if ops.is_complex:
+        return MDArray._wrap(_unary_block("abs", block, ops), ops.precision, False)
+    xp = _limbs.namespace(block)
+    return ops.wrap(_limbs.select(xp.signbit(block[0]), _limbs.negate(block, False), block))
+
+
+def conj(x: Any) -> MDArray:
+    """Return the complex conjugates, exactly.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values, real or complex.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> complex(mdqr.conj(mdqr.qd(1 + 2j)))
+    (1-2j)
+    """
+    ops = operands(x)
+    block = ops.blocks[0].copy()
+    if ops.is_complex:
+        block[1] = _limbs.negate(block[1], False)
+    return ops.wrap(block)
+
+
+def sqrt(x: Any) -> MDArray:
+    """Return the square roots.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new array. Negative real values give NaN; complex ones the root with a real part that is
+        not negative. Relative error at most ``2 * eps``, complex ``10 * eps`` normwise.
+
+    Notes
+    -----
+    Newton's iteration from the double root; arguments are scaled by powers of two.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.sqrt(mdqr.qd(4)))
+    2.0
+    """
+    return _unary("sqrt", x)
+
+
+def square(x: Any) -> MDArray:
+    """Return ``x * x``.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new array. Relative error at most ``2 * eps``, complex ``4 * eps`` normwise.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.square(mdqr.qd(3)))
+    9.0
+    """
+    return _unary("square", x)
+
+
+def reciprocal(x: Any) -> MDArray:
+    """Return ``1 / x``.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+
+    Returns
+    -------
+    MDArray
+        A new array; infinity where `x` is zero. Relative error at most ``2 * eps``, complex
+        ``10 * eps`` normwise.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.reciprocal(mdqr.qd(4)))
+    0.25
+    """
+    return _unary("reciprocal", x)
+
+
+def hypot(x: Any, y: Any) -> MDArray:
+    """Return ``sqrt(x**2 + y**2)`` without overflow on the way.
+
+    Parameters
+    ----------
+    x, y : MDArray or array_like
+        Real values; at least one an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        A new array of the broadcast shape. Relative error at most ``10 * eps``.
+
+    Raises
+    ------
+    TypeError
+        If an operand is complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.hypot(mdqr.qd(3), 4))
+    5.0
+    """
+    ops = operands(x, y)
+    if ops.is_complex:
+        raise TypeError("hypot is for real values; take mdqr.abs of a complex array")
+    return _binary("hypot", x, y)
+
+
+def sign(x: Any) -> MDArray:
+    """Return -1, 0 or 1 by the sign of real values, ``x / |x|`` of complex ones.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values. NaN gives NaN.
+
+    Returns
+    -------
+    MDArray
+        A new array. Exact if real; relative error at most ``20 * eps`` normwise if complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> [float(s) for s in mdqr.sign(mdqr.array([-3, 0, 2], precision=mdqr.qd))]
+    [-1.0, 0.0, 1.0]
+    """
+    ops = operands(x)
+    block = ops.blocks[0]
+    xp = _limbs.namespace(block)
+    if not ops.is_complex:
+        signs = xp.zeros_like(block)
+        signs[0] = xp.sign(block[0])
+        return ops.wrap(signs)
+    leading = xp.empty(ops.shape, dtype=np.complex128)
+    leading.real, leading.imag = block[0, 0], block[1, 0]
+    ordinary = xp.isfinite(leading) & (leading != 0)
+    one = xp.zeros_like(block)
+    one[0, 0] = 1.0
+    safe = ops.wrap(_limbs.select(ordinary, block, one))
+    exact = xp.zeros_like(block)
+    with np.errstate(invalid="ignore"):
+        rest = xp.sign(leading)
+    exact[0, 0], exact[1, 0] = rest.real, rest.imag
+    return ops.wrap(_limbs.select(ordinary, (safe / abs(safe))._block, exact))
+
+
+def floor(x: Any) -> MDArray:
+    """Return the largest integers not above `x`, exactly.
+
+    Parameters
+    ----------
+    x : MDArray
+        Real values.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.floor(mdqr.qd("-0.1")))
+    -1.0
+    """
+    return _to_integer("floor", x)
+
+
+def ceil(x: Any) -> MDArray:
+    """Return the smallest integers not below `x`, exactly.
+
+    Parameters
+    ----------
+    x : MDArray
+        Real values.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.ceil(mdqr.qd("2.1")))
+    3.0
+    """
+    return _to_integer("ceil", x)
+
+
+def rint(x: Any) -> MDArray:
+    """Return the nearest integers, halves to even, exactly.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values; of complex ones both parts are rounded, as NumPy does.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.rint(mdqr.qd("2.5")))
+    2.0
+    """
+    return _to_integer("rint", x)
+
+
+def store(result: MDArray, target: MDArray) -> None:
+    """Write `result` into `target`, rounded once to its precision.
+
+    Raises
+    ------
+    ValueError
+        If `target` has another shape or is read-only.
+    TypeError
+        If `result` is complex and `target` is not.
+    """
+    if result.shape != target.shape:
+        raise ValueError(
+            f"the result has shape {result.shape} and does not fit into an array of shape "
+            f"{target.shape}; an array does not grow in place"
+        )
+    if result.is_complex and not target.is_complex:
+        raise TypeError(
+            "a complex result does not fit into a real array; "
+            "make it complex first with a.astype(dtype=complex)"
+        )
+    target[...] = result
+
+
+def _unary(op: str, x: Any) -> MDArray:
+    ops = operands(x)
+    return ops.wrap(_unary_block(op, ops.blocks[0], ops))
+
+
+def _unary_block(op: str, block: Any, ops: Any) -> Any:
+    return for_block(block).unary(op, block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+
+
+def _binary(op: str, x: Any, y: Any) -> MDArray:
+    ops = operands(x, y)
+    left, right = ops.blocks
+    return ops.wrap(
+        for_block(left).binary(
+            op, left, right, limbs=ops.precision.limbs, is_complex=ops.is_complex
+        )
+    )
+
+
+def _to_integer(op: str, x: Any) -> MDArray:
+    ops = operands(x)
+    block, limbs = ops.blocks[0], ops.precision.limbs
+    backend = for_block(block)
+    if not ops.is_complex:
+        return ops.wrap(backend.unary(op, block, limbs=limbs, is_complex=False))
+    if op != "rint":
+        raise TypeError(f"{op} is for real values; take a.real and a.imag")
+    parts = [backend.unary(op, part, limbs=limbs, is_complex=False) for part in block]
+    return ops.wrap(backend.xp.stack(parts))

@@ -1,0 +1,122 @@
+"""What `MDArray` becomes outside: NumPy values, exact numbers, text, pickles, copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+# The modules below import MDArray, so they are reached through the package at call time.
+import mdqr
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr._device import host_block
+
+if TYPE_CHECKING:
+    import mdqr._convert
+    import mdqr._format
+    import mdqr._io
+    from mdqr._array import MDArray
+    from mdqr._precision import Precision
+
+
+class Exports:
+    """Conversions out of the array."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _block: Block
+        _complex: bool
+        _precision: Precision
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def device(self) -> str: ...
+
+        def copy(self) -> MDArray: ...
+
+    def to_numpy(self) -> np.ndarray:
+        """Return the nearest float64 (complex: complex128) values.
+
+        Returns
+        -------
+        numpy.ndarray
+            A new array of the same shape.
+
+        Examples
+        --------
+        >>> import mdqr
+        >>> mdqr.array(["0.1", "0.5"], precision=mdqr.qd).to_numpy()
+        array([0.1, 0.5])
+        """
+        block = host_block(self._block)
+        if not self._complex:
+            return cast(np.ndarray, _limbs.nearest_double(block))
+        values = np.empty(self.shape, dtype=np.complex128)
+        values.real, values.imag = map(_limbs.nearest_double, block)
+        return values
+
+    def to_mpmath(self) -> np.ndarray:
+        """Return the exact values as an object array of mpmath numbers.
+
+        Raises
+        ------
+        ImportError
+            If mpmath is not installed.
+        """
+        return mdqr._convert.block_to_mpmath(host_block(self._block), self._complex)
+
+    def to_fractions(self) -> np.ndarray:
+        """Return the exact values as an object array of `fractions.Fraction`.
+
+        Raises
+        ------
+        TypeError
+            If the values are complex; convert `real` and `imag`.
+        ValueError
+            If a value is not finite.
+        """
+        return mdqr._convert.block_to_fractions(host_block(self._block), self._complex)
+
+    def to_strings(self, digits: int | None = None) -> np.ndarray:
+        """Return decimal strings as an object array.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Significant digits; by default the fewest that read back to the same limbs.
+
+        Examples
+        --------
+        >>> import mdqr
+        >>> str(mdqr.array("0.1", precision=mdqr.od).to_strings())
+        '0.1'
+        """
+        block = host_block(self._block)
+        return mdqr._convert.block_to_strings(block, self._precision, self._complex, digits)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise TypeError(
+            f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, as "
+            "that would round every value; use a.to_numpy() for the nearest float64 values"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        device = self.device.partition(":")[0]
+        block = np.ascontiguousarray(host_block(self._block))
+        return mdqr._io.restore, (block, self._precision.name, self._complex, device)
+
+    def __copy__(self) -> MDArray:
+        return self.copy()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> MDArray:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return mdqr._format.repr_array(cast("MDArray", self))
+
+    def __str__(self) -> str:
+        return mdqr._format.str_array(cast("MDArray", self))

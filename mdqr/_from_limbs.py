@@ -1,0 +1,93 @@
+"""Making arrays from limbs that are already there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend import for_block
+from mdqr._backend.protocol import Block
+from mdqr._creation import wants_complex
+from mdqr._precision import precision_of_limbs
+
+
+def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
+    """Make an array from limbs.
+
+    Parameters
+    ----------
+    limbs : numpy.ndarray or DLPack object
+        float64 of shape ``(N, *shape)``, complex ``(2, N, *shape)``, where N is the number of
+        limbs of a precision.
+    dtype : {float, complex}, optional
+        The field.
+    normalize : bool, optional
+        If True (default) the limbs of a value may be any doubles in any order; the array holds
+        their sum, correctly rounded, and values that are normalised already keep their limbs.
+        If False the memory is shared, not copied, and the caller answers for its being normalised:
+        ``fl(x[i] + x[i+1]) == x[i]``, zeros +0 and last, +0 under infinity and NaN.
+
+    Returns
+    -------
+    MDArray
+        A new array, or one around the memory of `limbs`.
+
+    Raises
+    ------
+    TypeError
+        If `limbs` is not a float64 array.
+    ValueError
+        If its first axes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdqr
+    >>> a = mdqr.from_limbs(np.array([[1.0], [2.0**-70]]))
+    >>> a.precision, str(a.to_fractions()[0])
+    (mdqr.dd, '1180591620717411303425/1180591620717411303424')
+    """
+    block = _as_block(limbs)
+    is_complex = bool(wants_complex(dtype))
+    if is_complex and block.shape[:1] != (2,):
+        raise ValueError(
+            "complex limbs have shape (2, N, *shape), real planes and imaginary planes; "
+            f"got shape {block.shape}"
+        )
+    if block.ndim < _limbs.lead(is_complex):
+        raise ValueError(
+            f"limbs have shape {'(2, N, *shape)' if is_complex else '(N, *shape)'}; "
+            f"got shape {block.shape}"
+        )
+    precision = precision_of_limbs(_limbs.limb_count(block, is_complex))
+    if normalize:
+        block = block.copy(order="C")
+        for part in block if is_complex else [block]:
+            _normalise(part, precision.limbs)
+    return MDArray._wrap(block, precision, is_complex)
+
+
+def _as_block(limbs: Any) -> Block:
+    block = limbs
+    if not isinstance(limbs, np.ndarray):
+        if not hasattr(limbs, "__dlpack__"):
+            raise TypeError(
+                "limbs must be a float64 NumPy array or an object with __dlpack__; "
+                f"got {type(limbs).__name__}"
+            )
+        block = np.from_dlpack(limbs)
+    if block.dtype != np.float64:
+        raise TypeError(f"limbs must be float64; got {block.dtype}")
+    return block
+
+
+def _normalise(part: Block, limbs: int) -> None:
+    """Renormalise in place those values that are not; the others keep their limbs."""
+    broken = ~_limbs.is_normalised(part)
+    if broken.any():
+        part[:, broken] = for_block(part).unary(
+            "renormalize", part[:, broken], limbs=limbs, is_complex=False
+        )

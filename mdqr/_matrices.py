@@ -1,0 +1,234 @@
+"""Matrices of simple structure."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from mdqr import _creation, _elementwise, _limbs
+from mdqr._array import MDArray
+from mdqr._precision import Precision
+from mdqr._promotion import promote
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    k: int = 0,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns, `n` by default.
+    k : int, optional
+        The diagonal: above the main one if positive.
+    precision, dtype, device
+        As in `mdqr.zeros`.
+
+    Returns
+    -------
+    MDArray
+        A new array of shape ``(n, m)``.
+
+    Raises
+    ------
+    TypeError, MemoryError
+        As in `mdqr.zeros`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.eye(2, precision=mdqr.qd).to_numpy()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    rows = operator.index(n)
+    columns = rows if m is None else operator.index(m)
+    matrix = _creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
+    first = matrix._block[0, 0] if matrix.is_complex else matrix._block[0]
+    first[...] = _limbs.namespace(first).eye(rows, columns, operator.index(k))
+    return matrix
+
+
+def diag(v: Any, k: int = 0) -> MDArray:
+    """Return the diagonal of a matrix, or the matrix with a given diagonal.
+
+    Parameters
+    ----------
+    v : MDArray
+        One axis: the diagonal; two axes: the matrix.
+    k : int, optional
+        The diagonal: above the main one if positive.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    ValueError
+        If `v` has neither one axis nor two.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.diag(mdqr.array([1, 2], precision=mdqr.qd)).to_numpy()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    ops = promote(v)
+    (block,) = ops.blocks
+    front = _limbs.lead(ops.is_complex)
+    if len(ops.shape) == 2:
+        return ops.wrap(block.diagonal(k, front, front + 1).copy())
+    if len(ops.shape) != 1:
+        raise ValueError(f"diag wants one axis or two; the shape is {ops.shape}")
+    size = ops.shape[0] + abs(k)
+    xp = _limbs.namespace(block)
+    matrix = xp.zeros((*block.shape[:front], size, size))
+    index = xp.arange(ops.shape[0])
+    matrix[..., index + max(-k, 0), index + max(k, 0)] = block
+    return ops.wrap(matrix)
+
+
+def tril(m: Any, k: int = 0) -> MDArray:
+    """Return the lower triangle: a copy with zeros above the k-th diagonal.
+
+    Parameters
+    ----------
+    m : MDArray
+        Matrices; leading axes are batches.
+    k : int, optional
+        The last diagonal that is kept.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two axes.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.tril(mdqr.ones((2, 2), precision=mdqr.qd)).to_numpy()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _triangle("tril", m, k)
+
+
+def triu(m: Any, k: int = 0) -> MDArray:
+    """Return the upper triangle: a copy with zeros below the k-th diagonal.
+
+    Parameters
+    ----------
+    m : MDArray
+        Matrices; leading axes are batches.
+    k : int, optional
+        The first diagonal that is kept.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two axes.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.triu(mdqr.ones((2, 2), precision=mdqr.qd)).to_numpy()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _triangle("triu", m, k)
+
+
+def vander(
+    x: Any,
+    n: int | None = None,
+    increasing: bool = False,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return the Vandermonde matrix of `x`.
+
+    Parameters
+    ----------
+    x : array_like
+        The points, one axis.
+    n : int, optional
+        Number of columns, that of points by default.
+    increasing : bool, optional
+        Whether the powers increase from left to right; by default they decrease, as NumPy's.
+    precision : Precision or str, optional
+        The precision; required unless `x` is an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        Of shape ``(len(x), n)``. The column of ``x**k`` has relative error at most
+        ``2 * (k - 1) * eps``, complex twice that, to first order.
+
+    Raises
+    ------
+    TypeError
+        If the precision is missing.
+    ValueError
+        If `x` does not have one axis, or `n` is negative.
+
+    Notes
+    -----
+    Column k is the product of columns k // 2 and k - k // 2. Powers that fit the precision, such
+    as those of small integers, are exact.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.vander([1, 2], 3, precision=mdqr.qd).to_numpy()
+    array([[1., 1., 1.],
+           [4., 2., 1.]])
+    """
+    points = _creation.asarray(x, precision=precision)
+    if points.ndim != 1:
+        raise ValueError(f"vander wants points along one axis; got shape {points.shape}")
+    columns = len(points) if n is None else operator.index(n)
+    if columns < 0:
+        raise ValueError(f"the number of columns must not be negative; got {columns}")
+    matrix = _creation.zeros(
+        (len(points), columns),
+        precision=points.precision,
+        dtype=complex if points.is_complex else float,
+        device=points.device,
+    )
+    powers = matrix if increasing else matrix[:, ::-1]
+    for k in range(columns):
+        if k < 2:
+            powers[:, k] = points if k else 1.0
+        else:
+            powers[:, k] = _elementwise.multiply(powers[:, k // 2], powers[:, k - k // 2])
+    return matrix
+
+
+def _triangle(which: str, m: Any, k: int) -> MDArray:
+    ops = promote(m)
+    if len(ops.shape) < 2:
+        raise ValueError(f"{which} wants at least two axes; the shape is {ops.shape}")
+    (block,) = ops.blocks
+    return ops.wrap(getattr(_limbs.namespace(block), which)(block, operator.index(k)))

@@ -1,0 +1,208 @@
+"""The operators of `MDArray`: arithmetic, comparison, and conversion of single values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+# The modules below import MDArray, so they are reached through the package at call time.
+import mdqr
+from mdqr import _limbs
+
+if TYPE_CHECKING:
+    import mdqr._comparison
+    import mdqr._elementwise
+    import mdqr._format
+    import mdqr._power
+    import mdqr._promotion
+    import mdqr._protocols
+    from mdqr._array import MDArray
+
+Function = Callable[[Any, Any], Any]
+
+
+class Operators:
+    """Operators over the functions of `_elementwise` and `_comparison`."""
+
+    __slots__ = ()
+
+    # SymPy tries float(x) on the other operand unless it finds a priority above its own.
+    _op_priority = 100.0
+
+    def __add__(self, other: Any) -> MDArray:
+        return self._forward(mdqr._elementwise.add, other)
+
+    def __radd__(self, other: Any) -> MDArray:
+        return self._reflected(mdqr._elementwise.add, other)
+
+    def __sub__(self, other: Any) -> MDArray:
+        return self._forward(mdqr._elementwise.subtract, other)
+
+    def __rsub__(self, other: Any) -> MDArray:
+        return self._reflected(mdqr._elementwise.subtract, other)
+
+    def __mul__(self, other: Any) -> MDArray:
+        return self._forward(mdqr._elementwise.multiply, other)
+
+    def __rmul__(self, other: Any) -> MDArray:
+        return self._reflected(mdqr._elementwise.multiply, other)
+
+    def __truediv__(self, other: Any) -> MDArray:
+        return self._forward(mdqr._elementwise.divide, other)
+
+    def __rtruediv__(self, other: Any) -> MDArray:
+        return self._reflected(mdqr._elementwise.divide, other)
+
+    def __matmul__(self, other: Any) -> MDArray:
+        return self._forward(_matmul, other)
+
+    def __rmatmul__(self, other: Any) -> MDArray:
+        return self._reflected(_matmul, other)
+
+    def __pow__(self, exponent: Any) -> MDArray:
+        return self._forward(mdqr._power.power, exponent)
+
+    def __rpow__(self, base: Any) -> MDArray:
+        return self._reflected(mdqr._power.power, base)
+
+    def __iadd__(self, other: Any) -> MDArray:
+        return self._in_place(mdqr._elementwise.add, other)
+
+    def __isub__(self, other: Any) -> MDArray:
+        return self._in_place(mdqr._elementwise.subtract, other)
+
+    def __imul__(self, other: Any) -> MDArray:
+        return self._in_place(mdqr._elementwise.multiply, other)
+
+    def __itruediv__(self, other: Any) -> MDArray:
+        return self._in_place(mdqr._elementwise.divide, other)
+
+    def __ipow__(self, exponent: Any) -> MDArray:
+        return self._in_place(mdqr._power.power, exponent)
+
+    def __imatmul__(self, other: Any) -> MDArray:
+        return self._in_place(_matmul, other)
+
+    def __neg__(self) -> MDArray:
+        return mdqr._elementwise.negative(self)
+
+    def __pos__(self) -> MDArray:
+        return cast("MDArray", self).copy()
+
+    def __abs__(self) -> MDArray:
+        return mdqr._elementwise.abs(self)
+
+    def __eq__(self, other: object) -> Any:
+        return self._forward(mdqr._comparison.equal, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._forward(mdqr._comparison.not_equal, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._forward(mdqr._comparison.less, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._forward(mdqr._comparison.less_equal, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._forward(mdqr._comparison.greater, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._forward(mdqr._comparison.greater_equal, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return mdqr._protocols.array_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
+    ) -> Any:
+        return mdqr._protocols.array_function(function, types, arguments, options)
+
+    # -- a single value --------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        array = self._single("a truth value", "a.any() or a.all()")
+        return bool(_limbs.nonzero(array.limbs, array.is_complex))
+
+    def __float__(self) -> float:
+        return float(self._single_real("float").to_numpy().item())
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex", "a.to_numpy()").to_numpy().item())
+
+    def __int__(self) -> int:
+        return int(self._exact("int"))
+
+    def __trunc__(self) -> int:
+        return int(self._exact("int"))
+
+    def __floor__(self) -> int:
+        return self._exact("int").__floor__()
+
+    def __ceil__(self) -> int:
+        return self._exact("int").__ceil__()
+
+    def __index__(self) -> int:
+        value = self._exact("an index")
+        if value.denominator != 1:
+            raise TypeError(
+                f"an index must be an integer; got {self}; round it with mdqr.rint or int()"
+            )
+        return value.numerator
+
+    def __format__(self, spec: str) -> str:
+        array = cast("MDArray", self)
+        if not spec:
+            return str(array)
+        return mdqr._format.format_scalar(self._single(f"format {spec!r}", "a.to_strings()"), spec)
+
+    def _single(self, purpose: str, way_out: str) -> MDArray:
+        array = cast("MDArray", self)
+        if array.size != 1:
+            kind = ValueError if purpose == "a truth value" else TypeError
+            raise kind(
+                f"only an array of one value gives {purpose}; the shape is {array.shape}: "
+                f"use {way_out}"
+            )
+        return array.reshape(())
+
+    def _single_real(self, purpose: str) -> MDArray:
+        array = self._single(purpose, "a.to_numpy()")
+        if array.is_complex:
+            raise TypeError(f"a complex value gives no {purpose}; take a.real or a.imag")
+        return array
+
+    def _exact(self, purpose: str) -> Fraction:
+        array = self._single_real(purpose)
+        leading = float(array.limbs[0])
+        if np.isnan(leading):
+            raise ValueError(f"NaN gives no {purpose}")
+        if np.isinf(leading):
+            raise OverflowError(f"infinity gives no {purpose}")
+        return sum((Fraction(float(limb)) for limb in array.limbs), Fraction(0))
+
+    # -- dispatch --------------------------------------------------------------------------------
+
+    def _forward(self, function: Function, other: Any) -> Any:
+        return function(self, other) if mdqr._promotion.is_operand(other) else NotImplemented
+
+    def _reflected(self, function: Function, other: Any) -> Any:
+        return function(other, self) if mdqr._promotion.is_operand(other) else NotImplemented
+
+    def _in_place(self, function: Function, other: Any) -> Any:
+        if not mdqr._promotion.is_operand(other):
+            return NotImplemented
+        target = cast("MDArray", self)
+        mdqr._elementwise.store(function(target, other), target)
+        return target
+
+
+def _matmul(a: Any, b: Any) -> MDArray:
+    from mdqr.linalg import matmul
+
+    return matmul(a, b)

@@ -1,0 +1,222 @@
+"""The precisions: how many doubles a number has, and what follows from that."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache, total_ordering
+from sys import float_info
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mdqr._array import MDArray
+
+_GUARD_BITS = 64
+
+
+@total_ordering
+class Precision:
+    """A precision: values are unevaluated sums of `limbs` doubles.
+
+    There is one object for each precision: `mdqr.d`, `mdqr.dd`, `mdqr.qd` and `mdqr.od`. They are
+    immutable, hashable, ordered by the number of limbs, and pickled by name. Calling one converts:
+    ``mdqr.qd(x)`` is ``mdqr.array(x, precision=mdqr.qd)``.
+
+    Attributes
+    ----------
+    name : str
+        "d", "dd", "qd" or "od".
+    limbs : int
+        Number of doubles of a value.
+    bits : int
+        ``53 * limbs``.
+    digits : int
+        Number of decimal digits that every value keeps: ``floor(bits * log10(2))``.
+    eps : float
+        The unit of the error bounds.
+    tiny : float
+        Where full precision ends: smaller values lose their last limbs to underflow.
+    huge : float
+        The largest double. A value beyond it becomes infinite.
+    pi, e : MDArray
+        The constants, correctly rounded (0-d).
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.qd
+    mdqr.qd
+    >>> mdqr.qd.limbs, mdqr.qd.bits, mdqr.qd.digits, mdqr.qd.eps == 2.0**-210
+    (4, 212, 63, True)
+    >>> mdqr.dd < mdqr.qd
+    True
+    """
+
+    __slots__ = ("digits", "eps", "limbs", "name", "tiny")
+
+    name: str
+    limbs: int
+    digits: int
+    eps: float
+    tiny: float
+
+    def __init__(self, name: str, limbs: int, eps: float, tiny: float) -> None:
+        values = {
+            "name": name,
+            "limbs": limbs,
+            "digits": math.floor(53 * limbs * math.log10(2)),
+            "eps": eps,
+            "tiny": tiny,
+        }
+        for attribute, value in values.items():
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def bits(self) -> int:
+        """Number of significant bits, ``53 * limbs``."""
+        return 53 * self.limbs
+
+    @property
+    def huge(self) -> float:
+        """The largest double."""
+        return float_info.max
+
+    @property
+    def pi(self) -> MDArray:
+        """The number pi, correctly rounded (0-d)."""
+        return self._constant(_scaled_pi(self.bits + _GUARD_BITS))
+
+    @property
+    def e(self) -> MDArray:
+        """Euler's number e, correctly rounded (0-d)."""
+        return self._constant(_scaled_e(self.bits + _GUARD_BITS))
+
+    def _constant(self, scaled: int) -> MDArray:
+        from fractions import Fraction
+
+        return self(Fraction(scaled, 1 << (self.bits + _GUARD_BITS)))
+
+    def __call__(self, x: Any, **options: Any) -> MDArray:
+        """Return ``mdqr.array(x, precision=self, **options)``."""
+        from mdqr._creation import array
+
+        return array(x, precision=self, **options)
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a precision is immutable; {attribute!r} cannot be set")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"a precision is immutable; {attribute!r} cannot be deleted")
+
+    def __repr__(self) -> str:
+        return f"mdqr.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __lt__(self, other: object) -> bool:
+        return self.limbs < other.limbs if isinstance(other, Precision) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Precision, self.name))
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+Precision.__module__ = "mdqr"
+
+d: Final = Precision("d", 1, 2.0**-52, 2.0**-1022)
+dd: Final = Precision("dd", 2, 2.0**-104, 2.0**-960)
+qd: Final = Precision("qd", 4, 2.0**-210, 2.0**-856)
+od: Final = Precision("od", 8, 2.0**-423, 2.0**-640)
+
+PRECISIONS: Final[tuple[Precision, ...]] = (d, dd, qd, od)
+
+_BY_NAME = {precision.name: precision for precision in PRECISIONS}
+_BY_LIMBS = {precision.limbs: precision for precision in PRECISIONS}
+
+
+def as_precision(p: Precision | str) -> Precision:
+    """Return the precision named by `p`.
+
+    Parameters
+    ----------
+    p : Precision or str
+        A precision or its name.
+
+    Returns
+    -------
+    Precision
+        The one object of that name.
+
+    Raises
+    ------
+    ValueError
+        If no precision has the name.
+    TypeError
+        If `p` is neither a `Precision` nor a string.
+    """
+    if isinstance(p, Precision):
+        return p
+    if not isinstance(p, str):
+        raise TypeError(
+            f"precision must be one of {_choices()}; got {p!r} of type {type(p).__name__}"
+        )
+    if p not in _BY_NAME:
+        raise ValueError(f"precision must be one of {_choices()}; got {p!r}")
+    return _BY_NAME[p]
+
+
+def precision_of_limbs(limbs: int) -> Precision:
+    """Return the precision of values of `limbs` doubles.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if limbs not in _BY_LIMBS:
+        raise ValueError(
+            f"no precision has {limbs} limbs; the limb counts are "
+            + ", ".join(f"{count} ({p.name})" for count, p in _BY_LIMBS.items())
+        )
+    return _BY_LIMBS[limbs]
+
+
+def _choices() -> str:
+    return ", ".join(f'mdqr.{name} ("{name}")' for name in _BY_NAME)
+
+
+@lru_cache
+def _scaled_pi(bits: int) -> int:
+    """Return ``pi * 2**bits`` within a few units, by Machin's formula."""
+    extra = 16
+    one = 1 << (bits + extra)
+    return (16 * _scaled_arctan(one, 5) - 4 * _scaled_arctan(one, 239)) >> extra
+
+
+def _scaled_arctan(one: int, inverse: int) -> int:
+    """Return ``one * arctan(1 / inverse)`` within one unit a term."""
+    power = one // inverse
+    total, k = 0, 1
+    while power:
+        total += power // k if k % 4 == 1 else -(power // k)
+        power //= inverse * inverse
+        k += 2
+    return total
+
+
+@lru_cache
+def _scaled_e(bits: int) -> int:
+    """Return ``e * 2**bits`` within a few units, by the exponential series."""
+    extra = 16
+    term = total = 1 << (bits + extra)
+    k = 1
+    while term:
+        term //= k
+        total += term
+        k += 1
+    return total >> extra

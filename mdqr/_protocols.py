@@ -1,0 +1,193 @@
+"""NumPy's functions on `MDArray`: what exists is called, the rest is a TypeError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mdqr import (
+    _comparison,
+    _elementwise,
+    _like,
+    _matrices,
+    _power,
+    _reductions,
+    _sequences,
+)
+from mdqr._array import MDArray
+from mdqr._promotion import is_operand
+
+Function = Callable[..., Any]
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    from mdqr.linalg import matmul
+
+    return matmul(a, b)
+
+
+def _positive(x: Any) -> MDArray:
+    return x.copy()
+
+
+UFUNCS: dict[np.ufunc, Function] = {
+    np.add: _elementwise.add,
+    np.subtract: _elementwise.subtract,
+    np.multiply: _elementwise.multiply,
+    np.divide: _elementwise.divide,
+    np.negative: _elementwise.negative,
+    np.positive: _positive,
+    np.absolute: _elementwise.abs,
+    np.sign: _elementwise.sign,
+    np.sqrt: _elementwise.sqrt,
+    np.square: _elementwise.square,
+    np.reciprocal: _elementwise.reciprocal,
+    np.conjugate: _elementwise.conj,
+    np.hypot: _elementwise.hypot,
+    np.floor: _elementwise.floor,
+    np.ceil: _elementwise.ceil,
+    np.rint: _elementwise.rint,
+    np.power: _power.power,
+    np.maximum: _comparison.maximum,
+    np.minimum: _comparison.minimum,
+    np.equal: _comparison.equal,
+    np.not_equal: _comparison.not_equal,
+    np.less: _comparison.less,
+    np.less_equal: _comparison.less_equal,
+    np.greater: _comparison.greater,
+    np.greater_equal: _comparison.greater_equal,
+    np.isfinite: _comparison.isfinite,
+    np.isnan: _comparison.isnan,
+    np.isinf: _comparison.isinf,
+    np.matmul: _matmul,
+}
+
+
+def _method(name: str) -> Function:
+    def call(a: Any, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(a, MDArray):
+            raise TypeError(f"numpy.{name}: the first argument must be the MDArray")
+        return getattr(a, name)(*arguments, **options)
+
+    return call
+
+
+def _concatenate(arrays: Any, axis: int | None = 0) -> MDArray:
+    return _sequences.concatenate(arrays, axis)
+
+
+FUNCTIONS: dict[Function, Function] = {
+    **{
+        getattr(np, name): _method(name)
+        for name in (
+            *("sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"),
+            *("reshape", "ravel", "transpose", "copy"),
+        )
+    },
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a: a.size,
+    np.real: lambda a: a.real,
+    np.imag: lambda a: a.imag,
+    np.dot: _reductions.dot,
+    np.vdot: _reductions.vdot,
+    np.outer: _reductions.outer,
+    np.trace: _reductions.trace,
+    np.polyval: _reductions.polyval,
+    np.where: _comparison.where,
+    np.allclose: _comparison.allclose,
+    np.array_equal: _comparison.array_equal,
+    np.concatenate: _concatenate,
+    np.stack: _sequences.stack,
+    np.diag: _matrices.diag,
+    np.tril: _matrices.tril,
+    np.triu: _matrices.triu,
+    np.vander: _matrices.vander,
+    np.zeros_like: _like.zeros_like,
+    np.ones_like: _like.ones_like,
+    np.empty_like: _like.empty_like,
+    np.full_like: _like.full_like,
+    np.linspace: _sequences.linspace,
+}
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any) -> Any:
+    """Answer ``ufunc(*inputs)`` for operands of which one is an `MDArray`.
+
+    Returns
+    -------
+    MDArray, numpy.ndarray or NotImplemented
+        NotImplemented if an operand is of a type that has its own answer.
+
+    Raises
+    ------
+    TypeError
+        If there is no such operation, an option is given that it does not have, or the result
+        should go into a NumPy array.
+    """
+    out = options.pop("out", (None,))
+    if any(not _known(x) for x in (*inputs, *out)):
+        return NotImplemented
+    name = f"numpy.{ufunc.__name__}"
+    if ufunc not in UFUNCS or method != "__call__":
+        called = name if method == "__call__" else f"{name}.{method}"
+        raise TypeError(_missing(called))
+    if options:
+        raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
+    (target,) = out
+    if target is not None and not isinstance(target, MDArray):
+        raise TypeError(
+            f"the result of {name} is an MDArray and does not go into a NumPy array, as that would "
+            "round every value; write x = x + a instead of x += a, or convert with a.to_numpy()"
+        )
+    result = UFUNCS[ufunc](*inputs)
+    if target is None:
+        return result
+    if not isinstance(result, MDArray):
+        raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
+    _elementwise.store(result, target)
+    return target
+
+
+def array_function(function: Function, types: Any, arguments: Any, options: Any) -> Any:
+    """Answer a NumPy function called with an `MDArray` among its arguments.
+
+    Returns
+    -------
+    object
+        NotImplemented if an argument is of a type that has its own answer.
+
+    Raises
+    ------
+    TypeError
+        If there is no such function, or an option is given that it does not have.
+    """
+    if not all(issubclass(kind, (MDArray, np.ndarray)) for kind in types):
+        return NotImplemented
+    name = f"{function.__module__}.{function.__name__}"
+    answer = FUNCTIONS.get(function) or _from_linalg(function)
+    if answer is None:
+        raise TypeError(_missing(name))
+    return answer(*arguments, **options)
+
+
+def _from_linalg(function: Function) -> Function | None:
+    if function.__module__ != "numpy.linalg":
+        return None
+    from mdqr import linalg
+
+    found: Function | None = getattr(linalg, function.__name__, None)
+    return found
+
+
+def _known(x: Any) -> bool:
+    return x is None or is_operand(x)
+
+
+def _missing(name: str) -> str:
+    return (
+        f"{name} has no implementation for MDArray; mdqr's own functions are in mdqr and "
+        f"mdqr.linalg, and {name}(a.to_numpy()) computes with the nearest float64 values"
+    )

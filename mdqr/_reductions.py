@@ -1,0 +1,392 @@
+"""Reductions over axes, and the products of vectors."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from mdqr import _elementwise, _limbs
+from mdqr._array import MDArray
+from mdqr._backend import for_block
+from mdqr._backend.protocol import Block
+from mdqr._promotion import operands, promote
+
+Axis = int | tuple[int, ...] | None
+
+
+def sum(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the sum of the values over all axes, one axis or several.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    MDArray
+        Of K values each: ``|error| <= (K + 8) * eps * sum(|x|)``. No values give 0.
+
+    Notes
+    -----
+    Eight running sums and a fixed tree: the limbs do not depend on threads or the CPU.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.sum(mdqr.array([1, 2, 3], precision=mdqr.qd)))
+    6.0
+    """
+    return _reduce("sum", x, axis, keepdims)
+
+
+def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the product of the values over all axes, one axis or several.
+
+    Parameters
+    ----------
+    x : MDArray
+        The values.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    MDArray
+        Of K values each: relative error at most ``2 * (K + 8) * eps``, complex twice that, to
+        first order. No values give 1.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.prod(mdqr.array([2, 3, 4], precision=mdqr.qd)))
+    24.0
+    """
+    return _reduce("prod", x, axis, keepdims)
+
+
+def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the sum divided by the number of values; NaN and a RuntimeWarning for none."""
+    total = sum(x, axis, keepdims=keepdims)
+    count = product(x.shape[i] for i in _axes(axis, x.ndim))
+    if not count:
+        warnings.warn("mean of no values", RuntimeWarning, stacklevel=3)
+    return total / count
+
+
+def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the values that are "max" or "min" over the axes.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to choose from.
+    """
+    ops, rows, shape = _rows(x, axis, keepdims)
+    if product(shape) == 0:
+        return ops.wrap(_limbs.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
+    if not rows.shape[-1]:
+        raise ValueError(f"{which} of no values: axis {axis} of shape {x.shape} is empty")
+    positions = _positions(which, rows, ops.is_complex)
+    chosen = _take(rows, positions)
+    return ops.wrap(chosen.reshape(_front(rows, ops.is_complex) + shape))
+
+
+def arg_extreme(which: str, x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return the first positions of "max" or "min" along one axis, or in the flattened array.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to choose from.
+    """
+    ops, rows, shape = _rows(x, None if axis is None else operator.index(axis), keepdims)
+    if not rows.shape[-1]:
+        raise ValueError(f"arg{which} of no values: axis {axis} of shape {x.shape} is empty")
+    if product(shape) == 0:
+        return _limbs.namespace(rows).zeros(shape, dtype=np.int64)
+    return _positions(which, rows, ops.is_complex).reshape(shape)[()]
+
+
+def truth(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """Return whether "any" or "all" values are not zero."""
+    ops = operands(x)
+    nonzero = _limbs.nonzero(ops.blocks[0], ops.is_complex)
+    return getattr(nonzero, which)(axis=axis, keepdims=keepdims)
+
+
+def cumsum(x: Any, axis: int | None = None) -> MDArray:
+    """Return the running sums along one axis, of the flattened array by default."""
+    ops = operands(x.ravel() if axis is None else x)
+    (index,) = _axes(-1 if axis is None else operator.index(axis), len(ops.shape))
+    place = index + _limbs.lead(ops.is_complex)
+    block = _limbs.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
+    sums = for_block(block).cumsum(block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+    return ops.wrap(_limbs.namespace(sums).moveaxis(sums, -1, place))
+
+
+def dot(a: Any, b: Any) -> MDArray:
+    """Return the dot product as `numpy.dot` defines it.
+
+    Parameters
+    ----------
+    a, b : MDArray or array_like
+        At least one an `MDArray`. Vectors give the inner product, matrices the matrix product;
+        otherwise the last axis of `a` meets the last but one of `b`.
+
+    Returns
+    -------
+    MDArray
+        Of K products each: ``|error| <= (K + 8) * eps * sum(|a| |b|)``.
+
+    Raises
+    ------
+    ValueError
+        If the axes that meet differ in length.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.dot(mdqr.array([1, 2], precision=mdqr.qd), [3, 4]))
+    11.0
+    """
+    return _dot(a, b, conjugate=False)
+
+
+def vdot(a: Any, b: Any) -> MDArray:
+    """Return the inner product of two flattened arrays, the first one conjugated.
+
+    Parameters
+    ----------
+    a, b : MDArray or array_like
+        At least one an `MDArray`; as many values in each.
+
+    Returns
+    -------
+    MDArray
+        0-d. Of K products: ``|error| <= (K + 8) * eps * sum(|a| |b|)``.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of values differ.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> complex(mdqr.vdot(mdqr.array([1j, 2], precision=mdqr.qd), [1j, 1]))
+    (3+0j)
+    """
+    ops = promote(a, b)
+    left, right = (ops.wrap(block).ravel() for block in ops.full_blocks())
+    return _dot(left, right, conjugate=True)
+
+
+def outer(a: Any, b: Any) -> MDArray:
+    """Return all products of a value of `a` with a value of `b`.
+
+    Parameters
+    ----------
+    a, b : MDArray or array_like
+        At least one an `MDArray`; flattened.
+
+    Returns
+    -------
+    MDArray
+        Of shape ``(a.size, b.size)``; errors as in a product.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.outer(mdqr.array([1, 2], precision=mdqr.qd), [3, 4, 5]).shape
+    (2, 3)
+    """
+    ops = promote(a, b)
+    left, right = (ops.wrap(block).ravel() for block in ops.full_blocks())
+    return left[:, None] * right
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
+    """Return the sum along a diagonal.
+
+    Parameters
+    ----------
+    a : MDArray
+        At least two axes.
+    offset : int, optional
+        The diagonal: above the main one if positive.
+    axis1, axis2 : int, optional
+        The axes of the matrices, the first two by default, as in `numpy.trace`.
+
+    Returns
+    -------
+    MDArray
+        The sums, over the other axes; errors as in `sum`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two axes, or `axis1` is `axis2`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.trace(mdqr.eye(3, precision=mdqr.qd)))
+    3.0
+    """
+    ops = promote(a)
+    ndim = len(ops.shape)
+    if ndim < 2:
+        raise ValueError(f"trace needs at least two axes; the shape is {ops.shape}")
+    front = _limbs.lead(ops.is_complex)
+    first, second = (index + front for index in _axes((axis1, axis2), ndim))
+    return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
+
+
+def polyval(p: Any, x: Any) -> MDArray:
+    """Evaluate a polynomial, the coefficient of the highest power first.
+
+    Parameters
+    ----------
+    p : MDArray or array_like
+        The coefficients, one axis.
+    x : MDArray or array_like
+        Where to evaluate; `p` or `x` is an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
+        ``10 * n * eps``, to first order.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis.
+
+    Notes
+    -----
+    Horner's rule.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
+    7.0
+    """
+    ops = promote(p, x)
+    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
+    if coefficients.ndim != 1:
+        raise ValueError(
+            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
+        )
+    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
+    for i in range(len(coefficients)):
+        value = value * points + coefficients[i] if i else value + coefficients[i]
+    return value
+
+
+def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """Return the named axes, counted from 0."""
+    if axis is None:
+        return tuple(range(ndim))
+    named = axis if isinstance(axis, Sequence) else (axis,)
+    for each in named:
+        if not -ndim <= operator.index(each) < ndim:
+            raise np.exceptions.AxisError(operator.index(each), ndim)
+    counted = tuple(operator.index(each) % ndim for each in named)
+    if len(set(counted)) < len(counted):
+        raise ValueError(f"an axis is named twice in {axis}")
+    return counted
+
+
+def _front(block: Block, is_complex: bool) -> tuple[int, ...]:
+    return tuple(block.shape[: _limbs.lead(is_complex)])
+
+
+def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ...]]:
+    """Return the operand, its block with the reduced axes merged into the last, and the shape.
+
+    The shape is that of the reduced values, with axes of length 1 if `keepdims`.
+    """
+    ops = operands(x)
+    block, shape = ops.blocks[0], ops.shape
+    reduced = sorted(_axes(axis, len(shape)))
+    kept = [i for i in range(len(shape)) if i not in reduced]
+    front = _limbs.lead(ops.is_complex)
+    rows = block.transpose(*range(front), *(front + i for i in kept + reduced)).reshape(
+        _front(block, ops.is_complex)
+        + tuple(shape[i] for i in kept)
+        + (product(shape[i] for i in reduced),)
+    )
+    left = tuple(1 if i in reduced else n for i, n in enumerate(shape) if keepdims or i in kept)
+    return ops, rows, left
+
+
+def _reduce(op: str, x: Any, axis: Axis, keepdims: bool) -> MDArray:
+    ops, rows, shape = _rows(x, axis, keepdims)
+    values = for_block(rows).reduce(op, rows, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+    return ops.wrap(values.reshape(_front(values, ops.is_complex) + shape))
+
+
+def _take(rows: Block, positions: Block) -> Block:
+    """Return the values at `positions` along the last axis."""
+    lead = (None,) * (rows.ndim - positions.ndim - 1)
+    return _limbs.namespace(rows).take_along_axis(rows, positions[*lead, ..., None], -1)[..., 0]
+
+
+def _positions(which: str, rows: Block, is_complex: bool) -> Block:
+    """Return the first position of the extreme along the last axis, which is not empty."""
+    backend = for_block(rows)
+    if not is_complex:
+        return backend.argreduce(which, rows)
+    xp = backend.xp
+    real, imag = rows
+    broken = xp.isnan(real[0]) | xp.isnan(imag[0])
+    nan = xp.zeros_like(real)
+    nan[0] = xp.nan
+    real = xp.where(broken, nan, real)
+    first = backend.argreduce(which, real)
+    best = _take(real, first)
+    ties = backend.compare(real, xp.broadcast_to(best[..., None], real.shape)) == 0
+    worst = xp.zeros_like(imag)
+    worst[0] = -xp.inf if which == "max" else xp.inf
+    imag = xp.where(ties, imag, worst)
+    second = _take(imag, backend.argreduce(which, imag))
+    same = backend.compare(imag, xp.broadcast_to(second[..., None], imag.shape)) == 0
+    return xp.where(xp.isnan(best[0]), first, xp.argmax(ties & same, axis=-1))
+
+
+def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
+    ops = promote(a, b)
+    left, right = (ops.wrap(block) for block in ops.blocks)
+    if not (left.ndim and right.ndim):
+        return _elementwise.multiply(a, b)
+    meeting = -2 if right.ndim > 1 else -1
+    if left.shape[-1] != right.shape[meeting]:
+        raise ValueError(
+            f"the axes that meet in a dot product must be equally long; got the shapes "
+            f"{left.shape} and {right.shape}: {left.shape[-1]} against {right.shape[meeting]}"
+        )
+    length = left.shape[-1]
+    rest = [i for i in range(right.ndim) if i != right.ndim + meeting]
+    columns = right.transpose(right.ndim + meeting, *rest)
+    product_block = for_block(left._block).matmul(
+        left.reshape(product(left.shape[:-1]), length)._block,
+        columns.reshape(length, product(columns.shape[1:]))._block,
+        limbs=ops.precision.limbs,
+        is_complex=ops.is_complex,
+        conj_a=conjugate and ops.is_complex,
+    )
+    return ops.wrap(product_block).reshape(left.shape[:-1] + columns.shape[1:])

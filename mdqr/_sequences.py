@@ -1,0 +1,251 @@
+"""Evenly spaced values, and joining arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mdqr import _creation, _limbs
+from mdqr._array import MDArray
+from mdqr._precision import Precision, as_precision
+from mdqr._promotion import highest_precision, promote
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return evenly spaced values from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The ends, as in `mdqr.array`; arrays give one sequence for each pair, along a new first
+        axis.
+    num : int, optional
+        Number of values.
+    endpoint : bool, optional
+        Whether `stop` is the last value.
+    precision : Precision or str, optional
+        The precision; required unless `start` or `stop` is an `MDArray`.
+    dtype, device : optional
+        As in `mdqr.array`.
+
+    Returns
+    -------
+    MDArray
+        Of shape ``(num, *shape)``. The ends are exact; ``|error| <= 8 * eps * max(|start|,
+        |stop|)`` between them, complex ``16 * eps``.
+
+    Raises
+    ------
+    TypeError
+        If the precision is missing.
+    ValueError
+        If `num` is negative.
+
+    Notes
+    -----
+    Value i of n intervals is ``((n - i) * start + i * stop) / n``.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.linspace(0, 1, 5, precision=mdqr.qd).to_numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    target = _precision_for("linspace", precision, start, stop)
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"linspace wants a number of values that is not negative; got {count}")
+    first, last = (
+        _creation.array(end, precision=target, dtype=dtype, device=device) for end in (start, stop)
+    )
+    ops = promote(first, last)
+    shape = np.broadcast_shapes(first.shape, last.shape)
+    intervals = count - 1 if endpoint else count
+    if intervals < 1:
+        first = ops.wrap(ops.blocks[0])
+        return _creation.full((count, *shape), first)
+    steps = np.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
+    values: MDArray = (first * (intervals - steps) + last * steps) / intervals
+    values[0] = first
+    if endpoint:
+        values[-1] = last
+    return values
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    precision: Precision | str | None = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return ``start, start + step, ...`` up to, but without, `stop`.
+
+    Parameters
+    ----------
+    start, stop, step : real number
+        As in `mdqr.array`, so that ``"0.1"`` is a tenth; with one number it is the stop, from 0.
+    precision : Precision or str, optional
+        The precision; required unless a number is an `MDArray`.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        ``ceil((stop - start) / step)`` values, counted exactly from the rounded numbers. Value i
+        has ``|error| <= 4 * eps * (|start| + i * |step|)``; integers are exact.
+
+    Raises
+    ------
+    TypeError
+        If the precision is missing or a number is complex.
+    ValueError
+        If `step` is zero, or a number is not a finite scalar.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.arange(0, 1, "0.25", precision=mdqr.qd).to_numpy()
+    array([0.  , 0.25, 0.5 , 0.75])
+    """
+    if stop is None:
+        start, stop = 0, start
+    target = _precision_for("arange", precision, start, stop, step)
+    numbers = [
+        _creation.array(x, precision=target, dtype=float, device=device)
+        for x in (start, stop, step)
+    ]
+    first, last, stride = (_fraction(x) for x in numbers)
+    if not stride:
+        raise ValueError("arange wants a step that is not zero")
+    count = max(0, math.ceil((last - first) / stride))
+    return numbers[0] + numbers[2] * np.arange(count, dtype=np.float64)
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
+    """Join arrays along an axis that they have.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        At least one an `MDArray`; the highest precision wins.
+    axis : int or None, optional
+        The axis; None joins the flattened arrays.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If none is an `MDArray`.
+    ValueError
+        If the shapes differ in another axis.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.ones(2, precision=mdqr.qd)
+    >>> mdqr.concatenate([a, [3.0]]).to_numpy()
+    array([1., 1., 3.])
+    """
+    blocks, ops = _full_blocks(arrays)
+    if axis is None:
+        blocks = [ops.wrap(block).ravel()._block for block in blocks]
+    front = _limbs.lead(ops.is_complex)
+    shapes = [block.shape[front:] for block in blocks]
+    place = _place(axis or 0, min(map(len, shapes)))
+    if len({(*shape[:place], None, *shape[place + 1 :]) for shape in shapes}) > 1:
+        raise ValueError(
+            f"concatenate wants arrays that differ in axis {place} only; got the shapes "
+            f"{', '.join(map(str, shapes))}"
+        )
+    return ops.wrap(_limbs.namespace(blocks[0]).concatenate(blocks, axis=place + front))
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
+    """Join arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        At least one an `MDArray`; the highest precision wins.
+    axis : int, optional
+        The place of the new axis in the result.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If none is an `MDArray`.
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.ones(2, precision=mdqr.qd)
+    >>> mdqr.stack([a, a, a]).shape
+    (3, 2)
+    """
+    blocks, ops = _full_blocks(arrays)
+    front = _limbs.lead(ops.is_complex)
+    shapes = sorted({block.shape[front:] for block in blocks})
+    if len(shapes) > 1:
+        raise ValueError(f"stack wants arrays of one shape; got {shapes}")
+    place = _place(axis, len(shapes[0]) + 1)
+    return ops.wrap(_limbs.namespace(blocks[0]).stack(blocks, axis=place + front))
+
+
+def _precision_for(function: str, precision: Precision | str | None, *values: Any) -> Precision:
+    if precision is not None:
+        return as_precision(precision)
+    if not any(isinstance(value, MDArray) for value in values):
+        raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
+    return highest_precision(values)
+
+
+def _fraction(x: MDArray) -> Fraction:
+    if x.ndim or not np.isfinite(x._block[0]):
+        raise ValueError(f"arange wants finite scalars; got {x}")
+    return sum((Fraction(float(limb)) for limb in x._block), Fraction(0))
+
+
+def _full_blocks(arrays: Sequence[Any]) -> tuple[list[Any], Any]:
+    if isinstance(arrays, MDArray):
+        arrays = list(arrays)
+    if not len(arrays):
+        raise ValueError("there is nothing to join; at least one array is needed")
+    ops = promote(*arrays)
+    return ops.full_blocks(), ops
+
+
+def _place(axis: int, ndim: int) -> int:
+    """Return `axis` counted from 0 in a result of `ndim` axes."""
+    if not ndim:
+        raise ValueError("0-d arrays have no axis to join along; use mdqr.stack")
+    if not -ndim <= operator.index(axis) < ndim:
+        raise np.exceptions.AxisError(operator.index(axis), ndim)
+    return operator.index(axis) % ndim

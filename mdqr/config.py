@@ -1,0 +1,77 @@
+"""What mdqr runs on, and how many threads it uses."""
+
+from __future__ import annotations
+
+import operator
+import os
+import platform
+from importlib.util import find_spec
+from typing import SupportsIndex
+
+import numpy as np
+
+import mdqr
+from mdqr._backend import host
+
+__all__ = ["set_num_threads", "show"]
+
+
+def set_num_threads(n: SupportsIndex) -> None:
+    """Set the number of threads of the kernels on the CPU; results do not depend on it.
+
+    Parameters
+    ----------
+    n : int
+        At least 1. The start value is the environment variable ``MDQR_NUM_THREADS``, or else the
+        number of CPUs that the process may use.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` is not a positive integer.
+    ImportError
+        If the compiled extension is missing.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.config.set_num_threads(1)
+    """
+    count = operator.index(n)
+    if count < 1:
+        raise ValueError(f"the number of threads must be at least 1; got {count}")
+    host.extension().set_num_threads(count)
+
+
+def show() -> None:
+    """Print what mdqr runs on: the first thing in a report of a defect.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.config.show()  # doctest: +ELLIPSIS
+    mdqr ...
+    """
+    print("\n".join(f"{name:<12} {value}" for name, value in describe().items()))
+
+
+def describe() -> dict[str, str]:
+    """Return what `show` prints, by name."""
+    lines = {
+        "mdqr": mdqr.__version__,
+        "python": f"{platform.python_version()} on {platform.platform()}",
+        "numpy": np.__version__,
+    }
+    try:
+        extension = host.extension()
+    except ImportError as error:
+        lines["cpu"] = f"no arithmetic: {error}"
+    else:
+        lines["cpu"] = f"level {extension.level()}, {extension.num_threads()} threads"
+        lines["compiler"] = extension.compiler
+    variables = {name: os.environ.get(name) for name in ("MDQR_NUM_THREADS", "MDQR_CPU_LEVEL")}
+    lines["environment"] = ", ".join(f"{k}={v}" for k, v in variables.items() if v) or "no MDQR_*"
+    lines["gpu"] = "no CUDA backend in this version" + (
+        "" if find_spec("cupy") is None else "; CuPy is installed"
+    )
+    return lines

@@ -1,0 +1,29 @@
+"""Linear algebra: products, QR factorisation, triangular systems, least squares."""
+
+from __future__ import annotations
+
+from mdqr.linalg._certify import Certificate, certify
+from mdqr.linalg._lstsq import LstsqResult, lstsq
+from mdqr.linalg._lstsq_info import LstsqInfo
+from mdqr.linalg._norms import norm
+from mdqr.linalg._products import matmul
+from mdqr.linalg._qr import QRResult, qr
+from mdqr.linalg._qr_factor import QRFactor, qr_factor
+from mdqr.linalg._solve import solve
+from mdqr.linalg._triangular import solve_triangular
+
+__all__ = [
+    "Certificate",
+    "LstsqInfo",
+    "LstsqResult",
+    "QRFactor",
+    "QRResult",
+    "certify",
+    "lstsq",
+    "matmul",
+    "norm",
+    "qr",
+    "qr_factor",
+    "solve",
+    "solve_triangular",
+]

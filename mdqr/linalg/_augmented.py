@@ -1,0 +1,176 @@
+"""Refinement of least-squares solutions through the augmented system.
+
+The pair of residual r and solution x solves ``r + A x = b`` and ``A^H W r = 0``. Given the factors
+of ``sqrt(W) A`` in working precision, each step computes
+
+    f = b - r - A x,  g = -A^H W r            (as if in twice the precision)
+    t = Q^H sqrt(W) f - R^-H g,  dx = R^-1 t,  dr = f - Q t / sqrt(W)
+
+which multiplies the error by a small multiple of ``eps * condition`` whatever the size of r
+(A. Bjorck 1967). The last update is rounded correctly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg import _scaling
+from mdqr.linalg._householder import Factors
+from mdqr.linalg._operands import Callback
+from mdqr.linalg._triangular import Triangle
+
+MAX_STEPS = 3
+
+
+@dataclass
+class System:
+    """A factored least-squares problem with scaled columns.
+
+    `a` has the matrices that the residuals use; `weight` and `root` are columns ``(..., m, 1)`` or
+    None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
+    """
+
+    backend: Backend
+    limbs: int
+    is_complex: bool
+    a: Block
+    factors: Factors
+    triangle: Triangle
+    weight: Block | None = None
+    root: Block | None = None
+    order: Block | None = None
+
+    @property
+    def columns(self) -> int:
+        """Number of unknowns."""
+        return int(self.a.shape[-1])
+
+    def options(self) -> dict[str, Any]:
+        """Return the keywords of a kernel call."""
+        return {"limbs": self.limbs, "is_complex": self.is_complex}
+
+    def binary(self, op: str, x: Block, y: Block) -> Block:
+        """Apply an elementwise operation."""
+        return self.backend.binary(op, x, y, **self.options())
+
+    def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
+        """Return dx and dr for the right-hand sides f and g."""
+        scaled = f if self.root is None else self.binary("multiply", self.root, f)
+        projected = self.factors.apply_qh(self._sorted(scaled))
+        t = projected[..., : self.columns, :]
+        if g is not None:
+            t = self.binary("subtract", t, self.triangle.solve(g, "C"))
+        padded = self.backend.xp.zeros(projected.shape)
+        padded[..., : self.columns, :] = t
+        fitted = self._unsorted(self.factors.apply_q(padded))
+        if self.root is not None:
+            fitted = self.binary("divide", fitted, self._divisor())
+        return self.triangle.solve(t), self.binary("subtract", f, fitted)
+
+    def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block]:
+        """Return f and g, as if computed in twice the precision and rounded once."""
+        f = self.backend.residual([(1, b), (-1, r)], self.a, x, **self.options())
+        turned = self.a.swapaxes(-1, -2)
+        g: Block | None = None
+        for part in self.weighted(r):
+            terms = [] if g is None else [(1, g)]
+            g = self.backend.residual(terms, turned, part, conj_a=True, **self.options())
+        return f, g
+
+    def weighted(self, r: Block) -> list[Block]:
+        """Return blocks whose sum is ``W r`` to twice the precision."""
+        if self.weight is None:
+            return [r]
+        scalars, rows = self.weight[..., None], r[..., None, :]
+        high = self.backend.matmul(scalars, rows, **self.options())
+        low = self.backend.residual([(1, high)], scalars, rows, **self.options())
+        return [high[..., 0, :], _limbs.negate(low[..., 0, :], self.is_complex)]
+
+    def add_rounded(self, x: Block, dx: Block) -> Block:
+        """Return ``x + dx``, correctly rounded."""
+        axis = _limbs.lead(self.is_complex) - 1
+        terms = self.backend.xp.concatenate([x, dx], axis=axis)
+        return self.backend.unary("renormalize", terms, **self.options())
+
+    def _divisor(self) -> Block:
+        """Return the roots of the weights with ones for zeros, whose rows of Q are zero."""
+        assert self.root is not None
+        divisor = self.root.copy()
+        plane = divisor[0, 0] if self.is_complex else divisor[0]
+        plane[plane == 0] = 1.0
+        return divisor
+
+    def _sorted(self, x: Block) -> Block:
+        return x if self.order is None else take_rows(x, self.order)
+
+    def _unsorted(self, x: Block) -> Block:
+        if self.order is None:
+            return x
+        return take_rows(x, self.backend.xp.argsort(self.order, axis=-1))
+
+
+def take_rows(block: Block, order: Block) -> Block:
+    """Return `block` with the rows of each matrix in the given order."""
+    xp = _limbs.namespace(block)
+    missing = block.ndim - order.ndim - 1
+    index = order[(None,) * missing + (..., None)]
+    return xp.take_along_axis(block, xp.broadcast_to(index, (*block.shape[:-1], 1)), axis=-2)
+
+
+@dataclass
+class Solution:
+    """A refined solution: x, r, and the sizes ``max |dx|`` ``(..., k)`` of all steps."""
+
+    x: Block
+    r: Block
+    sizes: list[Block] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        """Number of refinement steps after the first solution."""
+        return len(self.sizes) - 1
+
+
+def refine(
+    system: System, b: Block, eps: float, floor: Block, callback: Callback | None = None
+) -> Solution:
+    """Solve, then correct until no component changes by more than `eps` of itself.
+
+    Parameters
+    ----------
+    system : System
+        The factored problem.
+    b : Block
+        Right-hand sides ``(..., m, k)`` of magnitude near 1, with the batch of the system.
+    eps : float
+        The unit of the bound.
+    floor : Block
+        Components below ``floor * max |x|`` need not settle: float64 of the batch shape.
+    callback : callable, optional
+        Called as ``callback("refine", done, total)``.
+
+    Returns
+    -------
+    Solution
+        The solution after at most three steps.
+    """
+    field_ = system.is_complex
+    x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
+    size = _scaling.leading(x, field_)
+    solution = Solution(x, r, [size.max(axis=-2)])
+    for step in range(MAX_STEPS):
+        dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
+        solution.x = system.add_rounded(solution.x, dx)
+        solution.r = system.binary("add", solution.r, dr)
+        change = _scaling.leading(dx, field_)
+        size = _scaling.leading(solution.x, field_)
+        solution.sizes.append(change.max(axis=-2))
+        if callback is not None:
+            callback("refine", step + 1, MAX_STEPS)
+        least = floor[..., None, None] * size.max(axis=-2, keepdims=True)
+        if (change <= eps * system.backend.xp.maximum(size, least)).all():
+            break
+    return solution

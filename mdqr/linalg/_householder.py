@@ -1,0 +1,281 @@
+"""Blocked Householder factorisation over the backend: compact WY, recursive panels.
+
+Everything here works on raw blocks. The reflectors of one tile are ``I - V T V^H`` with unit
+lower trapezoidal V (C. Bischof and C. Van Loan 1987; R. Schreiber and C. Van Loan 1989); a tile
+is factored by halves (E. Elmroth and F. Gustavson 2000), so that all but the leaves are products.
+Vectors have ``v[0] = 1`` before T or any product is formed, which keeps the factorisation
+columnwise stable under products with normwise errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg._operands import Callback
+
+_LEAF = 8
+
+# For each backend: (largest number of reflectors, width); the last line is for all larger ones.
+_WIDTHS: dict[str, tuple[tuple[float, int], ...]] = {
+    "cpu": ((64, 32), (512, 48), (float("inf"), 64)),
+}
+
+
+def tile_width(m: int, n: int, limbs: int, backend: str) -> int:
+    """Return the tile width for matrices of m rows and n columns."""
+    reflectors = min(m, n)
+    return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
+
+
+@dataclass
+class Factors:
+    """A factorisation with implicit Q.
+
+    `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it; `ts` has the
+    triangular T of each tile and `edges` the first column of each, then the number of reflectors.
+    """
+
+    backend: Backend
+    limbs: int
+    is_complex: bool
+    h: Block
+    tau: Block
+    ts: list[Block] = field(default_factory=list)
+    edges: list[int] = field(default_factory=lambda: [0])
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.h.shape[-2])
+
+    @property
+    def count(self) -> int:
+        """Number of reflectors, ``min(m, n)``."""
+        return int(self.tau.shape[-1])
+
+    def multiply(self, a: Block, b: Block, **options: Any) -> Block:
+        """Return the product of two blocks, as `Backend.matmul`."""
+        return self.backend.matmul(a, b, limbs=self.limbs, is_complex=self.is_complex, **options)
+
+    def adjoint_multiply(self, a: Block, b: Block) -> Block:
+        """Return ``a^H b``."""
+        return self.multiply(a.swapaxes(-1, -2), b, conj_a=True)
+
+    def tiles(self, backwards: bool = False) -> Iterator[tuple[int, int, Block, Block]]:
+        """Yield the first and last column, V and T of each tile."""
+        steps = list(zip(self.edges[:-1], self.edges[1:], self.ts, strict=True))
+        for start, stop, t in reversed(steps) if backwards else steps:
+            yield start, stop, unit_lower(self.h[..., start:, start:stop], self.is_complex), t
+
+    def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool) -> None:
+        """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
+        w = self.adjoint_multiply(v, x)
+        w = self.adjoint_multiply(t, w) if adjoint else self.multiply(t, w)
+        self.multiply(v, w, c=x, subtract=True, out=x)
+
+    def apply_qh(self, x: Block) -> Block:
+        """Return ``Q^H x`` for `x` with all rows."""
+        y = self._own(x)
+        for start, _, v, t in self.tiles():
+            self.reflect(v, t, y[..., start:, :], adjoint=True)
+        return y
+
+    def apply_q(self, x: Block) -> Block:
+        """Return ``Q x`` for `x` with all rows."""
+        y = self._own(x)
+        for start, _, v, t in self.tiles(backwards=True):
+            self.reflect(v, t, y[..., start:, :], adjoint=False)
+        return y
+
+    def _own(self, x: Block) -> Block:
+        front = _limbs.lead(self.is_complex)
+        xp = self.backend.xp
+        batch = _limbs.value_shape(self.h, self.is_complex)[:-2]
+        shape = _limbs.value_shape(x, self.is_complex)
+        full = (*np.broadcast_shapes(batch, shape[:-2]), *shape[-2:])
+        y = xp.zeros((*x.shape[: front - 1], self.limbs, *full))
+        held = _limbs.limb_count(x, self.is_complex)
+        y[(slice(None),) * (front - 1) + (slice(held),)] = _limbs.broadcast(
+            x, self.is_complex, full
+        )
+        return y
+
+    def form_q(self, columns: int) -> Block:
+        """Return the first `columns` columns of Q, at least as many as there are reflectors.
+
+        Tiles are applied from the last to the first, each to the part that is not yet trivial.
+        """
+        q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
+        set_unit_diagonal(q[..., self.count :, self.count :], self.is_complex)
+        for start, stop, v, t in self.tiles(backwards=True):
+            width = stop - start
+            w = self.backend.xp.zeros((*t.shape[:-1], columns - start))
+            w[..., :width] = adjoint(v[..., :width, :], self.is_complex)
+            if stop < min(self.rows, columns):
+                w[..., width:] = self.adjoint_multiply(v[..., width:, :], q[..., stop:, stop:])
+            set_unit_diagonal(q[..., start:stop, start:stop], self.is_complex)
+            part = q[..., start:, start:]
+            self.multiply(v, self.multiply(t, w), c=part, subtract=True, out=part)
+        return q
+
+    def form_r(self, rows: int) -> Block:
+        """Return the first `rows` rows of R, with zeros below the diagonal."""
+        return self.backend.xp.triu(self.h[..., :rows, :])
+
+
+def adjoint(block: Block, is_complex: bool) -> Block:
+    """Return the conjugate transpose as a new block, or a view if real."""
+    turned = block.swapaxes(-1, -2)
+    if not is_complex:
+        return turned
+    turned = turned.copy()
+    turned[1] = _limbs.negate(turned[1], False)
+    return turned
+
+
+def unit_lower(h: Block, is_complex: bool) -> Block:
+    """Return the unit lower trapezoidal part of `h`."""
+    v = _limbs.namespace(h).tril(h, -1)
+    set_unit_diagonal(v, is_complex)
+    return v
+
+
+def set_unit_diagonal(block: Block, is_complex: bool) -> None:
+    """Write ones on the diagonal of a block whose diagonal is zero."""
+    places = _limbs.namespace(block).arange(min(block.shape[-2:]))
+    plane = block[0, 0] if is_complex else block[0]
+    plane[..., places, places] = 1.0
+
+
+def factor(
+    backend: Backend,
+    work: Block,
+    *,
+    limbs: int,
+    is_complex: bool,
+    tile: int | None = None,
+    callback: Callback | None = None,
+) -> Factors:
+    """Factor the matrices ``(..., m, n)`` in `work`, which has `limbs` limbs and is overwritten.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the kernels run.
+    work : Block
+        Matrices with columns scaled near 1; it becomes `Factors.h`.
+    limbs : int
+        Number of limbs of the work.
+    is_complex : bool
+        Whether `work` holds complex values.
+    tile : int, optional
+        Number of columns of a tile; by default from the static table.
+    callback : callable, optional
+        Called as ``callback("factor", done, total)`` after each tile.
+
+    Returns
+    -------
+    Factors
+        The factorisation.
+    """
+    m, n = work.shape[-2:]
+    count = min(m, n)
+    width = tile or tile_width(m, n, limbs, backend.name)
+    tau = backend.xp.zeros((*work.shape[:-2], count))
+    factors = Factors(backend, limbs, is_complex, work, tau)
+    if limbs == 1 and count:
+        _factor_by_lapack(factors)
+    for start in range(0, count, width):
+        stop = min(start + width, count)
+        if limbs == 1:
+            factors.ts.append(_forward_t(factors, start, stop))
+        else:
+            _factor_tile(factors, start, stop)
+        factors.edges.append(stop)
+        if callback is not None:
+            callback("factor", stop, count)
+    return factors
+
+
+def _factor_tile(factors: Factors, start: int, stop: int) -> None:
+    """Factor the columns of one tile and apply its reflectors to all columns behind it."""
+    xp = factors.backend.xp
+    rows = factors.h[..., start:, :]
+    panel = rows[..., start:stop]
+    v = xp.zeros(panel.shape)
+    t = xp.zeros((*panel.shape[:-2], stop - start, stop - start))
+    _factor_columns(factors, panel, v, t, factors.tau[..., start:stop])
+    factors.ts.append(t)
+    if stop < rows.shape[-1]:
+        factors.reflect(v, t, rows[..., stop:], adjoint=True)
+
+
+def _factor_columns(factors: Factors, panel: Block, v: Block, t: Block, tau: Block) -> None:
+    """Factor `panel` by halves; fill its V, T and tau.
+
+    The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
+    """
+    width = panel.shape[-1]
+    if width <= _LEAF:
+        h, tau[...], t[...] = factors.backend.qr_panel(
+            panel, limbs=factors.limbs, is_complex=factors.is_complex
+        )
+        panel[...] = h
+        v[...] = unit_lower(h, factors.is_complex)
+        return
+    half = _LEAF * ((width + 2 * _LEAF - 1) // (2 * _LEAF))
+    v1, t1 = v[..., :half], t[..., :half, :half]
+    _factor_columns(factors, panel[..., :half], v1, t1, tau[..., :half])
+    factors.reflect(v1, t1, panel[..., half:], adjoint=True)
+    below = slice(half, None)
+    v2, t2 = v[..., below, half:], t[..., below, half:]
+    _factor_columns(factors, panel[..., below, half:], v2, t2, tau[..., half:])
+    cross = factors.adjoint_multiply(v1[..., below, :], v2)
+    cross = factors.multiply(factors.multiply(t1, cross), t2)
+    t[..., :half, half:] = _limbs.negate(cross, factors.is_complex)
+
+
+def _factor_by_lapack(factors: Factors) -> None:
+    """Fill `h` and `tau` of one limb by LAPACK."""
+    xp = factors.backend.xp
+    h, tau = xp.linalg.qr(to_native(factors.h, factors.is_complex), mode="raw")
+    factors.h[...] = from_native(h.swapaxes(-1, -2), factors.is_complex)
+    factors.tau[...] = from_native(tau, factors.is_complex)
+
+
+def _forward_t(factors: Factors, start: int, stop: int) -> Block:
+    """Return T of one tile of one limb, column by column."""
+    field = factors.is_complex
+    v = unit_lower(factors.h[..., start:, start:stop], field)
+    gram = to_native(factors.adjoint_multiply(v, v), field)
+    tau = to_native(factors.tau[..., start:stop], field)
+    t = factors.backend.xp.zeros_like(gram)
+    for j in range(stop - start):
+        t[..., :j, j : j + 1] = -tau[..., j, None, None] * (
+            t[..., :j, :j] @ gram[..., :j, j : j + 1]
+        )
+        t[..., j, j] = tau[..., j]
+    return from_native(t, field)
+
+
+def to_native(block: Block, is_complex: bool) -> Block:
+    """Return the float64 or complex128 array of a block of one limb."""
+    if not is_complex:
+        return block[0]
+    xp = _limbs.namespace(block)
+    values = xp.empty(block.shape[2:], dtype=xp.complex128)
+    values.real, values.imag = block[0, 0], block[1, 0]
+    return values
+
+
+def from_native(values: Block, is_complex: bool) -> Block:
+    """Return the block of one limb of a float64 or complex128 array."""
+    if not is_complex:
+        return values[None]
+    return _limbs.namespace(values).stack([values.real, values.imag])[:, None]

@@ -1,0 +1,230 @@
+"""What a least-squares solution says about itself."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _scaling
+from mdqr.linalg._augmented import System
+from mdqr.linalg._householder import set_unit_diagonal
+from mdqr.linalg._operands import Inputs
+
+
+class Fit(NamedTuple):
+    """The blocks behind a solution, in scaled unknowns, and the exponents of the scales.
+
+    ``x = 2**(beta - alpha) y`` with `alpha` ``(..., n)`` for the columns of a and `beta`
+    ``(..., k)`` for those of b; `omega` ``(...)`` is half the exponent taken out of the weights.
+    `rows` counts the rows of positive weight, `has_constant` tells whether a column of a is
+    constant; both have the batch shape.
+    """
+
+    inputs: Inputs
+    system: System
+    b: Block
+    r: Block
+    alpha: Block
+    beta: Block
+    omega: Block
+    rows: Block
+    has_constant: Block
+    is_vector: bool
+
+
+class LstsqInfo:
+    """Quality and statistics of a least-squares solution.
+
+    Attributes
+    ----------
+    method : str
+        "householder".
+    iterations : int
+        Number of refinement steps.
+    condition : float or numpy.ndarray
+        Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
+        of two; of the batch shape.
+    error_bound : numpy.ndarray
+        Bound of the absolute error of each component of x, float64 of its shape.
+    digits : numpy.ndarray
+        Correct decimal digits of each component of x, float64 of its shape.
+    bound_kind : str
+        "estimated": from the condition estimate and the observed contraction.
+    history : numpy.ndarray
+        Largest relative change of x in each refinement step.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_fit",
+        "bound_kind",
+        "condition",
+        "digits",
+        "error_bound",
+        "history",
+        "iterations",
+        "method",
+    )
+
+    def __init__(
+        self,
+        fit: Fit,
+        *,
+        method: str,
+        iterations: int,
+        condition: Any,
+        error_bound: np.ndarray,
+        digits: np.ndarray,
+        bound_kind: str,
+        history: np.ndarray,
+    ) -> None:
+        self._fit = fit
+        self.method, self.iterations, self.condition = method, iterations, condition
+        self.error_bound, self.digits, self.bound_kind = error_bound, digits, bound_kind
+        self.history = history
+
+    def __repr__(self) -> str:
+        worst = float(np.min(self.digits, initial=self._fit.inputs.precision.digits))
+        return (
+            f"<LstsqInfo method={self.method!r} iterations={self.iterations} "
+            f"condition={np.max(self.condition, initial=1.0):.2g} digits>={worst:.1f}>"
+        )
+
+    @property
+    def residual_std(self) -> MDArray:
+        """Residual standard deviation: the root of residuals over degrees of freedom.
+
+        0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
+        """
+        fit = self._fit
+        exponent = fit.beta + fit.omega[..., None]
+        return self._wrap(_scaling.shifted(fit.system.backend, self._scaled_std, exponent, False))
+
+    @property
+    def r_squared(self) -> MDArray:
+        """Coefficient of determination, ``1 - residuals / total``; shaped as `residual_std`.
+
+        The total is taken about the (weighted) mean of b if a column of a is constant, else about
+        zero.
+        """
+        total = sum_of_squares(self._fit, centred(self._fit))
+        share = self._real("divide", sum_of_squares(self._fit, self._fit.r), total)
+        one = np.ones((1, *share.shape[1:]))
+        return self._wrap(self._real("subtract", one, share))
+
+    def standard_errors(self) -> MDArray:
+        """Return the standard error of each component of x.
+
+        Returns
+        -------
+        MDArray
+            `residual_std` times the roots of the diagonal of ``(A^H W A)^-1``; x's shape.
+        """
+        system = self._fit.system
+        rows = self._inverse[..., None, :]
+        squares = real_part(system, self._product(rows)[..., 0, 0])
+        roots = system.backend.unary("sqrt", squares, limbs=system.limbs, is_complex=False)
+        errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
+        errors = _scaling.shifted(system.backend, errors, self._shift, False)
+        return self._fit.inputs.wrap(
+            errors[..., 0] if self._fit.is_vector else errors, is_complex=False
+        )
+
+    def covariance(self) -> MDArray:
+        """Return the covariance matrix of x.
+
+        Returns
+        -------
+        MDArray
+            ``residual_std**2 (A^H W A)^-1``: ``(..., n, n)`` for a vector b, else
+            ``(..., k, n, n)``.
+        """
+        fit, system = self._fit, self._fit.system
+        variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
+        if system.is_complex:
+            variance = _limbs.complexify(variance)
+        product = self._product(self._inverse)[..., None, :, :]
+        shift = self._shift.swapaxes(-1, -2)
+        covariance = _scaling.shifted(
+            system.backend,
+            system.binary("multiply", product, variance),
+            shift[..., :, None] + shift[..., None, :],
+            system.is_complex,
+        )
+        return fit.inputs.wrap(covariance[..., 0, :, :] if fit.is_vector else covariance)
+
+    @property
+    def _shift(self) -> Block:
+        """Exponents that take scaled unknowns to x, ``(..., n, k)``."""
+        return self._fit.beta[..., None, :] - self._fit.alpha[..., :, None]
+
+    @cached_property
+    def _inverse(self) -> Block:
+        """The inverse of the scaled R."""
+        system = self._fit.system
+        one = system.backend.xp.zeros(
+            (*self._fit.b.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
+        )
+        set_unit_diagonal(one, system.is_complex)
+        return system.triangle.solve(one)
+
+    @cached_property
+    def _scaled_std(self) -> Block:
+        """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
+        fit, system = self._fit, self._fit.system
+        freedom = (fit.rows - system.columns).astype(np.float64)
+        freedom = np.where(freedom > 0, freedom, np.nan)[None, ..., None]
+        mean = self._real("divide", sum_of_squares(fit, fit.r), freedom)
+        return system.backend.unary("sqrt", mean, limbs=system.limbs, is_complex=False)
+
+    def _product(self, rows: Block) -> Block:
+        """Return ``rows rows^H``."""
+        system = self._fit.system
+        return system.backend.matmul(
+            rows, rows.swapaxes(-1, -2), conj_b=system.is_complex, **system.options()
+        )
+
+    def _real(self, op: str, x: Block, y: Block) -> Block:
+        system = self._fit.system
+        return system.backend.binary(op, x, y, limbs=system.limbs, is_complex=False)
+
+    def _wrap(self, block: Block) -> MDArray:
+        return self._fit.inputs.wrap(block[..., 0] if self._fit.is_vector else block, False)
+
+
+LstsqInfo.__module__ = "mdqr.linalg"
+
+
+def real_part(system: System, block: Block) -> Block:
+    """Return the real planes of a block."""
+    return block[0] if system.is_complex else block
+
+
+def sum_of_squares(fit: Fit, r: Block) -> Block:
+    """Return the weighted sums of squares of the columns of `r`: a real block ``(..., k)``."""
+    system = fit.system
+    weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
+    left, right = r.swapaxes(-1, -2)[..., None, :], weighted.swapaxes(-1, -2)[..., :, None]
+    total = system.backend.matmul(left, right, conj_a=system.is_complex, **system.options())
+    return real_part(system, total[..., 0, 0])
+
+
+def centred(fit: Fit) -> Block:
+    """Return b less its weighted mean where a column of a is constant, else b."""
+    system = fit.system
+    options = system.options()
+    if not fit.has_constant.any():
+        return fit.b
+    ones = np.ones_like(_scaling.leading(fit.b, system.is_complex)[..., :1])[None]
+    weight = _limbs.complexify(ones) if system.is_complex else ones
+    weight = weight if system.weight is None else system.weight
+    total = system.backend.reduce("sum", weight.swapaxes(-1, -2), **options)[..., None]
+    sums = system.backend.matmul(weight.swapaxes(-1, -2), fit.b, **options)
+    mean = system.binary("divide", sums, total)
+    mean = np.where(fit.has_constant[..., None, None], mean, 0.0)
+    return system.binary("subtract", fit.b, mean)

@@ -1,0 +1,234 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
+from mdqr._precision import Precision
+from mdqr.linalg import _scaling
+from mdqr.linalg._operands import Inputs, gather
+
+_MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
+_LARGEST_POWER = 64
+
+
+def norm(
+    x: Any,
+    ord: float | str | None = None,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return the norm of vectors or matrices, as `numpy.linalg.norm`.
+
+    Parameters
+    ----------
+    x : array_like
+        Vectors or matrices, real or complex.
+    ord : int, float, "fro" or None, optional
+        Vectors: None or 2 (Euclidean), 1, ``inf``, ``-inf``, 0 (number of nonzeros) or another
+        integer p between -64 and 64. Matrices: None or "fro" (Frobenius), 1, -1 (columns),
+        ``inf``, ``-inf`` (rows).
+    axis : int or tuple of int, optional
+        One axis for vectors, two for matrices. By default all of `x` is one vector (`ord` None),
+        or `x` is one vector or matrix.
+    keepdims : bool, optional
+        Keep the reduced axes with length 1.
+    precision : Precision or str, optional
+        The precision of the norm; by default that of `x`.
+
+    Returns
+    -------
+    MDArray
+        The norms, real.
+
+    Raises
+    ------
+    ValueError
+        If `ord` is not among those above, an axis does not exist, or a maximum is taken over
+        nothing.
+
+    Notes
+    -----
+    The relative error is at most ``(K + 16) eps`` for K entries, more by a factor of p for
+    integer p. Entries are scaled by a power of two, so that no square over- or underflows.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.linalg.norm(mdqr.array([3.0, 4.0], precision=mdqr.od)).to_strings().item()
+    '5.0'
+    >>> mdqr.linalg.norm(mdqr.array([[1e300, 1e300]], precision=mdqr.qd), 1).to_numpy().item()
+    1e+300
+    """
+    inputs = gather(x, precision=precision)
+    ndim = len(inputs.shape(0))
+    axes = _axes(ndim, ord, axis)
+    block = _to_the_end(inputs, axes)
+    if len(axes) == 1:
+        found = _vector_norm(inputs, block, ord)
+    elif len(axes) == 2 and not (axis is None and ord is None):
+        found = _matrix_norm(inputs, block, ord)
+    else:
+        found = _euclidean(inputs, _flattened(block, len(axes)))
+    if keepdims:
+        shape = tuple(1 if i in axes else size for i, size in enumerate(inputs.shape(0)))
+        found = found.reshape(found.shape[0], *shape)
+    return inputs.wrap(found, is_complex=False)
+
+
+def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | None) -> list[int]:
+    """Return the axes to reduce, from the first to the last, or rows then columns."""
+    if axis is None:
+        if order is not None and ndim not in (1, 2):
+            raise ValueError(
+                f"norm: x must be a vector or a matrix when ord is given without axis; "
+                f"got {ndim} dimensions"
+            )
+        return list(range(ndim))
+    chosen = axis if isinstance(axis, tuple) else (axis,)
+    for i in chosen:
+        if not isinstance(i, (int, np.integer)) or not -ndim <= i < ndim:
+            raise ValueError(f"norm: axis {i!r} does not exist; x has {ndim} dimensions")
+    axes = [int(i) % ndim for i in chosen]
+    if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
+        raise ValueError(f"norm: axis must be one integer or two different ones; got {axis!r}")
+    return axes
+
+
+def _to_the_end(inputs: Inputs, axes: list[int]) -> Block:
+    front = inputs.front
+    source = [front + i for i in axes]
+    return inputs.backend.xp.moveaxis(inputs.blocks[0], source, range(-len(axes), 0))
+
+
+def _flattened(block: Block, count: int) -> Block:
+    kept = block.shape[: block.ndim - count]
+    return block.reshape(*kept, math.prod(block.shape[block.ndim - count :]))
+
+
+def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Block:
+    if order is None or order == 2:
+        return _euclidean(inputs, block)
+    if order == 0:
+        magnitudes = _scaling.leading(block, inputs.is_complex)
+        return (magnitudes != 0).sum(axis=-1).astype(np.float64)[None]
+    if order in (math.inf, -math.inf):
+        return _extreme(inputs, _absolute(inputs, block), "max" if order == math.inf else "min")
+    if isinstance(order, str) or order != int(order) or abs(order) > _LARGEST_POWER:
+        raise ValueError(
+            "norm: ord of a vector must be None, inf, -inf or an integer between "
+            f"{-_LARGEST_POWER} and {_LARGEST_POWER}; got {order!r}"
+        )
+    if order == 1:
+        return _sum(inputs, _absolute(inputs, block))
+    return _power_norm(inputs, _absolute(inputs, block), int(order))
+
+
+def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Block:
+    if order in (None, "fro"):
+        return _euclidean(inputs, _flattened(block, 2))
+    if order not in _MATRIX_ORDERS:
+        raise ValueError(
+            f'norm: ord of a matrix must be None, "fro", 1, -1, inf or -inf; got {order!r}'
+            + ("" if order not in (2, -2, "nuc") else ", which needs singular values")
+        )
+    values = _absolute(inputs, block)
+    if order in (1, -1):
+        values = values.swapaxes(-1, -2)
+    return _extreme(inputs, _sum(inputs, values), "max" if float(order or 0) > 0 else "min")
+
+
+def _absolute(inputs: Inputs, block: Block) -> Block:
+    """Return the absolute values, as a real block of the limbs of the work."""
+    limbs = inputs.work.limbs
+    return inputs.backend.unary("abs", block, limbs=limbs, is_complex=inputs.is_complex)
+
+
+def _sum(inputs: Inputs, values: Block) -> Block:
+    return inputs.backend.reduce("sum", values, limbs=inputs.work.limbs, is_complex=False)
+
+
+def _extreme(inputs: Inputs, values: Block, op: str) -> Block:
+    if values.shape[-1] == 0:
+        raise ValueError("norm: the largest or smallest of no entries does not exist")
+    place = inputs.backend.argreduce(op, values)
+    index = np.broadcast_to(place[None, ..., None], (*values.shape[:-1], 1))
+    return inputs.backend.xp.take_along_axis(values, index, axis=-1)[..., 0]
+
+
+def _euclidean(inputs: Inputs, block: Block) -> Block:
+    """Return 2-norms over the last axis; complex values count as pairs of real ones."""
+    backend, limbs = inputs.backend, inputs.work.limbs
+    if inputs.is_complex:
+        block = backend.xp.concatenate([block[0], block[1]], axis=-1)
+    exponent = _scaling.exponents(abs(block[0]), -1)
+    scaled = _scaling.shifted(backend, block, -exponent[..., None], False)
+    squares = backend.matmul(
+        scaled[..., None, :], scaled[..., None], limbs=limbs, is_complex=False
+    )[..., 0, 0]
+    root = backend.unary("sqrt", squares, limbs=limbs, is_complex=False)
+    return _scaling.shifted(backend, root, exponent, False)
+
+
+def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
+    """Return ``sum(values**power)**(1/power)``."""
+    backend = inputs.backend
+    exponent = _scaling.exponents(values[0], -1)
+    scaled = _scaling.shifted(backend, values, -exponent[..., None], False)
+    total = _sum(inputs, _integer_power(inputs, scaled, power))
+    return _scaling.shifted(backend, _root(inputs, total, power), exponent, False)
+
+
+def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:
+    options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": False}
+    result: Block | None = None
+    square, left = x, abs(power)
+    while left:
+        if left & 1:
+            result = (
+                square
+                if result is None
+                else inputs.backend.binary("multiply", result, square, **options)
+            )
+        left >>= 1
+        if left:
+            square = inputs.backend.binary("multiply", square, square, **options)
+    return inputs.backend.unary("reciprocal", result, **options) if power < 0 else result
+
+
+def _root(inputs: Inputs, total: Block, power: int) -> Block:
+    """Return ``total**(1/power)`` by Newton's method from the float64 root."""
+    backend, xp = inputs.backend, inputs.backend.xp
+    options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": False}
+    with np.errstate(all="ignore"):
+        seed = xp.power(total[0], 1.0 / power)
+    usable = xp.isfinite(seed) & (seed > 0)
+    root = xp.where(usable, seed, 1.0)[None]
+    target = xp.where(usable, total, 0.0)
+    target[0] = xp.where(usable, total[0], 1.0)
+    bits = 40
+    while bits < 53 * inputs.work.limbs + 8:
+        slope = _integer_power(inputs, root, power)
+        error = backend.binary("subtract", target, slope, **options)
+        error = backend.binary("divide", error, slope, **options)
+        step = backend.binary("divide", error, _constant(root, power), **options)
+        change = backend.binary("multiply", step, root, **options)
+        root = backend.binary("add", root, change, **options)
+        bits *= 2
+    root = _limbs.widen(root, False, inputs.work.limbs)
+    edge = xp.zeros_like(root)
+    edge[0] = seed
+    return xp.where(usable, root, edge)
+
+
+def _constant(like: Block, value: int) -> Block:
+    xp = _limbs.namespace(like)
+    return xp.full((1, *like.shape[1:]), float(value))

@@ -1,0 +1,255 @@
+"""QR factorisation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
+from mdqr._precision import Precision
+from mdqr.linalg import _householder, _scaling
+from mdqr.linalg._householder import Factors
+from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape
+
+_MODES = ("reduced", "complete", "r", "raw")
+_METHODS = ("auto", "householder")
+
+
+class QRResult(NamedTuple):
+    """Q and R of a factorisation ``a = Q R``.
+
+    Attributes
+    ----------
+    Q : MDArray
+        Orthonormal columns: ``(..., m, k)`` with ``k = min(m, n)``, or ``(..., m, m)``.
+    R : MDArray
+        Upper triangular, ``(..., k, n)`` or ``(..., m, n)``, with a real diagonal that is not
+        negative.
+    """
+
+    Q: MDArray
+    R: MDArray
+
+
+QRResult.__module__ = "mdqr.linalg"
+
+
+class Scaled(NamedTuple):
+    """Factors of a matrix whose columns were multiplied by ``2**-exponents``."""
+
+    factors: Factors
+    exponents: Block
+
+    @property
+    def flips(self) -> Block:
+        """Return where the diagonal of the implicit R is negative: bool ``(..., k)``."""
+        xp = self.factors.backend.xp
+        plane = self.factors.h[0, 0] if self.factors.is_complex else self.factors.h[0]
+        return xp.diagonal(plane, axis1=-2, axis2=-1) < 0
+
+    def unscaled_r(self, rows: int) -> Block:
+        """Return R of the original matrix with the signs of the reflections."""
+        r = self.factors.form_r(rows)
+        return _scaling.shifted(
+            self.factors.backend, r, self.exponents[..., None, :], self.factors.is_complex
+        )
+
+    def signed_r(self, rows: int) -> Block:
+        """Return R of the original matrix with a diagonal that is not negative."""
+        xp = self.factors.backend.xp
+        r = self.unscaled_r(rows)
+        flips = self.flips
+        if flips.any():
+            padded = xp.zeros((*flips.shape[:-1], rows), dtype=bool)
+            padded[..., : flips.shape[-1]] = flips
+            negated = _limbs.negate(r, self.factors.is_complex)
+            r = xp.triu(xp.where(padded[..., :, None], negated, r))
+        return clear_diagonal_signs(r, self.factors.is_complex)
+
+    def signed_q(self, columns: int) -> Block:
+        """Return the columns of Q that belong to `signed_r`."""
+        q = self.factors.form_q(columns)
+        flips = self.flips
+        if flips.any():
+            part = q[..., : flips.shape[-1]]
+            negated = _limbs.negate(part, self.factors.is_complex)
+            part[...] = self.factors.backend.xp.where(flips[..., None, :], negated, part)
+        return q
+
+
+def clear_diagonal_signs(r: Block, is_complex: bool) -> Block:
+    """Write +0 where the diagonal of R is -0, and the imaginary parts of the diagonal as +0."""
+    places = _limbs.namespace(r).arange(min(r.shape[-2:]))
+    real = r[0, 0] if is_complex else r[0]
+    real[..., places, places] += 0.0
+    if is_complex:
+        keep = r[1][..., places, places]
+        r[1][..., places, places] = _limbs.namespace(r).where(keep == 0, 0.0, keep)
+    return r
+
+
+def scaled_factors(
+    inputs: Inputs, tile: int | None, check: bool, function: str, callback: Callback | None = None
+) -> Scaled:
+    """Scale the columns of the first operand by powers of two and factor it."""
+    block, field = inputs.blocks[0], inputs.is_complex
+    if tile is not None and (not isinstance(tile, int) or tile < 1):
+        raise ValueError(f"{function}: tile must be a positive integer or None; got {tile!r}")
+    if check:
+        _scaling.require_finite(function, "a", block, field)
+    exponents = _scaling.column_exponents(block, field)
+    scaled = _scaling.shifted(inputs.backend, block, -exponents[..., None, :], field)
+    work = _limbs.widen(scaled, field, inputs.work.limbs)
+    factors = _householder.factor(
+        inputs.backend,
+        work,
+        limbs=inputs.work.limbs,
+        is_complex=field,
+        tile=tile,
+        callback=callback,
+    )
+    return Scaled(factors, exponents)
+
+
+def require_finite_factor(function: str, name: str, block: Block, is_complex: bool) -> None:
+    """Raise LinAlgError if a factor of a finite matrix overflowed."""
+    if not _scaling.all_finite(block, is_complex):
+        where = _scaling.where_not_finite(name, block, is_complex)
+        raise np.linalg.LinAlgError(
+            f"{function}: {where} is beyond the largest double; scale the columns of a down"
+        )
+
+
+@overload
+def qr(
+    a: Any,
+    mode: Literal["reduced", "complete"] = "reduced",
+    *,
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> QRResult: ...
+
+
+@overload
+def qr(
+    a: Any,
+    mode: Literal["r"],
+    *,
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> MDArray: ...
+
+
+@overload
+def qr(
+    a: Any,
+    mode: Literal["raw"],
+    *,
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> tuple[MDArray, MDArray]: ...
+
+
+def qr(
+    a: Any,
+    mode: str = "reduced",
+    *,
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> QRResult | MDArray | tuple[MDArray, MDArray]:
+    """Factor ``a = Q R`` with orthonormal Q and upper triangular R.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., m, n)``, real or complex. Zero and dependent columns are allowed.
+    mode : {"reduced", "complete", "r", "raw"}, optional
+        "reduced": Q ``(..., m, k)`` and R ``(..., k, n)`` with ``k = min(m, n)``; "complete":
+        Q ``(..., m, m)`` and R ``(..., m, n)``; "r": R ``(..., k, n)`` alone; "raw": the
+        reflectors as `numpy.linalg.qr` returns them, ``(..., n, m)`` and ``(..., k)``.
+    method : {"auto", "householder"}, optional
+        Both mean tiled blocked Householder reflections.
+    tile : int, optional
+        Number of columns of a tile; by default from a static table. The last bits depend on it.
+    check : bool, optional
+        Raise if something is not finite. Otherwise NaN and infinities go through.
+    precision : Precision or str, optional
+        The precision of the factors; by default that of `a`.
+    callback : callable, optional
+        Called as ``callback(stage, done, total)`` after each tile.
+
+    Returns
+    -------
+    QRResult, MDArray or tuple of MDArray
+        ``(Q, R)``; R in mode "r"; ``(h, tau)`` in mode "raw". Except in mode "raw" the diagonal
+        of R is real and not negative, and R is zero below it to the bit.
+
+    Raises
+    ------
+    ValueError
+        If `a` has fewer than two dimensions, or an option has an unknown value.
+    numpy.linalg.LinAlgError
+        If `check` is true and `a` or a factor is not finite.
+
+    See Also
+    --------
+    qr_factor : Q kept implicit, for many products with Q.
+    certify : The errors of given factors.
+
+    Notes
+    -----
+    For every column j, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)``, and
+    ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm. Columns are scaled by powers of two, so
+    that no intermediate value over- or underflows. The algorithm is the blocked Householder method
+    in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
+    1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.array([[3.0, 1.0], [4.0, 2.0]], precision=mdqr.qd)
+    >>> Q, R = mdqr.linalg.qr(a)
+    >>> R[0, 0].to_strings().item(), R[1, 0].to_strings().item()
+    ('5.0', '0.0')
+    """
+    if mode not in _MODES:
+        raise ValueError(f"qr: mode must be one of {', '.join(map(repr, _MODES))}; got {mode!r}")
+    if method not in _METHODS:
+        raise ValueError(f'qr: method must be "auto" or "householder"; got {method!r}')
+    inputs = gather(a, precision=precision)
+    m, n = matrix_shape("qr", "a", inputs.shape(0))
+    scaled = scaled_factors(inputs, tile, check, "qr", callback)
+    if mode == "raw":
+        return _raw(inputs, scaled, check)
+    rows = m if mode == "complete" else min(m, n)
+    r = scaled.signed_r(rows)
+    if check:
+        require_finite_factor("qr", "R", r, inputs.is_complex)
+    if mode == "r":
+        return inputs.wrap(r)
+    return QRResult(inputs.wrap(scaled.signed_q(rows)), inputs.wrap(r))
+
+
+def _raw(inputs: Inputs, scaled: Scaled, check: bool) -> tuple[MDArray, MDArray]:
+    """Return the reflectors of the matrix as it was before scaling, in NumPy's layout."""
+    factors = scaled.factors
+    h = factors.backend.xp.tril(factors.h, -1)
+    h += scaled.unscaled_r(factors.rows)
+    if check:
+        require_finite_factor("qr", "h", h, inputs.is_complex)
+    return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(factors.tau)

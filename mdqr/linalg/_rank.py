@@ -1,0 +1,176 @@
+"""Rank from condition estimates, and what to do about missing rank."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
+from mdqr.linalg import _householder, _scaling
+from mdqr.linalg._augmented import System, refine
+from mdqr.linalg._condition import Condition, condition
+from mdqr.linalg._householder import Factors
+from mdqr.linalg._operands import Inputs
+from mdqr.linalg._triangular import Triangle
+
+_DEPENDENT_BITS = 8
+
+
+def triangle_of(factors: Factors, function: str) -> Triangle:
+    """Return the triangle R of a factorisation with at least as many rows as columns.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a diagonal entry is exactly zero.
+    """
+    magnitudes = _scaling.leading(factors.h, factors.is_complex)
+    zero = np.diagonal(magnitudes, axis1=-2, axis2=-1) == 0
+    if zero.any():
+        *batch, column = _scaling.first_true(zero)
+        raise np.linalg.LinAlgError(deficient(function, column, tuple(batch), np.inf))
+    return Triangle(
+        factors.backend,
+        factors.form_r(factors.count),
+        limbs=factors.limbs,
+        is_complex=factors.is_complex,
+        function=function,
+    )
+
+
+def deficient(function: str, column: int, batch: tuple[int, ...], found: float) -> str:
+    """Return the message for a rank-deficient matrix."""
+    size = "infinite" if np.isinf(found) else f"about {found:.1e}"
+    return (
+        f"{function}: a is rank deficient: column {column} depends on the other columns"
+        f"{_scaling.of_batch(batch)} (condition {size}); leave it out"
+    )
+
+
+def decide(
+    system: System, found: Condition, eps: float, rcond: float | None, inputs: Inputs
+) -> Block:
+    """Return the numerical rank of each matrix, int64 of the batch shape.
+
+    Parameters
+    ----------
+    system : System
+        The factored problem.
+    found : Condition
+        Its condition.
+    eps : float
+        The eps of the data.
+    rcond : float or None
+        As in `lstsq`.
+    inputs : Inputs
+        The operands, for the precision of the work.
+
+    Raises
+    ------
+    ValueError
+        If `rcond` is negative or NaN.
+    numpy.linalg.LinAlgError
+        If a matrix is rank deficient and the caller gave `rcond`, or a column depends on the
+        others as far as the work can tell.
+    """
+    if rcond is not None and not rcond >= 0:
+        raise ValueError(f"lstsq: rcond must be None or at least 0; got {rcond!r}")
+    m, n = system.a.shape[-2:]
+    threshold = eps * max(m, n) if rcond is None else float(rcond)
+    rank = np.full(found.value.shape, n, dtype=np.int64)
+    for index in np.ndindex(found.value.shape):
+        value = float(found.value[index])
+        if value * threshold < 1.0:
+            continue
+        column = _last_large(found.vector[index])
+        if rcond is not None or _depends(system, index, column, value, inputs.work.eps):
+            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value))
+        rank[index] = _peeled(system, index, column, threshold)
+    return rank
+
+
+def _last_large(vector: Block) -> int:
+    """Return the last column with a good share in the direction that is nearly lost."""
+    return int(np.flatnonzero(vector >= 0.1)[-1])
+
+
+def require_regular(function: str, system: System, found: Condition, eps: float) -> None:
+    """Raise LinAlgError if a column depends on the others as far as the work can tell."""
+    for index in np.ndindex(found.value.shape):
+        value, column = float(found.value[index]), _last_large(found.vector[index])
+        if _depends(system, index, column, value, eps):
+            raise np.linalg.LinAlgError(deficient(function, column, index, value))
+
+
+def _depends(system: System, index: tuple[int, ...], column: int, value: float, eps: float) -> bool:
+    """Return whether a column depends on the others as far as the work can tell.
+
+    Only where the condition hides the smallest singular value below the rounding errors is there
+    doubt. Then the column is fitted by the others: refinement finds its distance from them to
+    about ``eps**2``, while a matrix that is merely ill conditioned leaves a distance near eps.
+    """
+    n = system.columns
+    if value * n * eps < 1.0:
+        return False
+    if n == 1:
+        return True
+    front = (slice(None),) * _limbs.lead(system.is_complex)
+    a = system.a[front + index]
+    others = np.delete(a, column, axis=-1)
+    rest = _subsystem(system, others)
+    limit = np.asarray(4.0 * n * eps * condition(rest.triangle).value)
+    if not limit < 0.5:
+        return True
+    target = a[..., column : column + 1]
+    distance = refine(rest, target, eps, limit).r
+    sizes = [_scaling.leading(x, system.is_complex).max() for x in (distance, target)]
+    return bool(sizes[0] <= np.ldexp(eps, -_DEPENDENT_BITS) * sizes[1])
+
+
+def _subsystem(system: System, others: Block) -> System:
+    """Factor the unweighted problem with the columns `others`."""
+    work = _limbs.widen(others, system.is_complex, system.limbs).copy()
+    factors = _householder.factor(
+        system.backend, work, limbs=system.limbs, is_complex=system.is_complex
+    )
+    return System(
+        system.backend,
+        system.limbs,
+        system.is_complex,
+        others,
+        factors,
+        triangle_of(factors, "lstsq"),
+    )
+
+
+def _peeled(system: System, index: tuple[int, ...], column: int, threshold: float) -> int:
+    """Return the number of columns left when those that depend on others are taken out of R."""
+    front = (slice(None),) * _limbs.lead(system.is_complex)
+    r = system.factors.form_r(system.columns)[front + index]
+    while r.shape[-1] > 1:
+        r = np.delete(r, column, axis=-1)
+        factors = _householder.factor(
+            system.backend, r.copy(), limbs=system.limbs, is_complex=system.is_complex
+        )
+        found = condition(triangle_of(factors, "lstsq"))
+        if float(found.value) * threshold < 1.0:
+            break
+        column = _last_large(found.vector)
+    return int(r.shape[-1])
+
+
+def warn_if_deficient(function: str, rank: Any, n: int, missing: bool) -> None:
+    """Warn where the solution is right for the entries as given, but they may not determine it."""
+    if missing or (rank == n).all():
+        return
+    warnings.warn(
+        f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "
+        "entries: x solves the entries as they are given, and if those are rounded, few or none "
+        "of its digits mean anything; rcond=0 says that they are exact",
+        PrecisionWarning,
+        stacklevel=3,
+    )

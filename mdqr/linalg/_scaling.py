@@ -1,0 +1,83 @@
+"""Powers of two: exponents of rows and columns, and the search for entries that are not finite."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Backend, Block
+
+
+def shifted(backend: Backend, block: Block, exponent: Block, is_complex: bool) -> Block:
+    """Return ``block * 2**exponent`` for any number of limbs.
+
+    Every limb is shifted as a number of its own, so that trimmed blocks pass.
+    """
+    result = backend.ldexp(block[None], exponent)[0]
+    lower = result[:, 1:] if is_complex else result[1:]
+    lower += 0.0
+    if not all_finite(result, is_complex):
+        first = result[:, :1] if is_complex else result[:1]
+        lower[...] = backend.xp.where(backend.xp.isfinite(first), lower, 0.0)
+    return result
+
+
+def leading(block: Block, is_complex: bool) -> Block:
+    """Return the magnitudes of the leading limbs: the larger one of both parts if complex."""
+    if not is_complex:
+        return abs(block[0])
+    xp = _limbs.namespace(block)
+    return xp.maximum(abs(block[0, 0]), abs(block[1, 0]))
+
+
+def exponents(magnitudes: Block, axis: int) -> Block:
+    """Return int64 e with ``2**(e-1) <= max < 2**e`` along `axis`; 0 for zeros and non-finite."""
+    xp = _limbs.namespace(magnitudes)
+    if magnitudes.shape[axis] == 0:
+        return xp.zeros(magnitudes.max(axis=axis, initial=0.0).shape, dtype=xp.int64)
+    largest = magnitudes.max(axis=axis)
+    exponent = xp.frexp(largest)[1].astype(xp.int64)
+    return xp.where(xp.isfinite(largest), exponent, 0)
+
+
+def column_exponents(block: Block, is_complex: bool) -> Block:
+    """Return the exponents of the columns of matrices ``(..., m, n)`` as ``(..., n)``."""
+    return exponents(leading(block, is_complex), -2)
+
+
+def all_finite(block: Block, is_complex: bool) -> bool:
+    """Return whether every value is finite."""
+    xp = _limbs.namespace(block)
+    planes = block[:, 0] if is_complex else block[0]
+    return bool(xp.isfinite(planes).all())
+
+
+def require_finite(function: str, name: str, block: Block, is_complex: bool) -> None:
+    """Raise LinAlgError, naming the first column of `block` that is not finite."""
+    if all_finite(block, is_complex):
+        return
+    raise np.linalg.LinAlgError(
+        f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
+        "remove or mend these entries first"
+    )
+
+
+def where_not_finite(name: str, block: Block, is_complex: bool) -> str:
+    """Return words that say where the first value lies that is not finite, by columns."""
+    xp = _limbs.namespace(block)
+    bad = ~xp.isfinite(leading(block, is_complex))
+    *batch, column, row = (int(i) for i in xp.argwhere(bad.swapaxes(-1, -2))[0])
+    return f"the entry in row {row}, column {column} of {name}{of_batch(tuple(batch))}"
+
+
+def of_batch(index: tuple[int, ...]) -> str:
+    """Return "" for a single matrix, else words for the place in the batch."""
+    return f" (matrix {index if len(index) > 1 else index[0]} of the batch)" if index else ""
+
+
+def first_true(flags: Block) -> tuple[int, ...]:
+    """Return the index of the first true flag."""
+    xp = _limbs.namespace(flags)
+    return cast("tuple[int, ...]", tuple(int(i) for i in xp.argwhere(flags)[0]))

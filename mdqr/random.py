@@ -1,0 +1,180 @@
+"""Random arrays with every limb filled.
+
+Draws are made on the host, so that a seed gives the same limbs on every device.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _creation, _limbs
+from mdqr._array import MDArray
+from mdqr._device import check_device
+from mdqr._precision import Precision, as_precision
+
+__all__ = ["normal", "uniform"]
+
+_WORD = 53
+
+
+def uniform(
+    shape: Any = (),
+    low: Any = 0,
+    high: Any = 1,
+    *,
+    precision: Precision | str,
+    rng: int | np.random.Generator | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return values that are uniform between `low` and `high`.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the values.
+    low, high : array_like, optional
+        The ends, of a shape that broadcasts to `shape`.
+    precision : Precision or str
+        The precision.
+    rng : int, numpy.random.Generator or None, optional
+        A seed, a generator, or None for fresh entropy.
+    dtype : {None, float, complex}, optional
+        complex: real and imaginary parts are drawn independently.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        A new array. On [0, 1) the values are multiples of ``2**(-53 * limbs)``, all equally
+        likely; other ends scale them, with rounding, so that `high` itself can occur.
+
+    Raises
+    ------
+    TypeError
+        If `rng` is neither of these, or an end is complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.random.uniform((2, 3), precision=mdqr.od, rng=1)
+    >>> a.shape, bool((a >= 0).all() and (a < 1).all())
+    ((2, 3), True)
+    """
+    target = as_precision(precision)
+    generator = _generator(rng)
+
+    def draw(values: tuple[int, ...]) -> np.ndarray:
+        words = generator.integers(0, 2**_WORD, size=(target.limbs, *values), dtype=np.int64)
+        return _limbs.settle(_weighted(words))
+
+    unit = _drawn(draw, shape, target, dtype, device)
+    if _is_number(low, 0) and _is_number(high, 1):
+        return unit
+    first, last = (_creation.array(end, precision=target, dtype=float) for end in (low, high))
+    return _scaled(unit, last - first, first)
+
+
+def normal(
+    shape: Any = (),
+    loc: Any = 0,
+    scale: Any = 1,
+    *,
+    precision: Precision | str,
+    rng: int | np.random.Generator | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return normally distributed values.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the values.
+    loc, scale : array_like, optional
+        Mean and standard deviation, of a shape that broadcasts to `shape`.
+    precision : Precision or str
+        The precision.
+    rng : int, numpy.random.Generator or None, optional
+        A seed, a generator, or None for fresh entropy.
+    dtype : {None, float, complex}, optional
+        complex: real and imaginary parts are drawn independently, each with `scale`.
+    device : str, optional
+        "cpu" (default), "cuda" or "cuda:k".
+
+    Returns
+    -------
+    MDArray
+        A new array. A value is a standard normal double plus a tail, uniform below half a unit in
+        its last place, so that all limbs are filled; the distribution is that of the doubles.
+
+    Raises
+    ------
+    TypeError
+        If `rng` is neither of these, or `loc` or `scale` is complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
+    mdqr.dd
+    """
+    target = as_precision(precision)
+    generator = _generator(rng)
+
+    def draw(values: tuple[int, ...]) -> np.ndarray:
+        planes = np.empty((target.limbs, *values))
+        planes[0] = generator.standard_normal(values)
+        words = generator.integers(0, 2**_WORD, size=(target.limbs - 1, *values), dtype=np.int64)
+        # The first word is signed: the tail lies between minus and plus half an ulp.
+        words[:1] -= 2 ** (_WORD - 1)
+        planes[1:] = _weighted(words) * np.spacing(np.abs(planes[0]))
+        return _limbs.settle(planes)
+
+    standard = _drawn(draw, shape, target, dtype, device)
+    if _is_number(loc, 0) and _is_number(scale, 1):
+        return standard
+    shift, width = (_creation.array(x, precision=target, dtype=float) for x in (loc, scale))
+    return _scaled(standard, width, shift)
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    if rng is None or isinstance(rng, (int, np.integer, np.random.Generator)):
+        return np.random.default_rng(rng)
+    raise TypeError(
+        f"rng must be an int, a numpy.random.Generator or None; got {type(rng).__name__}"
+    )
+
+
+def _weighted(words: np.ndarray) -> np.ndarray:
+    """Return words of 53 bits as doubles: word i counts in units of ``2**(-53 * (i + 1))``."""
+    powers = -_WORD * np.arange(1, words.shape[0] + 1)
+    return np.ldexp(words.astype(np.float64), powers.reshape(-1, *(1,) * (words.ndim - 1)))
+
+
+def _drawn(draw: Any, shape: Any, precision: Precision, dtype: Any, device: str | None) -> MDArray:
+    check_device(device)
+    is_complex = bool(_creation.wants_complex(dtype))
+    values = tuple(shape) if np.iterable(shape) else (shape,)
+    block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
+    return MDArray._wrap(block, precision, is_complex)
+
+
+def _is_number(x: Any, value: int) -> bool:
+    return isinstance(x, (int, float)) and x == value
+
+
+def _scaled(unit: MDArray, width: MDArray, shift: MDArray) -> MDArray:
+    """Return ``shift + width * unit``, part by part."""
+    parts = (unit.real, unit.imag) if unit.is_complex else (unit,)
+    scaled = [shift + width * part for part in parts]
+    if scaled[0].shape != unit.shape:
+        raise ValueError(
+            f"the parameters have shapes {shift.shape} and {width.shape}, "
+            f"which do not broadcast to the wanted shape {unit.shape}"
+        )
+    block = np.stack([part._block for part in scaled]) if unit.is_complex else scaled[0]._block
+    return unit._like(block)

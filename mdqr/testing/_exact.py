@@ -1,0 +1,101 @@
+"""Exact values of limbs as Python integers, and their correct rounding back to limbs.
+
+Every finite double is an integer multiple of ``2**-SCALE``, so an integer says the value of any
+number of limbs exactly, whatever their exponents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCALE", "Integers", "from_integers", "ratio", "rational", "to_integers"]
+
+SCALE: Final = 1074
+
+Integers = NDArray[np.object_]
+
+
+def to_integers(planes: NDArray[np.float64]) -> Integers:
+    """Return the exact sums over axis 0 in units of ``2**-SCALE``; the limbs must be finite."""
+    shape = planes.shape[1:]
+    mantissa, exponent = np.frexp(planes.reshape(len(planes), -1))
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    shift = exponent.astype(np.int64) - 53 + SCALE
+    digits >>= np.maximum(-shift, 0)  # a subnormal ends in that many zero bits
+    shifted = digits.astype(object) << np.maximum(shift, 0).astype(object)
+    total = np.zeros(shifted.shape[1:], dtype=object)
+    for plane in shifted:
+        total = total + plane
+    return total.reshape(shape)
+
+
+def from_integers(values: Integers, exponent: int, limbs: int) -> NDArray[np.float64]:
+    """Round ``values * 2**exponent`` to `limbs` normalised limbs: float64 ``(limbs, *shape)``."""
+    flat = [_round(int(value), exponent, limbs) for value in values.ravel()]
+    planes = np.array(flat, dtype=np.float64).reshape(-1, limbs).T
+    return np.ascontiguousarray(planes).reshape(limbs, *values.shape)
+
+
+def _round(value: int, exponent: int, limbs: int) -> list[float]:
+    if exponent < -SCALE:
+        value, exponent = _nearest(value, -SCALE - exponent), -SCALE
+    out = []
+    for _ in range(limbs):
+        excess = max(value.bit_length() - 1000, 0)
+        top = value >> excess
+        if excess and value & ((1 << excess) - 1):
+            top |= 1  # 1000 bits and a sticky one round as the whole does
+        leading = float(top)
+        value -= int(leading) << excess
+        out.append(math.ldexp(leading, excess + exponent))
+    for i in range(limbs - 1):  # greedy limbs may tie; one pass makes the upper one even
+        total = out[i] + out[i + 1]
+        out[i], out[i + 1] = total, out[i + 1] - (total - out[i])
+    return out
+
+
+def _nearest(value: int, shift: int) -> int:
+    """Return ``value / 2**shift``, ties to even."""
+    quotient, rest = value >> shift, value & ((1 << shift) - 1)
+    half = 1 << (shift - 1)
+    return quotient + (rest > half or (rest == half and quotient & 1))
+
+
+def ratio(numerator: int, denominator: int) -> float:
+    """Return the quotient rounded to a double; infinity beyond the range and for ``x / 0``."""
+    if numerator == 0:
+        return 0.0
+    try:
+        return numerator / denominator
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+
+
+def rational(value: Any) -> Fraction:
+    """Return the exact value of a real Python, NumPy or mpmath number."""
+    if hasattr(value, "_mpf_"):
+        sign, mantissa, exponent, _ = value._mpf_
+        if not mantissa and exponent:
+            raise ValueError(f"{value} has no exact rational value")
+        power = Fraction(2) ** exponent
+        return (-1) ** sign * int(mantissa) * power
+    if hasattr(value, "p") and hasattr(value, "q"):  # flint.fmpq, sympy.Rational
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, np.generic):
+        value = value.item()
+    return Fraction(value)
+
+
+def rationals(values: Any, part: Callable[[Any], Any] = lambda value: value) -> Integers:
+    """Return an object array of the exact values of ``part(value)``."""
+    array = np.asarray(values, dtype=object)
+    out = np.empty(array.shape, dtype=object)
+    for index in np.ndindex(array.shape):
+        out[index] = rational(part(array[index]))
+    return out

@@ -1,0 +1,268 @@
+"""The exact results of elementwise operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._array import MDArray
+from mdqr.testing._exact import SCALE, Integers, rationals, to_integers
+
+__all__ = ["Exact", "exact", "exact_value", "host_block", "leading"]
+
+ONE: Final = 1 << SCALE
+Triple = tuple[int, int, int] | None  # real and imaginary numerator, positive denominator
+
+
+class Exact(NamedTuple):
+    """Exact values ``(real + 1j * imag) / denominator * 2**-1074``, a reference for `ulp_error`.
+
+    Attributes
+    ----------
+    real, imag, denominator : ndarray of int
+        Python integers, arrays of one shape; `denominator` is positive.
+    special : ndarray of bool
+        Where there is no exact value: an operand is not finite, the result is undefined, or the
+        definition of a complex product meets an infinity on the way.
+    ieee : ndarray of float64 or complex128
+        What NumPy computes from the first limbs; the value where `special` is true.
+    """
+
+    real: Integers
+    imag: Integers
+    denominator: Integers
+    special: NDArray[np.bool_]
+    ieee: NDArray[Any]
+
+    def to_fractions(self) -> tuple[Integers, Integers]:
+        """Return the real and imaginary parts as arrays of `fractions.Fraction`."""
+        unit = self.denominator * ONE
+        fraction = np.frompyfunc(Fraction, 2, 1)
+        return np.asarray(fraction(self.real, unit)), np.asarray(fraction(self.imag, unit))
+
+
+def host_block(x: Any) -> tuple[NDArray[np.float64], bool]:
+    """Return the limbs of an array, on the host, and whether it is complex."""
+    if isinstance(x, MDArray):
+        block = x._block
+        return np.asarray(block.get() if hasattr(block, "get") else block), x._complex
+    array = np.asarray(x)
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag])[:, None].astype(np.float64), True
+    if array.dtype == np.float64:
+        return array[None], False
+    raise TypeError(
+        f"expected an MDArray or a float64 or complex128 array, got {type(x).__name__} "
+        f"of dtype {array.dtype}"
+    )
+
+
+def leading(x: Any) -> NDArray[Any]:
+    """Return the first limbs as float64 or complex128."""
+    block, is_complex = host_block(x)
+    if not is_complex:
+        return block[0]
+    out = np.empty(block.shape[2:], dtype=np.complex128)  # re + 1j * im would spoil inf and -0
+    out.real, out.imag = block[0, 0], block[1, 0]
+    return out
+
+
+def exact_value(x: Any) -> Exact:
+    """Return the exact values of an array: limbs, NumPy floats, or an object array of numbers."""
+    if isinstance(x, Exact):
+        return x
+    if not isinstance(x, MDArray) and np.asarray(x).dtype.kind not in "fc":
+        return _object_value(x)
+    block, is_complex = host_block(x)
+    planes = block if is_complex else block[None]
+    regular = np.isfinite(planes).all(axis=1, keepdims=True)
+    finite = np.where(regular, planes, 0.0)
+    special = np.any(~np.isfinite(planes), axis=(0, 1))
+    real = to_integers(finite[0])
+    imag = to_integers(finite[1]) if is_complex else np.zeros(real.shape, dtype=object)
+    return Exact(real, imag, np.ones(real.shape, dtype=object), special, leading(x))
+
+
+def _object_value(x: Any) -> Exact:
+    real = rationals(x, lambda value: getattr(value, "real", value))
+    imag = rationals(x, lambda value: getattr(value, "imag", 0))
+    numerator = np.frompyfunc(lambda value: value.numerator, 1, 1)
+    denominator = np.frompyfunc(lambda value: value.denominator, 1, 1)
+    low, high = np.asarray(denominator(real)), np.asarray(denominator(imag))
+    none = np.zeros(real.shape, dtype=bool)
+    return Exact(
+        np.asarray(numerator(real) * high * ONE),
+        np.asarray(numerator(imag) * low * ONE),
+        np.asarray(low * high),
+        none,
+        np.zeros(real.shape),
+    )
+
+
+def exact(op: str, x: Any, y: Any = None) -> Exact:
+    """Return the exact result of an elementwise operation.
+
+    Parameters
+    ----------
+    op : str
+        One operand: "abs", "negative", "reciprocal", "sqrt", "square". Two: "add", "divide",
+        "hypot", "multiply", "subtract".
+    x : array_like
+        An MDArray or a float64 or complex128 array.
+    y : array_like, optional
+        The second operand; it is broadcast with `x`.
+
+    Returns
+    -------
+    Exact
+        The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli
+        have 600 correct bits. Where an operand is not finite or the result does not exist, the
+        reference is what NumPy computes from the first limbs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such operation, or it wants another number of operands.
+    TypeError
+        If an operand is not an array of floats.
+
+    See Also
+    --------
+    assert_close : compare with a reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdqr.testing import exact
+    >>> real, imag = exact("divide", np.array([1.0]), np.array([3.0])).to_fractions()
+    >>> real[0]
+    Fraction(1, 3)
+    """
+    operands = (x,) if y is None else (x, y)
+    table: dict[str, Callable[..., Triple]] = _UNARY if y is None else _BINARY
+    if op not in table:
+        raise ValueError(
+            f"no exact result of {op!r} with {len(operands)} operand(s); there are "
+            f"{', '.join(sorted(_UNARY))} with one and {', '.join(sorted(_BINARY))} with two"
+        )
+    values = [exact_value(operand) for operand in operands]
+    with np.errstate(all="ignore"):
+        ieee = _ieee(op, *(leading(operand) for operand in operands))
+    function = table[op]
+    if op == "sqrt" and ieee.dtype.kind == "c":
+        result = _apply(_complex_sqrt, values, ieee)
+        # the cut lies along the sign of the imaginary part, zeros included
+        return result._replace(imag=np.where(np.signbit(ieee.imag), -1, 1) * abs(result.imag))
+    result = _apply(function, values, ieee)
+    if ieee.dtype.kind == "c" and function in (_multiply, _square):  # inf - inf on the way
+        result = result._replace(special=result.special | ~np.isfinite(ieee))
+    return result
+
+
+def _ieee(op: str, *operands: NDArray[Any]) -> NDArray[Any]:
+    if op == "square":
+        return _ieee("multiply", *operands, *operands)
+    if op == "reciprocal":
+        return _ieee("divide", np.ones(()), *operands)
+    if op == "multiply" and any(operand.dtype.kind == "c" for operand in operands):
+        # as the definition says: NumPy's own loop may fuse, so its infinities depend on the CPU
+        x, y = np.broadcast_arrays(*operands)
+        out = np.empty(x.shape, dtype=np.complex128)
+        out.real = x.real * y.real - x.imag * y.imag
+        out.imag = x.real * y.imag + x.imag * y.real
+        return out
+    return np.array(getattr(np, op)(*operands))
+
+
+def _apply(function: Callable[..., Triple], values: list[Exact], ieee: NDArray[Any]) -> Exact:
+    shape = ieee.shape
+    parts = [np.broadcast_to(part, shape).ravel() for v in values for part in (v.real, v.imag)]
+    undefined = np.zeros(shape, dtype=bool)
+    for value in values:
+        undefined = undefined | value.special
+    special = undefined.ravel()
+    columns = np.empty((3, ieee.size), dtype=object)
+    for i, numbers in enumerate(zip(*parts, strict=True)):
+        result = None if special[i] else function(*numbers)
+        special[i] = result is None
+        columns[:, i] = (0, 0, 1) if result is None else result
+    real, imag, denominator = (column.reshape(shape) for column in columns)
+    return Exact(real, imag, denominator, special.reshape(shape), ieee)
+
+
+def _add(a: int, b: int, c: int, d: int) -> Triple:
+    return a + c, b + d, 1
+
+
+def _subtract(a: int, b: int, c: int, d: int) -> Triple:
+    return a - c, b - d, 1
+
+
+def _multiply(a: int, b: int, c: int, d: int) -> Triple:
+    return a * c - b * d, a * d + b * c, ONE
+
+
+def _divide(a: int, b: int, c: int, d: int) -> Triple:
+    if not c and not d:
+        return None
+    if not b and not d:
+        return (a << SCALE, 0, c) if c > 0 else (-a << SCALE, 0, -c)
+    return (a * c + b * d) << SCALE, (b * c - a * d) << SCALE, c * c + d * d
+
+
+def _hypot(a: int, b: int, c: int, d: int) -> Triple:
+    return _abs(a, c)
+
+
+def _negative(a: int, b: int) -> Triple:
+    return -a, -b, 1
+
+
+def _square(a: int, b: int) -> Triple:
+    return _multiply(a, b, a, b)
+
+
+def _reciprocal(a: int, b: int) -> Triple:
+    return _divide(ONE, 0, a, b)
+
+
+def _abs(a: int, b: int) -> Triple:
+    if not b:
+        return abs(a), 0, 1
+    return math.isqrt((a * a + b * b) << 1200), 0, 1 << 600
+
+
+def _sqrt(a: int, b: int) -> Triple:
+    # (m * 2**-1074)**0.5 = (m * 2**1074)**0.5 * 2**-1074: at least 601 bits
+    return None if a < 0 else (math.isqrt((a << SCALE) << 128), 0, 1 << 64)
+
+
+def _complex_sqrt(a: int, b: int) -> Triple:
+    """Principal root: ``p = sqrt((|z| + |a|) / 2)`` and ``q = |b| / (2 p)`` do not cancel."""
+    if not a and not b:
+        return 0, 0, 1
+    modulus = math.isqrt((a * a + b * b) << 1200)
+    p = math.isqrt((modulus + (abs(a) << 600)) << (SCALE - 1 + 600))  # in units of 2**-1674
+    q = ((abs(b) << 1200) << (SCALE - 1)) // p
+    return (p, q, 1 << 600) if a >= 0 else (q, p, 1 << 600)
+
+
+_UNARY: Final = {
+    "abs": _abs,
+    "negative": _negative,
+    "reciprocal": _reciprocal,
+    "sqrt": _sqrt,
+    "square": _square,
+}
+_BINARY: Final = {
+    "add": _add,
+    "divide": _divide,
+    "hypot": _hypot,
+    "multiply": _multiply,
+    "subtract": _subtract,
+}

@@ -1,0 +1,55 @@
+"""Hypothesis profiles and the fixtures that run a test over precisions and fields."""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from mdqr._precision import PRECISIONS
+
+# Arrays of 64 values (elementwise_cases.py): at least 2,000 that are not padding, in every run.
+settings.register_profile(
+    "default",
+    max_examples=60,
+    deadline=None,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# 200,000 values; what is marked `long` uses it, and pytest --hypothesis-profile=long everything.
+settings.register_profile(
+    "long",
+    settings.get_profile("default"),
+    max_examples=200_000 // 32,
+    derandomize=False,
+)
+settings.load_profile("default")
+
+
+# Session scope, since Hypothesis runs many examples in one call of a test.
+@pytest.fixture(scope="session", params=PRECISIONS, ids=str)
+def precision(request):
+    """Every precision of the registry."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=PRECISIONS[1:], ids=str)
+def multiple(request):
+    """Every precision of more than one limb."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=[float, complex], ids=["real", "complex"])
+def dtype(request):
+    """Both fields."""
+    return request.param
+
+
+@pytest.fixture
+def rng(request):
+    """Return a generator whose seed is the name of the test."""
+    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))

@@ -1,0 +1,93 @@
+"""Certificates against exact integer arithmetic."""
+
+from __future__ import annotations
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr.linalg import Certificate, certify, qr
+
+
+def check(a, Q, R):
+    """Each figure is right to 1/8, and to 12 digits where that is more."""
+    found = certify(a, Q, R)
+    for name, value, exact in zip(found._fields, found, cases.factor_errors(a, Q, R), strict=True):
+        assert isinstance(value, float), name
+        assert value == pytest.approx(exact, rel=1e-12, abs=0.125), name
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (9, 6), (6, 9), (31, 20)], ids=str)
+def test_good_factors(precision, dtype, shape, rng):
+    a = cases.random(*shape, precision, dtype, rng)
+    check(a, *qr(a))
+    check(a, *qr(a, "complete"))
+
+
+@pytest.mark.parametrize("error", [4.0, 1e3, 1e9])
+def test_spoiled_factors(precision, dtype, error, rng):
+    a = cases.random(9, 6, precision, dtype, rng)
+    Q, R = qr(a)
+    Q[3, 2] = Q[3, 2] * (1 + error * precision.eps)
+    check(a, Q, R)
+    R[1, 4] = R[1, 4] + error * precision.eps
+    check(a, Q, R)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, -20), (0, 20), (-15, 0), (15, 0)], ids=str)
+def test_scaled_matrices(precision, dtype, rows, columns, rng):
+    a = cases.scaled(cases.random(12, 9, precision, dtype, rng), rows, columns)
+    check(a, *qr(a))
+
+
+def test_zero_rows_and_columns(precision):
+    a = mdqr.zeros((4, 3), precision=precision)
+    assert certify(a, *qr(a)) == Certificate(0.0, 0.0, 0.0, 0.0)
+    a[0, 0] = 1.0
+    Q, R = qr(a)
+    R[0, 1] = precision.eps
+    found = certify(a, Q, R)
+    assert found.normwise == 1.0
+    assert found.columnwise == np.inf
+    assert found.rowwise == 1.0
+
+
+def test_batches(multiple, dtype, rng):
+    parts = [cases.random(8, 5, multiple, dtype, rng) for _ in range(4)]
+    a = mdqr.stack(parts).reshape(2, 2, 8, 5)
+    Q, R = qr(a)
+    found = certify(a, Q, R)
+    for name, value in zip(found._fields, found, strict=True):
+        assert value.shape == (2, 2), name
+        for i, part in enumerate(parts):
+            single = getattr(certify(part, Q[divmod(i, 2)], R[divmod(i, 2)]), name)
+            assert value[divmod(i, 2)] == single, name
+
+
+def test_factors_of_lower_precision(rng):
+    """The errors of float64 factors in multiples of the eps of d."""
+    a = rng.standard_normal((10, 6))
+    Q, R = np.linalg.qr(a)
+    found = certify(a, Q, R)
+    assert 0 < found.columnwise <= 20 * 6
+    in_od = certify(a, Q, R, precision="od")
+    assert in_od.orthogonality == pytest.approx(found.orthogonality * 2.0 ** (423 - 52), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("q", "r", "message"),
+    [
+        ((3, 2), (3, 2), r"a \(3, 2\), Q \(3, 2\) and R \(3, 2\) do not fit"),
+        ((2, 2), (2, 2), "do not fit"),
+        ((3,), (2, 2), "Q must have at least two dimensions"),
+    ],
+)
+def test_shapes_must_fit(q, r, message):
+    with pytest.raises(ValueError, match=message):
+        certify(np.ones((3, 2)), np.ones(q), np.ones(r))
+
+
+def test_not_finite_factors():
+    with pytest.raises(np.linalg.LinAlgError, match="certify: the entry in row 0, column 0 of R"):
+        certify(np.ones((1, 1)), np.ones((1, 1)), np.full((1, 1), np.inf))

@@ -1,0 +1,221 @@
+"""What operations promise beside their error: special values, signs, symmetry, range."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+from elementwise_cases import BINARY, UNARY, VALUES, assert_normalised
+from hypothesis import given, settings
+
+import mdqr
+from mdqr.testing import arrays, assert_same_bits, pairs
+
+HUGE, TINY = np.finfo(float).max, 5e-324
+SPECIAL = np.array([0.0, 1.0, 2.5, HUGE, TINY, 2.0**-1022, np.inf, np.nan])
+SPECIAL = np.concatenate([SPECIAL, -SPECIAL])
+
+
+def one_limb(values, precision):
+    """Return the doubles as values of `precision`, bypassing conversion."""
+    limbs = np.zeros((precision.limbs, *values.shape))
+    limbs[0] = values.real
+    if values.dtype.kind != "c":
+        return mdqr.MDArray._wrap(limbs, precision, False)
+    imag = np.zeros_like(limbs)
+    imag[0] = values.imag
+    return mdqr.MDArray._wrap(np.stack([limbs, imag]), precision, True)
+
+
+def assert_leading(result, wanted, err_msg=""):
+    """First limbs as IEEE has them where that is special, lower limbs +0 there."""
+    if result.is_complex:
+        assert_leading(result.real, wanted.real, err_msg)
+        assert_leading(result.imag, wanted.imag, err_msg)
+        return
+    limbs = np.asarray(result.limbs)
+    special = ~np.isfinite(wanted) | (wanted == 0) & (limbs[0] == 0)
+    got, wanted = limbs[0], np.where(special, wanted, limbs[0])
+    np.testing.assert_array_equal(got, wanted, err_msg=err_msg)
+    real_number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(
+        np.signbit(got[real_number]), np.signbit(wanted[real_number]), err_msg=err_msg
+    )
+    assert_normalised(result)
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_special_values_of_two_reals(op, precision):
+    x, y = (part.ravel() for part in np.meshgrid(SPECIAL, SPECIAL))
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, op)(x, y)
+    result = BINARY[op](one_limb(x, precision), one_limb(y, precision))
+    assert_leading(result, wanted, err_msg=op)
+    finite = np.isfinite(wanted)
+    # a finite double result is the N-limb one to one rounding; below that nothing may be special
+    assert np.isfinite(result.limbs[:, finite]).all()
+    np.testing.assert_allclose(result.limbs[0][finite], wanted[finite], rtol=2.0**-52, atol=TINY)
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_special_values_of_one_real(op, precision):
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, op)(SPECIAL)
+    assert_leading(UNARY[op](one_limb(SPECIAL, precision)), wanted, err_msg=op)
+
+
+def complex_special(parts):
+    re, im = (part.ravel() for part in np.meshgrid(parts, parts))
+    out = np.empty(re.shape, dtype=complex)
+    out.real, out.imag = re, im
+    return out
+
+
+FEW = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan])
+
+
+def numpy_multiply(x, y):
+    """The definition of NumPy's complex product; its loops may fuse, which no standard pins."""
+    out = np.empty(x.shape, dtype=complex)
+    out.real = x.real * y.real - x.imag * y.imag
+    out.imag = x.real * y.imag + x.imag * y.real
+    return out
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_special_values_of_two_complex(op, precision):
+    values = complex_special(FEW)
+    x, y = (part.ravel() for part in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        wanted = numpy_multiply(x, y) if op == "multiply" else getattr(np, op)(x, y)
+    result = BINARY[op](one_limb(x, precision), one_limb(y, precision))
+    special = ~(np.isfinite(x) & np.isfinite(y) & ((op != "divide") | (y != 0)))
+    assert_leading(result[special], wanted[special], err_msg=op)
+    np.testing.assert_allclose(result.to_numpy()[~special], wanted[~special], rtol=2.0**-50)
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_special_values_of_one_complex(op, precision):
+    values = complex_special(FEW)
+    with np.errstate(all="ignore"):
+        if op == "square":
+            wanted = numpy_multiply(values, values)
+        elif op == "reciprocal":  # 1 / x; NumPy's own reciprocal takes zeros and infinities apart
+            wanted = 1.0 / values
+        else:
+            wanted = getattr(np, op)(values)
+    special = ~np.isfinite(values) | (values == 0)
+    result = UNARY[op](one_limb(values, precision))
+    assert_leading(result[special], wanted[special], err_msg=op)
+    np.testing.assert_allclose(result.to_numpy()[~special], wanted[~special], rtol=2.0**-50)
+
+
+@pytest.mark.parametrize("op", ["add", "multiply"])
+def test_commutes_bitwise(op, precision, dtype):
+    @given(pairs(precision, VALUES, dtype=dtype))
+    def check(xy):
+        x, y = xy
+        assert_same_bits(BINARY[op](x, y), BINARY[op](y, x))
+
+    check()
+
+
+def test_subtraction_is_addition_of_the_negative(precision, dtype):
+    @given(pairs(precision, VALUES, dtype=dtype))
+    def check(xy):
+        x, y = xy
+        assert_same_bits(x - y, x + -y)
+
+    check()
+
+
+def test_difference_of_equals_is_positive_zero(precision, dtype):
+    @given(arrays(precision, VALUES, dtype=dtype, allow_nan=False, allow_infinity=False))
+    def check(x):
+        zero = np.zeros(x.limbs.shape)
+        np.testing.assert_array_equal(np.asarray((x - x).limbs).view(np.int64), zero.view(np.int64))
+
+    check()
+
+
+def test_one_and_zero_are_neutral(precision):
+    @given(arrays(precision, VALUES))
+    def check(x):
+        one, zero = mdqr.ones(VALUES, precision=precision), mdqr.zeros(VALUES, precision=precision)
+        number = ~mdqr.isnan(x)
+        for same in (x * one, one * x, x + zero, zero + x, x - zero):
+            assert mdqr.array_equal(same[number], x[number])
+            assert mdqr.isnan(same[~number]).all()
+
+    check()
+
+
+def shifted(x, exponent):
+    """Return ``x * 2**exponent`` limb by limb."""
+    return mdqr.MDArray._wrap(np.ldexp(x._block, exponent), x.precision, x.is_complex)
+
+
+@pytest.mark.parametrize("shift", [-100, 1, 100])
+def test_powers_of_two_pass_through(shift, precision):
+    """Every operation takes a power of two out of its operands, to the bit."""
+
+    # exponents for which no limb, and no product of limbs, leaves the normal range
+    @settings(max_examples=15)
+    @given(pairs(precision, VALUES, min_exponent=-40, max_exponent=40, relations=["independent"]))
+    def check(xy):
+        x, y = xy
+        a, b = shifted(x, shift), shifted(y, shift)
+        assert_same_bits(a + b, shifted(x + y, shift))
+        assert_same_bits(a * b, shifted(x * y, 2 * shift))
+        assert_same_bits(a / b, x / y)
+        assert_same_bits(mdqr.sqrt(shifted(abs(x), 2 * shift)), shifted(mdqr.sqrt(abs(x)), shift))
+
+    check()
+
+
+def test_overflow_gives_infinity(precision):
+    largest = one_limb(np.array([HUGE, -HUGE]), precision)
+    wanted = one_limb(np.array([np.inf, -np.inf]), precision)
+    for result in (largest + largest, largest * 2.0, largest / 0.5, largest - (-largest)):
+        assert_same_bits(result, wanted)
+    assert_same_bits(largest - largest, mdqr.zeros(2, precision=precision))
+
+
+def test_whole_range(precision):
+    """``2**k`` for every exponent: exact in every operation whose result is representable."""
+    powers = np.ldexp(1.0, np.arange(-1074, 1024))
+    x = one_limb(powers, precision)
+    assert_same_bits(x / x, mdqr.ones(len(powers), precision=precision))
+    even = x[::2]  # 2**-1074 is the first
+    assert_same_bits(mdqr.sqrt(even) * mdqr.sqrt(even), even)
+    assert_same_bits((x[1:] * 0.5) * 2.0, x[1:])
+    normal = x[52:-1]
+    assert_same_bits(mdqr.reciprocal(mdqr.reciprocal(normal)), normal)
+
+
+def test_inputs_are_left_alone(precision, dtype):
+    @settings(max_examples=15)
+    @given(pairs(precision, VALUES, dtype=dtype))
+    def check(xy):
+        copies = [part.copy() for part in xy]
+        for op in BINARY.values():
+            op(*xy)
+        for op in UNARY.values():
+            op(xy[0])
+        for part, copy in zip(xy, copies, strict=True):
+            assert_same_bits(part, copy)
+
+    check()
+
+
+def test_in_place_with_itself(precision, dtype):
+    @settings(max_examples=15)
+    @given(arrays(precision, VALUES, dtype=dtype))
+    def check(x):
+        for name, op in {"add": operator.iadd, "multiply": operator.imul}.items():
+            y = x.copy()
+            op(y, y)
+            assert_same_bits(y, BINARY[name](x, x))
+
+    check()

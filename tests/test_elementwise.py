@@ -1,0 +1,161 @@
+"""Every elementwise operation against exact rational arithmetic: the bounds of the contract."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+from elementwise_cases import (
+    BINARY,
+    UNARY,
+    VALUES,
+    assert_contract,
+    assert_normalised,
+    bound,
+    underflow,
+)
+from hypothesis import given, settings
+
+import mdqr
+from mdqr._precision import PRECISIONS
+from mdqr.testing import arrays, assert_close, assert_same_bits, exact, pairs
+
+
+def check_unary(op, precision, dtype, profile="default"):
+    @settings(settings.get_profile(profile))
+    @given(arrays(precision, VALUES, dtype=dtype))
+    def check(x):
+        assert_contract(op, UNARY[op](x), x)
+
+    check()
+
+
+def check_binary(op, precision, dtype, profile="default"):
+    @settings(settings.get_profile(profile))
+    @given(pairs(precision, VALUES, dtype=dtype))
+    def check(xy):
+        assert_contract(op, BINARY[op](*xy), *xy)
+
+    check()
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_unary(op, precision, dtype):
+    check_unary(op, precision, dtype)
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_binary(op, precision, dtype):
+    check_binary(op, precision, dtype)
+
+
+def test_hypot(precision):
+    @given(pairs(precision, VALUES))
+    def check(xy):
+        assert_contract("hypot", mdqr.hypot(*xy), *xy)
+
+    check()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", UNARY)
+def test_unary_long(op, precision, dtype):
+    check_unary(op, precision, dtype, "long")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", BINARY)
+def test_binary_long(op, precision, dtype):
+    check_binary(op, precision, dtype, "long")
+
+
+LOWER = [(low, high) for high in PRECISIONS for low in PRECISIONS if low < high]
+
+
+@pytest.mark.parametrize("op", BINARY)
+@pytest.mark.parametrize(("low", "high"), LOWER, ids=str)
+def test_mixed_precisions(op, low, high):
+    """The higher precision wins, and neither operand is rounded first."""
+
+    @settings(max_examples=10)
+    @given(arrays(low, VALUES), arrays(high, VALUES))
+    def check(x, y):
+        for operands in ((x, y), (y, x)):
+            result = BINARY[op](*operands)
+            assert result.precision is high
+            assert_contract(op, result, *operands)
+
+    check()
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_mixed_fields(op, precision):
+    @settings(max_examples=20)
+    @given(arrays(precision, VALUES), arrays(precision, VALUES, dtype=complex))
+    def check(x, y):
+        for operands in ((x, y), (y, x)):
+            result = BINARY[op](*operands)
+            assert result.is_complex
+            reference = exact(op, *operands)
+            # zeros and infinities meet 0j here; the special table of test_contract pins those
+            finite = ~reference.special
+            result = result[finite]
+            assert_close(
+                result,
+                type(reference)(*(part[finite] for part in reference)),
+                ulps=bound(op, complex),
+                tiny=underflow(op, precision, complex),
+            )
+            assert_normalised(result)
+
+    check()
+
+
+IN_PLACE = {
+    "add": operator.iadd,
+    "divide": operator.itruediv,
+    "multiply": operator.imul,
+    "subtract": operator.isub,
+}
+
+
+@pytest.mark.parametrize("op", IN_PLACE)
+def test_in_place_equals_out_of_place(op, precision, dtype):
+    @settings(max_examples=15)
+    @given(pairs(precision, VALUES, dtype=dtype))
+    def check(xy):
+        x, y = xy
+        wanted = BINARY[op](x, y)
+        result = x.copy()
+        block = result._block
+        assert IN_PLACE[op](result, y) is result
+        assert result._block is block
+        assert_same_bits(result, wanted)
+
+    check()
+
+
+@pytest.mark.parametrize("op", IN_PLACE)
+@pytest.mark.parametrize(("low", "high"), LOWER, ids=str)
+def test_in_place_rounds_to_the_lower_precision(op, low, high):
+    """The result is one rounding away from a result of the higher precision."""
+
+    @settings(max_examples=10)
+    @given(arrays(low, VALUES), arrays(high, VALUES))
+    def check(x, y):
+        reference = exact(op, x, y)
+        result = x.copy()
+        IN_PLACE[op](result, y)
+        assert result.precision is low
+        assert_close(result, reference, ulps=2, tiny=underflow(op, low, float))
+        assert_normalised(result)
+
+    check()
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_numpy_operands_are_one_limb(op, precision, rng):
+    x = mdqr.random.normal((VALUES,), precision=precision, rng=rng)
+    y = rng.normal(size=VALUES)
+    assert_contract(op, BINARY[op](x, y), x, mdqr.array(y, precision=precision))
+    assert_contract(op, BINARY[op](y, x), mdqr.array(y, precision=precision), x)

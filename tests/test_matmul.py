@@ -1,0 +1,137 @@
+"""Matrix products: the componentwise bound, NumPy's shapes, bad input."""
+
+from __future__ import annotations
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr.linalg import matmul
+from mdqr.testing import arrays, assert_same_bits
+
+
+def check(a, b, product):
+    """``abs(error) <= (k + 8) eps (abs(a) @ abs(b))`` in every entry; parts of complex ones."""
+    x, y = cases.Exact.of(a), cases.Exact.of(b)
+    error = (cases.Exact.of(product) - x @ y).moduli()
+    # Each part of a complex entry is a sum of 2k real products, below sqrt(2) of their moduli.
+    factor = (a.shape[1] + 8) * (3 if product.is_complex else 1)
+    allowed = factor * cases.Fraction(product.precision.eps) * (x.moduli() @ y.moduli())
+    assert (error <= allowed).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 30, 5), (33, 9, 40), (1, 200, 1)], ids=str)
+def test_bound(precision, dtype, shape, rng):
+    m, k, n = shape
+    a = cases.random(m, k, precision, dtype, rng)
+    b = cases.random(k, n, precision, dtype, rng)
+    check(a, b, matmul(a, b))
+
+
+def finite(precision, shape, dtype):
+    return arrays(
+        precision,
+        shape,
+        dtype=dtype,
+        allow_nan=False,
+        allow_infinity=False,
+        min_exponent=-250,
+        max_exponent=250,
+    )
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_bound_for_wild_entries(precision, dtype, data):
+    a = data.draw(finite(precision, (4, 6), dtype))
+    b = data.draw(finite(precision, (6, 3), dtype))
+    check(a, b, matmul(a, b))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((3,), (3,)),
+        ((3,), (3, 2)),
+        ((4, 3), (3,)),
+        ((4, 3), (3, 2)),
+        ((5, 4, 3), (3, 2)),
+        ((4, 3), (5, 3, 2)),
+        ((5, 1, 4, 3), (6, 3, 2)),
+        ((3,), (5, 3, 2)),
+        ((5, 4, 3), (3,)),
+        ((0, 3), (3, 2)),
+        ((4, 0), (0, 2)),
+        ((2, 0, 3), (2, 3, 0)),
+    ],
+    ids=str,
+)
+def test_shapes_are_those_of_numpy(precision, dtype, left, right):
+    a = np.arange(1.0, 1.0 + np.prod(left)).reshape(left)
+    b = np.arange(2.0, 2.0 + np.prod(right)).reshape(right)
+    if dtype is complex:
+        a = a * (1 - 2j)
+    product = matmul(mdqr.array(a, precision=precision), b)
+    wanted = a @ b
+    assert product.shape == wanted.shape
+    assert product.is_complex == (dtype is complex)
+    assert np.array_equal(product.to_numpy(), wanted)
+
+
+def test_every_pair_of_precisions(rng):
+    for p in mdqr.d, mdqr.qd:
+        for q in mdqr.dd, mdqr.od:
+            a, b = cases.random(5, 7, p, float, rng), cases.random(7, 3, q, complex, rng)
+            for x, y in ((a, b), (b.T, a.T)):
+                product = matmul(x, y)
+                assert product.precision is max(p, q)
+                check(x, y, product)
+
+
+def test_fewer_limbs_have_the_same_bits(multiple, rng):
+    a = rng.standard_normal((6, 9))
+    b = cases.random(9, 4, multiple, float, rng)
+    assert_same_bits(matmul(a, b), matmul(mdqr.array(a, precision=multiple), b))
+
+
+def test_a_lower_precision_of_the_answer(rng):
+    a, b = (cases.random(6, 6, mdqr.od, float, rng) for _ in range(2))
+    product = matmul(a, b, precision="dd")
+    assert product.precision is mdqr.dd
+    assert_same_bits(product, matmul(a, b).astype(precision=mdqr.dd))
+
+
+def test_methods(multiple, rng):
+    a = cases.random(5, 5, multiple, float, rng)
+    assert_same_bits(matmul(a, a, method="direct"), matmul(a, a))
+    with pytest.raises(ValueError, match='method must be "auto" or "direct"; got \'exact\''):
+        matmul(a, a, method="exact")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        ((), (3,), r"scalars are no matrices; got shapes \(\) and \(3,\)"),
+        ((4, 3), (2, 3), r"shapes \(4, 3\) and \(2, 3\) do not fit: 3 columns against 2 rows"),
+        ((3,), (4,), "do not fit: 3 columns against 4 rows"),
+        ((2, 3, 3), (4, 3, 3), "do not broadcast to one batch"),
+    ],
+)
+def test_bad_shapes(left, right, message):
+    with pytest.raises(ValueError, match=message):
+        matmul(mdqr.ones(left, precision=mdqr.dd), np.ones(right))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_not_finite_entries_go_their_way(multiple, bad, rng):
+    a = rng.standard_normal((4, 5))
+    b = rng.standard_normal((5, 3))
+    a[1, 2] = bad
+    product = matmul(mdqr.array(a, precision=multiple), b).to_numpy()
+    wanted = a @ b
+    assert np.array_equal(np.isnan(product), np.isnan(wanted))
+    assert np.array_equal(product[1], wanted[1], equal_nan=True)
+    assert np.isfinite(product[[0, 2, 3]]).all()

@@ -1,0 +1,221 @@
+"""Operators: promotion, scalars of all kinds, in place, powers."""
+
+import itertools
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from array_cases import exact, full_width, same_bits
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import mdqr
+from mdqr._precision import PRECISIONS
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv]
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+
+
+@given(data=st.data())
+def test_the_highest_precision_wins(data):
+    left, right = (data.draw(st.sampled_from(PRECISIONS)) for _ in range(2))
+    fields = [data.draw(st.sampled_from([float, complex])) for _ in range(2)]
+    shapes = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_side=3))
+    a, b = (
+        mdqr.full(shape, 3, precision=p, dtype=field)
+        for shape, p, field in zip(shapes.input_shapes, (left, right), fields, strict=True)
+    )
+    for op in OPERATORS:
+        c = op(a, b)
+        assert c.precision is max(left, right)
+        assert c.shape == shapes.result_shape
+        assert c.is_complex == (complex in fields)
+        assert (c == op(3.0, 3.0)).all()
+
+
+EXACT_SCALARS = [
+    3,
+    10**30 + 7,
+    -0.1,
+    True,
+    Fraction(22, 7),
+    Decimal("0.1"),
+    mpmath.mpf("0.1"),
+    sympy.Rational(1, 3),
+    sympy.Integer(5),
+    np.float64(0.1),
+    np.float32(0.1),
+    np.int64(2**62 + 1),
+    np.uint64(2**64 - 1),
+    np.longdouble(1) / 3,
+    np.bool_(True),
+]
+COMPLEX_SCALARS = [1 + 2j, np.complex64(2j), mpmath.mpc(1, "0.1"), np.clongdouble(1j) / 3]
+
+
+@pytest.mark.parametrize("scalar", [*EXACT_SCALARS, *COMPLEX_SCALARS], ids=repr)
+def test_scalars_are_rounded_once_to_the_precision_of_the_array(scalar):
+    for precision, dtype, op in itertools.product(PRECISIONS, (float, complex), OPERATORS):
+        a = full_width(1, precision, 3, dtype)
+        converted = mdqr.array(scalar, precision=precision)
+        assert same_bits(op(a, scalar), op(a, converted))
+        assert same_bits(op(scalar, a), op(converted, a))
+
+
+ARRAYS = [
+    np.array([0.1, 0.2, 0.3]),
+    np.array([1, 2, 2**62 + 1]),
+    np.array([1, 2, 2**64 - 1], dtype=np.uint64),
+    np.array([1, 2, 3], dtype=np.int8),
+    np.array([True, False, True]),
+    np.array([0.1, 0.2, 0.3], dtype=np.float16),
+    np.array([1, 2, 3], dtype=np.longdouble) / 7,
+    np.array([1j, 2, 3], dtype=np.complex64),
+    np.array([Fraction(1, 3), 2, 0.5], dtype=object),
+    [Fraction(1, 3), 2, 0.5],
+    (1, 2.5, 3j),
+    [np.float64(0.1), mdqr.dd("0.1"), Decimal("0.1")],
+]
+
+
+@pytest.mark.parametrize("other", ARRAYS, ids=repr)
+def test_arrays_of_numbers_are_converted_exactly(other):
+    for precision, op in itertools.product(PRECISIONS, OPERATORS):
+        a = full_width(2, precision, 3)
+        converted = mdqr.array(other, precision=precision)
+        assert same_bits(op(a, other), op(a, converted))
+        assert same_bits(op(other, a), op(converted, a))
+
+
+def test_integer_arrays_do_not_go_through_float64(multiple):
+    big = np.array([2**62 + 1, -(2**63) + 1])
+    assert exact(mdqr.zeros(2, precision=multiple) + big).tolist() == [2**62 + 1, -(2**63) + 1]
+    assert exact(mdqr.zeros((), precision=multiple) + np.uint64(2**64 - 1)).item() == 2**64 - 1
+
+
+@pytest.mark.parametrize("op", [*OPERATORS, operator.eq, operator.lt])
+def test_strings_and_strangers_are_no_operands(op, precision):
+    a = mdqr.ones(2, precision=precision)
+    for text in ("0.1", ["0.1", 1], np.array(["0.1", "2"]), np.array(["1", 2], dtype=object)):
+        for pair in ((a, text), (text, a)):
+            with pytest.raises(TypeError, match=r"mdqr\.array\('0\.1', precision"):
+                op(*pair)
+    for stranger in (None, object(), {1: 2}, {3}):
+        if op is operator.eq:
+            assert op(a, stranger) is False
+            continue
+        with pytest.raises(TypeError, match=r"not supported|unsupported operand"):
+            op(a, stranger)
+    with pytest.raises(TypeError, match="dtype datetime64"):
+        op(a, np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"))
+
+
+def test_shapes_that_do_not_broadcast_are_named(precision):
+    with pytest.raises(ValueError, match=r"\(2,\), \(3,\) do not broadcast"):
+        mdqr.ones(2, precision=precision) + mdqr.ones(3, precision=precision)
+
+
+def test_numbers_beyond_the_range(precision):
+    a = mdqr.ones(2, precision=precision)
+    with pytest.raises(OverflowError):
+        a + 10**400
+    assert (a < 10**400).all()
+    assert (a > -(10**400)).all()
+
+
+@given(data=st.data())
+def test_in_place_writes_into_the_buffer_and_rounds_once(data, dtype):
+    left, right = (data.draw(st.sampled_from(PRECISIONS)) for _ in range(2))
+    shape = data.draw(hnp.array_shapes(min_side=0, max_side=3))
+    seed = data.draw(st.integers(0, 2**32))
+    b_shape = data.draw(st.sampled_from([shape, (), shape[1:], (1,) * len(shape)]))
+    a = full_width(seed, left, shape, dtype)
+    b = full_width(seed + 1, right, b_shape, data.draw(st.sampled_from([float, dtype])))
+    for op, in_place in zip(OPERATORS, IN_PLACE, strict=True):
+        target = a.copy()
+        limbs = target.limbs
+        assert in_place(target, b) is target
+        assert target.limbs is limbs
+        assert same_bits(target, op(a, b).astype(left))
+
+
+@given(data=st.data())
+def test_in_place_on_overlapping_memory_acts_on_a_copy(data, multiple):
+    n = data.draw(st.integers(2, 6))
+    buffer = full_width(data.draw(st.integers(0, 99)), multiple, (n, n))
+    shift = data.draw(st.integers(0, n - 1))
+    views = [
+        (lambda x: x, lambda x: x.T),
+        (lambda x: x, lambda x: x[::-1]),
+        (lambda x: x, lambda x: x[:1]),
+        (lambda x: x[shift:], lambda x: x[: n - shift]),
+        (lambda x: x[: n - shift], lambda x: x[shift:]),
+        (lambda x: x, lambda x: x),
+    ]
+    target, source = data.draw(st.sampled_from(views))
+    for op, in_place in zip(OPERATORS, IN_PLACE, strict=True):
+        a = buffer.copy()
+        expected = op(target(buffer), source(buffer))
+        view = target(a)
+        in_place(view, source(a))
+        assert same_bits(target(a), expected)
+
+
+def test_in_place_that_does_not_fit(precision):
+    a = mdqr.ones((1, 3), precision=precision)
+    with pytest.raises(TypeError, match=r"complex result.*astype\(dtype=complex\)"):
+        a += 1j
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) and does not fit"):
+        a += np.ones((2, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        a.imag.__iadd__(1)
+    assert (a == 1).all()
+    z = a.astype(dtype=complex)
+    z *= 1j
+    assert (z == 1j).all()
+
+
+def test_numpy_arrays_do_not_take_results(precision):
+    a = mdqr.ones(2, precision=precision)
+    x = np.ones(2)
+    with pytest.raises(TypeError, match=r"x = x \+ a instead of x \+= a"):
+        x += a
+    np.testing.assert_array_equal(x, [1, 1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 10, -1, -4, 2.0, np.int8(5), True])
+def test_integer_powers(n, precision, dtype, rng):
+    a = full_width(rng, precision, 20, dtype)
+    got = a**n
+    size = abs(int(n))
+    with mpmath.workprec(4 * precision.bits):
+        for x, y in zip(a.to_mpmath(), got.to_mpmath(), strict=True):
+            truth = x ** int(n)
+            # n products of 2 eps (complex 4 eps) each and a quotient, to first order; 1 % above.
+            bound = 1.01 * (2 * size + 2) * (5 if dtype is complex else 1) * precision.eps
+            assert abs(y - truth) <= bound * abs(truth)
+    assert same_bits(got, a ** np.full(20, int(n)))
+
+
+def test_powers_of_arrays_broadcast_as_numpys(precision):
+    a = mdqr.array([[2], [-3]], precision=precision)
+    n = np.array([0, 1, 2, 5])
+    np.testing.assert_array_equal((a**n).to_numpy(), np.array([[2.0], [-3.0]]) ** n)
+    a **= 3
+    np.testing.assert_array_equal(a.to_numpy(), [[8], [-27]])
+    specials = mdqr.array([np.nan, np.inf, 0.0], precision=precision)
+    assert (specials**0 == 1).all()
+    np.testing.assert_array_equal((specials**-1).to_numpy(), [np.nan, 0, np.inf])
+
+
+@pytest.mark.parametrize("n", [0.5, "2", None, np.array([0.5]), mdqr.dd(2), 1j, Fraction(1, 2)])
+def test_other_powers_are_refused(n, precision):
+    with pytest.raises(TypeError, match=r"exponent|unsupported|string"):
+        mdqr.power(mdqr.ones(1, precision=precision), n)
+    with pytest.raises(TypeError, match="base of a power"):
+        2 ** mdqr.ones(1, precision=precision)

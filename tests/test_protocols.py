@@ -1,0 +1,207 @@
+"""NumPy's functions on MDArray: the same results as ours, or a TypeError that says the way out."""
+
+import numpy as np
+import pytest
+from array_cases import full_width, same_bits
+
+import mdqr
+from mdqr import _protocols
+
+OURS = {
+    "absolute": mdqr.abs,
+    "conjugate": mdqr.conj,
+    "positive": lambda a: a.copy(),
+    "divide": lambda a, b: a / b,
+    "matmul": lambda a, b: a @ b,
+}
+OPERATORS = {
+    "add": "__add__",
+    "subtract": "__sub__",
+    "multiply": "__mul__",
+    "equal": "__eq__",
+    "not_equal": "__ne__",
+    "less": "__lt__",
+    "less_equal": "__le__",
+    "greater": "__gt__",
+    "greater_equal": "__ge__",
+}
+
+
+def ours(name):
+    """Return what mdqr offers under the name of a NumPy function."""
+    if name in OURS:
+        return OURS[name]
+    if name in OPERATORS:
+        return lambda a, b: getattr(a, OPERATORS[name])(b)
+    return getattr(mdqr, name)
+
+
+def same(got, wanted):
+    """Return whether two results are the same, bit for bit."""
+    if isinstance(wanted, mdqr.MDArray):
+        return isinstance(got, mdqr.MDArray) and same_bits(got, wanted)
+    return type(got) is type(wanted) and np.array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("ufunc", _protocols.UFUNCS, ids=lambda ufunc: ufunc.__name__)
+def test_ufuncs_are_our_functions(ufunc, multiple, rng):
+    a, b = (abs(full_width(rng, multiple, (3, 3))) for _ in range(2))
+    if ufunc is np.power:
+        b = np.array([0, 1, 2])
+    arguments = (a, b)[: ufunc.nin]
+    assert same(ufunc(*arguments), ours(ufunc.__name__)(*arguments))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum])
+def test_a_numpy_operand_may_come_first(ufunc, precision, rng):
+    a, x = full_width(rng, precision, 3), rng.normal(size=3)
+    for first in (x, x[0], np.float64(2), np.int64(3)):
+        assert same_bits(ufunc(first, a), ufunc(mdqr.array(first, precision=precision), a))
+
+
+@pytest.mark.parametrize("operation", ["x + a", "x - a", "x * a", "x / a"])
+def test_operators_with_a_numpy_array_first(operation, precision, rng):
+    a, x = full_width(rng, precision, (2, 3)), rng.normal(size=3)
+    got = eval(operation)
+    assert same_bits(got, eval(operation, {"x": mdqr.array(x, precision=precision), "a": a}))
+    assert (x < a).shape == (2, 3)
+    assert ((x < a) == (a > x)).all()
+
+
+def test_out_is_written_and_rounded(multiple, rng):
+    a, b = (full_width(rng, multiple, 3) for _ in range(2))
+    out = mdqr.zeros(3, precision=mdqr.dd)
+    assert np.add(a, b, out=out) is out
+    assert same_bits(out, (a + b).astype(mdqr.dd))
+    with pytest.raises(TypeError, match=r"convert with a\.to_numpy\(\)"):
+        np.add(a, b, out=np.zeros(3))
+    with pytest.raises(TypeError, match=r"convert with a\.to_numpy\(\)"):
+        np.add(np.ones(3), b, out=np.zeros(3))
+    with pytest.raises(TypeError, match="boolean"):
+        np.less(a, b, out=out)
+    with pytest.raises(TypeError, match="string is not a number"):
+        np.add(a, "1")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        np.exp,
+        np.sinh,
+        np.add.reduce,
+        np.multiply.accumulate,
+        lambda a: np.add.outer(a, a),
+        lambda a: np.arctan2(a, 1),
+        lambda a: np.floor_divide(a, 2),
+        np.median,
+        np.sort,
+        np.unique,
+        np.fft.fft,
+        np.linalg.eigvals,
+        lambda a: np.einsum("i,i", a, a),
+        lambda a: np.save("x", a),
+    ],
+)
+def test_what_is_missing_names_the_way_out(call, precision):
+    with pytest.raises(TypeError, match=r"no implementation for MDArray.*a\.to_numpy\(\)"):
+        call(mdqr.ones(3, precision=precision))
+
+
+@pytest.mark.parametrize("options", [{"where": [True, False, True]}, {"dtype": np.float64}])
+def test_options_that_are_missing(options, precision):
+    with pytest.raises(TypeError, match=r"numpy.sqrt of an MDArray has no option (where|dtype)"):
+        np.sqrt(mdqr.ones(3, precision=precision), **options)
+
+
+CALLS = {
+    "sum": ({"axis": 0}, lambda a, o: a.sum(**o)),
+    "prod": ({"axis": (0, 1)}, lambda a, o: a.prod(**o)),
+    "mean": ({"axis": 1, "keepdims": True}, lambda a, o: a.mean(**o)),
+    "max": ({"axis": 0}, lambda a, o: a.max(**o)),
+    "min": ({}, lambda a, o: a.min(**o)),
+    "argmax": ({"axis": 0}, lambda a, o: a.argmax(**o)),
+    "argmin": ({}, lambda a, o: a.argmin(**o)),
+    "any": ({"axis": 0}, lambda a, o: a.any(**o)),
+    "all": ({}, lambda a, o: a.all(**o)),
+    "cumsum": ({"axis": 0}, lambda a, o: a.cumsum(**o)),
+    "ravel": ({}, lambda a, o: a.ravel()),
+    "transpose": ({}, lambda a, o: a.T),
+    "copy": ({}, lambda a, o: a.copy()),
+    "real": ({}, lambda a, o: a.real),
+    "imag": ({}, lambda a, o: a.imag),
+    "shape": ({}, lambda a, o: a.shape),
+    "ndim": ({}, lambda a, o: a.ndim),
+    "size": ({}, lambda a, o: a.size),
+    "trace": ({}, lambda a, o: mdqr.trace(a)),
+    "diag": ({"k": 1}, lambda a, o: mdqr.diag(a, **o)),
+    "tril": ({"k": -1}, lambda a, o: mdqr.tril(a, **o)),
+    "triu": ({"k": 1}, lambda a, o: mdqr.triu(a, **o)),
+    "zeros_like": ({}, lambda a, o: mdqr.zeros_like(a)),
+    "ones_like": ({}, lambda a, o: mdqr.ones_like(a)),
+    "empty_like": ({}, lambda a, o: mdqr.empty_like(a)),
+}
+PAIRS = {
+    "dot": lambda a: (a, a),
+    "vdot": lambda a: (a, a),
+    "outer": lambda a: (a, a),
+    "polyval": lambda a: ([1, 2], a),
+    "where": lambda a: ([True, False], a, 0),
+    "allclose": lambda a: (a, a),
+    "array_equal": lambda a: (a, [1, 2]),
+    "concatenate": lambda a: ([a, [[1, 2]]],),
+    "stack": lambda a: ([a, a], 1),
+    "vander": lambda a: (a[0], 3),
+    "full_like": lambda a: (a, 7),
+    "linspace": lambda a: (a[0], a[1], 5),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_of_one_array(name, multiple, dtype, rng):
+    a = full_width(rng, multiple, (2, 2), dtype)
+    options, method = CALLS[name]
+    assert same(getattr(np, name)(a, **options), method(a, options))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_functions_of_several_arguments(name, multiple, rng):
+    arguments = PAIRS[name](full_width(rng, multiple, (2, 2)))
+    assert same(getattr(np, name)(*arguments), getattr(mdqr, name)(*arguments))
+
+
+def test_every_function_is_tested():
+    tested = {getattr(np, name) for name in (*CALLS, *PAIRS)} | {np.reshape}
+    assert set(_protocols.FUNCTIONS) == tested
+
+
+def test_reshape(precision):
+    a = mdqr.arange(6, precision=precision)
+    assert same_bits(np.reshape(a, (2, 3)), a.reshape(2, 3))
+    with pytest.raises(TypeError):
+        np.reshape(a, (2, 3), order="F")
+
+
+def test_functions_of_linalg_are_found(multiple, rng):
+    a = full_width(rng, multiple, (3, 2))
+    got, wanted = np.linalg.qr(a), mdqr.linalg.qr(a)
+    assert same_bits(got.Q, wanted.Q)
+    assert same_bits(got.R, wanted.R)
+
+
+class Stranger:
+    """Answers every ufunc and function with its own name."""
+
+    def __array_ufunc__(self, *_, **__):
+        return "stranger"
+
+    def __array_function__(self, *_):
+        return "stranger"
+
+    __add__ = __radd__ = lambda self, other: "stranger"
+
+
+def test_other_types_may_answer():
+    a, stranger = mdqr.ones(2, precision=mdqr.dd), Stranger()
+    assert np.add(a, stranger) == "stranger"
+    assert np.dot(a, stranger) == "stranger"
+    assert a + stranger == "stranger"
