@@ -99,7 +99,7 @@ def environment(command: str) -> dict[str, Any]:
         else os.cpu_count(),
         "python": platform.python_version(),
         "versions": {name: version for name in PACKAGES if (version := version_of(name))},
-        "mdqr": mdqr.config.describe(),
+        "mdqr": mdqr.config._describe(),
     }
 
 

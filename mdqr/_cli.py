@@ -6,6 +6,7 @@ import argparse
 import csv
 import re
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from mdqr._precision import PRECISIONS, as_precision
 _BAD_INPUT = 2
 _NO_ANSWER = 1
 _INTERRUPTED = 130
+_PATIENCE = 1.0  # seconds without a progress bar
 
 _DESCRIPTION = "Least squares in more precision than float64 has."
 _LSTSQ = """\
@@ -179,6 +181,7 @@ class _Progress:
     """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
 
     def __init__(self) -> None:
+        self._start = time.monotonic()
         self._bar: Any = None
         self._stage: str | None = None
 
@@ -194,8 +197,9 @@ class _Progress:
         if stage != self._stage:
             self._close()
             self._stage = stage
+            wait = max(0.0, self._start + _PATIENCE - time.monotonic())
             self._bar = tqdm(
-                desc=stage, total=total, delay=1.0, leave=False, disable=None, file=sys.stderr
+                desc=stage, total=total, delay=wait, leave=False, disable=None, file=sys.stderr
             )
         self._bar.update(done - self._bar.n)
 

@@ -1,9 +1,4 @@
-"""The problem behind ``mdqr lstsq``: columns of a file, the fit, and what the digits are worth.
-
-The digits that `mdqr.linalg.lstsq` promises are those of the numbers in memory. Decimals of a file
-are rounded to limbs before that, which moves the solution by up to the condition number times the
-rounding; `data_error` bounds the move, so that every digit printed is true of the file.
-"""
+"""The problem behind ``mdqr lstsq``: columns of a file to matrices, and the fit."""
 
 from __future__ import annotations
 
@@ -16,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array import MDArray
-from mdqr._elementwise import abs as absolute
+from mdqr._cli_digits import Digits, Problem
+from mdqr._convert import exact_parts
+from mdqr._limbs import narrow
 from mdqr._loadtxt import CellError, Table, read_table
 from mdqr._matrices import vander
 from mdqr._precision import Precision
@@ -25,28 +22,13 @@ Callback = Callable[[str, int, int | None], object]
 
 
 @dataclass
-class Problem:
-    """A weighted least-squares problem; `a_error` and the like bound the rounding of the data."""
-
-    target: str
-    names: list[str]
-    precision: Precision
-    a: MDArray
-    b: MDArray
-    weights: MDArray | None
-    a_error: np.ndarray
-    b_error: np.ndarray
-    weights_error: np.ndarray
-
-
-@dataclass
 class Fit:
-    """A solved problem, with float64 beside it; `digits` are those true of the file."""
+    """A solved problem, with float64 beside it."""
 
     problem: Problem
     x: MDArray
     info: Any
-    digits: np.ndarray
+    digits: Digits
     standard_errors: MDArray
     seconds: float
     x_float64: np.ndarray
@@ -182,8 +164,6 @@ def _refuse(file: str, table: Table, bad: np.ndarray, reason: str) -> None:
 
 def _split(planes: np.ndarray, limbs: int) -> tuple[np.ndarray, np.ndarray]:
     """Return values rounded to `limbs` limbs and bounds of what that left."""
-    from mdqr._limbs import narrow
-
     kept = narrow(planes, False, limbs)
     exact = planes[limbs] == 0
     half_ulp = np.abs(kept[0]) * 2.0 ** (-53 * limbs) + 2.0**-1074
@@ -217,8 +197,6 @@ def _powers(
 
 def _widest(x: np.ndarray) -> int:
     """Return the number of bits between the first and the last set bit of any value."""
-    from mdqr._convert import exact_parts
-
     spans = [0]
     for value in exact_parts(x):
         if not isinstance(value, float):
@@ -240,7 +218,7 @@ def solve(problem: Problem, callback: Callback) -> Fit:
         result = lstsq(problem.a, problem.b, weights=problem.weights, callback=callback)
         errors = result.info.standard_errors()
         seconds = time.perf_counter() - start
-        digits = true_digits(problem, result.x, result.info, errors)
+        digits = Digits(problem, result.x, result.info)
     start = time.perf_counter()
     x_float64 = _solve_float64(problem)
     return Fit(
@@ -265,51 +243,3 @@ def _solve_float64(problem: Problem) -> np.ndarray:
         return np.linalg.lstsq(a, b, rcond=None)[0]
     except np.linalg.LinAlgError:
         return np.full(a.shape[1], np.nan)
-
-
-def true_digits(problem: Problem, x: MDArray, info: Any, errors: MDArray) -> np.ndarray:
-    """Return how many digits of each coefficient are true of the file, as integers."""
-    size = np.abs(x.to_numpy())
-    error = info.error_bound + data_error(problem, x, info, errors)
-    with np.errstate(all="ignore"):
-        leading = np.floor(np.log10(size))
-        digits = np.floor(leading + 1 - np.log10(2.0 * error))
-    exact = (error == 0) | (size == 0) & (error < 1e-300)
-    digits = np.where(exact, problem.precision.digits, np.nan_to_num(digits, nan=0.0, neginf=0.0))
-    return np.clip(digits, 0, problem.precision.digits).astype(int)
-
-
-def data_error(problem: Problem, x: MDArray, info: Any, errors: MDArray) -> np.ndarray:
-    """Bound, to first order, how far the rounding of the data moves the solution.
-
-    With C = (A^T W A)^-1 a change dA, db, dW moves x by ``C A^T W (db - dA x) + C dA^T W r +
-    C A^T dW r``. The rows of ``C A^T sqrt(W)`` have the norms ``sqrt(C_jj)``.
-    """
-    if not (problem.a_error.any() or problem.b_error.any() or problem.weights_error.any()):
-        return np.zeros(len(problem.names))
-    residual = absolute(problem.b - problem.a @ x).to_numpy()
-    weight = np.ones(len(residual))
-    if problem.weights is not None:
-        weight = problem.weights.to_numpy()
-    inverse = np.abs(_unscaled_covariance(problem, info, errors))
-    with np.errstate(all="ignore"):
-        rows = (problem.b_error + problem.a_error @ np.abs(x.to_numpy())) * np.sqrt(weight)
-        rows += np.where(weight > 0, problem.weights_error / np.sqrt(weight), 0.0) * residual
-        turned = problem.a_error.T @ (weight * residual)
-        return 2.0 * (np.sqrt(np.diag(inverse)) * np.linalg.norm(rows) + inverse @ turned)
-
-
-def _unscaled_covariance(problem: Problem, info: Any, errors: MDArray) -> np.ndarray:
-    """Return ``(A^T W A)^-1`` as float64."""
-    variance = (info.residual_std * info.residual_std).to_numpy()
-    if np.isfinite(variance) and variance > 1e-280:
-        return (info.covariance() / (info.residual_std * info.residual_std)).to_numpy()
-    from mdqr._elementwise import sqrt
-    from mdqr._matrices import eye
-    from mdqr.linalg import qr, solve_triangular
-
-    a = problem.a
-    if problem.weights is not None:
-        a = a * sqrt(problem.weights).reshape(-1, 1)
-    inverse = solve_triangular(qr(a, mode="r"), eye(a.shape[1], precision=problem.precision))
-    return (inverse @ inverse.T).to_numpy()

@@ -15,7 +15,6 @@ import numpy as np
 from mdqr._array import MDArray
 from mdqr._cli_fit import Fit
 
-_ERROR_DIGITS = 15
 _WIDTH = 88
 _UNKNOWN = "?"
 
@@ -35,14 +34,14 @@ def report(file: str, fit: Fit) -> str:
         size += ", weighted"
     estimates = table(
         ["coefficient", "digits", "estimate"],
-        [problem.names, list(map(str, fit.digits)), aligned(estimate_texts(fit))],
+        [problem.names, list(map(str, fit.digits.estimates)), aligned(estimate_texts(fit))],
         right={1},
     )
     beside = table(
         ["coefficient", "standard error", "float64 estimate", "true digits"],
         [
             problem.names,
-            aligned([number(e) for e in fit.standard_errors]),
+            aligned(_standard_errors(fit)),
             aligned([repr(float(v)) for v in fit.x_float64]),
             list(map(str, fit.digits_float64)),
         ],
@@ -54,8 +53,10 @@ def report(file: str, fit: Fit) -> str:
 def _summary(fit: Fit) -> str:
     precision = fit.problem.precision
     lines = {
-        "residual standard deviation": number(fit.info.residual_std),
-        "R^2": number(fit.info.r_squared),
+        "residual standard deviation": _or_bound(
+            number(fit.info.residual_std, fit.digits.residual_std), fit.digits.residual_std_bound
+        ),
+        "R^2": number(fit.info.r_squared, fit.digits.r_squared),
         "condition": f"{float(fit.info.condition):.3g} (columns scaled)",
         "method": f"{fit.info.method} in {precision.name} ({precision.digits} digits)",
         "seconds": f"{fit.seconds:.3g} (float64: {fit.seconds_float64:.3g})",
@@ -86,15 +87,25 @@ def aligned(texts: Sequence[str]) -> list[str]:
 def estimate_texts(fit: Fit) -> list[str]:
     """Return the coefficients with as many digits as are true."""
     texts = []
-    for value, digits in zip(fit.x, fit.digits.tolist(), strict=True):
+    for value, digits in zip(fit.x, fit.digits.estimates.tolist(), strict=True):
         texts.append(str(value.to_strings(digits)[()]) if digits else _UNKNOWN)
     return texts
 
 
-def number(x: MDArray) -> str:
-    """Return a statistic with 15 digits."""
-    text = str(x.to_strings(_ERROR_DIGITS)[()])
+def number(x: MDArray, digits: int) -> str:
+    """Return a statistic with the digits that are true."""
+    text = str(x.to_strings(digits)[()]) if digits else _UNKNOWN
     return _UNKNOWN if text == "nan" else text
+
+
+def _or_bound(text: str, bound: float) -> str:
+    return f"below {bound:.1e}" if text == _UNKNOWN and math.isfinite(bound) else text
+
+
+def _standard_errors(fit: Fit) -> list[str]:
+    texts = [number(error, fit.digits.standard_errors) for error in fit.standard_errors]
+    bounds = fit.digits.standard_error_bounds.tolist()
+    return [_or_bound(text, bound) for text, bound in zip(texts, bounds, strict=True)]
 
 
 # -- files -----------------------------------------------------------------------------------
@@ -121,8 +132,8 @@ def _write_json(path: Path, file: str, fit: Fit) -> None:
         "method": fit.info.method,
         "iterations": fit.info.iterations,
         "condition": _finite(float(fit.info.condition)),
-        "residual_std": _known(number(fit.info.residual_std)),
-        "r_squared": _known(number(fit.info.r_squared)),
+        "residual_std": _known(number(fit.info.residual_std, fit.digits.residual_std)),
+        "r_squared": _known(number(fit.info.r_squared, fit.digits.r_squared)),
         "seconds": fit.seconds,
         "seconds_float64": fit.seconds_float64,
         "warnings": fit.messages,
@@ -139,7 +150,7 @@ def _write_npz(path: Path, file: str, fit: Fit) -> None:
             names=np.array(fit.problem.names),
             limbs=fit.x.limbs,
             standard_error_limbs=fit.standard_errors.limbs,
-            digits=fit.digits,
+            digits=fit.digits.estimates,
             float64=fit.x_float64,
             residual_std_limbs=fit.info.residual_std.limbs,
             r_squared_limbs=fit.info.r_squared.limbs,
@@ -160,7 +171,7 @@ def _coefficients(fit: Fit) -> list[dict[str, Any]]:
     columns = zip(
         fit.problem.names,
         estimate_texts(fit),
-        fit.digits.tolist(),
+        fit.digits.estimates.tolist(),
         fit.standard_errors,
         fit.x_float64.tolist(),
         strict=True,
@@ -170,7 +181,7 @@ def _coefficients(fit: Fit) -> list[dict[str, Any]]:
             "name": name,
             "estimate": _known(estimate),
             "digits": digits,
-            "standard_error": _known(number(error)),
+            "standard_error": _known(number(error, fit.digits.standard_errors)),
             "float64": _finite(plain),
         }
         for name, estimate, digits, error, plain in columns

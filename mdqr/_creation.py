@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from mdqr._backend.protocol import Block
 from mdqr._device import check_device
 from mdqr._precision import Precision, as_precision
 from mdqr._promotion import convert_objects, from_sequence, to_block
+
+_MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
 
 def array(
@@ -345,12 +349,14 @@ def _convert_other(x: Any, limbs: int) -> tuple[Block, bool]:
 def _allocate(shape: Any, precision: Precision, is_complex: bool) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
+    size = 8 * prod((*front, *map(operator.index, wanted)))
     try:
+        if size > _MOST_BYTES:
+            raise MemoryError
         return np.zeros((*front, *wanted))
     except MemoryError:
-        count = 8 * np.prod(front, dtype=float) * np.prod(wanted, dtype=float)
         raise MemoryError(
-            f"no memory for {count / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
+            f"no memory for {size / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
             f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each); "
             "reduce the shape or the precision"
         ) from None

@@ -9,7 +9,8 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
-from mdqr._promotion import operands
+from mdqr._backend.protocol import Block
+from mdqr._promotion import Operands, operands
 
 
 def add(x: Any, y: Any) -> MDArray:
@@ -325,6 +326,30 @@ def rint(x: Any) -> MDArray:
     return _to_integer("rint", x)
 
 
+def in_place(op: str, target: MDArray, other: Any) -> None:
+    """Do ``target op= other``, rounded once to the precision of `target`.
+
+    Raises
+    ------
+    ValueError
+        If the result has another shape, or `target` is read-only.
+    TypeError
+        If the result is complex and `target` is not.
+    """
+    ops = operands(target, other)
+    out, source = target._block, ops.blocks[1]
+    fits = (
+        (ops.precision, ops.is_complex, ops.shape)
+        == (target._precision, target._complex, target.shape)
+        and _limbs.is_writeable(out)
+        and (source is out or not _limbs.namespace(out).may_share_memory(source, out))
+    )
+    if fits:
+        _binary_block(op, out, source, ops, out)
+    else:
+        store(ops.wrap(_binary_block(op, *ops.blocks, ops, None)), target)
+
+
 def store(result: MDArray, target: MDArray) -> None:
     """Write `result` into `target`, rounded once to its precision.
 
@@ -353,17 +378,18 @@ def _unary(op: str, x: Any) -> MDArray:
     return ops.wrap(_unary_block(op, ops.blocks[0], ops))
 
 
-def _unary_block(op: str, block: Any, ops: Any) -> Any:
+def _unary_block(op: str, block: Block, ops: Operands) -> Block:
     return for_block(block).unary(op, block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
 
 
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     ops = operands(x, y)
-    left, right = ops.blocks
-    return ops.wrap(
-        for_block(left).binary(
-            op, left, right, limbs=ops.precision.limbs, is_complex=ops.is_complex
-        )
+    return ops.wrap(_binary_block(op, *ops.blocks, ops, None))
+
+
+def _binary_block(op: str, x: Block, y: Block, ops: Operands, out: Block | None) -> Block:
+    return for_block(x).binary(
+        op, x, y, limbs=ops.precision.limbs, is_complex=ops.is_complex, out=out
     )
 
 

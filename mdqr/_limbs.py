@@ -14,6 +14,8 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 
+_ONE_UNIT_UP = 1.0 + 2.0**-52
+
 
 def namespace(block: Block) -> ModuleType:
     """Return numpy or cupy: the module of `block`."""
@@ -43,6 +45,11 @@ def broadcast(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:
     missing = len(shape) - (block.ndim - front)
     spread = block[(slice(None),) * front + (None,) * missing]
     return namespace(block).broadcast_to(spread, block.shape[:front] + shape)
+
+
+def is_writeable(block: Block) -> bool:
+    """Return whether values can be assigned to `block`."""
+    return not isinstance(block, np.ndarray) or block.flags.writeable
 
 
 def flat_planes(block: Block, is_complex: bool) -> list[Block]:
@@ -94,12 +101,25 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
         return block
     if is_complex:
         return namespace(block).stack([narrow(part, False, limbs) for part in block])
+    short = block[:limbs]
     inexact = block[limbs] != 0
     if not inexact.any():
-        return block[:limbs]
-    short = block[:limbs].copy()
-    short[:, inexact] = _greedy(block[:, inexact], limbs)
+        return short
+    unsettled = inexact & _near_tie(block, limbs)
+    if unsettled.any():
+        short = short.copy()
+        short[:, unsettled] = _greedy(block[:, unsettled], limbs)
     return short
+
+
+def _near_tie(planes: Block, limbs: int) -> Block:
+    """Return where one of the first limbs might not be the nearest double of what remains."""
+    near = namespace(planes).zeros(planes.shape[1:], dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(limbs):
+            # At least one unit beyond limb i + 1, hence beyond all that follows.
+            near |= planes[i] + planes[i + 1] * _ONE_UNIT_UP != planes[i]
+    return near
 
 
 def _greedy(planes: Block, limbs: int) -> Block:

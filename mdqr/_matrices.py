@@ -12,8 +12,8 @@ from mdqr._promotion import promote
 
 
 def eye(
-    n: int,
-    m: int | None = None,
+    N: int,
+    M: int | None = None,
     k: int = 0,
     *,
     precision: Precision | str | None = None,
@@ -24,10 +24,10 @@ def eye(
 
     Parameters
     ----------
-    n : int
+    N : int
         Number of rows.
-    m : int, optional
-        Number of columns, `n` by default.
+    M : int, optional
+        Number of columns, `N` by default.
     k : int, optional
         The diagonal: above the main one if positive.
     precision, dtype, device
@@ -36,7 +36,7 @@ def eye(
     Returns
     -------
     MDArray
-        A new array of shape ``(n, m)``.
+        A new array of shape ``(N, M)``.
 
     Raises
     ------
@@ -50,8 +50,8 @@ def eye(
     array([[1., 0.],
            [0., 1.]])
     """
-    rows = operator.index(n)
-    columns = rows if m is None else operator.index(m)
+    rows = operator.index(N)
+    columns = rows if M is None else operator.index(M)
     matrix = _creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
     first = matrix._block[0, 0] if matrix.is_complex else matrix._block[0]
     first[...] = _limbs.namespace(first).eye(rows, columns, operator.index(k))
@@ -162,7 +162,7 @@ def triu(m: Any, k: int = 0) -> MDArray:
 
 def vander(
     x: Any,
-    n: int | None = None,
+    N: int | None = None,
     increasing: bool = False,
     *,
     precision: Precision | str | None = None,
@@ -173,7 +173,7 @@ def vander(
     ----------
     x : array_like
         The points, one axis.
-    n : int, optional
+    N : int, optional
         Number of columns, that of points by default.
     increasing : bool, optional
         Whether the powers increase from left to right; by default they decrease, as NumPy's.
@@ -183,7 +183,7 @@ def vander(
     Returns
     -------
     MDArray
-        Of shape ``(len(x), n)``. The column of ``x**k`` has relative error at most
+        Of shape ``(len(x), N)``. The column of ``x**k`` has relative error at most
         ``2 * (k - 1) * eps``, complex twice that, to first order.
 
     Raises
@@ -191,7 +191,7 @@ def vander(
     TypeError
         If the precision is missing.
     ValueError
-        If `x` does not have one axis, or `n` is negative.
+        If `x` does not have one axis, or `N` is negative.
 
     Notes
     -----
@@ -208,7 +208,7 @@ def vander(
     points = _creation.asarray(x, precision=precision)
     if points.ndim != 1:
         raise ValueError(f"vander wants points along one axis; got shape {points.shape}")
-    columns = len(points) if n is None else operator.index(n)
+    columns = len(points) if N is None else operator.index(N)
     if columns < 0:
         raise ValueError(f"the number of columns must not be negative; got {columns}")
     matrix = _creation.zeros(

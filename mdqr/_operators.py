@@ -69,22 +69,22 @@ class Operators:
         return self._reflected(mdqr._power.power, base)
 
     def __iadd__(self, other: Any) -> MDArray:
-        return self._in_place(mdqr._elementwise.add, other)
+        return self._in_place("add", other)
 
     def __isub__(self, other: Any) -> MDArray:
-        return self._in_place(mdqr._elementwise.subtract, other)
+        return self._in_place("subtract", other)
 
     def __imul__(self, other: Any) -> MDArray:
-        return self._in_place(mdqr._elementwise.multiply, other)
+        return self._in_place("multiply", other)
 
     def __itruediv__(self, other: Any) -> MDArray:
-        return self._in_place(mdqr._elementwise.divide, other)
+        return self._in_place("divide", other)
 
     def __ipow__(self, exponent: Any) -> MDArray:
-        return self._in_place(mdqr._power.power, exponent)
+        return self._stored(mdqr._power.power, exponent)
 
     def __imatmul__(self, other: Any) -> MDArray:
-        return self._in_place(_matmul, other)
+        return self._stored(_matmul, other)
 
     def __neg__(self) -> MDArray:
         return mdqr._elementwise.negative(self)
@@ -194,12 +194,18 @@ class Operators:
     def _reflected(self, function: Function, other: Any) -> Any:
         return function(other, self) if mdqr._promotion.is_operand(other) else NotImplemented
 
-    def _in_place(self, function: Function, other: Any) -> Any:
+    def _in_place(self, op: str, other: Any) -> Any:
         if not mdqr._promotion.is_operand(other):
             return NotImplemented
-        target = cast("MDArray", self)
-        mdqr._elementwise.store(function(target, other), target)
-        return target
+        mdqr._elementwise.in_place(op, cast("MDArray", self), other)
+        return self
+
+    def _stored(self, function: Function, other: Any) -> Any:
+        result = self._forward(function, other)
+        if result is not NotImplemented:
+            mdqr._elementwise.store(result, cast("MDArray", self))
+            return self
+        return result
 
 
 def _matmul(a: Any, b: Any) -> MDArray:

@@ -98,12 +98,27 @@ def operands(*values: Any) -> Operands:
     ValueError
         If the shapes do not broadcast.
     """
+    if _alike(values):
+        first = values[0]
+        return Operands(first._precision, first._complex, [x._block for x in values])
     ops = promote(*values)
     front = _limbs.lead(ops.is_complex)
     shape = common_shape([block.shape[front:] for block in ops.blocks])
     return ops._replace(
         blocks=[_limbs.broadcast(block, ops.is_complex, shape) for block in ops.blocks]
     )
+
+
+def _alike(values: tuple[Any, ...]) -> bool:
+    """Return whether nothing has to be converted or broadcast, the most frequent case."""
+    first = values[0]
+    if not isinstance(first, MDArray):
+        return False
+    shape = first._block.shape
+    for x in values[1:]:
+        if not isinstance(x, MDArray) or x._block.shape != shape or x._complex != first._complex:
+            return False
+    return all(isinstance(x._block, np.ndarray) for x in values)
 
 
 def highest_precision(values: Any) -> Precision:

@@ -94,10 +94,10 @@ def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) ->
         If there is nothing to choose from.
     """
     ops, rows, shape = _rows(x, axis, keepdims)
-    if product(shape) == 0:
-        return ops.wrap(_limbs.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
     if not rows.shape[-1]:
         raise ValueError(f"{which} of no values: axis {axis} of shape {x.shape} is empty")
+    if product(shape) == 0:
+        return ops.wrap(_limbs.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
     positions = _positions(which, rows, ops.is_complex)
     chosen = _take(rows, positions)
     return ops.wrap(chosen.reshape(_front(rows, ops.is_complex) + shape))

@@ -52,10 +52,10 @@ def show() -> None:
     >>> mdqr.config.show()  # doctest: +ELLIPSIS
     mdqr ...
     """
-    print("\n".join(f"{name:<12} {value}" for name, value in describe().items()))
+    print("\n".join(f"{name:<12} {value}" for name, value in _describe().items()))
 
 
-def describe() -> dict[str, str]:
+def _describe() -> dict[str, str]:
     """Return what `show` prints, by name."""
     lines = {
         "mdqr": mdqr.__version__,

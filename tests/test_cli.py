@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cli_runs import CERTIFIED, LONGLEY, assert_true, estimates, exact_fit, write
+from cli_runs import CERTIFIED, LONGLEY, assert_true, estimates, exact_fit, last_place, write
 
 import mdqr
 from mdqr import _cli
@@ -116,6 +116,9 @@ def test_exact_fit_of_integers(run, tmp_path, precision):
     assert_true(texts, [Fraction(1)] * 6)
     assert set(map(int, digits)) <= {precision.digits - 1, precision.digits}
     assert re.search(r"R\^2 +1\.00000000000000\n", out)
+    below = re.findall(r" below (\S+e-\d+)", out)
+    assert len(below) == 7
+    assert max(map(float, below)) < 1e10 * precision.eps
 
 
 def test_exact_fit_of_decimals(run, tmp_path):
@@ -149,19 +152,42 @@ def test_choice_of_columns(run, tmp_path):
     assert "c = intercept + y + a,b" in out
 
 
-def test_missing_digits_are_not_printed(run, tmp_path):
-    # condition about 1e24: double-double keeps a few digits, and says so
+@pytest.fixture
+def steep(tmp_path):
+    """Powers of x near 1000: the condition of degree 12 is about 1e28."""
     rows = [(x, f"0.{x * x * 37 % 101}") for x in range(1000, 1040)]
-    path = write(tmp_path / "steep.csv", [("x", "y"), *rows])
-    code, out, err = run("lstsq", path, "--poly", 7, "--precision", "dd")
-    assert code == 0
-    assert "mdqr: warning: lstsq: about" in err
+    return write(tmp_path / "steep.csv", [("x", "y"), *rows])
+
+
+@pytest.mark.parametrize("degree", [8, 10, 12])
+def test_missing_digits_are_not_printed(run, steep, degree):
+    _, out, err = run("lstsq", steep, "--poly", degree, "--precision", "dd")
     _, digits, texts = estimates(out)
-    exact = exact_fit(path, "y", ["x"], degree=7)
-    kept = [(t, e) for t, e, d in zip(texts, exact, digits, strict=True) if int(d)]
-    assert_true(*zip(*kept, strict=True)) if kept else None
-    assert max(map(int, digits)) < 20
+    exact = exact_fit(steep, "y", ["x"], degree=degree)
+    pairs = [(t, e) for t, e in zip(texts, exact, strict=True) if t != "?"]
+    assert_true(*zip(*pairs, strict=True))
     assert all((t == "?") == (d == "0") for t, d in zip(texts, digits, strict=True))
+    if degree == 12:
+        assert "mdqr: warning: lstsq: about" in err
+        assert max(map(int, digits)) < 10
+
+
+@pytest.mark.parametrize("degree", [4, 8, 10, 11, 12])
+def test_statistics_have_true_digits(run, steep, degree):
+    def statistics(precision):
+        _, out, _ = run("lstsq", steep, "--poly", degree, "--precision", precision)
+        beside = [line.split()[1] for line in out.split("\n\n")[2].splitlines()[1:]]
+        return [*beside, *re.findall(r"^(?:residual.*|R.2) +(\S+)$", out, re.MULTILINE)]
+
+    rough, fine = statistics("dd"), statistics("od")
+    assert len(rough) == len(fine) == degree + 3
+    assert "?" not in fine
+    for text, reference in zip(rough, fine, strict=True):
+        if text != "?":
+            # the reference is itself rounded, to 15 digits
+            assert abs(Fraction(text) - Fraction(reference)) <= last_place(text) * Fraction(3, 2)
+    assert (rough[0] == "?") == (degree == 12)
+    assert len(rough[-1]) > 4
 
 
 # -- output files ----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mdqr._backend.host import extension
 from mdqr._precision import PRECISIONS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,6 +137,7 @@ def test_examples_of_the_docs_run(page, tmp_path, monkeypatch):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     parser = doctest.DocTestParser()
     names: dict[str, object] = {}
+    threads = extension().num_threads()
     with warnings.catch_warnings():
         for block in map(without_indent, code_blocks(page)):
             if ">>>" in block:
@@ -144,6 +146,7 @@ def test_examples_of_the_docs_run(page, tmp_path, monkeypatch):
                 names.update(test.globs)
             else:
                 exec(compile(block, str(page), "exec"), names)
+    extension().set_num_threads(threads)
     assert runner.summarize(verbose=False).failed == 0
 
 

@@ -67,6 +67,11 @@ const char* const unary_names[] = {"sqrt", "square", "reciprocal", "abs", "renor
 const char* const binary_names[] = {"add", "subtract", "multiply", "divide", "hypot"};
 const char* const reduce_names[] = {"sum", "prod"};
 
+template <class Entry> Entry* existing(Entry* entry) {
+    if (!entry) throw std::invalid_argument("no kernel for one limb: float64 products and panels are NumPy's");
+    return entry;
+}
+
 template <class F> void without_gil(F f) {
     nb::gil_scoped_release release;
     float_environment environment;
@@ -130,8 +135,8 @@ void matmul(output out, std::vector<input> c, input a, input b, int limbs, bool 
     const block_view o = checked_view(out, complex), x = checked_view(a, complex), y = checked_view(b, complex);
     block_view addend{};
     if (!c.empty()) addend = checked_view(c[0], complex);
-    const entry_table& t = table(limbs);
-    without_gil([&] { t.matmul(o, c.empty() ? nullptr : &addend, x, y, conj_a, conj_b, subtract); });
+    const auto entry = existing(table(limbs).matmul);
+    without_gil([&] { entry(o, c.empty() ? nullptr : &addend, x, y, conj_a, conj_b, subtract); });
 }
 
 void residual(output out, std::vector<int> signs, std::vector<input> terms, input a, input b, int limbs, bool complex,
@@ -139,15 +144,15 @@ void residual(output out, std::vector<int> signs, std::vector<input> terms, inpu
     const block_view o = checked_view(out, complex), x = checked_view(a, complex), y = checked_view(b, complex);
     std::vector<block_view> views;
     for (const input& term : terms) views.push_back(checked_view(term, complex));
-    const entry_table& t = table(limbs);
-    without_gil([&] { t.residual(o, views.data(), signs.data(), int(views.size()), x, y, conj_a); });
+    const auto entry = existing(table(limbs).residual);
+    without_gil([&] { entry(o, views.data(), signs.data(), int(views.size()), x, y, conj_a); });
 }
 
 void qr_panel(output h, output tau, output t, input a, int limbs, bool complex) {
     const block_view vh = checked_view(h, complex), vtau = checked_view(tau, complex), vt = checked_view(t, complex),
                      va = checked_view(a, complex);
-    const entry_table& entry = table(limbs);
-    without_gil([&] { entry.qr_panel(vh, vtau, vt, va); });
+    const auto entry = existing(table(limbs).qr_panel);
+    without_gil([&] { entry(vh, vtau, vt, va); });
 }
 
 void solve_triangular_tile(output out, input a, input b, int limbs, bool complex, bool lower, bool unit_diagonal) {

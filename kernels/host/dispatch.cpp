@@ -28,7 +28,7 @@ namespace {
         mdqr::level::mdqr_solve_triangular_tile<n>
 #define MDQR_TABLES(level)                                                                                             \
     {                                                                                                                  \
-        #level, {{MDQR_ELEMENTWISE(level, 1), nullptr, nullptr, nullptr, nullptr},                                     \
+        #level, {{MDQR_ELEMENTWISE(level, 1), nullptr, nullptr, nullptr, mdqr::level::mdqr_solve_triangular_tile<1>},    \
                  {MDQR_ELEMENTWISE(level, 2), MDQR_PRODUCTS(level, 2)},                                                \
                  {MDQR_ELEMENTWISE(level, 4), MDQR_PRODUCTS(level, 4)},                                                \
                  {MDQR_ELEMENTWISE(level, 8), MDQR_PRODUCTS(level, 8)}}                                                \

@@ -24,7 +24,7 @@ struct entry_table {
 void choose_level();
 const char* level_name();
 
-// Null where there is no such limb count; the product entries are null for one limb.
+// Null where there is no such limb count; products and panels are null for one limb, which is BLAS's and LAPACK's.
 const entry_table* entries(int limbs);
 
 } // namespace mdqr_host

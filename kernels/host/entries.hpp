@@ -1,4 +1,4 @@
-// The entry points of one CPU level, explicitly instantiated for every limb count N (products: N >= 2).
+// The entry points of one CPU level, explicitly instantiated for every limb count N (products and panels: N >= 2).
 //
 // Included once per level with MDQR_LEVEL defined, so there is no include guard. Operands have at most N limbs, results N.
 // A view is complex if its `imag` is not 0; all operands of a call are of one field. What each entry computes is said

@@ -3,7 +3,7 @@
 #pragma once
 #include "level.hpp"
 
-#include "mdqr/contract.hpp"
+#include "matmul_operand.hpp"
 #include "mdqr/digits.hpp"
 
 MDQR_BEGIN
@@ -89,6 +89,15 @@ constexpr int fold_length(ptrdiff_t terms, bool is_complex) {
     int f = 64;
     while (f > 4 && !fold_is_safe(terms, f, is_complex)) --f;
     return f;
+}
+
+// The packed words of `count` elements from p on, `stride` apart. Out of line: it is long, and called at several places.
+template <class Engine, int N>
+__attribute__((noinline)) void load_words(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count, lane first,
+                                          lane second, lane* word) {
+    lane limb[N];
+    gather_scaled<N>(x, p, stride, count, first, second, limb);
+    Engine::template pack<N>(limb, word);
 }
 
 struct carry_save_engine {

@@ -30,7 +30,7 @@ MDQR_FN operand columns_of(const block_view& v, bool conjugate) {
 // Elements [0, count) of a strided sequence as lanes; the others are 0.
 MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
     if (count >= lanes<lane>) {
-        if (stride == 1) return load<lane>(p);
+        if (stride == 1 || lanes<lane> == 1) return load<lane>(p);
 #if MDQR_HOST_LANES == 8
         return lane{p[0],          p[stride],     p[2 * stride], p[3 * stride],
                     p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};

@@ -38,14 +38,14 @@ template <int D> struct row_engine {
             word[0][i + 1] = word[1][i + 1] = zero_ints() - bias;
         });
         for (ptrdiff_t k = 0; k < count; k += L, packed += parts * D * L) {
-            lane a[D], b[D];
+            lane a[D];
             load_digits<N>(p, from + k * p.step, count - k, 0, first, second, a);
-            multiply<1>(a, packed, b, word[0]);
+            multiply(a, packed, false, word[0]);
             if (parts == 1) continue;
-            multiply<1>(a, packed + D * L, b, word[1]);
+            multiply(a, packed + D * L, false, word[1]);
             load_digits<N>(p, from + k * p.step, count - k, 1, first, second, a);
-            multiply<-1>(a, packed + D * L, b, word[0]);
-            multiply<1>(a, packed, b, word[1]);
+            multiply(a, packed + D * L, true, word[0]);
+            multiply(a, packed, false, word[1]);
         }
         for (int part = 0; part < parts; ++part) {
             word[part][0] = zero_ints();
@@ -64,17 +64,14 @@ template <int D> struct row_engine {
     template <int N>
     MDQR_FN static void load_digits(const operand& x, const double* from, ptrdiff_t count, int part, lane first,
                                     lane second, lane* digit) {
-        lane limb[N];
         const lane signed_first = part == 1 ? first * broadcast<lane>(x.sign) : first;
-        gather_scaled<N>(x, from + part * x.imag, x.step, count, signed_first, second, limb);
-        to_digits<D, N>(limb, digit);
+        load_words<digit_engine<D>, N>(x, from + part * x.imag, x.step, count, signed_first, second, digit);
     }
 
-    template <int Sign> MDQR_FN static void multiply(const lane* a, const double* packed, lane* b, ints_t<lane>* word) {
-        static_for<0, D>([&](auto i) MDQR_LAMBDA {
-            b[i] = load<lane>(packed + i * L);
-            if constexpr (Sign < 0) b[i] = -b[i];
-        });
+    __attribute__((noinline)) static void multiply(const lane* a, const double* packed, bool negative, ints_t<lane>* word) {
+        lane b[D];
+        const lane sign = broadcast<lane>(negative ? -1.0 : 1.0);
+        static_for<0, D>([&](auto i) MDQR_LAMBDA { b[i] = load<lane>(packed + i * L) * sign; });
         digit_multiply_add<D, D, D>(a, b, word + 1);
     }
 

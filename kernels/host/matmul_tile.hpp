@@ -164,10 +164,9 @@ template <class Engine> class product_tile {
             for (ptrdiff_t j = 0; j < k; ++j)
                 for (ptrdiff_t part = 0; part < parts; ++part, to += W * L) {
                     const double* from = x.p.at(item, p0 + v * L, k0 + j) + part * x.p.imag;
-                    lane limb[N], word[W];
+                    lane word[W];
                     const lane signed_first = part == 1 ? first * broadcast<lane>(x.p.sign) : first;
-                    gather_scaled<N>(x.p, from, x.p.row, count(v), signed_first, second, limb);
-                    Engine::template pack<N>(limb, word);
+                    load_words<Engine, N>(x.p, from, x.p.row, count(v), signed_first, second, word);
                     is_short = is_short && Engine::is_short(word);
                     static_for<0, W>([&](auto w) MDQR_LAMBDA { store(to + w * L, word[w]); });
                 }
@@ -182,16 +181,14 @@ template <class Engine> class product_tile {
             double* to = pack_s + r * parts * row_words;
             for (ptrdiff_t j = 0; j < k; j += L) {
                 const double* from = x.s.at(item, s0 + r, k0 + j);
-                lane limb[N], word[W];
-                gather_scaled<N>(x.s, from, x.s.step, k - j, first, second, limb);
-                Engine::template pack<N>(limb, word);
+                lane word[W];
+                load_words<Engine, N>(x.s, from, x.s.step, k - j, first, second, word);
                 is_short = is_short && Engine::is_short(word);
                 put_scalars(to, parts * j, word);
                 if (parts == 1) continue;
                 // Rows (re, -im) and (im, re) meet lanes (re, im).
                 put_scalars(to + row_words, 2 * j + 1, word);
-                gather_scaled<N>(x.s, from + x.s.imag, x.s.step, k - j, first * broadcast<lane>(x.s.sign), second, limb);
-                Engine::template pack<N>(limb, word);
+                load_words<Engine, N>(x.s, from + x.s.imag, x.s.step, k - j, first * broadcast<lane>(x.s.sign), second, word);
                 is_short = is_short && Engine::is_short(word);
                 put_scalars(to + row_words, 2 * j, word);
                 static_for<0, W>([&](auto w) MDQR_LAMBDA { word[w] = -word[w]; });

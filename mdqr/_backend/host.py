@@ -14,8 +14,9 @@ from mdqr._backend.sources import check_digests, kernels_folder
 
 Block = NDArray[np.float64]
 
-# A kernel call of more multiply-adds than this is cut into blocks of columns, so that Ctrl-C is heard.
-_LONGEST_CALL = {1: 10**10, 2: 10**9, 4: 3 * 10**8, 8: 10**8}
+# Multiply-adds of float64 that one product call may take, some tenths of a second: longer products
+# are cut into blocks of columns, so that Ctrl-C is heard.
+_LONGEST_CALL = 4 * 10**9
 
 
 @cache
@@ -131,8 +132,12 @@ class HostBackend:
     def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
         """Reduce the last axis."""
         out = _empty(value_shape(x, is_complex)[:-1], limbs, is_complex)
-        if out.size:
+        if x.size:
             self._module.reduce(op, out, x, limbs, is_complex)
+        elif out.size:
+            # The planes of an empty NumPy array may have no distance, which reads as real.
+            out[...] = 0.0
+            out[(0, 0) if is_complex else 0] = float(op == "prod")
         return out
 
     def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
@@ -175,7 +180,7 @@ class HostBackend:
         addend = [] if c is None else [_batched(c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = _batched(result, batch, 2, is_complex)
-        step = max(1, _LONGEST_CALL[limbs] // max(1, prod(batch) * m * a.shape[-1]))
+        step = max(1, _LONGEST_CALL // max(1, limbs**2 * prod(batch) * m * a.shape[-1]))
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
             self._module.matmul(
@@ -204,7 +209,7 @@ class HostBackend:
         x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
         addends = [_batched(term, batch, 2, is_complex) for _, term in terms]
         target = _batched(result, batch, 2, is_complex)
-        step = max(1, _LONGEST_CALL[limbs] // (4 * max(1, prod(batch) * m * a.shape[-1])))
+        step = max(1, _LONGEST_CALL // max(1, 4 * limbs**2 * prod(batch) * m * a.shape[-1]))
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
             self._module.residual(

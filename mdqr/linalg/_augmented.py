@@ -3,8 +3,9 @@
 The pair of residual r and solution x solves ``r + A x = b`` and ``A^H W r = 0``. Given the factors
 of ``sqrt(W) A`` in working precision, each step computes
 
-    f = b - r - A x,  g = -A^H W r            (as if in twice the precision)
-    t = Q^H sqrt(W) f - R^-H g,  dx = R^-1 t,  dr = f - Q t / sqrt(W)
+    f = b - r - A x,  g = -A^H W r                    (as if in twice the precision)
+    [d; e] = Q^H sqrt(W) f,  h = R^-H g
+    dx = R^-1 (d - h),  sqrt(W) dr = Q [h; e]
 
 which multiplies the error by a small multiple of ``eps * condition`` whatever the size of r
 (A. Bjorck 1967). The last update is rounded correctly.
@@ -59,16 +60,17 @@ class System:
     def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
         """Return dx and dr for the right-hand sides f and g."""
         scaled = f if self.root is None else self.binary("multiply", self.root, f)
-        projected = self.factors.apply_qh(self._sorted(scaled))
-        t = projected[..., : self.columns, :]
+        turned = self.factors.apply_qh(self._sorted(scaled))
+        t = turned[..., : self.columns, :].copy()
+        turned[..., : self.columns, :] = 0.0
         if g is not None:
-            t = self.binary("subtract", t, self.triangle.solve(g, "C"))
-        padded = self.backend.xp.zeros(projected.shape)
-        padded[..., : self.columns, :] = t
-        fitted = self._unsorted(self.factors.apply_q(padded))
+            h = self.triangle.solve(g, "C")
+            t = self.binary("subtract", t, h)
+            turned[..., : self.columns, :] = h
+        dr = self._unsorted(self.factors.apply_q(turned))
         if self.root is not None:
-            fitted = self.binary("divide", fitted, self._divisor())
-        return self.triangle.solve(t), self.binary("subtract", f, fitted)
+            dr = self.binary("divide", dr, self._divisor())
+        return self.triangle.solve(t), dr
 
     def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block]:
         """Return f and g, as if computed in twice the precision and rounded once."""
@@ -160,17 +162,17 @@ def refine(
     field_ = system.is_complex
     x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
     size = _scaling.leading(x, field_)
-    solution = Solution(x, r, [size.max(axis=-2)])
+    solution = Solution(x, r, [size.max(axis=-2, initial=0.0)])
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
         solution.x = system.add_rounded(solution.x, dx)
         solution.r = system.binary("add", solution.r, dr)
         change = _scaling.leading(dx, field_)
         size = _scaling.leading(solution.x, field_)
-        solution.sizes.append(change.max(axis=-2))
+        solution.sizes.append(change.max(axis=-2, initial=0.0))
         if callback is not None:
             callback("refine", step + 1, MAX_STEPS)
-        least = floor[..., None, None] * size.max(axis=-2, keepdims=True)
+        least = floor[..., None, None] * size.max(axis=-2, keepdims=True, initial=0.0)
         if (change <= eps * system.backend.xp.maximum(size, least)).all():
             break
     return solution

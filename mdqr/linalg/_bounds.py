@@ -91,12 +91,12 @@ def bounds(
 
 
 def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:
-    """Return the largest ratio of two steps of which the first was above the rounding of x."""
+    """Return the last ratio of two steps of which the first was above the rounding of x."""
     xp = _limbs.namespace(solution.x)
     rate = xp.zeros_like(largest)
     for before, after in zip(solution.sizes[:-1], solution.sizes[1:], strict=True):
         ratio = after / xp.where(before > 0, before, 1.0)
-        rate = xp.maximum(rate, xp.where(before > 8.0 * eps * largest, ratio, 0.0))
+        rate = xp.where(before > 8.0 * eps * largest, ratio, rate)
     return rate
 
 

@@ -86,10 +86,10 @@ def decide(
         value = float(found.value[index])
         if value * threshold < 1.0:
             continue
-        column = _last_large(found.vector[index])
-        if rcond is not None or _depends(system, index, column, value, inputs.work.eps):
-            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value))
-        rank[index] = _peeled(system, index, column, threshold)
+        vector = found.vector[index]
+        if rcond is not None or _depends(system, index, vector, value, inputs.work.eps):
+            raise np.linalg.LinAlgError(deficient("lstsq", _last_large(vector), index, value))
+        rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
 
 
@@ -101,17 +101,21 @@ def _last_large(vector: Block) -> int:
 def require_regular(function: str, system: System, found: Condition, eps: float) -> None:
     """Raise LinAlgError if a column depends on the others as far as the work can tell."""
     for index in np.ndindex(found.value.shape):
-        value, column = float(found.value[index]), _last_large(found.vector[index])
-        if _depends(system, index, column, value, eps):
+        value = float(found.value[index])
+        if _depends(system, index, found.vector[index], value, eps):
+            column = _last_large(found.vector[index])
             raise np.linalg.LinAlgError(deficient(function, column, index, value))
 
 
-def _depends(system: System, index: tuple[int, ...], column: int, value: float, eps: float) -> bool:
+def _depends(
+    system: System, index: tuple[int, ...], vector: Block, value: float, eps: float
+) -> bool:
     """Return whether a column depends on the others as far as the work can tell.
 
     Only where the condition hides the smallest singular value below the rounding errors is there
     doubt. Then the column is fitted by the others: refinement finds its distance from them to
-    about ``eps**2``, while a matrix that is merely ill conditioned leaves a distance near eps.
+    about ``eps**2`` times their condition, while a matrix that is merely ill conditioned leaves a
+    distance near eps.
     """
     n = system.columns
     if value * n * eps < 1.0:
@@ -120,6 +124,7 @@ def _depends(system: System, index: tuple[int, ...], column: int, value: float, 
         return True
     front = (slice(None),) * _limbs.lead(system.is_complex)
     a = system.a[front + index]
+    column = int(vector.argmax())
     others = np.delete(a, column, axis=-1)
     rest = _subsystem(system, others)
     limit = np.asarray(4.0 * n * eps * condition(rest.triangle).value)
@@ -128,7 +133,8 @@ def _depends(system: System, index: tuple[int, ...], column: int, value: float, 
     target = a[..., column : column + 1]
     distance = refine(rest, target, eps, limit).r
     sizes = [_scaling.leading(x, system.is_complex).max() for x in (distance, target)]
-    return bool(sizes[0] <= np.ldexp(eps, -_DEPENDENT_BITS) * sizes[1])
+    noise = eps * min(8.0 * float(limit), 2.0**-_DEPENDENT_BITS)
+    return bool(sizes[0] <= noise * sizes[1])
 
 
 def _subsystem(system: System, others: Block) -> System:
@@ -159,7 +165,7 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
         found = condition(triangle_of(factors, "lstsq"))
         if float(found.value) * threshold < 1.0:
             break
-        column = _last_large(found.vector)
+        column = int(found.vector.argmax())
     return int(r.shape[-1])
 
 

@@ -7,7 +7,6 @@ number of limbs exactly, whatever their exponents.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -90,12 +89,3 @@ def rational(value: Any) -> Fraction:
     if isinstance(value, np.generic):
         value = value.item()
     return Fraction(value)
-
-
-def rationals(values: Any, part: Callable[[Any], Any] = lambda value: value) -> Integers:
-    """Return an object array of the exact values of ``part(value)``."""
-    array = np.asarray(values, dtype=object)
-    out = np.empty(array.shape, dtype=object)
-    for index in np.ndindex(array.shape):
-        out[index] = rational(part(array[index]))
-    return out

@@ -60,7 +60,7 @@ def matrix(
         - "hilbert": ``1 / (i + j + 1)``.
         - "vandermonde": ``x[i]**j`` with ``x[i] = (i + 1) / m``.
         - "laeuchli": ones over ``delta I`` over zeros; its Gram matrix is singular to working
-          precision when ``delta**2 < eps`` (default: ``delta**2`` is about ``2**-bits``).
+          precision when ``delta**2 < eps`` (default: ``delta**2`` is below ``2**-bits``).
         - "kahan": upper triangular ``diag(1, s, s**2, ...)`` times a unit triangle of ``-c``,
           with ``s = 12/13`` and ``c = 5/13``: nearly singular, and the diagonal of R does not tell.
     m, n : int
@@ -230,7 +230,7 @@ def _laeuchli(request: _Request) -> Parts:
         raise ValueError(f"kind 'laeuchli' has more rows than columns; given {m} by {n}")
     shift = 2 * bits + 2048
     if request.cond is None:
-        delta = 1 << (shift - request.precision.bits // 2)
+        delta = 1 << (shift - request.precision.bits // 2 - 1)
     elif request.cond <= 1:
         raise ValueError(f"cond is {request.cond}; a 'laeuchli' matrix has one above 1")
     else:  # cond**2 = (n + delta**2) / delta**2

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._array import MDArray
-from mdqr.testing._exact import SCALE, Integers, rationals, to_integers
+from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
 __all__ = ["Exact", "exact", "exact_value", "host_block", "leading"]
 
@@ -46,6 +46,9 @@ class Exact(NamedTuple):
         return np.asarray(fraction(self.real, unit)), np.asarray(fraction(self.imag, unit))
 
 
+Exact.__module__ = "mdqr.testing"
+
+
 def host_block(x: Any) -> tuple[NDArray[np.float64], bool]:
     """Return the limbs of an array, on the host, and whether it is complex."""
     if isinstance(x, MDArray):
@@ -66,7 +69,7 @@ def leading(x: Any) -> NDArray[Any]:
     """Return the first limbs as float64 or complex128."""
     block, is_complex = host_block(x)
     if not is_complex:
-        return block[0]
+        return np.asarray(block[0])
     out = np.empty(block.shape[2:], dtype=np.complex128)  # re + 1j * im would spoil inf and -0
     out.real, out.imag = block[0, 0], block[1, 0]
     return out
@@ -89,19 +92,18 @@ def exact_value(x: Any) -> Exact:
 
 
 def _object_value(x: Any) -> Exact:
-    real = rationals(x, lambda value: getattr(value, "real", value))
-    imag = rationals(x, lambda value: getattr(value, "imag", 0))
-    numerator = np.frompyfunc(lambda value: value.numerator, 1, 1)
-    denominator = np.frompyfunc(lambda value: value.denominator, 1, 1)
-    low, high = np.asarray(denominator(real)), np.asarray(denominator(imag))
-    none = np.zeros(real.shape, dtype=bool)
-    return Exact(
-        np.asarray(numerator(real) * high * ONE),
-        np.asarray(numerator(imag) * low * ONE),
-        np.asarray(low * high),
-        none,
-        np.zeros(real.shape),
-    )
+    shape = np.shape(x)
+    columns = np.empty((3, math.prod(shape)), dtype=object)
+    for i, value in enumerate(np.asarray(x, dtype=object).ravel()):
+        real, imag = (rational(part) for part in (getattr(value, "real", value), _imag(value)))
+        low, high = real.denominator, imag.denominator
+        columns[:, i] = real.numerator * high * ONE, imag.numerator * low * ONE, low * high
+    real, imag, denominator = (column.reshape(shape) for column in columns)
+    return Exact(real, imag, denominator, np.zeros(shape, dtype=bool), np.zeros(shape))
+
+
+def _imag(value: Any) -> Any:
+    return getattr(value, "imag", 0)
 
 
 def exact(op: str, x: Any, y: Any = None) -> Exact:
@@ -157,7 +159,11 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     if op == "sqrt" and ieee.dtype.kind == "c":
         result = _apply(_complex_sqrt, values, ieee)
         # the cut lies along the sign of the imaginary part, zeros included
-        return result._replace(imag=np.where(np.signbit(ieee.imag), -1, 1) * abs(result.imag))
+        imag = result.imag.ravel()
+        below = np.signbit(ieee.imag).ravel()
+        imag[below] = -abs(imag[below])
+        imag[~below] = abs(imag[~below])
+        return result
     result = _apply(function, values, ieee)
     if ieee.dtype.kind == "c" and function in (_multiply, _square):  # inf - inf on the way
         result = result._replace(special=result.special | ~np.isfinite(ieee))
@@ -167,8 +173,6 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
 def _ieee(op: str, *operands: NDArray[Any]) -> NDArray[Any]:
     if op == "square":
         return _ieee("multiply", *operands, *operands)
-    if op == "reciprocal":
-        return _ieee("divide", np.ones(()), *operands)
     if op == "multiply" and any(operand.dtype.kind == "c" for operand in operands):
         # as the definition says: NumPy's own loop may fuse, so its infinities depend on the CPU
         x, y = np.broadcast_arrays(*operands)

@@ -49,6 +49,9 @@ class LstsqProblem(NamedTuple):
         return _root(self.residual / (m - n), digits)
 
 
+LstsqProblem.__module__ = "mdqr.testing"
+
+
 def lstsq_problem(name: str) -> LstsqProblem:
     """Return a least-squares problem with its exact rational solution.
 

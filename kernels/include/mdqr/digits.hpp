@@ -27,7 +27,7 @@ template <int N> inline constexpr int residual_digits = 2 * N + (N > 4 ? 2 : 1);
 // -log2(eps), as in mdqr's Precision.
 template <int N> inline constexpr int eps_bits = N == 1 ? 52 : N == 2 ? 104 : N == 4 ? 210 : 423;
 
-constexpr int ceil_log2(int x) {
+MDQR_FN constexpr int ceil_log2(int x) {
     int e = 0;
     while ((1 << e) < x) ++e;
     return e;
@@ -37,7 +37,7 @@ template <int D, int Bits> inline constexpr int span_limit = 51 * D - Bits - cei
 
 template <int D> inline constexpr int chunk_limit = 2048 / D;
 
-constexpr double two_to(int e) {
+MDQR_FN constexpr double two_to(int e) {
     double r = 1.0;
     for (int i = 0; i < e; ++i) r *= 2.0;
     for (int i = 0; i > e; --i) r *= 0.5;
@@ -52,10 +52,11 @@ template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
     // |limb l| <= 2^(-53l): it reaches digit l at most.
     static_for<0, (M < D ? M : D)>([&](auto l) MDQR_LAMBDA {
+        constexpr int L = l.value; // EDG takes no member of a captured index for a constant
         bool rest = true;
-        static_for<l.value, D>([&](auto i) MDQR_LAMBDA {
+        static_for<L, D>([&](auto i) MDQR_LAMBDA {
             // Two digits hold most limbs; the test skips work that would add zeros.
-            if constexpr (i.value >= l.value + 2) rest = rest && any(x[l] != broadcast<T>(0.0));
+            if constexpr (i.value >= L + 2) rest = rest && any(x[l] != broadcast<T>(0.0));
             if (rest) {
                 constexpr double weight = two_to(-50 - 51 * i.value), inverse = two_to(50 + 51 * i.value);
                 const T magic = broadcast<T>(digit_rest * weight);
@@ -75,7 +76,7 @@ template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
 }
 
 // How many h and l a term adds to word k + 1 when the operands have DA and DB digits.
-constexpr int digit_pairs(int DA, int DB, int k) {
+MDQR_FN constexpr int digit_pairs(int DA, int DB, int k) {
     int n = 0;
     for (int i = 0; i < DA; ++i)
         if (k - i >= 0 && k - i < DB) ++n;
@@ -104,9 +105,10 @@ template <int D, int DA, int DB, class T, class B>
 MDQR_FN void digit_multiply_add(const T* a, const B* b, ints_t<T>* word) {
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
     static_for<0, DB>([&](auto j) MDQR_LAMBDA {
+        constexpr int J = j.value;
         const T y = as_lanes<T>(b[j]);
-        static_for<0, (DA < D - j.value ? DA : D - j.value)>([&](auto i) MDQR_LAMBDA {
-            constexpr int k = i.value + j.value;
+        static_for<0, (DA < D - J ? DA : D - J)>([&](auto i) MDQR_LAMBDA {
+            constexpr int k = i.value + J;
             const T h = fma(a[i], y, c);
             word[k] = wrapping_add(word[k], bits(h));
             if constexpr (k + 1 < D) {

@@ -8,8 +8,8 @@
 MDQR_BEGIN
 
 // Words that bin k receives: k + 1 products, k product errors and the errors of the sums in bin k - 1.
-constexpr int product_bin_carries(int k) { return k == 0 ? 0 : (k - 1) * k; }
-constexpr int product_bin_words(int k) { return 2 * k + 1 + product_bin_carries(k); }
+MDQR_FN constexpr int product_bin_carries(int k) { return k == 0 ? 0 : (k - 1) * k; }
+MDQR_FN constexpr int product_bin_words(int k) { return 2 * k + 1 + product_bin_carries(k); }
 
 // Balanced tree of two_sums over v[0..n); the n - 1 errors go to err.
 template <int N, class T> MDQR_FN T tree_two_sum(T* v, T* err) {

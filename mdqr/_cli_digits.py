@@ -1,0 +1,139 @@
+"""How many digits of a fit are true of the numbers in the file.
+
+The digits that `mdqr.linalg.lstsq` promises are those of the numbers in memory. Decimals of a file
+are rounded to limbs before that, which moves the solution by up to the condition number times the
+rounding. Everything here bounds that move to first order, in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mdqr._array import MDArray
+from mdqr._elementwise import abs as absolute
+from mdqr._elementwise import sqrt
+from mdqr._matrices import eye
+from mdqr._precision import Precision
+
+STATISTIC_DIGITS = 15  # what is worth reading of a standard error
+
+
+@dataclass
+class Problem:
+    """A weighted least-squares problem; `a_error` and the like bound the rounding of the data."""
+
+    target: str
+    names: list[str]
+    precision: Precision
+    a: MDArray
+    b: MDArray
+    weights: MDArray | None
+    a_error: np.ndarray
+    b_error: np.ndarray
+    weights_error: np.ndarray
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no number of the file was rounded."""
+        errors = (self.a_error, self.b_error, self.weights_error)
+        return not any(error.any() for error in errors)
+
+
+class Digits:
+    """Numbers of true digits of the results, all integers.
+
+    Attributes
+    ----------
+    estimates : numpy.ndarray
+        Of each coefficient, up to the digits of the precision.
+    standard_errors, residual_std, r_squared : int
+        Up to `STATISTIC_DIGITS`.
+    residual_std_bound : float
+    standard_error_bounds : numpy.ndarray
+        What these do not exceed, where a fit is exact and they have no digit; else infinite.
+    """
+
+    def __init__(self, problem: Problem, x: MDArray, info: Any) -> None:
+        self._problem, self._info = problem, info
+        self._x = np.abs(x.to_numpy())
+        self._residual = absolute(problem.b - problem.a @ x).to_numpy()
+        count = len(self._residual)
+        weights = problem.weights
+        self._weight = np.ones(count) if weights is None else weights.to_numpy()
+        with np.errstate(all="ignore"):
+            self._rows = self._row_errors()
+            self.estimates = self._of_estimates()
+            self._of_statistics()
+
+    def _row_errors(self) -> np.ndarray:
+        """Bound the change of each weighted residual, the solution held fixed."""
+        problem, weight = self._problem, self._weight
+        change = (problem.b_error + problem.a_error @ self._x) * np.sqrt(weight)
+        by_weight = np.where(weight > 0, problem.weights_error / np.sqrt(weight), 0.0)
+        return change + by_weight * self._residual
+
+    def _of_estimates(self) -> np.ndarray:
+        most = self._problem.precision.digits
+        error = self._info.error_bound + self._data_error()
+        digits = np.floor(np.floor(np.log10(self._x)) + 1 - np.log10(2.0 * error))
+        exact = (error == 0) | ((self._x == 0) & (error < 1e-300))
+        digits = np.where(exact, most, np.nan_to_num(digits, nan=0.0, neginf=0.0))
+        return np.clip(digits, 0, most).astype(int)
+
+    def _data_error(self) -> np.ndarray:
+        """Bound how far the rounding of the data moves the solution.
+
+        With C = (A^T W A)^-1 changes dA, db, dW move x by ``C A^T W (db - dA x) + C dA^T W r +
+        C A^T dW r``. The rows of ``C A^T sqrt(W)`` have the norms ``sqrt(C_jj)``.
+        """
+        if self._problem.is_exact:
+            return np.zeros(len(self._x))
+        inverse = np.abs(self._inverse())
+        turned = self._problem.a_error.T @ (self._weight * self._residual)
+        return 2.0 * (np.sqrt(np.diag(inverse)) * np.linalg.norm(self._rows) + inverse @ turned)
+
+    def _inverse(self) -> np.ndarray:
+        """Return ``(A^T W A)^-1`` as float64."""
+        problem = self._problem
+        variance = self._info.residual_std * self._info.residual_std
+        size = float(variance)
+        if np.isfinite(size) and size > 1e-280:
+            return (self._info.covariance() / variance).to_numpy()
+        from mdqr.linalg import qr, solve_triangular
+
+        a = problem.a
+        if problem.weights is not None:
+            a = a * sqrt(problem.weights).reshape(-1, 1)
+        inverse = solve_triangular(qr(a, mode="r"), eye(a.shape[1], precision=problem.precision))
+        return (inverse @ inverse.T).to_numpy()
+
+    def _of_statistics(self) -> None:
+        problem, eps = self._problem, self._problem.precision.eps
+        rows, count = problem.a.shape
+        a, b = np.abs(problem.a.to_numpy()), problem.b.to_numpy()
+        root = np.sqrt(self._weight)
+        size = np.linalg.norm(self._residual * root)
+        rounding = eps * np.linalg.norm((a @ self._x + np.abs(b)) * root)
+        error = np.linalg.norm(self._rows) + rounding
+        self.residual_std = _digits(float(error / size))
+        columns = np.linalg.norm(problem.a_error, axis=0) / np.linalg.norm(a, axis=0)
+        matrix = 4.0 * count * float(self._info.condition) * (eps + columns.max())
+        self.standard_errors = _digits(float(error / size + matrix))
+        self.residual_std_bound, self.standard_error_bounds = np.inf, np.full(count, np.inf)
+        if not self.residual_std and matrix < 0.1 and rows > count:
+            self.residual_std_bound = float((size + error) / np.sqrt(rows - count))
+            inverse = np.sqrt(np.diag(self._inverse()))
+            self.standard_error_bounds = 2.0 * self.residual_std_bound * inverse
+        centre = np.average(b, weights=self._weight) if "intercept" in problem.names else 0.0
+        total = np.sum(self._weight * (b - centre) ** 2)
+        share = (4.0 * size * error + 2.0 * error**2) / total + 4.0 * eps
+        self.r_squared = _digits(float(share / abs(float(self._info.r_squared))))
+
+
+def _digits(relative_error: float) -> int:
+    """Return how many digits a relative error leaves, up to `STATISTIC_DIGITS`."""
+    digits = np.nan_to_num(-np.log10(2.0 * relative_error), nan=0.0, posinf=STATISTIC_DIGITS)
+    return int(np.clip(np.floor(digits), 0, STATISTIC_DIGITS))
