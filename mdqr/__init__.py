@@ -22,13 +22,10 @@ from mdqr._comparison import (
 from mdqr._creation import array, asarray, empty, full, ones, zeros
 from mdqr._elementwise import (
     abs,
-    ceil,
     conj,
-    floor,
     hypot,
     negative,
     reciprocal,
-    rint,
     sign,
     sqrt,
     square,
@@ -43,6 +40,7 @@ from mdqr._matrices import diag, eye, tril, triu, vander
 from mdqr._power import power
 from mdqr._precision import Precision, d, dd, od, qd
 from mdqr._reductions import dot, outer, polyval, prod, sum, trace, vdot
+from mdqr._rounding import ceil, floor, rint
 from mdqr._sequences import arange, concatenate, linspace, stack
 
 __all__ = [

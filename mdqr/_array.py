@@ -84,7 +84,10 @@ class MDArray(Operators, Reductions, Exports):
 
     @property
     def limbs(self) -> Block:
-        """The storage itself: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex."""
+        """The storage itself: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex.
+
+        Who writes to it answers for the values being normalised; see `mdqr.from_limbs`.
+        """
         return self._block
 
     @property

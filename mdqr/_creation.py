@@ -13,7 +13,7 @@ from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._device import check_device
 from mdqr._precision import Precision, as_precision
-from mdqr._promotion import convert_objects, from_sequence, to_block
+from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
@@ -296,21 +296,13 @@ def wants_complex(dtype: Any) -> bool | None:
 def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
     if precision is not None:
         return as_precision(precision)
-    found = _precisions_in(x)
+    found = precisions_in(x)
     if not found:
         raise TypeError(
             f"the precision is missing and {type(x).__name__} has none: "
             "give it, as in mdqr.array(x, precision=mdqr.qd)"
         )
     return max(found)
-
-
-def _precisions_in(x: Any) -> set[Precision]:
-    if isinstance(x, MDArray):
-        return {x._precision}
-    if isinstance(x, (list, tuple)):
-        return set().union(*map(_precisions_in, x))
-    return set()
 
 
 def _required(precision: Precision | str | None, function: str) -> Precision:

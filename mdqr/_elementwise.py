@@ -80,7 +80,10 @@ def abs(x: Any) -> MDArray:
     if ops.is_complex:
         return MDArray._wrap(_unary_block("abs", block, ops), ops.precision, False)
     xp = _limbs.namespace(block)
-    return ops.wrap(_limbs.select(xp.signbit(block[0]), _limbs.negate(block, False), block))
+    # 0.0 turns the -0 of a flipped lower limb into +0.
+    sizes = block * xp.copysign(1.0, block[0]) + 0.0
+    sizes[0] = xp.abs(block[0])
+    return ops.wrap(sizes)
 
 
 def conj(x: Any) -> MDArray:
@@ -250,82 +253,6 @@ def sign(x: Any) -> MDArray:
     return ops.wrap(_limbs.select(ordinary, (safe / abs(safe))._block, exact))
 
 
-def floor(x: Any) -> MDArray:
-    """Return the largest integers not above `x`, exactly.
-
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.floor(mdqr.qd("-0.1")))
-    -1.0
-    """
-    return _to_integer("floor", x)
-
-
-def ceil(x: Any) -> MDArray:
-    """Return the smallest integers not below `x`, exactly.
-
-    Parameters
-    ----------
-    x : MDArray
-        Real values.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Raises
-    ------
-    TypeError
-        If `x` is complex.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.ceil(mdqr.qd("2.1")))
-    3.0
-    """
-    return _to_integer("ceil", x)
-
-
-def rint(x: Any) -> MDArray:
-    """Return the nearest integers, halves to even, exactly.
-
-    Parameters
-    ----------
-    x : MDArray
-        The values; of complex ones both parts are rounded, as NumPy does.
-
-    Returns
-    -------
-    MDArray
-        A new array.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.rint(mdqr.qd("2.5")))
-    2.0
-    """
-    return _to_integer("rint", x)
-
-
 def in_place(op: str, target: MDArray, other: Any) -> None:
     """Do ``target op= other``, rounded once to the precision of `target`.
 
@@ -347,7 +274,7 @@ def in_place(op: str, target: MDArray, other: Any) -> None:
     if fits:
         _binary_block(op, out, source, ops, out)
     else:
-        store(ops.wrap(_binary_block(op, *ops.blocks, ops, None)), target)
+        store(_binary(op, target, other), target)
 
 
 def store(result: MDArray, target: MDArray) -> None:
@@ -384,22 +311,11 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
 
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     ops = operands(x, y)
-    return ops.wrap(_binary_block(op, *ops.blocks, ops, None))
+    x_block, y_block = ops.blocks
+    return ops.wrap(_binary_block(op, x_block, y_block, ops, None))
 
 
 def _binary_block(op: str, x: Block, y: Block, ops: Operands, out: Block | None) -> Block:
     return for_block(x).binary(
         op, x, y, limbs=ops.precision.limbs, is_complex=ops.is_complex, out=out
     )
-
-
-def _to_integer(op: str, x: Any) -> MDArray:
-    ops = operands(x)
-    block, limbs = ops.blocks[0], ops.precision.limbs
-    backend = for_block(block)
-    if not ops.is_complex:
-        return ops.wrap(backend.unary(op, block, limbs=limbs, is_complex=False))
-    if op != "rint":
-        raise TypeError(f"{op} is for real values; take a.real and a.imag")
-    parts = [backend.unary(op, part, limbs=limbs, is_complex=False) for part in block]
-    return ops.wrap(backend.xp.stack(parts))

@@ -40,7 +40,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
     TypeError
         If `limbs` is not a float64 array.
     ValueError
-        If its first axes do not fit.
+        If its first axes do not fit, or memory to be shared does not hold whole doubles.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
     >>> a.precision, str(a.to_fractions()[0])
     (mdqr.dd, '1180591620717411303425/1180591620717411303424')
     """
-    block = _as_block(limbs)
+    block = _as_block(limbs, normalize)
     is_complex = bool(wants_complex(dtype))
     if is_complex and block.shape[:1] != (2,):
         raise ValueError(
@@ -70,7 +70,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
     return MDArray._wrap(block, precision, is_complex)
 
 
-def _as_block(limbs: Any) -> Block:
+def _as_block(limbs: Any, normalize: bool) -> Block:
     block = limbs
     if not isinstance(limbs, np.ndarray):
         if not hasattr(limbs, "__dlpack__"):
@@ -81,6 +81,13 @@ def _as_block(limbs: Any) -> Block:
         block = np.from_dlpack(limbs)
     if block.dtype != np.float64:
         raise TypeError(f"limbs must be float64; got {block.dtype}")
+    if isinstance(block, np.ndarray) and not _limbs.has_whole_strides(block):
+        if not normalize:
+            raise ValueError(
+                f"the strides {block.strides} of the limbs are no multiples of 8 bytes; "
+                "make a copy with numpy.ascontiguousarray first"
+            )
+        return block.copy(order="C")
     return block
 
 

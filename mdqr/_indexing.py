@@ -44,6 +44,7 @@ def get(block: Block, is_complex: bool, key: Key) -> Block:
     planes = _limbs.flat_planes(block, is_complex)
     first = planes[0][key]
     xp = _limbs.namespace(block)
+    # CuPy gives a view where NumPy gives a scalar.
     if (first.ndim or _has_ellipsis(key)) and xp.may_share_memory(first, planes[0]):
         return block[_behind(is_complex, key)]
     selected = xp.empty((*block.shape[: _limbs.lead(is_complex)], *first.shape))
@@ -63,6 +64,7 @@ def put(block: Block, is_complex: bool, key: Key, value: Block) -> None:
         If the shape of `value` does not broadcast to the selection, or `block` is read-only.
     """
     key = _checked(key)
+    # NumPy looks after overlaps itself, CuPy does not.
     if _limbs.namespace(block).may_share_memory(block, value):
         value = value.copy()
     for target, source in zip(block, value, strict=True) if is_complex else [(block, value)]:

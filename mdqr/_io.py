@@ -138,7 +138,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         shape, _, dtype = read_header(stream)
         wanted = prod(shape) * dtype.itemsize
         present = info.file_size - stream.tell()
-        if dtype.hasobject or wanted != present:
+        if wanted != present:
             raise ValueError(
                 f"member {name} claims {wanted} bytes ({dtype} of shape {shape}) and has {present}"
             )

@@ -52,6 +52,11 @@ def is_writeable(block: Block) -> bool:
     return not isinstance(block, np.ndarray) or block.flags.writeable
 
 
+def has_whole_strides(block: np.ndarray) -> bool:
+    """Return whether the doubles lie at multiples of 8 bytes, as kernels want them."""
+    return block.flags.aligned and not any(stride % block.itemsize for stride in block.strides)
+
+
 def flat_planes(block: Block, is_complex: bool) -> list[Block]:
     """Return the planes of `block` as views, real limbs first."""
     parts = block if is_complex else [block]

@@ -112,7 +112,7 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
         prefix = sizes >> np.uint64(bit)
         started = prefix > 1
         odd = prefix & np.uint64(1) == 1
-        result = _comparison.where(started, _elementwise.square(result), result)
+        result = _elementwise.square(result)
         product = _comparison.where(started, _elementwise.multiply(result, base), base)
         result = _comparison.where(odd, product, result)
     return _comparison.where(exponents < 0, _elementwise.reciprocal(result), result)

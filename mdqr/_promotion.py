@@ -122,8 +122,8 @@ def _alike(values: tuple[Any, ...]) -> bool:
 
 
 def highest_precision(values: Any) -> Precision:
-    """Return the highest precision of the arrays in `values`."""
-    found = [value._precision for value in values if isinstance(value, MDArray)]
+    """Return the highest precision of the arrays in `values`, nested ones included."""
+    found = precisions_in(list(values))
     if not found:
         kinds = ", ".join(type(value).__name__ for value in values)
         raise TypeError(
@@ -131,6 +131,15 @@ def highest_precision(values: Any) -> Precision:
             "give the precision first, as in mdqr.array(x, precision=mdqr.qd)"
         )
     return max(found)
+
+
+def precisions_in(x: Any) -> set[Precision]:
+    """Return the precisions of the arrays in a nested sequence."""
+    if isinstance(x, MDArray):
+        return {x._precision}
+    if isinstance(x, (list, tuple)):
+        return set().union(*map(precisions_in, x))
+    return set()
 
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -163,7 +172,7 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
             "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
         )
     if isinstance(x, (np.ndarray, np.generic)):
-        return _from_numpy(np.asarray(x), limbs)
+        return _from_numpy(np.asanyarray(x), limbs)
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs)
     if isinstance(x, Number) or _is_symbolic(x):
@@ -191,7 +200,10 @@ def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     kind = x.dtype.kind
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
     if kind == "b" or (kind == "f" and x.dtype.itemsize <= 8):
+        x = x if _limbs.has_whole_strides(x) else x.copy()
         return x.astype(np.float64, copy=False)[None], False
     if kind == "c" and x.dtype.itemsize <= 16:
         return np.stack([x.real, x.imag]).astype(np.float64, copy=False)[:, None], True

@@ -14,6 +14,7 @@ from mdqr import (
     _matrices,
     _power,
     _reductions,
+    _rounding,
     _sequences,
 )
 from mdqr._array import MDArray
@@ -46,9 +47,9 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.reciprocal: _elementwise.reciprocal,
     np.conjugate: _elementwise.conj,
     np.hypot: _elementwise.hypot,
-    np.floor: _elementwise.floor,
-    np.ceil: _elementwise.ceil,
-    np.rint: _elementwise.rint,
+    np.floor: _rounding.floor,
+    np.ceil: _rounding.ceil,
+    np.rint: _rounding.rint,
     np.power: _power.power,
     np.maximum: _comparison.maximum,
     np.minimum: _comparison.minimum,

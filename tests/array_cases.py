@@ -4,8 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from hypothesis import settings
+
 import mdqr
 from mdqr.testing._exact import SCALE, to_integers
+
+# For tests that run for every precision and field, and whose subject is neither.
+few_examples = settings(max_examples=settings.default.max_examples // 3)
 
 
 def counted(precision, shape, dtype=float):

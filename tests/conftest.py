@@ -11,20 +11,20 @@ from hypothesis import HealthCheck, settings
 
 from mdqr._precision import PRECISIONS
 
-# Arrays of 64 values (elementwise_cases.py): at least 2,000 that are not padding, in every run.
+# Arrays of 128 values (elementwise_cases.py): at least 2,000 that are not padding, in every run.
 settings.register_profile(
     "default",
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize="CI" in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# 200,000 values; what is marked `long` uses it, and pytest --hypothesis-profile=long everything.
+# For what is marked `long`: 200,000 values from arrays of 2,000.
 settings.register_profile(
     "long",
     settings.get_profile("default"),
-    max_examples=200_000 // 32,
+    max_examples=200,
     derandomize=False,
 )
 settings.load_profile("default")

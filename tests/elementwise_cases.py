@@ -9,8 +9,10 @@ import numpy as np
 import mdqr
 from mdqr._limbs import is_normalised
 from mdqr.testing import assert_close, exact
+from mdqr.testing._oracles import leading
 
-VALUES = 64  # of an array in a property test
+VALUES = 128  # of an array in a property test
+MANY = 2000  # the same in the long profile
 
 UNARY = {
     "abs": abs,
@@ -29,8 +31,18 @@ BINARY = {
 COMPLEX_BOUND = {"multiply": 4, "square": 4, "divide": 10, "reciprocal": 10, "sqrt": 10}
 
 
-def bound(op, dtype):
+# The constants found (benchmarks/results/accuracy.md), at least doubled: a network that loses bits
+# within the contract is a defect too.
+FOUND = {float: {1: 1, 2: 1.5}, complex: {1: 2.5, 2: 2.5}}
+FOUND_HIGHER = {float: 0.5, complex: 1}
+
+
+def contract(op, dtype):
     return COMPLEX_BOUND.get(op, 2) if dtype is complex else 2
+
+
+def bound(op, precision, dtype):
+    return min(contract(op, dtype), FOUND[dtype].get(precision.limbs, FOUND_HIGHER[dtype]))
 
 
 def assert_normalised(x):
@@ -50,16 +62,37 @@ def underflow(op, precision, dtype):
     adds two such errors, and there are two components: at most four times as much normwise.
     """
     units = precision.limbs**2 * (1 if dtype is float else 4)
-    return units * 2.0**-1074 / (bound(op, dtype) * precision.eps)
+    return units * 2.0**-1074 / (bound(op, precision, dtype) * precision.eps)
+
+
+def at_overflow(op, operands):
+    """Say where a partial product of complex values is next to 2**1024, beside infinities.
+
+    Whether it overflows, and so whether inf - inf is met, then depends on the lower limbs.
+    """
+    x, y = leading(operands[0]), leading(operands[-1])
+    near = np.zeros(np.broadcast_shapes(x.shape, y.shape), dtype=bool)
+    if op in ("multiply", "square") and np.result_type(x, y).kind == "c":
+        with np.errstate(all="ignore"):
+            for a in (x.real, x.imag):
+                for b in (y.real, y.imag):
+                    near |= abs(abs(a * 2.0**-512 * (b * 2.0**-512)) - 1) < 2.0**-45
+            near &= ~(np.isfinite(x) & np.isfinite(y))
+    return near
 
 
 def assert_contract(op, result, *operands):
     """Check the error, relative to the result, and that the limbs are normalised."""
     field = complex if any(operand.is_complex for operand in operands) else float
+    reference = exact(op, *operands)
+    usable = ~at_overflow(op, operands)
+    if not usable.all():
+        result = result[usable]
+        reference = type(reference)(*(part[usable] for part in reference))
     assert_close(
         result,
-        exact(op, *operands),
-        ulps=bound(op, field),
+        reference,
+        ulps=bound(op, result.precision, field),
         tiny=underflow(op, result.precision, field),
         err_msg=f"{op} of {field.__name__} {result.precision.name}",
     )

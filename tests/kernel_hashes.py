@@ -130,7 +130,13 @@ def factorisations(backend, limbs, is_complex) -> Results:
 def algorithms(precision, is_complex) -> Results:
     dtype = complex if is_complex else float
     a = mdqr.testing.matrix("random", 61, 43, cond=1e9, precision=precision, dtype=dtype, rng=4)
+    x = mdqr.MDArray._wrap(
+        draws(np.random.default_rng(6), precision.limbs, (COUNT,), is_complex, mixed),
+        precision,
+        is_complex,
+    )
     b = mdqr.testing.matrix("random", 61, 2, precision=precision, dtype=dtype, rng=5)
+    yield "negative", lambda: (-x).limbs
     yield "qr Q", lambda: mdqr.linalg.qr(a, method="householder").Q.limbs
     yield "qr R", lambda: mdqr.linalg.qr(a, method="householder", mode="r").limbs
     yield "solve_triangular", lambda: mdqr.linalg.solve_triangular(a[:43], b[:43]).limbs

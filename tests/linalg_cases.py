@@ -76,11 +76,18 @@ class Exact:
         return total if self.imag is None else total + entries(self.imag) ** 2
 
     def moduli(self):
-        """The moduli as an object array of Fraction, rounded up by less than 2**-64 of them."""
-        roots = np.frompyfunc(lambda s: math.isqrt(int(s) << 128) + 1 if s else 0, 1, 1)
-        unit = Fraction(1, 1 << 64) / 2**self.exponent if self.exponent >= 0 else None
-        unit = Fraction(2) ** (-64 - self.exponent) if unit is None else unit
-        return roots(self.squares()) * unit
+        """The moduli as an `Exact`, of complex entries rounded up by less than 2**-64 of one."""
+        if self.imag is None:
+            size = abs(entries(self.real))
+            return Exact(mat(size), None, self.exponent)
+        root = np.frompyfunc(lambda s: math.isqrt(int(s) << 128) + 1 if s else 0, 1, 1)
+        return Exact(mat(np.asarray(root(self.squares()))), None, self.exponent + 64)
+
+    def within(self, factor, other):
+        """Whether every entry is at most `factor` (a Fraction) times that of `other`; both real."""
+        exponent = max(self.exponent, other.exponent)
+        x, y = (entries(m.at(exponent).real) for m in (self, other))
+        return bool((x * factor.denominator <= y * factor.numerator).all())
 
 
 def mat(values, shift=0):

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from array_cases import counted, exact, full_width, planes, same_bits
+from array_cases import counted, exact, few_examples, full_width, planes, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -116,6 +116,7 @@ def test_copies_do_not_share(clone, precision, dtype, rng):
     assert b.limbs.flags.c_contiguous
 
 
+@few_examples
 @given(data=st.data())
 def test_pickles_keep_every_bit(data, precision, dtype):
     a = data.draw(arrays(precision, (3, 4), dtype=dtype))

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from array_cases import exact, full_width, same_bits
+from array_cases import exact, few_examples, full_width, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -161,6 +161,7 @@ def test_devices_are_checked(make):
 # -- constant arrays -------------------------------------------------------------------------
 
 
+@few_examples
 @given(shape=SHAPES, data=st.data())
 def test_constant_arrays(shape, data, precision, dtype):
     size = data.draw(st.sampled_from([shape, list(shape)]))
@@ -217,6 +218,7 @@ def test_wrong_shapes(precision):
 # -- limbs -----------------------------------------------------------------------------------
 
 
+@few_examples
 @given(data=st.data())
 def test_limbs_of_an_array_come_back(data, precision, dtype):
     a = data.draw(arrays(precision, (2, 3), dtype=dtype))
@@ -280,6 +282,10 @@ def test_wrong_limbs():
         mdqr.from_limbs([[1.0], [0.0]])
     with pytest.raises(ValueError, match=r"\(2, N, \*shape\).*got shape \(3, 2\)"):
         mdqr.from_limbs(np.ones((3, 2)), dtype=complex)
+    records = np.zeros(2, dtype=[("flag", "i1"), ("limb", "f8")])
+    with pytest.raises(ValueError, match="multiples of 8 bytes"):
+        mdqr.from_limbs(records["limb"], normalize=False)
+    assert mdqr.from_limbs(records["limb"]) == 0
     for block, dtype in ((np.ones(()), float), (np.ones(2), complex)):
         with pytest.raises(ValueError, match="got shape"):
             mdqr.from_limbs(block, dtype=dtype)

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from array_cases import same_bits
+from array_cases import few_examples, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -17,6 +17,7 @@ from mdqr.testing import arrays
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 
 
+@few_examples
 @given(data=st.data())
 def test_round_trip(data, precision, dtype):
     a = data.draw(arrays(precision, data.draw(SHAPES), dtype=dtype))

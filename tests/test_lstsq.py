@@ -465,7 +465,7 @@ def test_solve(precision, dtype, n, rng):
     size = cases.Exact.of(a).moduli() @ cases.Exact.of(x).moduli()
     # Every component right to 4 eps gives 4 eps |a| |x|; complex ones are right in modulus only.
     factor = 4 if dtype is float else 40
-    assert (residual <= factor * Fraction(precision.eps) * size).all()
+    assert residual.within(factor * Fraction(precision.eps), size)
     assert_same_bits(solve(a, b[:, 0]), x[:, 0]) if precision > mdqr.d else None
 
 

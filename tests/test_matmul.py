@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import linalg_cases as cases
 import numpy as np
 import pytest
@@ -19,8 +21,7 @@ def check(a, b, product):
     error = (cases.Exact.of(product) - x @ y).moduli()
     # Each part of a complex entry is a sum of 2k real products, below sqrt(2) of their moduli.
     factor = (a.shape[1] + 8) * (3 if product.is_complex else 1)
-    allowed = factor * cases.Fraction(product.precision.eps) * (x.moduli() @ y.moduli())
-    assert (error <= allowed).all()
+    assert error.within(factor * Fraction(product.precision.eps), x.moduli() @ y.moduli())
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (7, 30, 5), (33, 9, 40), (1, 200, 1)], ids=str)
@@ -75,7 +76,8 @@ def test_shapes_are_those_of_numpy(precision, dtype, left, right):
     if dtype is complex:
         a = a * (1 - 2j)
     product = matmul(mdqr.array(a, precision=precision), b)
-    wanted = a @ b
+    with np.errstate(invalid="ignore"):
+        wanted = a @ b
     assert product.shape == wanted.shape
     assert product.is_complex == (dtype is complex)
     assert np.array_equal(product.to_numpy(), wanted)
@@ -131,7 +133,8 @@ def test_not_finite_entries_go_their_way(multiple, bad, rng):
     b = rng.standard_normal((5, 3))
     a[1, 2] = bad
     product = matmul(mdqr.array(a, precision=multiple), b).to_numpy()
-    wanted = a @ b
+    with np.errstate(invalid="ignore"):
+        wanted = a @ b
     assert np.array_equal(np.isnan(product), np.isnan(wanted))
     assert np.array_equal(product[1], wanted[1], equal_nan=True)
     assert np.isfinite(product[[0, 2, 3]]).all()

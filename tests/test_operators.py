@@ -48,6 +48,8 @@ EXACT_SCALARS = [
     mpmath.mpf("0.1"),
     sympy.Rational(1, 3),
     sympy.Integer(5),
+    sympy.sqrt(2),
+    sympy.pi,
     np.float64(0.1),
     np.float32(0.1),
     np.int64(2**62 + 1),
@@ -87,7 +89,8 @@ ARRAYS = [
 def test_arrays_of_numbers_are_converted_exactly(other):
     for precision, op in itertools.product(PRECISIONS, OPERATORS):
         a = full_width(2, precision, 3)
-        converted = mdqr.array(other, precision=precision)
+        nested = [x.precision for x in other if isinstance(x, mdqr.MDArray)]
+        converted = mdqr.array(other, precision=max([precision, *nested]))
         assert same_bits(op(a, other), op(a, converted))
         assert same_bits(op(other, a), op(converted, a))
 
@@ -113,6 +116,21 @@ def test_strings_and_strangers_are_no_operands(op, precision):
             op(a, stranger)
     with pytest.raises(TypeError, match="dtype datetime64"):
         op(a, np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"))
+
+
+def test_fields_of_records_and_other_byte_orders(precision):
+    records = np.array([(1, 0.1), (2, 0.2)], dtype=[("flag", "i1"), ("value", "f8")])
+    a = mdqr.ones(2, precision=precision)
+    for x in (records["value"], records["value"].astype(">f8"), records["flag"].astype(">i8")):
+        assert same_bits(a + x, a + x.astype(x.dtype.newbyteorder("=")).copy())
+
+
+def test_masked_values_are_refused(precision):
+    a, x = mdqr.ones(2, precision=precision), np.ma.array([1.0, 2.0], mask=[False, True])
+    for call in (lambda: a + x, lambda: mdqr.array(x, precision=precision)):
+        with pytest.raises(TypeError, match=r"x\.filled\(value\)"):
+            call()
+    assert ((a + np.ma.array([1.0, 2.0])) == [2, 3]).all()
 
 
 def test_shapes_that_do_not_broadcast_are_named(precision):

@@ -8,10 +8,12 @@ import warnings
 import linalg_cases as cases
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import qr, qr_factor
-from mdqr.testing import assert_same_bits, matrix
+from mdqr.testing import arrays, assert_same_bits, matrix
 
 SHAPES = [(1, 1), (1, 4), (6, 1), (9, 5), (5, 9), (35, 17), (41, 41)]
 
@@ -45,6 +47,25 @@ def test_acceptance(precision, dtype, shape, rng):
 @pytest.mark.parametrize("kind", ["hilbert", "vandermonde", "kahan", "rank_deficient"])
 def test_acceptance_of_special_matrices(precision, dtype, kind, rng):
     a = matrix(kind, 22, 19, precision=precision, dtype=dtype, rng=rng)
+    accept(a, *qr(a))
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_acceptance_of_wild_entries(precision, dtype, data):
+    """Entries over 400 binary orders, with gaps, runs of ones, cancellation and zeros."""
+    m, n = data.draw(st.sampled_from([(6, 4), (4, 6), (9, 9)]))
+    a = data.draw(
+        arrays(
+            precision,
+            (m, n),
+            dtype=dtype,
+            allow_nan=False,
+            allow_infinity=False,
+            min_exponent=-200,
+            max_exponent=200,
+        )
+    )
     accept(a, *qr(a))
 
 
@@ -82,9 +103,9 @@ def test_acceptance_at_300_by_200(precision, dtype, rng):
     accept(a, *qr(a))
 
 
-@pytest.mark.parametrize("tile", [1, 5, 16, 100])
+@pytest.mark.parametrize("tile", [1, 5, 100])
 def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
-    a = cases.random(37, 26, multiple, dtype, rng)
+    a = cases.random(33, 21, multiple, dtype, rng)
     accept(a, *qr(a, tile=tile))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from array_cases import exact, full_width, same_bits
+from array_cases import exact, few_examples, full_width, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -59,6 +59,7 @@ def agree(got, wanted):
     assert mdqr.array_equal(got, wanted) if isinstance(got, mdqr.MDArray) else (got == wanted).all()
 
 
+@few_examples
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["sum", "prod"])
 def test_sums_and_products_over_axes(name, data, precision, dtype):
@@ -75,6 +76,7 @@ def test_sums_and_products_over_axes(name, data, precision, dtype):
     agree(getattr(np, name)(a, axis=axis, keepdims=keepdims), wanted)
 
 
+@few_examples
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_extremes_over_axes(name, data, precision, dtype):
@@ -88,6 +90,7 @@ def test_extremes_over_axes(name, data, precision, dtype):
     )
 
 
+@few_examples
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_positions_of_extremes(name, data, precision, dtype):
@@ -100,6 +103,7 @@ def test_positions_of_extremes(name, data, precision, dtype):
     assert got is ValueError or got.dtype == np.int64
 
 
+@few_examples
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["any", "all"])
 def test_truth_over_axes(name, data, precision, dtype):
@@ -112,6 +116,7 @@ def test_truth_over_axes(name, data, precision, dtype):
     assert got.dtype == np.bool_
 
 
+@few_examples
 @given(data=st.data())
 def test_mean_over_axes(data, precision, dtype):
     x = data.draw(integer_values(dtype))
@@ -128,6 +133,7 @@ def test_mean_over_axes(data, precision, dtype):
     assert mdqr.isnan(got).all()
 
 
+@few_examples
 @given(data=st.data())
 def test_running_sums(data, precision, dtype):
     x = data.draw(integer_values(dtype))
@@ -242,6 +248,7 @@ def test_dot_keeps_its_bound(multiple, rng):
     assert error <= (50 + 8) * Fraction(multiple.eps) * np.abs(x * y).sum()
 
 
+@few_examples
 @given(data=st.data())
 def test_trace(data, precision, dtype):
     x = data.draw(integer_values(dtype).filter(lambda x: x.ndim >= 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import linalg_cases as cases
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import mdqr
 from mdqr.linalg import solve_triangular
 from mdqr.testing import assert_same_bits
 
-SIZES = [1, 2, 17, 45]
+SIZES = [2, 37]
 
 
 def triangular(n, precision, dtype, rng, lower=False):
@@ -29,10 +31,9 @@ def check_backward_error(t, x, b, op):
     solution = cases.Exact.of(x)
     residual = (cases.Exact.of(b) - exact @ solution).moduli()
     allowed = exact.moduli() @ solution.moduli()
-    eps = cases.Fraction(x.precision.eps)
     # A complex product of moduli is at most sqrt(2) of its parts, a quotient errs by 10 eps.
     factor = (t.shape[0] + 16) * (2 if x.is_complex else 1)
-    assert (residual <= factor * eps * allowed).all()
+    assert residual.within(factor * Fraction(x.precision.eps), allowed)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -61,9 +62,9 @@ def test_unit_diagonal_is_not_read(precision, dtype, lower, trans, rng):
 # The rows and columns of a triangle times powers of two: the limbs of x follow exactly.
 @pytest.mark.parametrize(("rows", "columns"), [(-9, 0), (9, 0), (0, -9), (0, 9), (9, -9)], ids=str)
 def test_graded_systems(precision, dtype, rows, columns, rng):
-    a = mdqr.triu(triangular(40, precision, dtype, rng))
+    a = mdqr.triu(triangular(35, precision, dtype, rng))
     graded = cases.scaled(a, rows, columns)
-    b = cases.random(40, 2, precision, dtype, rng)
+    b = cases.random(35, 1, precision, dtype, rng)
     x = solve_triangular(graded, b)
     check_backward_error(graded, x, b, "N")
 

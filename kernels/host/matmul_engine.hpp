@@ -71,6 +71,15 @@ template <int D> struct digit_engine {
     }
 };
 
+// The packed words of `count` elements from p on, `stride` apart. Out of line: it is long, and called at several places.
+template <class Engine, int N>
+__attribute__((noinline)) void load_words(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count, lane first,
+                                          lane second, lane* word) {
+    lane limb[N];
+    gather_scaled<N>(x, p, stride, count, first, second, limb);
+    Engine::template pack<N>(limb, word);
+}
+
 // N = 2. A term adds its leading product to s by two_sum and everything else to t in working precision (12 operations);
 // after `fold` terms (s, t) is normalised and added to the running total (26 operations).
 //
@@ -91,13 +100,16 @@ constexpr int fold_length(ptrdiff_t terms, bool is_complex) {
     return f;
 }
 
-// The packed words of `count` elements from p on, `stride` apart. Out of line: it is long, and called at several places.
-template <class Engine, int N>
-__attribute__((noinline)) void load_words(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count, lane first,
-                                          lane second, lane* word) {
-    lane limb[N];
-    gather_scaled<N>(x, p, stride, count, first, second, limb);
-    Engine::template pack<N>(limb, word);
+MDQR_FN void carry_save_term(lane& s, lane& t, lane x0, lane x1, lane y0, lane y1) {
+    lane p, e, f;
+    two_prod(x0, y0, p, e);
+    two_sum(s, p, s, f);
+    t = one_sum(t, one_sum(fma(x1, y0, fma(x0, y1, e)), f));
+}
+MDQR_FN void carry_save_fold(lane s, lane t, md<lane, 2>& total) {
+    md<lane, 2> part;
+    two_sum(s, t, part.limb[0], part.limb[1]);
+    total = add_network(total, part);
 }
 
 struct carry_save_engine {
@@ -134,18 +146,10 @@ struct carry_save_engine {
                 static_for<0, C>([&](auto c) MDQR_LAMBDA {
                     const lane y0 = broadcast<lane>(row[c * row_words + 2 * j]);
                     const lane y1 = broadcast<lane>(row[c * row_words + 2 * j + 1]);
-                    lane p, e, f;
-                    two_prod(x0, y0, p, e);
-                    two_sum(s[c], p, s[c], f);
-                    e = fma(x1, y0, fma(x0, y1, e));
-                    t[c] = one_sum(t[c], one_sum(e, f));
+                    carry_save_term(s[c], t[c], x0, x1, y0, y1);
                 });
             }
-            static_for<0, C>([&](auto c) MDQR_LAMBDA {
-                md<lane, 2> part;
-                two_sum(s[c], t[c], part.limb[0], part.limb[1]);
-                total[c] = add_network(total[c], part);
-            });
+            static_for<0, C>([&](auto c) MDQR_LAMBDA { carry_save_fold(s[c], t[c], total[c]); });
         }
         static_for<0, C>([&](auto c) MDQR_LAMBDA {
             store(state + 2 * c * L, total[c].limb[0]);

@@ -1,5 +1,6 @@
-// Digit sums with the lanes along k, for products with one row on the scalar side: matrix times vector, dot products.
-// Every sum is exact, so the result is that of the tile with lanes along the rows.
+// Sums with the lanes along k, for products with one row on the scalar side: matrix times vector, dot products.
+// Digit sums are exact, so the result is that of the tile with lanes along the rows. Carry-save sums are not: they take
+// this way for single dot products alone, with 8 virtual lanes (element k goes to lane k mod 8) and a fixed tree.
 #pragma once
 #include "level.hpp"
 
@@ -81,6 +82,66 @@ template <int D> struct row_engine {
         i64 sum = 0;
         for (int i = 0; i < L; ++i) sum += bits(y[i]);
         return sum;
+    }
+};
+
+// Dot products for N = 2. With T = ceil(K / 8) terms a lane the error is that of T terms (see carry_save_engine) plus
+// 3 * 3 u^2 for the tree, which is within (K + 8) eps for all K.
+struct carry_save_dot {
+    static constexpr int L = lanes<lane>, vectors = 8 / L;
+
+    lane s[vectors], t[vectors];
+    md<lane, 2> total[vectors];
+
+    carry_save_dot() {
+        for (int v = 0; v < vectors; ++v) s[v] = t[v] = total[v].limb[0] = total[v].limb[1] = broadcast<lane>(0.0);
+    }
+
+    MDQR_FN void add(int v, const lane* x, const lane* y, lane sign) {
+        carry_save_term(s[v], t[v], x[0] * sign, x[1] * sign, y[0], y[1]);
+    }
+
+    MDQR_FN void fold() {
+        for (int v = 0; v < vectors; ++v) {
+            carry_save_fold(s[v], t[v], total[v]);
+            s[v] = t[v] = broadcast<lane>(0.0);
+        }
+    }
+
+    md<double, 2> result() {
+        fold();
+        md<double, 2> x[8];
+        for (int i = 0; i < 8; ++i) x[i] = lane_of(total[i / L], i % L);
+        for (int half = 4; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i) x[i] = add_network(x[i], x[i + half]);
+        return x[0];
+    }
+
+    // The dot product of row p and row s (their elements from `from_p` and `from_s` on), real and imaginary part.
+    static void run(const operand& p, const double* from_p, const lane* scale_p, const operand& q, const double* from_q,
+                    const lane* scale_q, ptrdiff_t count, int parts, md<double, 2>* part) {
+        carry_save_dot sum[2];
+        const lane plus = broadcast<lane>(1.0), minus = broadcast<lane>(-1.0);
+        const lane sign_p = broadcast<lane>(p.sign), sign_q = broadcast<lane>(q.sign);
+        const ptrdiff_t steps = fold_length((count + 7) / 8 * parts, parts == 2) / parts;
+        for (ptrdiff_t k = 0, step = 1; k < count; k += 8, ++step) {
+            for (int v = 0; v < vectors && k + v * L < count; ++v) {
+                const ptrdiff_t at = k + v * L, rest = count - at;
+                lane a[2], b[2], c[2], d[2];
+                gather_scaled<2>(p, from_p + at * p.step, p.step, rest, scale_p[0], scale_p[1], a);
+                gather_scaled<2>(q, from_q + at * q.step, q.step, rest, scale_q[0], scale_q[1], c);
+                sum[0].add(v, a, c, plus);
+                if (parts == 1) continue;
+                gather_scaled<2>(p, from_p + at * p.step + p.imag, p.step, rest, scale_p[0] * sign_p, scale_p[1], b);
+                gather_scaled<2>(q, from_q + at * q.step + q.imag, q.step, rest, scale_q[0] * sign_q, scale_q[1], d);
+                sum[0].add(v, b, d, minus);
+                sum[1].add(v, a, d, plus);
+                sum[1].add(v, b, c, plus);
+            }
+            if (step % steps == 0)
+                for (int i = 0; i < parts; ++i) sum[i].fold();
+        }
+        for (int i = 0; i < parts; ++i) part[i] = sum[i].result();
     }
 };
 

@@ -95,6 +95,7 @@ template <class Engine> class product_tile {
         // One scalar row: lanes along k where P is stored that way, or has too few rows to fill lanes.
         if (Engine::is_exact && rows_s == 1 && (rows_p == 1 || stride_size(x.p.step) < stride_size(x.p.row)))
             return accumulate_rows<N>();
+        if (!Engine::is_exact && x.rows_p == 1 && x.rows_s == 1) return accumulate_dot();
         const ptrdiff_t step = chunk / parts;
         for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
             const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
@@ -132,6 +133,15 @@ template <class Engine> class product_tile {
     double *pack_p, *pack_s, *states_at, *pack_row;
 
     static ptrdiff_t stride_size(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+
+    void accumulate_dot() {
+        const lane p[2] = {broadcast<lane>(scale_p.first[0]), broadcast<lane>(scale_p.second[0])};
+        const lane s[2] = {broadcast<lane>(scale_s.first[0]), broadcast<lane>(scale_s.second[0])};
+        md<double, 2> sum[2];
+        carry_save_dot::run(x.p, x.p.at(item, p0, 0), p, x.s, x.s.at(item, s0, 0), s, x.k, int(parts), sum);
+        for (ptrdiff_t part = 0; part < parts; ++part)
+            for (int i = 0; i < 2; ++i) state(0, 0, part)[i * L] = sum[part].limb[i];
+    }
 
     template <int N> void accumulate_rows() {
         if constexpr (Engine::is_exact) {

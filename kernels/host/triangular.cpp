@@ -91,15 +91,19 @@ template <class Number> class triangle {
 
     scalar read_scaled(const block_view& v, const double* p, int e) const {
         double x[planes];
-        for (int plane = 0; plane < planes; ++plane)
-            x[plane] = plane % N < v.limbs ? scale(p[plane / N * v.imag + plane % N * v.plane], -e) : 0.0;
+        const bool one_factor = e >= -1022 && e <= 1022;
+        const double factor = one_factor ? power_of_two(-e) : 1.0;
+        for (int plane = 0; plane < planes; ++plane) {
+            const double limb = plane % N < v.limbs ? p[plane / N * v.imag + plane % N * v.plane] : 0.0;
+            x[plane] = one_factor ? limb * factor : scale(limb, -e);
+        }
         scalar r;
         read_one({x, 1}, 0, r);
         return r;
     }
 
-    // Off-diagonal elements, with their sign changed, by rows [i][k][plane] or by columns [k][plane][i].
-    void pack(bool by_columns) {
+    // Off-diagonal elements, with their sign changed, as scalars [k][i][plane] or lanes [k][plane][i].
+    void pack(bool along_rows) {
         tile_is_safe = true;
         for (ptrdiff_t i = 0; i < planes * rows * w; ++i) matrix[i] = 0.0;
         for (ptrdiff_t i = 0; i < w; ++i)
@@ -112,10 +116,10 @@ template <class Number> class triangle {
                 tile_is_safe = tile_is_safe && leading_is_safe(x);
                 if (i == k)
                     write_one({diagonal + planes * i, 1}, 0, x);
-                else if (by_columns)
+                else if (along_rows)
                     write_one({matrix + k * planes * rows, rows}, i, opposite(x));
                 else
-                    write_one({matrix + (i * w + k) * planes, 1}, 0, opposite(x));
+                    write_one({matrix + (k * w + i) * planes, 1}, 0, opposite(x));
             }
     }
     static scalar one(int e) {
@@ -160,23 +164,26 @@ template <class Number> class triangle {
             safe[c] = tile_is_safe ? 1.0 : 0.0;
             e[c] = c < count ? side_exponent(first + c) : 0;
         }
+        for (ptrdiff_t i = 0; i < w && tile_is_safe; ++i)
+            write(work_row(work + i * planes * L), 0, read_side(i, first, count, e));
         for (ptrdiff_t step = 0; step < w && tile_is_safe; ++step) {
             const ptrdiff_t i = order(step);
-            Number x = read_side(i, first, count, e);
-            for (ptrdiff_t before = 0; before < step; ++before) {
-                const ptrdiff_t k = order(before);
-                scalar factor;
-                read_one({matrix + (i * w + k) * planes, 1}, 0, factor);
-                Number y;
-                read(work_row(work + k * planes * L), 0, y);
-                multiply_add(x, everywhere(factor), y);
-            }
-            settle(x);
+            Number x;
             scalar d;
+            read(work_row(work + i * planes * L), 0, x);
             read_one({diagonal + planes * i, 1}, 0, d);
+            settle(x);
             x = div(x, everywhere(d));
             mark_unsafe(x, safe);
             write(work_row(work + i * planes * L), 0, x);
+            for (ptrdiff_t r = lower ? i + 1 : 0; r < (lower ? w : i); ++r) {
+                Number sum;
+                scalar element;
+                read(work_row(work + r * planes * L), 0, sum);
+                read_one({matrix + (i * w + r) * planes, 1}, 0, element);
+                multiply_add(sum, everywhere(element), x);
+                write(work_row(work + r * planes * L), 0, sum);
+            }
         }
         for (ptrdiff_t i = 0; i < w && tile_is_safe; ++i) {
             Number x;
@@ -251,13 +258,9 @@ template <class Number> class triangle {
     }
 
     Number read_side(ptrdiff_t i, ptrdiff_t first, ptrdiff_t count, const int* e) const {
-        double x[planes * L];
-        const double* p = b_at(i, first);
-        for (int plane = 0; plane < planes; ++plane)
-            for (int c = 0; c < L; ++c)
-                x[plane * L + c] = c < count && plane % N < b.limbs
-                                       ? scale(p[plane / N * b.imag + plane % N * b.plane + c * b.stride[2]], -e[c] - int(row_e[i]))
-                                       : 0.0;
+        double x[planes * L] = {};
+        for (int c = 0; c < count; ++c)
+            write_one({x + c, L}, 0, read_scaled(b, b_at(i, first + c), e[c] + int(row_e[i])));
         Number r;
         read(column{x, L}, 0, r);
         return r;
@@ -283,7 +286,7 @@ void solve_tiles(const block_view& out, const block_view& a, const block_view& b
     const ptrdiff_t items = out.shape[0], n = out.shape[2];
     if (items == 0 || n == 0 || out.shape[1] == 0) return;
     // A task packs the tile for itself, so it takes several groups of columns.
-    const ptrdiff_t width = n >= 256 ? 64 : n >= 32 ? 16 : 8, tasks = (n + width - 1) / width;
+    const ptrdiff_t width = n >= 512 ? 64 : n < 64 ? 8 : n / 64 * 8, tasks = (n + width - 1) / width;
     parallel_for(items * tasks, [&](ptrdiff_t t) {
         const ptrdiff_t first = t % tasks * width;
         triangle<Number>(out, a, b, lower, unit, t / tasks).solve(first, n - first < width ? n - first : width);

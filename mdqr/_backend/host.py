@@ -206,6 +206,11 @@ class HostBackend:
         result = _empty((*batch, m, n), limbs, is_complex)
         if not result.size:
             return result
+        if limbs == 1:
+            # The first limb of a normalised pair is the sum rounded to one limb.
+            pair = self.residual(terms, a, b, limbs=2, is_complex=is_complex, conj_a=conj_a)
+            result[...] = pair[:, :1] if is_complex else pair[:1]
+            return result
         x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
         addends = [_batched(term, batch, 2, is_complex) for _, term in terms]
         target = _batched(result, batch, 2, is_complex)

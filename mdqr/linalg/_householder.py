@@ -19,7 +19,8 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._operands import Callback
 
-_LEAF = 8
+# Columns that the panel kernel factors at once: where numbers are cheap, calls are not.
+_LEAVES = ((2, 16), (float("inf"), 8))
 
 # For each backend: (largest number of reflectors, width); the last line is for all larger ones.
 _WIDTHS: dict[str, tuple[tuple[float, int], ...]] = {
@@ -31,6 +32,11 @@ def tile_width(m: int, n: int, limbs: int, backend: str) -> int:
     """Return the tile width for matrices of m rows and n columns."""
     reflectors = min(m, n)
     return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
+
+
+def leaf_width(limbs: int) -> int:
+    """Return the number of columns of the panels that the kernel factors."""
+    return next(width for most, width in _LEAVES if limbs <= most)
 
 
 @dataclass
@@ -81,19 +87,20 @@ class Factors:
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
-        y = self._own(x)
+        y = self.own(x)
         for start, _, v, t in self.tiles():
             self.reflect(v, t, y[..., start:, :], adjoint=True)
         return y
 
     def apply_q(self, x: Block) -> Block:
         """Return ``Q x`` for `x` with all rows."""
-        y = self._own(x)
+        y = self.own(x)
         for start, _, v, t in self.tiles(backwards=True):
             self.reflect(v, t, y[..., start:, :], adjoint=False)
         return y
 
-    def _own(self, x: Block) -> Block:
+    def own(self, x: Block) -> Block:
+        """Return a copy of `x` with all limbs and the batch of the factorisation."""
         front = _limbs.lead(self.is_complex)
         xp = self.backend.xp
         batch = _limbs.value_shape(self.h, self.is_complex)[:-2]
@@ -221,15 +228,15 @@ def _factor_columns(factors: Factors, panel: Block, v: Block, t: Block, tau: Blo
 
     The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
     """
-    width = panel.shape[-1]
-    if width <= _LEAF:
+    width, leaf = panel.shape[-1], leaf_width(factors.limbs)
+    if width <= leaf:
         h, tau[...], t[...] = factors.backend.qr_panel(
             panel, limbs=factors.limbs, is_complex=factors.is_complex
         )
         panel[...] = h
         v[...] = unit_lower(h, factors.is_complex)
         return
-    half = _LEAF * ((width + 2 * _LEAF - 1) // (2 * _LEAF))
+    half = leaf * ((width + 2 * leaf - 1) // (2 * leaf))
     v1, t1 = v[..., :half], t[..., :half, :half]
     _factor_columns(factors, panel[..., :half], v1, t1, tau[..., :half])
     factors.reflect(v1, t1, panel[..., half:], adjoint=True)

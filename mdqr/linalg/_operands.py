@@ -101,12 +101,14 @@ def covering(limbs: int) -> Precision:
 
 
 def trim(block: Block, is_complex: bool) -> Block:
-    """Return a view of `block` without its trailing all-zero limb planes."""
+    """Return a view of `block` with the limbs of the lowest precision that holds every value."""
     axis = _limbs.lead(is_complex) - 1
     count = block.shape[axis]
     front = (slice(None),) * axis
-    while count > 1 and not block[(*front, count - 1)].any():
-        count -= 1
+    for fewer in sorted((p.limbs for p in PRECISIONS if p.limbs < count), reverse=True):
+        if block[(*front, slice(fewer, count))].any():
+            break
+        count = fewer
     return block[(*front, slice(count))]
 
 

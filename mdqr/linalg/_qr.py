@@ -44,51 +44,57 @@ class Scaled(NamedTuple):
     exponents: Block
 
     @property
-    def flips(self) -> Block:
-        """Return where the diagonal of the implicit R is negative: bool ``(..., k)``."""
+    def signs(self) -> Block:
+        """Return -1 where the diagonal of the implicit R is negative, else 1: ``(..., k)``."""
         xp = self.factors.backend.xp
         plane = self.factors.h[0, 0] if self.factors.is_complex else self.factors.h[0]
-        return xp.diagonal(plane, axis1=-2, axis2=-1) < 0
+        return xp.where(xp.diagonal(plane, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
 
     def unscaled_r(self, rows: int) -> Block:
-        """Return R of the original matrix with the signs of the reflections."""
-        r = self.factors.form_r(rows)
+        """Return the first rows of the factored matrix, scaled back: R and what is below it."""
         return _scaling.shifted(
-            self.factors.backend, r, self.exponents[..., None, :], self.factors.is_complex
+            self.factors.backend,
+            self.factors.h[..., :rows, :],
+            self.exponents[..., None, :],
+            self.factors.is_complex,
         )
 
     def signed_r(self, rows: int) -> Block:
         """Return R of the original matrix with a diagonal that is not negative."""
-        xp = self.factors.backend.xp
         r = self.unscaled_r(rows)
-        flips = self.flips
-        if flips.any():
-            padded = xp.zeros((*flips.shape[:-1], rows), dtype=bool)
-            padded[..., : flips.shape[-1]] = flips
-            negated = _limbs.negate(r, self.factors.is_complex)
-            r = xp.triu(xp.where(padded[..., :, None], negated, r))
-        return clear_diagonal_signs(r, self.factors.is_complex)
+        count = self.factors.count
+        multiply_signs(r[..., :count, :], self.signs[..., :, None], self.factors.is_complex)
+        clear_below_diagonal(r)
+        clear_diagonal_signs(r, self.factors.is_complex)
+        return r
 
     def signed_q(self, columns: int) -> Block:
         """Return the columns of Q that belong to `signed_r`."""
         q = self.factors.form_q(columns)
-        flips = self.flips
-        if flips.any():
-            part = q[..., : flips.shape[-1]]
-            negated = _limbs.negate(part, self.factors.is_complex)
-            part[...] = self.factors.backend.xp.where(flips[..., None, :], negated, part)
+        count = self.factors.count
+        multiply_signs(q[..., :count], self.signs[..., None, :], self.factors.is_complex)
         return q
 
 
-def clear_diagonal_signs(r: Block, is_complex: bool) -> Block:
-    """Write +0 where the diagonal of R is -0, and the imaginary parts of the diagonal as +0."""
+def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
+    """Multiply values by 1 or -1 in place; zero lower limbs stay +0."""
+    if (signs < 0).any():
+        block *= signs
+        lower = block[:, 1:] if is_complex else block[1:]
+        lower += 0.0
+
+
+def clear_below_diagonal(r: Block) -> None:
+    """Write zeros below the diagonal; in place, since NumPy's triu takes three times as long."""
+    xp = _limbs.namespace(r)
+    xp.copyto(r, 0.0, where=xp.tri(*r.shape[-2:], k=-1, dtype=bool))
+
+
+def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
+    """Write +0 where the diagonal of R has -0, in imaginary parts too."""
     places = _limbs.namespace(r).arange(min(r.shape[-2:]))
-    real = r[0, 0] if is_complex else r[0]
-    real[..., places, places] += 0.0
-    if is_complex:
-        keep = r[1][..., places, places]
-        r[1][..., places, places] = _limbs.namespace(r).where(keep == 0, 0.0, keep)
-    return r
+    for part in r if is_complex else r[None]:
+        part[0][..., places, places] += 0.0
 
 
 def scaled_factors(
@@ -249,7 +255,7 @@ def _raw(inputs: Inputs, scaled: Scaled, check: bool) -> tuple[MDArray, MDArray]
     """Return the reflectors of the matrix as it was before scaling, in NumPy's layout."""
     factors = scaled.factors
     h = factors.backend.xp.tril(factors.h, -1)
-    h += scaled.unscaled_r(factors.rows)
+    h += factors.backend.xp.triu(scaled.unscaled_r(factors.rows))
     if check:
         require_finite_factor("qr", "h", h, inputs.is_complex)
     return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(factors.tau)

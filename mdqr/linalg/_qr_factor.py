@@ -14,7 +14,7 @@ from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._condition import condition
 from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape
-from mdqr.linalg._qr import Scaled, require_finite_factor, scaled_factors
+from mdqr.linalg._qr import Scaled, multiply_signs, require_finite_factor, scaled_factors
 from mdqr.linalg._triangular import Triangle
 
 
@@ -28,8 +28,8 @@ class QRFactor:
     >>> import mdqr
     >>> a = mdqr.array([[3.0, 1.0], [4.0, 2.0], [0.0, 2.0]], precision=mdqr.dd)
     >>> f = mdqr.linalg.qr_factor(a)
-    >>> f.R.shape, f.apply_qh(a).shape, f.solve(a[:, 0]).to_numpy().round(12).tolist()
-    ((2, 2), (2, 2), [1.0, 0.0])
+    >>> f.R.shape, f.apply_qh(a).shape, f.solve(a @ [1.0, 2.0]).to_numpy().round(12).tolist()
+    ((2, 2), (2, 2), [1.0, 2.0])
     """
 
     __slots__ = ("__dict__", "_inputs", "_scaled")
@@ -93,7 +93,7 @@ class QRFactor:
         """
         rows = self._columns("apply_qh", mode)
         operand, is_vector = self._operand("apply_qh", x, (self.shape[-2],))
-        y = self._flipped(self._scaled.factors.apply_qh(operand.blocks[0]))[..., :rows, :]
+        y = self._signed(self._scaled.factors.apply_qh(operand.blocks[0]))[..., :rows, :]
         return operand.wrap(y[..., 0] if is_vector else y)
 
     def apply_q(self, x: Any) -> MDArray:
@@ -117,8 +117,8 @@ class QRFactor:
         """
         factors = self._scaled.factors
         operand, is_vector = self._operand("apply_q", x, (factors.count, factors.rows))
-        y = self._flipped(_padded(operand.blocks[0], factors.rows))
-        y = factors.apply_q(y)
+        y = factors.own(_padded(operand.blocks[0], factors.rows))
+        y = factors.apply_q(self._signed(y))
         return operand.wrap(y[..., 0] if is_vector else y)
 
     def solve(self, b: Any) -> MDArray:
@@ -212,13 +212,11 @@ class QRFactor:
             raise ValueError(f"{function}: the operand must have {wanted} rows; got shape {shape}")
         return self._inputs._replace(blocks=[block]), is_vector
 
-    def _flipped(self, y: Block) -> Block:
-        """Return `y` with the rows negated whose diagonal element of R was negative."""
-        flips = self._scaled.flips
-        xp = self._inputs.backend.xp
-        padded = xp.zeros((*flips.shape[:-1], self._scaled.factors.rows), dtype=bool)
-        padded[..., : flips.shape[-1]] = flips
-        return xp.where(padded[..., :, None], _limbs.negate(y, self._inputs.is_complex), y)
+    def _signed(self, y: Block) -> Block:
+        """Multiply the rows of a block of our own by the signs of the diagonal of R."""
+        signs = self._scaled.signs
+        multiply_signs(y[..., : signs.shape[-1], :], signs[..., :, None], self._inputs.is_complex)
+        return y
 
 
 QRFactor.__module__ = "mdqr.linalg"

@@ -11,17 +11,10 @@ from mdqr._backend.protocol import Backend, Block
 
 
 def shifted(backend: Backend, block: Block, exponent: Block, is_complex: bool) -> Block:
-    """Return ``block * 2**exponent`` for any number of limbs.
-
-    Every limb is shifted as a number of its own, so that trimmed blocks pass.
-    """
-    result = backend.ldexp(block[None], exponent)[0]
-    lower = result[:, 1:] if is_complex else result[1:]
-    lower += 0.0
-    if not all_finite(result, is_complex):
-        first = result[:, :1] if is_complex else result[:1]
-        lower[...] = backend.xp.where(backend.xp.isfinite(first), lower, 0.0)
-    return result
+    """Return ``block * 2**exponent``."""
+    if not is_complex:
+        return backend.ldexp(block, exponent)
+    return backend.xp.stack([backend.ldexp(part, exponent) for part in block])
 
 
 def leading(block: Block, is_complex: bool) -> Block:

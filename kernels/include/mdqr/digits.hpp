@@ -130,13 +130,25 @@ template <int D, class I> MDQR_FN void carry_words(I* word) {
 
 // The N limbs of the sum in units of alpha beta; words as carry_words leaves them and |word[0]| < 2^50.
 template <int D, int N, class T> MDQR_FN md<T, N> from_words(const ints_t<T>* word) {
-    T v[D + 1];
+    static_assert(N < D);
+    T v[D + 1], w[D];
     static_for<0, D + 1>([&](auto k) MDQR_LAMBDA {
         constexpr double weight = two_to(2 - 51 * k.value);
         const T magic = broadcast<T>(digit_rest);
         v[k] = one_prod(one_sum(from_bits(word[k] + bits(magic)), -magic), broadcast<T>(weight));
     });
-    return renormalize<D + 1, N>(v);
+    static_for<0, D>([&](auto k) MDQR_LAMBDA { w[k] = v[k + 1]; });
+    // Without word 0, which is mostly 0. Upwards, every error is 0 or at least twice the next one; downwards, each limb is
+    // filled up from the words below it.
+    sweep_up<D>(w);
+    sweep_down<D>(w);
+    mask_t<T> bad = v[0] != broadcast<T>(0.0);
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { bad = bad | (one_sum(w[i], w[i + 1]) != w[i]); });
+    md<T, N> r;
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = w[i]; });
+    // Left to do: large sums, words that cancelled to 0, and ties.
+    if (any(bad)) r = select(bad, renormalize<D + 1, N>(v), r);
+    return r;
 }
 
 MDQR_END
