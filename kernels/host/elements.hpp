@@ -75,7 +75,7 @@ template <int N> MDQR_FN void store_one(const block_view& x, ptrdiff_t offset, c
 }
 
 // Walk through K operands of one shape in groups of lanes; a short last group repeats its first element.
-// visit(groups, count) may be called from any thread.
+// visit(groups, count, first) may be called from any thread; `first` is the flat index of the group.
 template <int K, class Visit>
 void for_each_group(const block_view* const (&operand)[K], Visit visit) {
     const block_view& first = *operand[0];
@@ -102,7 +102,7 @@ void for_each_group(const block_view* const (&operand)[K], Visit visit) {
                 }
                 g[k].contiguous = contiguous;
             }
-            visit(g, count);
+            visit(g, count, i);
         }
     };
     parallel_for((size + chunk - 1) / chunk, task);

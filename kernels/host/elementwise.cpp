@@ -12,7 +12,7 @@ MDQR_BEGIN
 template <class Number, class Out = Number, class F>
 void map_unary(const block_view& out, const block_view& x, F f) {
     const block_view* const operand[2] = {&out, &x};
-    for_each_group<2>(operand, [&](const group* g, int count) {
+    for_each_group<2>(operand, [&](const group* g, int count, ptrdiff_t) {
         element_io<Out>::store(out, g[0], count, f(element_io<Number>::load(x, g[1])));
     });
 }
@@ -33,7 +33,7 @@ template <int N, class F> void map_scalar(const block_view& out, const block_vie
 // Any number of doubles a value: exact sum, rounded once.
 template <int N> void renormalize_plane(const block_view& out, double* to, const block_view& x, const double* from) {
     const block_view* const operand[2] = {&out, &x};
-    for_each_group<2>(operand, [&](const group* g, int count) {
+    for_each_group<2>(operand, [&](const group* g, int count, ptrdiff_t) {
         for (int i = 0; i < count; ++i) {
             superacc sum;
             for (int l = 0; l < x.limbs; ++l) sum.add(from[l * x.plane + g[1].offset[i]]);
@@ -82,7 +82,7 @@ template <class Number>
 void binary_number(binary_op op, const block_view& out, const block_view& x, const block_view& y) {
     const block_view* const operand[3] = {&out, &x, &y};
     auto map = [&](auto f) {
-        for_each_group<3>(operand, [&](const group* g, int count) {
+        for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
             using io = element_io<Number>;
             io::store(out, g[0], count, f(io::load(x, g[1]), io::load(y, g[2])));
         });
@@ -108,20 +108,20 @@ void mdqr_binary(binary_op op, const block_view& out, const block_view& x, const
     if (x.imag != 0) return binary_number<cmd<lane, N>>(op, out, x, y);
     if (op != binary_op::hypot) return binary_number<md<lane, N>>(op, out, x, y);
     const block_view* const operand[3] = {&out, &x, &y};
-    for_each_group<3>(operand, [&](const group* g, int count) {
+    for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
         using io = element_io<md<lane, N>>;
         io::store(out, g[0], count, hypot(io::load(x, g[1]), io::load(y, g[2])));
     });
 }
 
 template <int N> void mdqr_compare(signed char* out, const block_view& x, const block_view& y) {
-    const ptrdiff_t size = x.size(), chunk = 512;
-    parallel_for((size + chunk - 1) / chunk, [&](ptrdiff_t t) {
-        cursor<2> at{x.shape, x.ndim, {x.stride, y.stride}, {}, {}};
-        const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
-        at.seek(t * chunk);
-        for (ptrdiff_t i = t * chunk; i < end; ++i, at.next())
-            out[i] = static_cast<signed char>(compare(load_one<N>(x, at.offset[0]), load_one<N>(y, at.offset[1])));
+    const block_view* const operand[2] = {&x, &y};
+    for_each_group<2>(operand, [&](const group* g, int count, ptrdiff_t first) {
+        using io = element_io<md<lane, N>>;
+        const md<lane, N> a = io::load(x, g[0]), b = io::load(y, g[1]), difference = sub(a, b);
+        for (int i = 0; i < count; ++i)
+            out[first + i] = static_cast<signed char>(
+                order(lane_get(a.limb[0], i), lane_get(b.limb[0], i), lane_get(difference.limb[0], i)));
     });
 }
 

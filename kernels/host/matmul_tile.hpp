@@ -117,7 +117,7 @@ template <class Engine> class product_tile {
         if (x.k == 0 || (scale_s.peak_bits[s] == 0 && scale_p.all_finite)) return all(true);
         if (!scale_s.finite[s]) return all(false);
         const lane least = broadcast<lane>(scale(0.5, -limit));
-        mask_t<lane> ok = largest_at(v, scale_s.peak[s]) >= least;
+        mask_t<lane> ok = (largest_at(v, scale_s.peak[s]) >= least) | unused(v);
         if (any(!ok)) ok = ok | spans(v, s, least);
         if (!scale_p.all_finite)
             for (int i = 0; i < L; ++i)
@@ -160,6 +160,12 @@ template <class Engine> class product_tile {
     }
 
     MDQR_FN static mask_t<lane> all(bool b) { return broadcast<lane>(b ? 1.0 : 0.0) == broadcast<lane>(1.0); }
+    // Lanes behind the last row.
+    mask_t<lane> unused(ptrdiff_t v) const {
+        double x[L];
+        for (int i = 0; i < L; ++i) x[i] = i < count(v) ? 0.0 : 1.0;
+        return load<lane>(x) != broadcast<lane>(0.0);
+    }
     static mask_t<lane> lane_is_not(int i) {
         double m[L] = {};
         m[i] = 1.0;

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def for_block(block: Block) -> Backend:
     """Return the backend of the memory in which `block` lives."""
     if isinstance(block, np.ndarray):
-        from mdqr._backend import host
+        from mdqr._backend.host import backend
 
-        return host.backend()
+        return backend()
     raise TypeError(f"blocks are NumPy arrays; got {type(block).__name__}")

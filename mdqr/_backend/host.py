@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class HostBackend:
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"
-    xp = np
+    xp: ModuleType = np
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -134,7 +135,7 @@ class HostBackend:
         out = _empty(value_shape(x, is_complex)[:-1], limbs, is_complex)
         if x.size:
             self._module.reduce(op, out, x, limbs, is_complex)
-        elif out.size:
+        else:
             # The planes of an empty NumPy array may have no distance, which reads as real.
             out[...] = 0.0
             out[(0, 0) if is_complex else 0] = float(op == "prod")
@@ -277,7 +278,7 @@ def _float_matmul(
 ) -> Block:
     """Precision d: BLAS."""
 
-    def values(block: Block, conj: bool) -> NDArray[np.float64] | NDArray[np.complex128]:
+    def values(block: Block, conj: bool) -> Any:
         if not is_complex:
             return block[0]
         z = block[0, 0] + 1j * block[1, 0]

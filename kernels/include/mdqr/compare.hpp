@@ -4,13 +4,15 @@
 
 MDQR_BEGIN
 
-// -1, 0, 1 as the sign of x - y; 2 where a NaN makes them unordered.
-template <int N> MDQR_FN int compare(const md<double, N>& x, const md<double, N>& y) {
-    const double a = x.limb[0], b = y.limb[0];
-    if (is_nan(a) || is_nan(b)) return 2;
-    if (!is_finite(a) || !is_finite(b)) return a < b ? -1 : a > b ? 1 : 0;
-    const double difference = sub(x, y).limb[0];
+// -1, 0, 1 as the sign of x - y, 2 where a NaN makes them unordered; from the leading limbs of x, y and x - y.
+MDQR_FN int order(double x, double y, double difference) {
+    if (is_nan(x) || is_nan(y)) return 2;
+    if (!is_finite(x) || !is_finite(y)) return x < y ? -1 : x > y ? 1 : 0;
     return difference < 0.0 ? -1 : difference > 0.0 ? 1 : 0;
+}
+
+template <int N> MDQR_FN int compare(const md<double, N>& x, const md<double, N>& y) {
+    return order(x.limb[0], y.limb[0], sub(x, y).limb[0]);
 }
 
 MDQR_END
