@@ -1,7 +1,8 @@
 // The two sides of a product as rows of length k: their scales, and the gathering of their limbs.
 //
-// The product is formed as P S^T with the rows of P in lanes and the rows of S as scalars; which of a and b^T is P depends
-// on the shape. Rows are divided by 2^(e+1), e the exponent of the row's maximum, so that no product leaves the range.
+// The product is formed as P S^T with the rows of P in lanes and the rows of S as scalars; which of
+// a and b^T is P depends on the shape. Rows are divided by 2^(e+1), e the exponent of the row's
+// maximum, so that no product leaves the range.
 #pragma once
 #include "level.hpp"
 
@@ -9,28 +10,32 @@
 
 MDQR_BEGIN
 
-
 struct operand {
     const double* data;
     int limbs;
-    ptrdiff_t plane, imag;  // imag == 0: real
+    ptrdiff_t plane, imag; // imag == 0: real
     ptrdiff_t batch, row, step;
-    double sign;  // of the imaginary parts: -1 if conjugated
+    double sign; // of the imaginary parts: -1 if conjugated
 
-    MDQR_FN const double* at(ptrdiff_t item, ptrdiff_t r, ptrdiff_t k) const { return data + item * batch + r * row + k * step; }
+    MDQR_FN const double* at(ptrdiff_t item, ptrdiff_t r, ptrdiff_t k) const {
+        return data + item * batch + r * row + k * step;
+    }
 };
 
 MDQR_FN operand rows_of(const block_view& v, bool conjugate) {
-    return {v.data, v.limbs, v.plane, v.imag, v.stride[0], v.stride[1], v.stride[2], conjugate ? -1.0 : 1.0};
+    return {v.data,      v.limbs,     v.plane,     v.imag,
+            v.stride[0], v.stride[1], v.stride[2], conjugate ? -1.0 : 1.0};
 }
 MDQR_FN operand columns_of(const block_view& v, bool conjugate) {
-    return {v.data, v.limbs, v.plane, v.imag, v.stride[0], v.stride[2], v.stride[1], conjugate ? -1.0 : 1.0};
+    return {v.data,      v.limbs,     v.plane,     v.imag,
+            v.stride[0], v.stride[2], v.stride[1], conjugate ? -1.0 : 1.0};
 }
 
 // Elements [0, count) of a strided sequence as lanes; the others are 0.
 MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
     if (count >= lanes<lane>) {
-        if (stride == 1 || lanes<lane> == 1) return load<lane>(p);
+        if (stride == 1 || lanes<lane> == 1)
+            return load<lane>(p);
 #if MDQR_HOST_LANES == 8
         return lane{p[0],          p[stride],     p[2 * stride], p[3 * stride],
                     p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
@@ -39,7 +44,8 @@ MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
 #endif
     }
     double x[lanes<lane>] = {};
-    for (ptrdiff_t i = 0; i < count; ++i) x[i] = p[i * stride];
+    for (ptrdiff_t i = 0; i < count; ++i)
+        x[i] = p[i * stride];
     return load<lane>(x);
 }
 
@@ -51,7 +57,8 @@ MDQR_FN void scatter(double* p, ptrdiff_t stride, ptrdiff_t count, lane x) {
     double y[lanes<lane>];
     store(y, x);
     const ptrdiff_t n = count < lanes<lane> ? count : lanes<lane>;
-    for (ptrdiff_t i = 0; i < n; ++i) p[i * stride] = y[i];
+    for (ptrdiff_t i = 0; i < n; ++i)
+        p[i * stride] = y[i];
 }
 
 MDQR_FN u64 magnitude_bits(double x) { return u64(bits(x)) & 0x7fffffffffffffffULL; }
@@ -61,14 +68,15 @@ inline constexpr u64 infinity_bits = 0x7ff0000000000000ULL;
 struct row_scales {
     static constexpr int capacity = 128;
     u64 peak_bits[capacity];
-    ptrdiff_t peak[capacity];  // first k where the row has its maximal exponent
-    int e[capacity];      // exponent of the maximum; 0 for zero rows and rows that are not finite
+    ptrdiff_t peak[capacity]; // first k where the row has its maximal exponent
+    int e[capacity]; // exponent of the maximum; 0 for zero rows and rows that are not finite
     bool finite[capacity];
     double first[capacity], second[capacity];
     bool all_finite;
 };
 
-inline void scan_plane(const double* p, ptrdiff_t row, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t k, u64* peak) {
+inline void scan_plane(const double* p, ptrdiff_t row, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t k,
+                       u64* peak) {
     if ((step < 0 ? -step : step) <= (row < 0 ? -row : row)) {
         for (ptrdiff_t i = 0; i < rows; ++i) {
             u64 m = peak[i];
@@ -87,10 +95,13 @@ inline void scan_plane(const double* p, ptrdiff_t row, ptrdiff_t step, ptrdiff_t
     }
 }
 
-inline void scan_rows(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t rows, ptrdiff_t k, row_scales& s) {
-    for (ptrdiff_t i = 0; i < rows; ++i) s.peak_bits[i] = 0;
+inline void scan_rows(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t rows, ptrdiff_t k,
+                      row_scales& s) {
+    for (ptrdiff_t i = 0; i < rows; ++i)
+        s.peak_bits[i] = 0;
     scan_plane(x.at(item, r0, 0), x.row, x.step, rows, k, s.peak_bits);
-    if (x.imag != 0) scan_plane(x.at(item, r0, 0) + x.imag, x.row, x.step, rows, k, s.peak_bits);
+    if (x.imag != 0)
+        scan_plane(x.at(item, r0, 0) + x.imag, x.row, x.step, rows, k, s.peak_bits);
     s.all_finite = true;
     for (ptrdiff_t i = 0; i < rows; ++i) {
         s.finite[i] = s.peak_bits[i] < infinity_bits;
@@ -103,11 +114,13 @@ inline void scan_rows(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t 
 }
 
 // Where each row has its maximal exponent.
-inline void find_peaks(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t rows, ptrdiff_t k, row_scales& s) {
+inline void find_peaks(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t rows, ptrdiff_t k,
+                       row_scales& s) {
     for (ptrdiff_t i = 0; i < rows; ++i) {
         const double* p = x.at(item, r0 + i, 0);
         s.peak[i] = 0;
-        if (!s.finite[i] || s.peak_bits[i] == 0) continue;
+        if (!s.finite[i] || s.peak_bits[i] == 0)
+            continue;
         const u64 least = magnitude_bits(scale(1.0, s.e[i]));
         for (ptrdiff_t j = 0; j < k; ++j) {
             const double re = p[j * x.step], im = x.imag != 0 ? p[j * x.step + x.imag] : 0.0;
@@ -121,15 +134,17 @@ inline void find_peaks(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t
 
 // limb[0..N) of `count` elements from p on (`stride` apart), scaled.
 template <int N>
-MDQR_FN void gather_scaled(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count, lane first, lane second,
-                           lane* limb) {
+MDQR_FN void gather_scaled(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count,
+                           lane first, lane second, lane* limb) {
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
-        limb[i] = i < x.limbs ? one_prod(one_prod(gather(p + i * x.plane, stride, count), first), second)
-                              : broadcast<lane>(0.0);
+        limb[i] = i < x.limbs
+                      ? one_prod(one_prod(gather(p + i * x.plane, stride, count), first), second)
+                      : broadcast<lane>(0.0);
     });
 }
 
-// r 2^(e+f) in each lane. Underflow rounds once: what the first factor cuts off is below 2^-1075 after the second.
+// r 2^(e+f) in each lane. Underflow rounds once: what the first factor cuts off is below 2^-1075
+// after the second.
 template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f) {
     constexpr int L = lanes<lane>;
     double first[L], second[L];
@@ -144,10 +159,14 @@ template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f
     const lane a = load<lane>(first), b = load<lane>(second), zero = broadcast<lane>(0.0);
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_prod(one_prod(r.limb[i], a), b); });
     const mask_t<lane> overflow = !(abs(r.limb[0]) < broadcast<lane>(infinity()));
-    if (any(overflow)) static_for<1, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
+    if (any(overflow))
+        static_for<1, N>([&](auto i)
+                             MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
     md<lane, N> s = r;
     sweep_down<N>(s.limb);
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero); });
+    static_for<0, N>([&](auto i) MDQR_LAMBDA {
+        r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero);
+    });
     return r;
 }
 

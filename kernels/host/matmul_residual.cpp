@@ -1,4 +1,5 @@
-// Residuals, products of twice the accuracy added to given terms and rounded once, for one level and limb count.
+// Residuals, products of twice the accuracy added to given terms and rounded once, for one level
+// and limb count.
 #include "level.hpp"
 
 #include "matmul_exact.hpp"
@@ -7,9 +8,9 @@
 MDQR_BEGIN
 
 template <int N> class residual_tile {
-  public:
-    residual_tile(const product_problem& x, const block_view& out, const block_view* terms, const int* signs, int count,
-                  bool swapped)
+public:
+    residual_tile(const product_problem& x, const block_view& out, const block_view* terms,
+                  const int* signs, int count, bool swapped)
         : x(x), out(out), terms(terms), signs(signs), count(count), swapped(swapped) {}
 
     void run(ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
@@ -22,13 +23,14 @@ template <int N> class residual_tile {
                 for (ptrdiff_t part = 0; part < (x.is_complex ? 2 : 1); ++part)
                     for (ptrdiff_t i = 0; i < tile.count(v); ++i) {
                         acc.clear();
-                        add_product_of(tile, mask_get(served, int(i)), {item, p0 + v * L + i, s0 + s, part}, v, s, i);
+                        add_product_of(tile, mask_get(served, int(i)),
+                                       {item, p0 + v * L + i, s0 + s, part}, v, s, i);
                         put({item, p0 + v * L + i, s0 + s, part});
                     }
             }
     }
 
-  private:
+private:
     static constexpr int D = residual_digits<N>, L = lanes<lane>;
     using engine = digit_engine<D>;
     struct place {
@@ -48,7 +50,8 @@ template <int N> class residual_tile {
         return at.item * v.stride[0] + row * v.stride[1] + column * v.stride[2] + at.part * v.imag;
     }
 
-    void add_product_of(product_tile<engine>& tile, bool served, const place& at, ptrdiff_t v, ptrdiff_t s, ptrdiff_t i) {
+    void add_product_of(product_tile<engine>& tile, bool served, const place& at, ptrdiff_t v,
+                        ptrdiff_t s, ptrdiff_t i) {
         const ptrdiff_t row = v * L + i;
         if (!tile.scale_p.finite[row] || !tile.scale_s.finite[s]) {
             acc.add(-special_row(x, at.item, at.p, at.s, at.part));
@@ -59,7 +62,8 @@ template <int N> class residual_tile {
             const int e = tile.scale_p.e[row] + tile.scale_s.e[s] + 4;
             for (int k = 0; k <= D; ++k) {
                 const i64 w = bits(word[k * L]);
-                if (w != 0) acc.add_scaled(-w, e - 51 * k);
+                if (w != 0)
+                    acc.add_scaled(-w, e - 51 * k);
             }
         }
     }
@@ -67,28 +71,32 @@ template <int N> class residual_tile {
     void put(const place& at) {
         for (int t = 0; t < count; ++t) {
             const double* from = terms[t].data + offset(terms[t], at);
-            for (int l = 0; l < terms[t].limbs; ++l) acc.add(signs[t] < 0 ? -from[l * terms[t].plane] : from[l * terms[t].plane]);
+            for (int l = 0; l < terms[t].limbs; ++l)
+                acc.add(signs[t] < 0 ? -from[l * terms[t].plane] : from[l * terms[t].plane]);
         }
         double limb[N];
         acc.round(limb);
         double* to = out.data + offset(out, at);
-        for (int l = 0; l < N; ++l) to[l * out.plane] = limb[l];
+        for (int l = 0; l < N; ++l)
+            to[l * out.plane] = limb[l];
     }
 };
 
 template <int N>
-void mdqr_residual(const block_view& out, const block_view* terms, const int* signs, int count, const block_view& a,
-                   const block_view& b, bool conj_a) {
+void mdqr_residual(const block_view& out, const block_view* terms, const int* signs, int count,
+                   const block_view& a, const block_view& b, bool conj_a) {
     const ptrdiff_t m = out.shape[1], n = out.shape[2];
-    if (m == 0 || n == 0 || out.shape[0] == 0) return;
+    if (m == 0 || n == 0 || out.shape[0] == 0)
+        return;
     const bool swapped = lanes_along_columns(m, n);
     const product_problem x = make_problem(a, b, conj_a, false, out);
-    for_each_tile(x, [&](ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
+    for_each_tile(x, [&](ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0,
+                         ptrdiff_t rows_s) {
         residual_tile<N>(x, out, terms, signs, count, swapped).run(item, p0, rows_p, s0, rows_s);
     });
 }
 
-template void mdqr_residual<MDQR_LIMBS>(const block_view&, const block_view*, const int*, int, const block_view&,
-                                        const block_view&, bool);
+template void mdqr_residual<MDQR_LIMBS>(const block_view&, const block_view*, const int*, int,
+                                        const block_view&, const block_view&, bool);
 
 MDQR_END

@@ -1,6 +1,7 @@
-// Sums with the lanes along k, for products with one row on the scalar side: matrix times vector, dot products.
-// Digit sums are exact, so the result is that of the tile with lanes along the rows. Carry-save sums are not: they take
-// this way for single dot products alone, with 8 virtual lanes (element k goes to lane k mod 8) and a fixed tree.
+// Sums with the lanes along k, for products with one row on the scalar side: matrix times vector,
+// dot products. Digit sums are exact, so the result is that of the tile with lanes along the rows.
+// Carry-save sums are not: they take this way for single dot products alone, with 8 virtual lanes
+// (element k goes to lane k mod 8) and a fixed tree.
 #pragma once
 #include "level.hpp"
 
@@ -13,12 +14,14 @@ template <int D> struct row_engine {
     static constexpr int L = lanes<lane>;
     // Vectors of k between two carries; the packed row of S stays in L1 or L2.
     static constexpr int chunk = chunk_limit<D> < 64 ? chunk_limit<D> / 8 * 8 : 64;
-    static constexpr int pack_words(bool is_complex) { return chunk * D * L * (is_complex ? 2 : 1); }
+    static constexpr int pack_words(bool is_complex) {
+        return chunk * D * L * (is_complex ? 2 : 1);
+    }
 
     // Digits of `count` elements from k on: [vector][part][digit][lane].
     template <int N>
-    static void pack_row(const operand& s, const double* from, ptrdiff_t count, lane first, lane second, int parts,
-                         double* to) {
+    static void pack_row(const operand& s, const double* from, ptrdiff_t count, lane first,
+                         lane second, int parts, double* to) {
         for (ptrdiff_t k = 0; k < count; k += L)
             for (int part = 0; part < parts; ++part, to += D * L) {
                 lane digit[D];
@@ -27,10 +30,12 @@ template <int D> struct row_engine {
             }
     }
 
-    // Add row p (elements from `from` on) times the packed row to the states of its lane: parts * (D + 1) words.
+    // Add row p (elements from `from` on) times the packed row to the states of its lane: parts *
+    // (D + 1) words.
     template <int N>
-    static void add_row(const operand& p, const double* from, ptrdiff_t count, lane first, lane second, int parts,
-                        const double* packed, double* state, ptrdiff_t part_words) {
+    static void add_row(const operand& p, const double* from, ptrdiff_t count, lane first,
+                        lane second, int parts, const double* packed, double* state,
+                        ptrdiff_t part_words) {
         ints_t<lane> word[2][D + 1];
         const i64 h_bits = bits(digit_split), l_bits = bits(digit_rest);
         const ptrdiff_t terms = (count + L - 1) / L * parts;
@@ -42,7 +47,8 @@ template <int D> struct row_engine {
             lane a[D];
             load_digits<N>(p, from + k * p.step, count - k, 0, first, second, a);
             multiply(a, packed, false, word[0]);
-            if (parts == 1) continue;
+            if (parts == 1)
+                continue;
             multiply(a, packed + D * L, false, word[1]);
             load_digits<N>(p, from + k * p.step, count - k, 1, first, second, a);
             multiply(a, packed + D * L, true, word[0]);
@@ -53,23 +59,27 @@ template <int D> struct row_engine {
             carry_words<D>(word[part]);
             i64 total[D + 1];
             double* to = state + part * part_words;
-            for (int i = 0; i <= D; ++i) total[i] = bits(to[i * L]) + sum_of_lanes(word[part][i]);
+            for (int i = 0; i <= D; ++i)
+                total[i] = bits(to[i * L]) + sum_of_lanes(word[part][i]);
             carry_words<D>(total);
-            for (int i = 0; i <= D; ++i) to[i * L] = from_bits(total[i]);
+            for (int i = 0; i <= D; ++i)
+                to[i * L] = from_bits(total[i]);
         }
     }
 
-  private:
+private:
     MDQR_FN static ints_t<lane> zero_ints() { return bits(broadcast<lane>(0.0)); }
 
     template <int N>
-    MDQR_FN static void load_digits(const operand& x, const double* from, ptrdiff_t count, int part, lane first,
-                                    lane second, lane* digit) {
+    MDQR_FN static void load_digits(const operand& x, const double* from, ptrdiff_t count, int part,
+                                    lane first, lane second, lane* digit) {
         const lane signed_first = part == 1 ? first * broadcast<lane>(x.sign) : first;
-        load_words<digit_engine<D>, N>(x, from + part * x.imag, x.step, count, signed_first, second, digit);
+        load_words<digit_engine<D>, N>(x, from + part * x.imag, x.step, count, signed_first, second,
+                                       digit);
     }
 
-    __attribute__((noinline)) static void multiply(const lane* a, const double* packed, bool negative, ints_t<lane>* word) {
+    __attribute__((noinline)) static void multiply(const lane* a, const double* packed,
+                                                   bool negative, ints_t<lane>* word) {
         lane b[D];
         const lane sign = broadcast<lane>(negative ? -1.0 : 1.0);
         static_for<0, D>([&](auto i) MDQR_LAMBDA { b[i] = load<lane>(packed + i * L) * sign; });
@@ -80,13 +90,14 @@ template <int D> struct row_engine {
         double y[L];
         store(y, from_bits(x));
         i64 sum = 0;
-        for (int i = 0; i < L; ++i) sum += bits(y[i]);
+        for (int i = 0; i < L; ++i)
+            sum += bits(y[i]);
         return sum;
     }
 };
 
-// Dot products for N = 2. With T = ceil(K / 8) terms a lane the error is that of T terms (see carry_save_engine) plus
-// 3 * 3 u^2 for the tree, which is within (K + 8) eps for all K.
+// Dot products for N = 2. With T = ceil(K / 8) terms a lane the error is that of T terms (see
+// carry_save_engine) plus 3 * 3 u^2 for the tree, which is within (K + 8) eps for all K.
 struct carry_save_dot {
     static constexpr int L = lanes<lane>, vectors = 8 / L;
 
@@ -94,7 +105,8 @@ struct carry_save_dot {
     md<lane, 2> total[vectors];
 
     carry_save_dot() {
-        for (int v = 0; v < vectors; ++v) s[v] = t[v] = total[v].limb[0] = total[v].limb[1] = broadcast<lane>(0.0);
+        for (int v = 0; v < vectors; ++v)
+            s[v] = t[v] = total[v].limb[0] = total[v].limb[1] = broadcast<lane>(0.0);
     }
 
     MDQR_FN void add(int v, const lane* x, const lane* y, lane sign) {
@@ -111,15 +123,19 @@ struct carry_save_dot {
     md<double, 2> result() {
         fold();
         md<double, 2> x[8];
-        for (int i = 0; i < 8; ++i) x[i] = lane_of(total[i / L], i % L);
+        for (int i = 0; i < 8; ++i)
+            x[i] = lane_of(total[i / L], i % L);
         for (int half = 4; half > 0; half /= 2)
-            for (int i = 0; i < half; ++i) x[i] = add_network(x[i], x[i + half]);
+            for (int i = 0; i < half; ++i)
+                x[i] = add_network(x[i], x[i + half]);
         return x[0];
     }
 
-    // The dot product of row p and row s (their elements from `from_p` and `from_s` on), real and imaginary part.
-    static void run(const operand& p, const double* from_p, const lane* scale_p, const operand& q, const double* from_q,
-                    const lane* scale_q, ptrdiff_t count, int parts, md<double, 2>* part) {
+    // The dot product of row p and row s (their elements from `from_p` and `from_s` on), real and
+    // imaginary part.
+    static void run(const operand& p, const double* from_p, const lane* scale_p, const operand& q,
+                    const double* from_q, const lane* scale_q, ptrdiff_t count, int parts,
+                    md<double, 2>* part) {
         carry_save_dot sum[2];
         const lane plus = broadcast<lane>(1.0), minus = broadcast<lane>(-1.0);
         const lane sign_p = broadcast<lane>(p.sign), sign_q = broadcast<lane>(q.sign);
@@ -131,17 +147,22 @@ struct carry_save_dot {
                 gather_scaled<2>(p, from_p + at * p.step, p.step, rest, scale_p[0], scale_p[1], a);
                 gather_scaled<2>(q, from_q + at * q.step, q.step, rest, scale_q[0], scale_q[1], c);
                 sum[0].add(v, a, c, plus);
-                if (parts == 1) continue;
-                gather_scaled<2>(p, from_p + at * p.step + p.imag, p.step, rest, scale_p[0] * sign_p, scale_p[1], b);
-                gather_scaled<2>(q, from_q + at * q.step + q.imag, q.step, rest, scale_q[0] * sign_q, scale_q[1], d);
+                if (parts == 1)
+                    continue;
+                gather_scaled<2>(p, from_p + at * p.step + p.imag, p.step, rest,
+                                 scale_p[0] * sign_p, scale_p[1], b);
+                gather_scaled<2>(q, from_q + at * q.step + q.imag, q.step, rest,
+                                 scale_q[0] * sign_q, scale_q[1], d);
                 sum[0].add(v, b, d, minus);
                 sum[1].add(v, a, d, plus);
                 sum[1].add(v, b, c, plus);
             }
             if (step % steps == 0)
-                for (int i = 0; i < parts; ++i) sum[i].fold();
+                for (int i = 0; i < parts; ++i)
+                    sum[i].fold();
         }
-        for (int i = 0; i < parts; ++i) part[i] = sum[i].result();
+        for (int i = 0; i < parts; ++i)
+            part[i] = sum[i].result();
     }
 };
 

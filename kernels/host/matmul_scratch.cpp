@@ -20,10 +20,19 @@ double* matmul_scratch(std::size_t count) {
         scratch.count = 0;
         const std::size_t bytes = (count * sizeof(double) + 63) / 64 * 64;
         scratch.data = static_cast<double*>(std::aligned_alloc(64, bytes));
-        if (scratch.data == nullptr) throw std::bad_alloc();
+        if (scratch.data == nullptr)
+            throw std::bad_alloc();
         scratch.count = bytes / sizeof(double);
     }
     return scratch.data;
+}
+
+void trim_matmul_scratch() {
+    if (scratch.count <= std::size_t(4) << 20)
+        return;
+    std::free(scratch.data);
+    scratch.data = nullptr;
+    scratch.count = 0;
 }
 
 } // namespace mdqr_host

@@ -1,7 +1,8 @@
 // Householder QR of panels for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
 //
-// Every column is divided by the power of two of its maximum on the way in, and again inside each reflector by that of what
-// is left of it; R gets the first factor back, v, tau and T do not depend on it.
+// Every column is divided by the power of two of its maximum on the way in, and again inside each
+// reflector by that of what is left of it; R gets the first factor back, v, tau and T do not depend
+// on it.
 #include "level.hpp"
 
 #include "matmul_operand.hpp"
@@ -12,8 +13,9 @@
 MDQR_BEGIN
 
 template <class Number> class panel {
-  public:
-    panel(const block_view& h, const block_view& tau, const block_view& t, const block_view& a, ptrdiff_t item)
+public:
+    panel(const block_view& h, const block_view& tau, const block_view& t, const block_view& a,
+          ptrdiff_t item)
         : h(h), tau(tau), t(t), a(a), item(item), m(a.shape[1]), w(a.shape[2]) {
         rows = (m + panel_lanes - 1) / panel_lanes * panel_lanes;
         t_rows = (w + panel_lanes - 1) / panel_lanes * panel_lanes;
@@ -24,27 +26,35 @@ template <class Number> class panel {
         triangle = memory + 2 * matrix;
         dots = memory + 2 * matrix + square;
         exponents = dots + planes * w;
-        for (ptrdiff_t i = 0; i < square; ++i) triangle[i] = 0.0;
+        for (ptrdiff_t i = 0; i < square; ++i)
+            triangle[i] = 0.0;
     }
 
     void run(bool parallel) {
-        for (ptrdiff_t c = 0; c < w; ++c) read_column(c);
+        for (ptrdiff_t c = 0; c < w; ++c)
+            read_column(c);
         for (ptrdiff_t j = 0; j < w; ++j) {
             const scalar factor = reflect(j);
             auto task = [&](ptrdiff_t c) {
-                if (c < j) write_one(dot_at(c), 0, column_dot<Number>(vector_at(c), vector_at(j), first_group(j), rows));
-                if (c > j) apply(j, c, factor);
+                if (c < j)
+                    write_one(dot_at(c), 0,
+                              column_dot<Number>(vector_at(c), vector_at(j), first_group(j), rows));
+                if (c > j)
+                    apply(j, c, factor);
             };
             if (parallel)
                 parallel_for(w, task);
             else
-                for (ptrdiff_t c = 0; c < w; ++c) task(c);
+                for (ptrdiff_t c = 0; c < w; ++c)
+                    task(c);
             extend_triangle(j, factor);
         }
-        for (ptrdiff_t c = 0; c < w; ++c) write_column(c);
+        for (ptrdiff_t c = 0; c < w; ++c)
+            write_column(c);
+        mdqr_host::trim_matmul_scratch();
     }
 
-  private:
+private:
     static constexpr int N = Number::limbs, planes = number_of<Number>::planes;
     using scalar = typename number_of<Number>::scalar;
 
@@ -59,7 +69,8 @@ template <class Number> class panel {
     column dot_at(ptrdiff_t c) const { return {dots + c * planes, 1}; }
     static ptrdiff_t first_group(ptrdiff_t j) { return j / panel_lanes * panel_lanes; }
 
-    // Exponent of the largest leading limb of rows [from, m); a column that is not finite keeps its scale.
+    // Exponent of the largest leading limb of rows [from, m); a column that is not finite keeps its
+    // scale.
     int column_exponent(const column& c, ptrdiff_t from) const {
         u64 peak = 0;
         for (int part = 0; part < planes / N; ++part) {
@@ -85,9 +96,11 @@ template <class Number> class panel {
         const column to = column_at(c);
         for (int plane = 0; plane < planes; ++plane) {
             const int part = plane / N, limb = plane % N;
-            const double* from = a.data + item * a.stride[0] + c * a.stride[2] + part * a.imag + limb * a.plane;
+            const double* from =
+                a.data + item * a.stride[0] + c * a.stride[2] + part * a.imag + limb * a.plane;
             double* p = to.data + plane * rows;
-            for (ptrdiff_t i = 0; i < rows; ++i) p[i] = i < m && limb < a.limbs ? from[i * a.stride[1]] : 0.0;
+            for (ptrdiff_t i = 0; i < rows; ++i)
+                p[i] = i < m && limb < a.limbs ? from[i * a.stride[1]] : 0.0;
         }
         const int e = column_exponent(to, 0);
         exponents[c] = e;
@@ -98,12 +111,14 @@ template <class Number> class panel {
     scalar reflect(ptrdiff_t j) {
         const column x = column_at(j), v = vector_at(j);
         const int e = column_exponent(x, j);
-        for (ptrdiff_t i = 0; i < planes * rows; ++i) v.data[i] = 0.0;
+        for (ptrdiff_t i = 0; i < planes * rows; ++i)
+            v.data[i] = 0.0;
         scale_column(x, v, first_group(j), e);
         scalar alpha;
         read_one(v, j, alpha);
         for (int plane = 0; plane < planes; ++plane)
-            for (ptrdiff_t i = first_group(j); i <= j; ++i) v.data[plane * rows + i] = 0.0;
+            for (ptrdiff_t i = first_group(j); i <= j; ++i)
+                v.data[plane * rows + i] = 0.0;
         md<double, N> sigma = column_square<Number>(v, first_group(j), rows);
         settle(sigma);
         settle(alpha);
@@ -119,7 +134,8 @@ template <class Number> class panel {
             write(v, i, y);
         }
         v.data[j] = 1.0;
-        for (int plane = 0; plane < planes; ++plane) x.data[plane * rows + j] = 0.0;
+        for (int plane = 0; plane < planes; ++plane)
+            x.data[plane * rows + j] = 0.0;
         write_one(x, j, scale_result(r.beta, e));
         return r.tau;
     }
@@ -127,7 +143,8 @@ template <class Number> class panel {
     // Column c := H_j^H times column c.
     void apply(ptrdiff_t j, ptrdiff_t c, const scalar& factor) {
         const scalar z = column_dot<Number>(vector_at(j), column_at(c), first_group(j), rows);
-        column_update<Number>(column_at(c), vector_at(j), opposite(mul(conjugate(factor), z)), first_group(j), rows);
+        column_update<Number>(column_at(c), vector_at(j), opposite(mul(conjugate(factor), z)),
+                              first_group(j), rows);
     }
 
     // T[:j, j] = -tau T[:j, :j] V^H v, T[j, j] = tau.
@@ -151,7 +168,8 @@ template <class Number> class panel {
     }
 
     static void put(const block_view& to, ptrdiff_t offset, const md<double, N>& x, int part = 0) {
-        for (int i = 0; i < N; ++i) to.data[offset + part * to.imag + i * to.plane] = x.limb[i];
+        for (int i = 0; i < N; ++i)
+            to.data[offset + part * to.imag + i * to.plane] = x.limb[i];
     }
     static void put(const block_view& to, ptrdiff_t offset, const cmd<double, N>& x) {
         put(to, offset, x.re);
@@ -162,7 +180,9 @@ template <class Number> class panel {
         settle(x);
         return scale_result(x, e);
     }
-    static cmd<double, N> unscale(const cmd<double, N>& x, int e) { return {unscale(x.re, e), unscale(x.im, e)}; }
+    static cmd<double, N> unscale(const cmd<double, N>& x, int e) {
+        return {unscale(x.re, e), unscale(x.im, e)};
+    }
 
     void write_column(ptrdiff_t c) {
         const int e = int(exponents[c]);
@@ -185,26 +205,31 @@ template <class Number> class panel {
 };
 
 template <class Number>
-void factor_panels(const block_view& h, const block_view& tau, const block_view& t, const block_view& a) {
+void factor_panels(const block_view& h, const block_view& tau, const block_view& t,
+                   const block_view& a) {
     const ptrdiff_t items = a.shape[0], m = a.shape[1], w = a.shape[2];
-    if (w == 0) return;
-    // Nanoseconds of one column against the others, roughly; waking a thread costs some 10 microseconds.
+    if (w == 0)
+        return;
+    // Nanoseconds of one column against the others, roughly; waking a thread costs some 10
+    // microseconds.
     const ptrdiff_t work = m * w * Number::limbs * Number::limbs / 4;
     if (items == 1) {
-        panel<Number>(h, tau, t, a, 0).run(work > 50000);
+        panel<Number>(h, tau, t, a, 0).run(work > 20000);
     } else {
         parallel_for(items, [&](ptrdiff_t item) { panel<Number>(h, tau, t, a, item).run(false); });
     }
 }
 
 template <int N>
-void mdqr_qr_panel(const block_view& h, const block_view& tau, const block_view& t, const block_view& a) {
+void mdqr_qr_panel(const block_view& h, const block_view& tau, const block_view& t,
+                   const block_view& a) {
     if (h.imag != 0)
         factor_panels<cmd<lane, N>>(h, tau, t, a);
     else
         factor_panels<md<lane, N>>(h, tau, t, a);
 }
 
-template void mdqr_qr_panel<MDQR_LIMBS>(const block_view&, const block_view&, const block_view&, const block_view&);
+template void mdqr_qr_panel<MDQR_LIMBS>(const block_view&, const block_view&, const block_view&,
+                                        const block_view&);
 
 MDQR_END

@@ -1,7 +1,8 @@
 // Inner loops of the Householder panel: columns as planes of limbs, rows in 8 virtual lanes.
 //
-// Row i belongs to virtual lane i mod 8, lanes are combined as ((0+4)+(2+6)) + ((1+5)+(3+7)): the sums do not depend on the
-// number of hardware lanes. Sums and products are the fast forms, relative to their operands.
+// Row i belongs to virtual lane i mod 8, lanes are combined as ((0+4)+(2+6)) + ((1+5)+(3+7)): the
+// sums do not depend on the number of hardware lanes. Sums and products are the fast forms,
+// relative to their operands.
 #pragma once
 #include "level.hpp"
 
@@ -28,61 +29,75 @@ struct column {
 };
 
 template <int N> MDQR_FN void read(const column& c, ptrdiff_t row, md<lane, N>& x, int first = 0) {
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { x.limb[i] = load<lane>(c.data + (first + i) * c.rows + row); });
+    static_for<0, N>(
+        [&](auto i) MDQR_LAMBDA { x.limb[i] = load<lane>(c.data + (first + i) * c.rows + row); });
 }
 template <int N> MDQR_FN void read(const column& c, ptrdiff_t row, cmd<lane, N>& x) {
     read(c, row, x.re);
     read(c, row, x.im, N);
 }
-template <int N> MDQR_FN void write(const column& c, ptrdiff_t row, const md<lane, N>& x, int first = 0) {
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { store(c.data + (first + i) * c.rows + row, x.limb[i]); });
+template <int N>
+MDQR_FN void write(const column& c, ptrdiff_t row, const md<lane, N>& x, int first = 0) {
+    static_for<0, N>([&](auto i)
+                         MDQR_LAMBDA { store(c.data + (first + i) * c.rows + row, x.limb[i]); });
 }
 template <int N> MDQR_FN void write(const column& c, ptrdiff_t row, const cmd<lane, N>& x) {
     write(c, row, x.re);
     write(c, row, x.im, N);
 }
 
-template <int N> MDQR_FN void read_one(const column& c, ptrdiff_t row, md<double, N>& x, int first = 0) {
-    for (int i = 0; i < N; ++i) x.limb[i] = c.data[(first + i) * c.rows + row];
+template <int N>
+MDQR_FN void read_one(const column& c, ptrdiff_t row, md<double, N>& x, int first = 0) {
+    for (int i = 0; i < N; ++i)
+        x.limb[i] = c.data[(first + i) * c.rows + row];
 }
 template <int N> MDQR_FN void read_one(const column& c, ptrdiff_t row, cmd<double, N>& x) {
     read_one(c, row, x.re);
     read_one(c, row, x.im, N);
 }
-template <int N> MDQR_FN void write_one(const column& c, ptrdiff_t row, const md<double, N>& x, int first = 0) {
-    for (int i = 0; i < N; ++i) c.data[(first + i) * c.rows + row] = x.limb[i];
+template <int N>
+MDQR_FN void write_one(const column& c, ptrdiff_t row, const md<double, N>& x, int first = 0) {
+    for (int i = 0; i < N; ++i)
+        c.data[(first + i) * c.rows + row] = x.limb[i];
 }
 template <int N> MDQR_FN void write_one(const column& c, ptrdiff_t row, const cmd<double, N>& x) {
     write_one(c, row, x.re);
     write_one(c, row, x.im, N);
 }
 
-template <class T, int N> MDQR_FN md<T, N> multiply_add_inline(const md<T, N>& a, const md<T, N>& x, const md<T, N>& y) {
+template <class T, int N>
+MDQR_FN md<T, N> multiply_add_inline(const md<T, N>& a, const md<T, N>& x, const md<T, N>& y) {
     return add_fast(a, mul_fast(x, y));
 }
 // a += x y. Out of line for many limbs: thousands of instructions.
 template <int N>
-__attribute__((noinline)) void multiply_add_call(md<lane, N>& a, const md<lane, N>& x, const md<lane, N>& y) {
+__attribute__((noinline)) void multiply_add_call(md<lane, N>& a, const md<lane, N>& x,
+                                                 const md<lane, N>& y) {
     a = multiply_add_inline(a, x, y);
 }
-template <int N> MDQR_FN void multiply_add(md<lane, N>& a, const md<lane, N>& x, const md<lane, N>& y) {
+template <int N>
+MDQR_FN void multiply_add(md<lane, N>& a, const md<lane, N>& x, const md<lane, N>& y) {
     if constexpr (N > 4)
         multiply_add_call(a, x, y);
     else
         a = multiply_add_inline(a, x, y);
 }
-template <int N> MDQR_FN void multiply_add(cmd<lane, N>& a, const cmd<lane, N>& x, const cmd<lane, N>& y) {
+template <int N>
+MDQR_FN void multiply_add(cmd<lane, N>& a, const cmd<lane, N>& x, const cmd<lane, N>& y) {
     multiply_add(a.re, x.re, y.re);
     multiply_add(a.re, neg(x.im), y.im);
     multiply_add(a.im, x.re, y.im);
     multiply_add(a.im, x.im, y.re);
 }
 
-template <int N> __attribute__((noinline)) void multiply_call(md<lane, N>& r, const md<lane, N>& x, const md<lane, N>& y) {
+template <int N>
+__attribute__((noinline)) void multiply_call(md<lane, N>& r, const md<lane, N>& x,
+                                             const md<lane, N>& y) {
     r = mul_fast(x, y);
 }
 template <int N> MDQR_FN md<lane, N> multiply(const md<lane, N>& x, const md<lane, N>& y) {
-    if constexpr (N <= 4) return mul_fast(x, y);
+    if constexpr (N <= 4)
+        return mul_fast(x, y);
     md<lane, N> r;
     multiply_call(r, x, y);
     return r;
@@ -95,17 +110,23 @@ template <int N> MDQR_FN cmd<lane, N> multiply(const cmd<lane, N>& x, const cmd<
 }
 
 template <class T, int N> MDQR_FN md<T, N> conjugate(const md<T, N>& x) { return x; }
-template <class T, int N> MDQR_FN cmd<T, N> conjugate(const cmd<T, N>& x) { return {x.re, neg(x.im)}; }
+template <class T, int N> MDQR_FN cmd<T, N> conjugate(const cmd<T, N>& x) {
+    return {x.re, neg(x.im)};
+}
 
 template <class T, int N> MDQR_FN md<T, N> opposite(const md<T, N>& x) { return neg(x); }
-template <class T, int N> MDQR_FN cmd<T, N> opposite(const cmd<T, N>& x) { return {neg(x.re), neg(x.im)}; }
+template <class T, int N> MDQR_FN cmd<T, N> opposite(const cmd<T, N>& x) {
+    return {neg(x.re), neg(x.im)};
+}
 
 template <int N> MDQR_FN md<lane, N> everywhere(const md<double, N>& x) {
     md<lane, N> r;
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = broadcast<lane>(x.limb[i]); });
     return r;
 }
-template <int N> MDQR_FN cmd<lane, N> everywhere(const cmd<double, N>& x) { return {everywhere(x.re), everywhere(x.im)}; }
+template <int N> MDQR_FN cmd<lane, N> everywhere(const cmd<double, N>& x) {
+    return {everywhere(x.re), everywhere(x.im)};
+}
 
 template <class Number> MDQR_FN Number zero_number() {
     Number r;
@@ -153,9 +174,11 @@ template <class T, int N> MDQR_FN void settle(cmd<T, N>& x) {
 
 // sum of conj(x_i) y_i over rows [begin, end); both multiples of 8.
 template <class Number>
-typename number_of<Number>::scalar column_dot(const column& x, const column& y, ptrdiff_t begin, ptrdiff_t end) {
+typename number_of<Number>::scalar column_dot(const column& x, const column& y, ptrdiff_t begin,
+                                              ptrdiff_t end) {
     Number total[panel_vectors];
-    for (int v = 0; v < panel_vectors; ++v) total[v] = zero_number<Number>();
+    for (int v = 0; v < panel_vectors; ++v)
+        total[v] = zero_number<Number>();
     for (ptrdiff_t i = begin; i < end; i += panel_lanes)
         for (int v = 0; v < panel_vectors; ++v) {
             Number a, b;
@@ -167,15 +190,19 @@ typename number_of<Number>::scalar column_dot(const column& x, const column& y, 
 }
 
 // sum of |x_i|^2.
-template <int N> MDQR_FN void add_square(md<lane, N>& total, const md<lane, N>& x) { multiply_add(total, x, x); }
+template <int N> MDQR_FN void add_square(md<lane, N>& total, const md<lane, N>& x) {
+    multiply_add(total, x, x);
+}
 template <int N> MDQR_FN void add_square(md<lane, N>& total, const cmd<lane, N>& x) {
     multiply_add(total, x.re, x.re);
     multiply_add(total, x.im, x.im);
 }
-template <class Number> md<double, Number::limbs> column_square(const column& x, ptrdiff_t begin, ptrdiff_t end) {
+template <class Number>
+md<double, Number::limbs> column_square(const column& x, ptrdiff_t begin, ptrdiff_t end) {
     using real = md<lane, Number::limbs>;
     real total[panel_vectors];
-    for (int v = 0; v < panel_vectors; ++v) total[v] = zero_number<real>();
+    for (int v = 0; v < panel_vectors; ++v)
+        total[v] = zero_number<real>();
     for (ptrdiff_t i = begin; i < end; i += panel_lanes)
         for (int v = 0; v < panel_vectors; ++v) {
             Number a;
@@ -187,8 +214,8 @@ template <class Number> md<double, Number::limbs> column_square(const column& x,
 
 // y += x s over rows [begin, end).
 template <class Number>
-void column_update(const column& y, const column& x, const typename number_of<Number>::scalar& s, ptrdiff_t begin,
-                   ptrdiff_t end) {
+void column_update(const column& y, const column& x, const typename number_of<Number>::scalar& s,
+                   ptrdiff_t begin, ptrdiff_t end) {
     const Number factor = everywhere(s);
     for (ptrdiff_t i = begin; i < end; i += lanes<lane>) {
         Number a, b;

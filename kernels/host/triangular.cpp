@@ -1,10 +1,12 @@
 // Substitution with a triangular tile for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
 //
-// x_i = (b_i - sum of a_ik x_k) / a_ii, the terms in the order in which the x_k become known. Many right-hand sides: lanes
-// go along them; few: along the rows that wait for x_k. Both do the same operations in the same order.
+// x_i = (b_i - sum of a_ik x_k) / a_ii, the terms in the order in which the x_k become known. Many
+// right-hand sides: lanes go along them; few: along the rows that wait for x_k. Both do the same
+// operations in the same order.
 //
-// The tile is equilibrated by powers of two (columns, then rows, then each right-hand side), so that the fast forms stay in
-// range. A column whose numbers leave 2^-240 .. 2^240 all the same is solved again by the operations of the contract.
+// The tile is equilibrated by powers of two (columns, then rows, then each right-hand side), so
+// that the fast forms stay in range. A column whose numbers leave 2^-240 .. 2^240 all the same is
+// solved again by the operations of the contract.
 #include "level.hpp"
 
 #include "matmul_operand.hpp"
@@ -15,17 +17,21 @@
 MDQR_BEGIN
 
 constexpr double smallest_safe = 0x1p-240, largest_safe = 0x1p240;
-MDQR_FN bool is_safe(double x) { return x == 0.0 || (abs(x) >= smallest_safe && abs(x) <= largest_safe); }
+MDQR_FN bool is_safe(double x) {
+    return x == 0.0 || (abs(x) >= smallest_safe && abs(x) <= largest_safe);
+}
 
 template <class Number> class triangle {
-  public:
+public:
     static constexpr int N = Number::limbs, planes = number_of<Number>::planes, L = lanes<lane>;
     using scalar = typename number_of<Number>::scalar;
 
-    triangle(const block_view& out, const block_view& a, const block_view& b, bool lower, bool unit, ptrdiff_t item)
+    triangle(const block_view& out, const block_view& a, const block_view& b, bool lower, bool unit,
+             ptrdiff_t item)
         : out(out), a(a), b(b), lower(lower), unit(unit), item(item), w(a.shape[1]) {
         rows = (w + panel_lanes - 1) / panel_lanes * panel_lanes;
-        double* memory = mdqr_host::matmul_scratch((2 * planes + 2) * rows + planes * rows * (w + L));
+        double* memory =
+            mdqr_host::matmul_scratch((2 * planes + 2) * rows + planes * rows * (w + L));
         row_e = memory;
         column_e = memory + rows;
         diagonal = memory + 2 * rows;
@@ -39,12 +45,15 @@ template <class Number> class triangle {
         const bool along_rows = count < L;
         pack(along_rows);
         if (along_rows)
-            for (ptrdiff_t c = first; c < first + count; ++c) solve_one(c);
+            for (ptrdiff_t c = first; c < first + count; ++c)
+                solve_one(c);
         else
-            for (ptrdiff_t c = first; c < first + count; c += L) solve_many(c, first + count - c < L ? first + count - c : L);
+            for (ptrdiff_t c = first; c < first + count; c += L)
+                solve_many(c, first + count - c < L ? first + count - c : L);
+        mdqr_host::trim_matmul_scratch();
     }
 
-  private:
+private:
     const block_view &out, &a, &b;
     const bool lower, unit;
     const ptrdiff_t item, w;
@@ -68,8 +77,12 @@ template <class Number> class triangle {
         const double re = abs(*p), im = planes > N ? abs(p[v.imag]) : 0.0;
         return re >= im || re != re ? re : im;
     }
-    double a_magnitude(ptrdiff_t i, ptrdiff_t k) const { return unit && i == k ? 1.0 : magnitude(a, a_at(i, k)); }
-    static int exponent_of(double largest) { return largest == 0.0 || !is_finite(largest) ? 0 : exponent(largest); }
+    double a_magnitude(ptrdiff_t i, ptrdiff_t k) const {
+        return unit && i == k ? 1.0 : magnitude(a, a_at(i, k));
+    }
+    static int exponent_of(double largest) {
+        return largest == 0.0 || !is_finite(largest) ? 0 : exponent(largest);
+    }
 
     // Columns have the maximum 1 .. 2 after division by 2^column_e, and then rows by 2^row_e.
     void equilibrate() {
@@ -94,7 +107,8 @@ template <class Number> class triangle {
         const bool one_factor = e >= -1022 && e <= 1022;
         const double factor = one_factor ? power_of_two(-e) : 1.0;
         for (int plane = 0; plane < planes; ++plane) {
-            const double limb = plane % N < v.limbs ? p[plane / N * v.imag + plane % N * v.plane] : 0.0;
+            const double limb =
+                plane % N < v.limbs ? p[plane / N * v.imag + plane % N * v.plane] : 0.0;
             x[plane] = one_factor ? limb * factor : scale(limb, -e);
         }
         scalar r;
@@ -102,10 +116,12 @@ template <class Number> class triangle {
         return r;
     }
 
-    // Off-diagonal elements, with their sign changed, as scalars [k][i][plane] or lanes [k][plane][i].
+    // Off-diagonal elements, with their sign changed, as scalars [k][i][plane] or lanes
+    // [k][plane][i].
     void pack(bool along_rows) {
         tile_is_safe = true;
-        for (ptrdiff_t i = 0; i < planes * rows * w; ++i) matrix[i] = 0.0;
+        for (ptrdiff_t i = 0; i < planes * rows * w; ++i)
+            matrix[i] = 0.0;
         for (ptrdiff_t i = 0; i < w; ++i)
             for (ptrdiff_t k = lower ? 0 : i; k < (lower ? i + 1 : w); ++k) {
                 if (unit && i == k) {
@@ -128,13 +144,16 @@ template <class Number> class triangle {
         return r;
     }
     static bool leading_is_safe(const md<double, N>& x) { return is_safe(x.limb[0]); }
-    static bool leading_is_safe(const cmd<double, N>& x) { return is_safe(x.re.limb[0]) && is_safe(x.im.limb[0]); }
+    static bool leading_is_safe(const cmd<double, N>& x) {
+        return is_safe(x.re.limb[0]) && is_safe(x.im.limb[0]);
+    }
 
     template <class X> static void mark_unsafe(const X& leading, double* safe) {
         double x[L];
         store(x, leading);
         for (int i = 0; i < L; ++i)
-            if (!is_safe(x[i])) safe[i] = 0.0;
+            if (!is_safe(x[i]))
+                safe[i] = 0.0;
     }
     static void mark_unsafe(const md<lane, N>& x, double* safe) { mark_unsafe(x.limb[0], safe); }
     static void mark_unsafe(const cmd<lane, N>& x, double* safe) {
@@ -191,7 +210,8 @@ template <class Number> class triangle {
             put_many(i, first, count, e, safe, x);
         }
         for (ptrdiff_t c = 0; c < count; ++c)
-            if (safe[c] == 0.0) solve_carefully(first + c);
+            if (safe[c] == 0.0)
+                solve_carefully(first + c);
     }
 
     // One column, lanes along the rows that wait.
@@ -199,8 +219,10 @@ template <class Number> class triangle {
         const int e = side_exponent(c);
         const column x{work, rows};
         bool safe = tile_is_safe;
-        for (ptrdiff_t i = 0; i < planes * rows; ++i) work[i] = 0.0;
-        for (ptrdiff_t i = 0; i < w; ++i) write_one(x, i, read_scaled(b, b_at(i, c), e + int(row_e[i])));
+        for (ptrdiff_t i = 0; i < planes * rows; ++i)
+            work[i] = 0.0;
+        for (ptrdiff_t i = 0; i < w; ++i)
+            write_one(x, i, read_scaled(b, b_at(i, c), e + int(row_e[i])));
         for (ptrdiff_t step = 0; step < w && safe; ++step) {
             const ptrdiff_t i = order(step);
             scalar y, d;
@@ -219,7 +241,8 @@ template <class Number> class triangle {
                 write(x, r, sum);
             }
         }
-        if (!safe) return solve_carefully(c);
+        if (!safe)
+            return solve_carefully(c);
         for (ptrdiff_t i = 0; i < w; ++i) {
             scalar y;
             read_one(x, i, y);
@@ -254,7 +277,8 @@ template <class Number> class triangle {
     void put(ptrdiff_t i, ptrdiff_t c, const scalar& x) const {
         double y[planes];
         write_one({y, 1}, 0, x);
-        for (int plane = 0; plane < planes; ++plane) out_at(i, c)[plane / N * out.imag + plane % N * out.plane] = y[plane];
+        for (int plane = 0; plane < planes; ++plane)
+            out_at(i, c)[plane / N * out.imag + plane % N * out.plane] = y[plane];
     }
 
     Number read_side(ptrdiff_t i, ptrdiff_t first, ptrdiff_t count, const int* e) const {
@@ -266,42 +290,54 @@ template <class Number> class triangle {
         return r;
     }
 
-    void put_many(ptrdiff_t i, ptrdiff_t first, ptrdiff_t count, const int* e, const double* safe, Number x) const {
+    void put_many(ptrdiff_t i, ptrdiff_t first, ptrdiff_t count, const int* e, const double* safe,
+                  Number x) const {
         x = unscaled_number(x, e, -int(column_e[i]));
         double y[planes * L];
         write(column{y, L}, 0, x);
         double* p = out_at(i, first);
         for (int plane = 0; plane < planes; ++plane)
             for (int c = 0; c < count; ++c)
-                if (safe[c] != 0.0) p[plane / N * out.imag + plane % N * out.plane + c * out.stride[2]] = y[plane * L + c];
+                if (safe[c] != 0.0)
+                    p[plane / N * out.imag + plane % N * out.plane + c * out.stride[2]] =
+                        y[plane * L + c];
     }
-    static md<lane, N> unscaled_number(const md<lane, N>& x, const int* e, int f) { return unscaled(x, e, f); }
+    static md<lane, N> unscaled_number(const md<lane, N>& x, const int* e, int f) {
+        return unscaled(x, e, f);
+    }
     static cmd<lane, N> unscaled_number(const cmd<lane, N>& x, const int* e, int f) {
         return {unscaled(x.re, e, f), unscaled(x.im, e, f)};
     }
 };
 
 template <class Number>
-void solve_tiles(const block_view& out, const block_view& a, const block_view& b, bool lower, bool unit) {
+void solve_tiles(const block_view& out, const block_view& a, const block_view& b, bool lower,
+                 bool unit) {
     const ptrdiff_t items = out.shape[0], n = out.shape[2];
-    if (items == 0 || n == 0 || out.shape[1] == 0) return;
+    if (items == 0 || n == 0 || out.shape[1] == 0)
+        return;
     // A task packs the tile for itself, so it takes several groups of columns.
-    const ptrdiff_t width = n >= 512 ? 64 : n < 64 ? 8 : n / 64 * 8, tasks = (n + width - 1) / width;
+    const ptrdiff_t width = n >= 512 ? 64
+                            : n < 64 ? 8
+                                     : n / 64 * 8,
+                    tasks = (n + width - 1) / width;
     parallel_for(items * tasks, [&](ptrdiff_t t) {
         const ptrdiff_t first = t % tasks * width;
-        triangle<Number>(out, a, b, lower, unit, t / tasks).solve(first, n - first < width ? n - first : width);
+        triangle<Number>(out, a, b, lower, unit, t / tasks)
+            .solve(first, n - first < width ? n - first : width);
     });
 }
 
 template <int N>
-void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, const block_view& b, bool lower,
-                                bool unit_diagonal) {
+void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, const block_view& b,
+                                bool lower, bool unit_diagonal) {
     if (out.imag != 0)
         solve_tiles<cmd<lane, N>>(out, a, b, lower, unit_diagonal);
     else
         solve_tiles<md<lane, N>>(out, a, b, lower, unit_diagonal);
 }
 
-template void mdqr_solve_triangular_tile<MDQR_LIMBS>(const block_view&, const block_view&, const block_view&, bool, bool);
+template void mdqr_solve_triangular_tile<MDQR_LIMBS>(const block_view&, const block_view&,
+                                                     const block_view&, bool, bool);
 
 MDQR_END

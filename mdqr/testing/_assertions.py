@@ -134,7 +134,10 @@ def _same(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     finite, wanted = _finite_parts(x), _finite_parts(y)
     with np.errstate(invalid="ignore"):
         near = abs(x - y) <= 2.0**-45 * abs(y)
-    agree = _same_part(x.real, y.real) & _same_part(x.imag, y.imag)
+    if y.dtype.kind == "c":
+        agree = _same_part(x.real, y.real) & _same_part(x.imag, y.imag)
+    else:
+        agree = (x == y) | (np.isnan(x) & np.isnan(y))
     return np.asarray(np.where(wanted.all(axis=0), finite.all(axis=0) & near, agree))
 
 
@@ -144,7 +147,7 @@ def _finite_parts(x: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _same_part(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     finite = np.isfinite(x) & np.isfinite(y)
-    # the first limbs of a large sum may overflow where the sum does not, and the other way round
+    # beside an infinity, first limbs may overflow where all limbs do not, and the other way round
     near = abs(np.clip(x, -HUGE, HUGE) / HUGE - np.clip(y, -HUGE, HUGE) / HUGE) <= 2.0**-45
     return np.asarray(near | finite | (np.isnan(x) & np.isnan(y)))
 

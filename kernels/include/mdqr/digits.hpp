@@ -1,20 +1,26 @@
-// Sums of products by 51-bit digits: D balanced digits a number, integer accumulators, no rounding but the cut at the end.
+// Sums of products by 51-bit digits: D balanced digits a number, integer accumulators, no rounding
+// but the cut at the end.
 //
-// A number x with |x| <= 1 (a row divided by alpha = 2^(e+1), e the exponent of its maximum) is sum d_i 2^(-50-51i) with
-// integers |d_i| <= 2^50, i < D. A product of two digits is split by C = 1.5 * 2^103 and C2 = C + 1.5 * 2^52:
-//   h = fma(a, b, C)      h - C  is a b rounded to a multiple of 2^51; |h - C| <= 2^100 keeps h in [2^103, 2^104)
-//   l = fma(a, b, C2 - h) l - 1.5 * 2^52 is the rest, an integer of at most 2^50; C2 - h is exact
-// so that bits(h) - bits(C) and bits(l) - bits(1.5 * 2^52) are integers: the raw patterns are added and the constants taken
-// off at the end, modulo 2^64. (Emmart, Zheng and Weems, ARITH 2018, and van der Hoeven 2017 split products in the same way.)
+// A number x with |x| <= 1 (a row divided by alpha = 2^(e+1), e the exponent of its maximum) is sum
+// d_i 2^(-50-51i) with integers |d_i| <= 2^50, i < D. A product of two digits is split by C = 1.5 *
+// 2^103 and C2 = C + 1.5 * 2^52:
+//   h = fma(a, b, C)      h - C  is a b rounded to a multiple of 2^51; |h - C| <= 2^100 keeps h in
+//   [2^103, 2^104) l = fma(a, b, C2 - h) l - 1.5 * 2^52 is the rest, an integer of at most 2^50; C2
+//   - h is exact
+// so that bits(h) - bits(C) and bits(l) - bits(1.5 * 2^52) are integers: the raw patterns are added
+// and the constants taken off at the end, modulo 2^64. (Emmart, Zheng and Weems, ARITH 2018, and
+// van der Hoeven 2017 split products in the same way.)
 //
-// Pairs i + j <= D - 1 are formed, the l of the last diagonal is not. Word k + 1 counts multiples of 2^(-49-51k) alpha beta,
-// word 0 takes the carries of word 1. Head-room: a term adds at most D 2^49 + (D - 1) 2^50 < 1.5 D 2^50 to a word, so words
-// stay below 2^62 for chunk * D <= 2^11 terms between two carries, each of which leaves |word| <= 2^50 (but word 0).
+// Pairs i + j <= D - 1 are formed, the l of the last diagonal is not. Word k + 1 counts multiples
+// of 2^(-49-51k) alpha beta, word 0 takes the carries of word 1. Head-room: a term adds at most D
+// 2^49 + (D - 1) 2^50 < 1.5 D 2^50 to a word, so words stay below 2^62 for chunk * D <= 2^11 terms
+// between two carries, each of which leaves |word| <= 2^50 (but word 0).
 //
-// Error, in units of 2^(-51D) alpha beta for each term: pairs left out, (D - 1); l left out, 2 D; cutting both operands to D
-// digits, limb by limb, 2 * 1.5 (the first limb cut loses at most 1/2 of the last digit, the rest of x is at most 1/4 of
-// it): 3D + 2 together. With alpha beta = 4 * 2^(e+f) and a span e + f - max_k(E(a_k) + E(b_k)) <= L the sum of |a||b| is at
-// least 2^(e+f-L), and K terms err by at most K eps sum |a||b| if L <= 51D + log2(eps) - log2(4 (3D + 2)).
+// Error, in units of 2^(-51D) alpha beta for each term: pairs left out, (D - 1); l left out, 2 D;
+// cutting both operands to D digits, limb by limb, 2 * 1.5 (the first limb cut loses at most 1/2 of
+// the last digit, the rest of x is at most 1/4 of it): 3D + 2 together. With alpha beta = 4 *
+// 2^(e+f) and a span e + f - max_k(E(a_k) + E(b_k)) <= L the sum of |a||b| is at least 2^(e+f-L),
+// and K terms err by at most K eps sum |a||b| if L <= 51D + log2(eps) - log2(4 (3D + 2)).
 #pragma once
 #include "mdqr/renormalize.hpp"
 
@@ -29,25 +35,30 @@ template <int N> inline constexpr int eps_bits = N == 1 ? 52 : N == 2 ? 104 : N 
 
 MDQR_FN constexpr int ceil_log2(int x) {
     int e = 0;
-    while ((1 << e) < x) ++e;
+    while ((1 << e) < x)
+        ++e;
     return e;
 }
 // The largest span for an error of K 2^-bits sum |a||b|.
-template <int D, int Bits> inline constexpr int span_limit = 51 * D - Bits - ceil_log2(4 * (3 * D + 2));
+template <int D, int Bits>
+inline constexpr int span_limit = 51 * D - Bits - ceil_log2(4 * (3 * D + 2));
 
 template <int D> inline constexpr int chunk_limit = 2048 / D;
 
 MDQR_FN constexpr double two_to(int e) {
     double r = 1.0;
-    for (int i = 0; i < e; ++i) r *= 2.0;
-    for (int i = 0; i > e; --i) r *= 0.5;
+    for (int i = 0; i < e; ++i)
+        r *= 2.0;
+    for (int i = 0; i > e; --i)
+        r *= 0.5;
     return r;
 }
 
 inline constexpr double digit_split = 1.5 * two_to(103);
 inline constexpr double digit_rest = 1.5 * two_to(52);
 
-// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised. Consumes x.
+// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised.
+// Consumes x.
 template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
     // |limb l| <= 2^(-53l): it reaches digit l at most.
@@ -56,9 +67,11 @@ template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
         bool rest = true;
         static_for<L, D>([&](auto i) MDQR_LAMBDA {
             // Two digits hold most limbs; the test skips work that would add zeros.
-            if constexpr (i.value >= L + 2) rest = rest && any(x[l] != broadcast<T>(0.0));
+            if constexpr (i.value >= L + 2)
+                rest = rest && any(x[l] != broadcast<T>(0.0));
             if (rest) {
-                constexpr double weight = two_to(-50 - 51 * i.value), inverse = two_to(50 + 51 * i.value);
+                constexpr double weight = two_to(-50 - 51 * i.value),
+                                 inverse = two_to(50 + 51 * i.value);
                 const T magic = broadcast<T>(digit_rest * weight);
                 const T part = one_sum(one_sum(x[l], magic), -magic);
                 x[l] = one_sum(x[l], -part);
@@ -79,7 +92,8 @@ template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
 MDQR_FN constexpr int digit_pairs(int DA, int DB, int k) {
     int n = 0;
     for (int i = 0; i < DA; ++i)
-        if (k - i >= 0 && k - i < DB) ++n;
+        if (k - i >= 0 && k - i < DB)
+            ++n;
     return n;
 }
 template <int DA, int DB> MDQR_FN constexpr i64 digit_bias(int k, i64 h_bits, i64 l_bits) {
@@ -100,7 +114,8 @@ MDQR_FN i64 wrapping_add(i64 a, i64 b) { return i64(u64(a) + u64(b)); }
 template <class I> MDQR_FN I wrapping_add(I a, I b) { return a + b; }
 template <class I> MDQR_FN I wrapping_add(I a, i64 b) { return a + b; }
 
-// word[0..D) += raw patterns of the products of a (DA digits) and b (DB digits; the same for all lanes, or one a lane).
+// word[0..D) += raw patterns of the products of a (DA digits) and b (DB digits; the same for all
+// lanes, or one a lane).
 template <int D, int DA, int DB, class T, class B>
 MDQR_FN void digit_multiply_add(const T* a, const B* b, ints_t<T>* word) {
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
@@ -128,7 +143,8 @@ template <int D, class I> MDQR_FN void carry_words(I* word) {
     });
 }
 
-// The N limbs of the sum in units of alpha beta; words as carry_words leaves them and |word[0]| < 2^50.
+// The N limbs of the sum in units of alpha beta; words as carry_words leaves them and |word[0]| <
+// 2^50.
 template <int D, int N, class T> MDQR_FN md<T, N> from_words(const ints_t<T>* word) {
     static_assert(N < D);
     T v[D + 1], w[D];
@@ -138,8 +154,8 @@ template <int D, int N, class T> MDQR_FN md<T, N> from_words(const ints_t<T>* wo
         v[k] = one_prod(one_sum(from_bits(word[k] + bits(magic)), -magic), broadcast<T>(weight));
     });
     static_for<0, D>([&](auto k) MDQR_LAMBDA { w[k] = v[k + 1]; });
-    // Without word 0, which is mostly 0. Upwards, every error is 0 or at least twice the next one; downwards, each limb is
-    // filled up from the words below it.
+    // Without word 0, which is mostly 0. Upwards, every error is 0 or at least twice the next one;
+    // downwards, each limb is filled up from the words below it.
     sweep_up<D>(w);
     sweep_down<D>(w);
     mask_t<T> bad = v[0] != broadcast<T>(0.0);
@@ -147,7 +163,8 @@ template <int D, int N, class T> MDQR_FN md<T, N> from_words(const ints_t<T>* wo
     md<T, N> r;
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = w[i]; });
     // Left to do: large sums, words that cancelled to 0, and ties.
-    if (any(bad)) r = select(bad, renormalize<D + 1, N>(v), r);
+    if (any(bad))
+        r = select(bad, renormalize<D + 1, N>(v), r);
     return r;
 }
 

@@ -1,21 +1,24 @@
 // Exact sums of doubles and of products of doubles over the whole range, rounded once to N limbs.
 //
-// A fixed-point number of 32-bit digits in 64-bit words (Kulisch, "Computer Arithmetic and Validity", 2008): word[i] has
-// weight 2^(32 i - bias). Products of two doubles begin at 2^-2148 and end below 2^2048; the words above leave room for
-// 2^120 terms, the upper half of each word for 2^28 deposits between two carries.
+// A fixed-point number of 32-bit digits in 64-bit words (Kulisch, "Computer Arithmetic and
+// Validity", 2008): word[i] has weight 2^(32 i - bias). Products of two doubles begin at 2^-2148
+// and end below 2^2048; the words above leave room for 2^120 terms, the upper half of each word for
+// 2^28 deposits between two carries.
 #pragma once
 #include "mdqr/eft.hpp"
 
 MDQR_BEGIN
 
 class superacc {
-  public:
+public:
     MDQR_FN superacc() {
-        for (int i = 0; i < words; ++i) word[i] = 0;
+        for (int i = 0; i < words; ++i)
+            word[i] = 0;
     }
 
     MDQR_FN void clear() {
-        for (int i = low; i <= high; ++i) word[i] = 0;
+        for (int i = low; i <= high; ++i)
+            word[i] = 0;
         low = words;
         high = -1;
         deposits = 0;
@@ -26,7 +29,8 @@ class superacc {
 
     // += x
     MDQR_FN void add(double x) {
-        if (note(x)) return;
+        if (note(x))
+            return;
         const parts p = split(x);
         deposit(p.mantissa, p.exponent, p.negative);
     }
@@ -42,7 +46,8 @@ class superacc {
         const parts p = split(a), q = split(b);
         const bool negative = p.negative != q.negative;
         const int e = p.exponent + q.exponent;
-        const u64 p0 = p.mantissa & mask, p1 = p.mantissa >> 32, q0 = q.mantissa & mask, q1 = q.mantissa >> 32;
+        const u64 p0 = p.mantissa & mask, p1 = p.mantissa >> 32, q0 = q.mantissa & mask,
+                  q1 = q.mantissa >> 32;
         deposit(p0 * q0, e, negative);
         deposit(p0 * q1 + p1 * q0, e + 32, negative);
         deposit(p1 * q1, e + 64, negative);
@@ -61,16 +66,18 @@ class superacc {
     }
 
     MDQR_FN void negate() {
-        for (int i = low; i <= high; ++i) word[i] = -word[i];
+        for (int i = low; i <= high; ++i)
+            word[i] = -word[i];
         special = -special;
         // An exact zero is +0 either way, unless every term was -0.
         only_negative_zeros = false;
     }
 
-    // The N limbs nearest to the sum: each the nearest double (ties to even) of what remains, then downward
-    // FastTwoSum sweeps until the limbs are normalised. The sum is consumed.
+    // The N limbs nearest to the sum: each the nearest double (ties to even) of what remains, then
+    // downward FastTwoSum sweeps until the limbs are normalised. The sum is consumed.
     template <int N> MDQR_FN void round(double (&limb)[N]) {
-        for (int i = 0; i < N; ++i) limb[i] = 0.0;
+        for (int i = 0; i < N; ++i)
+            limb[i] = 0.0;
         if (is_special) {
             limb[0] = special;
             return;
@@ -83,12 +90,15 @@ class superacc {
             const bool negative = make_positive();
             const double x = leading();
             limb[i] = negative ? -x : x;
-            if (x == 0.0) break;
-            if (!is_finite(x)) return;
+            if (x == 0.0)
+                break;
+            if (!is_finite(x))
+                return;
             const parts p = split(x);
             deposit(p.mantissa, p.exponent, true);
             if (negative)
-                for (int j = low; j <= high; ++j) word[j] = -word[j];
+                for (int j = low; j <= high; ++j)
+                    word[j] = -word[j];
         }
         for (bool again = N > 1; again;) {
             again = false;
@@ -100,7 +110,7 @@ class superacc {
         }
     }
 
-  private:
+private:
     static constexpr int bias = 2176;
     static constexpr int words = 136;
     static constexpr u64 mask = 0xffffffffULL;
@@ -112,9 +122,9 @@ class superacc {
     };
 
     i64 word[words];
-    int low = words, high = -1;  // the words in use
+    int low = words, high = -1; // the words in use
     int deposits = 0;
-    double special = 0.0;  // IEEE sum of the terms that are not finite
+    double special = 0.0; // IEEE sum of the terms that are not finite
     bool is_special = false;
     bool terms = false, only_negative_zeros = false;
 
@@ -123,7 +133,8 @@ class superacc {
         const i64 b = bits(x);
         const int field = int((b >> 52) & 0x7ff);
         const u64 fraction = u64(b) & 0xfffffffffffffULL;
-        return {field ? fraction | 0x10000000000000ULL : fraction, field ? field - 1075 : -1074, b < 0};
+        return {field ? fraction | 0x10000000000000ULL : fraction, field ? field - 1075 : -1074,
+                b < 0};
     }
 
     // Book zeros and values that are not finite; true if nothing remains to deposit.
@@ -131,7 +142,8 @@ class superacc {
         const bool negative_zero = x == 0.0 && bits(x) < 0;
         only_negative_zeros = negative_zero && (only_negative_zeros || !terms);
         terms = true;
-        if (is_finite(x)) return x == 0.0;
+        if (is_finite(x))
+            return x == 0.0;
         special = one_sum(special, x);
         is_special = true;
         return true;
@@ -145,9 +157,12 @@ class superacc {
         word[i] += (i64(a & mask) ^ sign) - sign;
         word[i + 1] += (i64((a >> 32) + (b & mask)) ^ sign) - sign;
         word[i + 2] += (i64(b >> 32) ^ sign) - sign;
-        if (i < low) low = i;
-        if (i + 2 > high) high = i + 2;
-        if (++deposits == 1 << 28) carry();
+        if (i < low)
+            low = i;
+        if (i + 2 > high)
+            high = i + 2;
+        if (++deposits == 1 << 28)
+            carry();
     }
 
     // Bring all words but the highest into [0, 2^32).
@@ -156,7 +171,8 @@ class superacc {
         i64 c = 0;
         for (int i = low; i < words - 1; ++i) {
             if (i > high) {
-                if (c == 0 || c == -1) break;
+                if (c == 0 || c == -1)
+                    break;
                 high = i;
             }
             const i64 w = word[i] + c;
@@ -164,19 +180,23 @@ class superacc {
             c = w >> 32;
         }
         // What is left is a sign: fold it into the highest word in use.
-        if (c != 0) word[high] += c * (i64(1) << 32);
+        if (c != 0)
+            word[high] += c * (i64(1) << 32);
     }
 
     // Replace the sum by its magnitude, carried; true if it was negative.
     MDQR_FN bool make_positive() {
-        if (high < 0) return false;
+        if (high < 0)
+            return false;
         carry();
         const bool negative = word[high] < 0;
         if (negative) {
-            for (int i = low; i <= high; ++i) word[i] = -word[i];
+            for (int i = low; i <= high; ++i)
+                word[i] = -word[i];
             carry();
         }
-        while (high > low && word[high] == 0) --high;
+        while (high > low && word[high] == 0)
+            --high;
         return negative;
     }
 
@@ -185,27 +205,34 @@ class superacc {
         const int i = position >> 5, shift = position & 31;
         u64 r = digit(i) >> shift;
         r |= digit(i + 1) << (32 - shift);
-        if (shift != 0) r |= digit(i + 2) << (64 - shift);
+        if (shift != 0)
+            r |= digit(i + 2) << (64 - shift);
         return r;
     }
     MDQR_FN u64 digit(int i) const { return i >= low && i <= high ? u64(word[i]) : 0; }
 
     // Nearest double (ties to even) of the carried, non-negative sum.
     MDQR_FN double leading() const {
-        if (high < 0 || word[high] == 0) return 0.0;
+        if (high < 0 || word[high] == 0)
+            return 0.0;
         int top = 32 * high;
-        for (u64 w = u64(word[high]) >> 1; w != 0; w >>= 1) ++top;
+        for (u64 w = u64(word[high]) >> 1; w != 0; w >>= 1)
+            ++top;
         const int last = top - 52 > bias - 1074 ? top - 52 : bias - 1074;
-        if (top < last - 1) return 0.0;
+        if (top < last - 1)
+            return 0.0;
         u64 m = window(last) & 0x1fffffffffffffULL;
         const bool half = (window(last - 1) & 1) != 0;
         if (half) {
             bool sticky = (digit((last - 1) >> 5) & ((u64(1) << ((last - 1) & 31)) - 1)) != 0;
-            for (int i = low; i < (last - 1) >> 5 && !sticky; ++i) sticky = word[i] != 0;
-            if (sticky || (m & 1)) ++m;
+            for (int i = low; i < (last - 1) >> 5 && !sticky; ++i)
+                sticky = word[i] != 0;
+            if (sticky || (m & 1))
+                ++m;
         }
         const int e = last - bias;
-        if (e > 971 || (e == 971 && m == (u64(1) << 53))) return power_of_two(1023) * 2.0;
+        if (e > 971 || (e == 971 && m == (u64(1) << 53)))
+            return power_of_two(1023) * 2.0;
         return scale(double(m), e);
     }
 };
