@@ -177,10 +177,13 @@ def nearest_double(planes: Block) -> Block:
 
 def negate(block: Block, is_complex: bool) -> Block:
     """Return the negated values; zero lower limbs stay +0."""
-    negated = 0.0 - block
+    xp = namespace(block)
+    bits = block.view(xp.int64)
+    flipped = bits ^ np.int64(-(2**63))  # not arithmetic, which the caller may have flush subnormals
+    negated = xp.where(bits == 0, bits, flipped)
     first = (slice(None), 0) if is_complex else 0
-    negated[first] = -block[first]
-    return negated
+    negated[first] = flipped[first]
+    return negated.view(xp.float64)
 
 
 def select(condition: Block, x: Block, y: Block) -> Block:

@@ -66,9 +66,9 @@ def underflow(op, precision, dtype):
 
 
 def at_overflow(op, operands):
-    """Say where a partial product of complex values is next to 2**1024, beside infinities.
+    """Say where a partial product of complex values is next to 2**1024.
 
-    Whether it overflows, and so whether inf - inf is met, then depends on the lower limbs.
+    Whether it overflows, and so what a sum with it is, then depends on the lower limbs.
     """
     x, y = leading(operands[0]), leading(operands[-1])
     near = np.zeros(np.broadcast_shapes(x.shape, y.shape), dtype=bool)
@@ -77,7 +77,6 @@ def at_overflow(op, operands):
             for a in (x.real, x.imag):
                 for b in (y.real, y.imag):
                     near |= abs(abs(a * 2.0**-512 * (b * 2.0**-512)) - 1) < 2.0**-45
-            near &= ~(np.isfinite(x) & np.isfinite(y))
     return near
 
 

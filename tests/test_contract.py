@@ -180,6 +180,13 @@ def test_overflow_gives_infinity(precision):
     assert_same_bits(largest - largest, mdqr.zeros(2, precision=precision))
 
 
+def test_zero_by_a_subnormal_is_zero(precision):
+    """The reciprocal of the divisor overflows, the quotient does not: Smith's method gives NaN."""
+    zero = one_limb(np.array([0j]), precision)
+    for divisor in (TINY + 0j, 1j * TINY, complex(TINY, -TINY)):
+        assert mdqr.array_equal(zero / one_limb(np.array([divisor]), precision), zero)
+
+
 def test_whole_range(precision):
     """``2**k`` for every exponent: exact in every operation whose result is representable."""
     powers = np.ldexp(1.0, np.arange(-1074, 1024))

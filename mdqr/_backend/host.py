@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.sources import check_digests, kernels_folder
+from mdqr._limbs import negate
 
 Block = NDArray[np.float64]
 
@@ -91,10 +92,7 @@ class HostBackend:
 
     def _real_abs(self, x: Block, limbs: int, out: Block | None) -> Block:
         result = np.zeros((limbs, *x.shape[1:])) if out is None else out
-        negative = np.signbit(x[0])
-        # 0 - x keeps the lower limbs of zeros at +0.
-        np.copyto(result[: len(x)], np.where(negative, 0.0 - x, x))
-        result[0] = np.abs(x[0])
+        np.copyto(result[: len(x)], np.where(np.signbit(x[0]), negate(x, False), x))
         result[len(x) :] = 0.0
         return result
 
