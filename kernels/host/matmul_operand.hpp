@@ -31,22 +31,30 @@ MDQR_FN operand columns_of(const block_view& v, bool conjugate) {
             v.stride[0], v.stride[2], v.stride[1], conjugate ? -1.0 : 1.0};
 }
 
-// Elements [0, count) of a strided sequence as lanes; the others are 0.
-MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
-    if (count >= lanes<lane>) {
-        if (stride == 1 || lanes<lane> == 1)
-            return load<lane>(p);
+// A full vector of a strided sequence.
+MDQR_FN lane gather_all(const double* p, ptrdiff_t stride) {
 #if MDQR_HOST_LANES == 8
-        return lane{p[0],          p[stride],     p[2 * stride], p[3 * stride],
-                    p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
+    return lane{p[0],          p[stride],     p[2 * stride], p[3 * stride],
+                p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
 #elif MDQR_HOST_LANES == 4
-        return lane{p[0], p[stride], p[2 * stride], p[3 * stride]};
+    return lane{p[0], p[stride], p[2 * stride], p[3 * stride]};
+#else
+    return load<lane>(p + 0 * stride);
 #endif
-    }
+}
+
+// Elements [0, count) of a strided sequence, fewer than there are lanes; the others are 0.
+inline lane gather_some(const double* p, ptrdiff_t stride, ptrdiff_t count) {
     double x[lanes<lane>] = {};
     for (ptrdiff_t i = 0; i < count; ++i)
         x[i] = p[i * stride];
     return load<lane>(x);
+}
+
+MDQR_FN lane gather(const double* p, ptrdiff_t stride, ptrdiff_t count) {
+    if (count < lanes<lane>)
+        return gather_some(p, stride, count);
+    return stride == 1 ? load<lane>(p) : gather_all(p, stride);
 }
 
 MDQR_FN void scatter(double* p, ptrdiff_t stride, ptrdiff_t count, lane x) {
@@ -75,24 +83,58 @@ struct row_scales {
     bool all_finite;
 };
 
+MDQR_FN ints_t<lane> larger_bits(ints_t<lane> peak, const double* p) {
+    const ints_t<lane> b = bits(load<lane>(p)) & i64(0x7fffffffffffffffLL);
+    return select_ints(b > peak, b, peak);
+}
+MDQR_FN u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+
+// peak[i] = the largest of itself and the magnitudes (as bits) in row i; k is contiguous.
+inline void scan_along_rows(const double* p, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k,
+                            u64* peak) {
+    constexpr int L = lanes<lane>;
+    for (ptrdiff_t i = 0; i < rows; ++i, p += row) {
+        ints_t<lane> m = bits(broadcast<lane>(0.0));
+        ptrdiff_t j = 0;
+        for (; j + L <= k; j += L)
+            m = larger_bits(m, p + j);
+        double found[L];
+        store(found, from_bits(m));
+        for (int l = 0; l < L; ++l)
+            peak[i] = larger(peak[i], u64(bits(found[l])));
+        for (; j < k; ++j)
+            peak[i] = larger(peak[i], magnitude_bits(p[j]));
+    }
+}
+
+// The same where the rows are contiguous.
+inline void scan_along_columns(const double* p, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t k,
+                               u64* peak) {
+    constexpr int L = lanes<lane>;
+    ptrdiff_t i = 0;
+    for (; i + L <= rows; i += L) {
+        ints_t<lane> m = bits(broadcast<lane>(0.0));
+        for (ptrdiff_t j = 0; j < k; ++j)
+            m = larger_bits(m, p + i + j * step);
+        double found[L];
+        store(found, from_bits(m));
+        for (int l = 0; l < L; ++l)
+            peak[i + l] = larger(peak[i + l], u64(bits(found[l])));
+    }
+    for (; i < rows; ++i)
+        for (ptrdiff_t j = 0; j < k; ++j)
+            peak[i] = larger(peak[i], magnitude_bits(p[i + j * step]));
+}
+
 inline void scan_plane(const double* p, ptrdiff_t row, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t k,
                        u64* peak) {
-    if ((step < 0 ? -step : step) <= (row < 0 ? -row : row)) {
-        for (ptrdiff_t i = 0; i < rows; ++i) {
-            u64 m = peak[i];
-            for (ptrdiff_t j = 0; j < k; ++j) {
-                const u64 b = magnitude_bits(p[i * row + j * step]);
-                m = b > m ? b : m;
-            }
-            peak[i] = m;
-        }
-    } else {
+    if (step == 1)
+        return scan_along_rows(p, row, rows, k, peak);
+    if (row == 1)
+        return scan_along_columns(p, step, rows, k, peak);
+    for (ptrdiff_t i = 0; i < rows; ++i)
         for (ptrdiff_t j = 0; j < k; ++j)
-            for (ptrdiff_t i = 0; i < rows; ++i) {
-                const u64 b = magnitude_bits(p[i * row + j * step]);
-                peak[i] = b > peak[i] ? b : peak[i];
-            }
-    }
+            peak[i] = larger(peak[i], magnitude_bits(p[i * row + j * step]));
 }
 
 inline void scan_rows(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t rows, ptrdiff_t k,
@@ -136,11 +178,19 @@ inline void find_peaks(const operand& x, ptrdiff_t item, ptrdiff_t r0, ptrdiff_t
 template <int N>
 MDQR_FN void gather_scaled(const operand& x, const double* p, ptrdiff_t stride, ptrdiff_t count,
                            lane first, lane second, lane* limb) {
-    static_for<0, N>([&](auto i) MDQR_LAMBDA {
-        limb[i] = i < x.limbs
-                      ? one_prod(one_prod(gather(p + i * x.plane, stride, count), first), second)
-                      : broadcast<lane>(0.0);
-    });
+    // One test for all limbs.
+    auto fill = [&](auto take) MDQR_LAMBDA {
+        static_for<0, N>([&](auto i) MDQR_LAMBDA {
+            limb[i] = i < x.limbs ? one_prod(one_prod(take(p + i * x.plane), first), second)
+                                  : broadcast<lane>(0.0);
+        });
+    };
+    if (count < lanes<lane>)
+        fill([&](const double* q) { return gather_some(q, stride, count); });
+    else if (stride == 1)
+        fill([&](const double* q) MDQR_LAMBDA { return load<lane>(q); });
+    else
+        fill([&](const double* q) MDQR_LAMBDA { return gather_all(q, stride); });
 }
 
 // r 2^(e+f) in each lane. Underflow rounds once: what the first factor cuts off is below 2^-1075

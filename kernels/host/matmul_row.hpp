@@ -37,38 +37,41 @@ template <int D> struct row_engine {
                         lane second, int parts, const double* packed, double* state,
                         ptrdiff_t part_words) {
         ints_t<lane> word[2][D + 1];
-        const i64 h_bits = bits(digit_split), l_bits = bits(digit_rest);
-        const ptrdiff_t terms = (count + L - 1) / L * parts;
-        static_for<0, D>([&](auto i) MDQR_LAMBDA {
-            const i64 bias = i64(u64(digit_bias<D, D>(i, h_bits, l_bits)) * u64(terms));
-            word[0][i + 1] = word[1][i + 1] = zero_ints() - bias;
-        });
+        for (int i = 0; i <= D; ++i)
+            word[0][i] = word[1][i] = bits(broadcast<lane>(0.0));
+        ptrdiff_t full = 0, brief = 0; // products of D and of 2 digits added to each word
         for (ptrdiff_t k = 0; k < count; k += L, packed += parts * D * L) {
-            lane a[D];
-            load_digits<N>(p, from + k * p.step, count - k, 0, first, second, a);
-            multiply(a, packed, false, word[0]);
-            if (parts == 1)
-                continue;
-            multiply(a, packed + D * L, false, word[1]);
-            load_digits<N>(p, from + k * p.step, count - k, 1, first, second, a);
-            multiply(a, packed + D * L, true, word[0]);
-            multiply(a, packed, false, word[1]);
+            for (int part = 0; part < parts; ++part) {
+                lane a[D];
+                load_digits<N>(p, from + k * p.step, count - k, part, first, second, a);
+                const bool is_brief = (D > 5 || p.limbs == 1) && digit_engine<D>::is_short(a);
+                ++(is_brief ? brief : full);
+                multiply(a, packed + part * D * L, part == 1, is_brief, word[0]);
+                if (parts == 2)
+                    multiply(a, packed + (1 - part) * D * L, false, is_brief, word[1]);
+            }
         }
-        for (int part = 0; part < parts; ++part) {
-            word[part][0] = zero_ints();
-            carry_words<D>(word[part]);
-            i64 total[D + 1];
-            double* to = state + part * part_words;
-            for (int i = 0; i <= D; ++i)
-                total[i] = bits(to[i * L]) + sum_of_lanes(word[part][i]);
-            carry_words<D>(total);
-            for (int i = 0; i <= D; ++i)
-                to[i * L] = from_bits(total[i]);
-        }
+        for (int part = 0; part < parts; ++part)
+            add_words(word[part], full, brief, state + part * part_words);
     }
 
 private:
-    MDQR_FN static ints_t<lane> zero_ints() { return bits(broadcast<lane>(0.0)); }
+    // Take the constants off, and add the lanes to one lane of a state.
+    static void add_words(ints_t<lane>* word, ptrdiff_t full, ptrdiff_t brief, double* state) {
+        const i64 h_bits = bits(digit_split), l_bits = bits(digit_rest);
+        for (int i = 0; i < D; ++i) {
+            const u64 bias = u64(digit_bias<D, D>(i, h_bits, l_bits)) * u64(full) +
+                             u64(digit_bias<2, D>(i, h_bits, l_bits)) * u64(brief);
+            word[i + 1] = wrapping_add(word[i + 1], i64(u64(0) - bias));
+        }
+        carry_words<D>(word);
+        i64 total[D + 1];
+        for (int i = 0; i <= D; ++i)
+            total[i] = bits(state[i * L]) + sum_of_lanes(word[i]);
+        carry_words<D>(total);
+        for (int i = 0; i <= D; ++i)
+            state[i * L] = from_bits(total[i]);
+    }
 
     template <int N>
     MDQR_FN static void load_digits(const operand& x, const double* from, ptrdiff_t count, int part,
@@ -79,11 +82,15 @@ private:
     }
 
     __attribute__((noinline)) static void multiply(const lane* a, const double* packed,
-                                                   bool negative, ints_t<lane>* word) {
+                                                   bool negative, bool is_brief,
+                                                   ints_t<lane>* word) {
         lane b[D];
         const lane sign = broadcast<lane>(negative ? -1.0 : 1.0);
         static_for<0, D>([&](auto i) MDQR_LAMBDA { b[i] = load<lane>(packed + i * L) * sign; });
-        digit_multiply_add<D, D, D>(a, b, word + 1);
+        if (is_brief)
+            digit_multiply_add<D, 2, D>(a, b, word + 1);
+        else
+            digit_multiply_add<D, D, D>(a, b, word + 1);
     }
 
     MDQR_FN static i64 sum_of_lanes(ints_t<lane> x) {

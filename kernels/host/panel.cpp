@@ -110,6 +110,13 @@ private:
     // Make v and tau of column j, and leave beta on the diagonal.
     scalar reflect(ptrdiff_t j) {
         const column x = column_at(j), v = vector_at(j);
+        // Fast sums leave zeros on top where a column cancels: leading limbs must tell its size.
+        for (ptrdiff_t i = first_group(j); i < rows; i += lanes<lane>) {
+            Number y;
+            read(x, i, y);
+            settle(y);
+            write(x, i, y);
+        }
         const int e = column_exponent(x, j);
         for (ptrdiff_t i = 0; i < planes * rows; ++i)
             v.data[i] = 0.0;

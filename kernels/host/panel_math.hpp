@@ -186,7 +186,9 @@ typename number_of<Number>::scalar column_dot(const column& x, const column& y, 
             read(y, i + v * lanes<lane>, b);
             multiply_add(total[v], conjugate(a), b);
         }
-    return combine_lanes(total);
+    typename number_of<Number>::scalar sum = combine_lanes(total);
+    settle(sum);
+    return sum;
 }
 
 // sum of |x_i|^2.

@@ -31,7 +31,7 @@ def extension() -> ModuleType:
             "arithmetic on CPU arrays needs the compiled extension _mdqr_host; "
             "run `pip install .` in the source tree, or install mdqr from a wheel"
         ) from error
-    # TONIGHT check_digests(_mdqr_host.digests, kernels_folder())
+    check_digests(_mdqr_host.digests, kernels_folder())
     return _mdqr_host
 
 

@@ -70,9 +70,9 @@ template <class T, int N> MDQR_FN md<T, N> add_fast(const md<T, N>& x, const md<
         T guard = carry[0];
         static_for<1, N>([&](auto i) MDQR_LAMBDA { guard = one_sum(guard, carry[i]); });
         v[N] = guard;
+        // Upwards: after cancellation words need not descend, as fast_two_sum wants.
         sweep_up<N + 1>(v);
-        sweep_down<N + 1>(v);
-        sweep_down<N + 1>(v);
+        sweep_up<N + 1>(v);
         md<T, N> r;
         static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = v[i]; });
         return r;

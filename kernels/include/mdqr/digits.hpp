@@ -57,28 +57,28 @@ MDQR_FN constexpr double two_to(int e) {
 inline constexpr double digit_split = 1.5 * two_to(103);
 inline constexpr double digit_rest = 1.5 * two_to(52);
 
+// Move what is left of one limb to the digits from number I on.
+template <int I, int Unchecked, int D, class T> MDQR_FN void limb_to_digits(T x, T* digit) {
+    constexpr double weight = two_to(-50 - 51 * I), inverse = two_to(50 + 51 * I);
+    const T magic = broadcast<T>(digit_rest * weight);
+    const T part = one_sum(one_sum(x, magic), -magic);
+    digit[I] = fma(part, broadcast<T>(inverse), digit[I]);
+    if constexpr (I + 1 < D) {
+        const T rest = one_sum(x, -part);
+        // Two digits hold most limbs; the test skips work that would add zeros.
+        if constexpr (Unchecked > 1)
+            limb_to_digits<I + 1, Unchecked - 1, D>(rest, digit);
+        else if (any(rest != broadcast<T>(0.0)))
+            limb_to_digits<I + 1, 1, D>(rest, digit);
+    }
+}
+
 // Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised.
-// Consumes x.
-template <int D, int M, class T> MDQR_FN void to_digits(T* x, T* digit) {
+template <int D, int M, class T> MDQR_FN void to_digits(const T* x, T* digit) {
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
     // |limb l| <= 2^(-53l): it reaches digit l at most.
-    static_for<0, (M < D ? M : D)>([&](auto l) MDQR_LAMBDA {
-        constexpr int L = l.value; // EDG takes no member of a captured index for a constant
-        bool rest = true;
-        static_for<L, D>([&](auto i) MDQR_LAMBDA {
-            // Two digits hold most limbs; the test skips work that would add zeros.
-            if constexpr (i.value >= L + 2)
-                rest = rest && any(x[l] != broadcast<T>(0.0));
-            if (rest) {
-                constexpr double weight = two_to(-50 - 51 * i.value),
-                                 inverse = two_to(50 + 51 * i.value);
-                const T magic = broadcast<T>(digit_rest * weight);
-                const T part = one_sum(one_sum(x[l], magic), -magic);
-                x[l] = one_sum(x[l], -part);
-                digit[i] = fma(part, broadcast<T>(inverse), digit[i]);
-            }
-        });
-    });
+    static_for<0, (M < D ? M : D)>([&](auto l)
+                                       MDQR_LAMBDA { limb_to_digits<l.value, 2, D>(x[l], digit); });
     static_for_down<D - 1, 1>([&](auto i) MDQR_LAMBDA {
         constexpr double down = two_to(-51);
         const T magic = broadcast<T>(digit_split);

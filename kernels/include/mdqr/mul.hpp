@@ -103,8 +103,7 @@ MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
         r = renormalize<B, N>(bin);
     } else {
         sweep_up<B>(bin);
-        sweep_down<B>(bin);
-        sweep_down<B>(bin);
+        sweep_up<B>(bin);
         static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = bin[i]; });
     }
     return r;
