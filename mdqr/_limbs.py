@@ -179,7 +179,9 @@ def negate(block: Block, is_complex: bool) -> Block:
     """Return the negated values; zero lower limbs stay +0."""
     xp = namespace(block)
     bits = block.view(xp.int64)
-    flipped = bits ^ np.int64(-(2**63))  # not arithmetic, which the caller may have flush subnormals
+    flipped = bits ^ np.int64(
+        -(2**63)
+    )  # not arithmetic, which the caller may have flush subnormals
     negated = xp.where(bits == 0, bits, flipped)
     first = (slice(None), 0) if is_complex else 0
     negated[first] = flipped[first]

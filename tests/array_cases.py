@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-
 from hypothesis import settings
 
 import mdqr

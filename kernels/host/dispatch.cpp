@@ -19,19 +19,23 @@
 namespace mdqr_host {
 namespace {
 
-#define MDQR_ELEMENTWISE(level, n)                                                                                     \
-    mdqr::level::mdqr_unary<n>, mdqr::level::mdqr_binary<n>, mdqr::level::mdqr_compare<n>,                             \
-        mdqr::level::mdqr_ldexp<n>, mdqr::level::mdqr_reduce<n>, mdqr::level::mdqr_cumsum<n>,                          \
+#define MDQR_ELEMENTWISE(level, n)                                                                 \
+    mdqr::level::mdqr_unary<n>, mdqr::level::mdqr_binary<n>, mdqr::level::mdqr_compare<n>,         \
+        mdqr::level::mdqr_ldexp<n>, mdqr::level::mdqr_reduce<n>, mdqr::level::mdqr_cumsum<n>,      \
         mdqr::level::mdqr_argreduce<n>
-#define MDQR_PRODUCTS(level, n)                                                                                        \
-    mdqr::level::mdqr_matmul<n>, mdqr::level::mdqr_residual<n>, mdqr::level::mdqr_qr_panel<n>,                         \
+#define MDQR_PRODUCTS(level, n)                                                                    \
+    mdqr::level::mdqr_matmul<n>, mdqr::level::mdqr_residual<n>, mdqr::level::mdqr_qr_panel<n>,     \
         mdqr::level::mdqr_solve_triangular_tile<n>
-#define MDQR_TABLES(level)                                                                                             \
-    {                                                                                                                  \
-        #level, {{MDQR_ELEMENTWISE(level, 1), nullptr, nullptr, nullptr, mdqr::level::mdqr_solve_triangular_tile<1>},    \
-                 {MDQR_ELEMENTWISE(level, 2), MDQR_PRODUCTS(level, 2)},                                                \
-                 {MDQR_ELEMENTWISE(level, 4), MDQR_PRODUCTS(level, 4)},                                                \
-                 {MDQR_ELEMENTWISE(level, 8), MDQR_PRODUCTS(level, 8)}}                                                \
+#define MDQR_TABLES(level)                                                                         \
+    {                                                                                              \
+        #level, {                                                                                  \
+            {MDQR_ELEMENTWISE(level, 1), nullptr, nullptr, nullptr,                                \
+             mdqr::level::mdqr_solve_triangular_tile<1>},                                          \
+                {MDQR_ELEMENTWISE(level, 2), MDQR_PRODUCTS(level, 2)},                             \
+                {MDQR_ELEMENTWISE(level, 4), MDQR_PRODUCTS(level, 4)}, {                           \
+                MDQR_ELEMENTWISE(level, 8), MDQR_PRODUCTS(level, 8)                                \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 struct level_tables {
@@ -53,7 +57,8 @@ bool runs_here(const std::string& name) {
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (name == "v3") return v3;
+    if (name == "v3")
+        return v3;
     if (name == "v4")
         return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
@@ -69,7 +74,8 @@ void choose_level() {
     const char* wanted = std::getenv("MDQR_CPU_LEVEL");
     std::string available;
     for (const level_tables& level : levels) {
-        if (!runs_here(level.name)) continue;
+        if (!runs_here(level.name))
+            continue;
         if (!wanted || !*wanted || std::string(wanted) == level.name) {
             chosen = &level;
             return;

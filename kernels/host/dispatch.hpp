@@ -13,18 +13,21 @@ struct entry_table {
     void (*reduce)(reduce_op, const block_view&, const block_view&);
     void (*cumsum)(const block_view&, const block_view&);
     void (*argreduce)(bool, long long*, const block_view&);
-    void (*matmul)(const block_view&, const block_view*, const block_view&, const block_view&, bool, bool, bool);
-    void (*residual)(const block_view&, const block_view*, const int*, int, const block_view&, const block_view&,
-                     bool);
+    void (*matmul)(const block_view&, const block_view*, const block_view&, const block_view&, bool,
+                   bool, bool);
+    void (*residual)(const block_view&, const block_view*, const int*, int, const block_view&,
+                     const block_view&, bool);
     void (*qr_panel)(const block_view&, const block_view&, const block_view&, const block_view&);
-    void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool, bool);
+    void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
+                                  bool);
 };
 
 // Throws std::invalid_argument if MDQR_CPU_LEVEL names no level of this machine.
 void choose_level();
 const char* level_name();
 
-// Null where there is no such limb count; products and panels are null for one limb, which is BLAS's and LAPACK's.
+// Null where there is no such limb count; products and panels are null for one limb, which is
+// BLAS's and LAPACK's.
 const entry_table* entries(int limbs);
 
 } // namespace mdqr_host

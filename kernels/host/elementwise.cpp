@@ -22,24 +22,29 @@ template <int N, class F> void map_scalar(const block_view& out, const block_vie
     map_unary<md<lane, N>>(out, x, [&](md<lane, N> v) {
         for (int i = 0; i < host_lanes; ++i) {
             md<double, N> one;
-            for (int l = 0; l < N; ++l) one.limb[l] = lane_get(v.limb[l], i);
+            for (int l = 0; l < N; ++l)
+                one.limb[l] = lane_get(v.limb[l], i);
             one = f(one);
-            for (int l = 0; l < N; ++l) lane_set(v.limb[l], i, one.limb[l]);
+            for (int l = 0; l < N; ++l)
+                lane_set(v.limb[l], i, one.limb[l]);
         }
         return v;
     });
 }
 
 // Any number of doubles a value: exact sum, rounded once.
-template <int N> void renormalize_plane(const block_view& out, double* to, const block_view& x, const double* from) {
+template <int N>
+void renormalize_plane(const block_view& out, double* to, const block_view& x, const double* from) {
     const block_view* const operand[2] = {&out, &x};
     for_each_group<2>(operand, [&](const group* g, int count, ptrdiff_t) {
         for (int i = 0; i < count; ++i) {
             superacc sum;
-            for (int l = 0; l < x.limbs; ++l) sum.add(from[l * x.plane + g[1].offset[i]]);
+            for (int l = 0; l < x.limbs; ++l)
+                sum.add(from[l * x.plane + g[1].offset[i]]);
             double limb[N];
             sum.round(limb);
-            for (int l = 0; l < N; ++l) to[l * out.plane + g[0].offset[i]] = limb[l];
+            for (int l = 0; l < N; ++l)
+                to[l * out.plane + g[0].offset[i]] = limb[l];
         }
     });
 }
@@ -48,33 +53,45 @@ template <int N> void unary_real(unary_op op, const block_view& out, const block
     using number = md<lane, N>;
     using one = md<double, N>;
     switch (op) {
-    case unary_op::sqrt: return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
-    case unary_op::square: return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
+    case unary_op::sqrt:
+        return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
+    case unary_op::square:
+        return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
     case unary_op::reciprocal:
-        return map_unary<number>(
-            out, x, [](const number& v) { return div(from_double<lane, N>(broadcast<lane>(1.0)), v); });
-    case unary_op::floor: return map_scalar<N>(out, x, [](const one& v) { return floor(v); });
-    case unary_op::ceil: return map_scalar<N>(out, x, [](const one& v) { return ceil(v); });
-    case unary_op::rint: return map_scalar<N>(out, x, [](const one& v) { return rint(v); });
-    case unary_op::renormalize: return renormalize_plane<N>(out, out.data, x, x.data);
-    case unary_op::abs: return; // a flip of signs: done on the block
+        return map_unary<number>(out, x, [](const number& v) {
+            return div(from_double<lane, N>(broadcast<lane>(1.0)), v);
+        });
+    case unary_op::floor:
+        return map_scalar<N>(out, x, [](const one& v) { return floor(v); });
+    case unary_op::ceil:
+        return map_scalar<N>(out, x, [](const one& v) { return ceil(v); });
+    case unary_op::rint:
+        return map_scalar<N>(out, x, [](const one& v) { return rint(v); });
+    case unary_op::renormalize:
+        return renormalize_plane<N>(out, out.data, x, x.data);
+    case unary_op::abs:
+        return; // a flip of signs: done on the block
     }
 }
 
 template <int N> void unary_complex(unary_op op, const block_view& out, const block_view& x) {
     using number = cmd<lane, N>;
     switch (op) {
-    case unary_op::sqrt: return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
-    case unary_op::square: return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
+    case unary_op::sqrt:
+        return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
+    case unary_op::square:
+        return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
     case unary_op::reciprocal:
         return map_unary<number>(out, x, [](const number& v) { return reciprocal(v); });
-    case unary_op::abs: return map_unary<number, md<lane, N>>(out, x, [](const number& v) { return abs(v); });
+    case unary_op::abs:
+        return map_unary<number, md<lane, N>>(out, x, [](const number& v) { return abs(v); });
     case unary_op::renormalize:
         renormalize_plane<N>(out, out.data, x, x.data);
         return renormalize_plane<N>(out, out.data + out.imag, x, x.data + x.imag);
     case unary_op::floor:
     case unary_op::ceil:
-    case unary_op::rint: return; // real only: the caller has checked
+    case unary_op::rint:
+        return; // real only: the caller has checked
     }
 }
 
@@ -88,11 +105,16 @@ void binary_number(binary_op op, const block_view& out, const block_view& x, con
         });
     };
     switch (op) {
-    case binary_op::add: return map([](const Number& a, const Number& b) { return add(a, b); });
-    case binary_op::subtract: return map([](const Number& a, const Number& b) { return sub(a, b); });
-    case binary_op::multiply: return map([](const Number& a, const Number& b) { return mul(a, b); });
-    case binary_op::divide: return map([](const Number& a, const Number& b) { return div(a, b); });
-    case binary_op::hypot: break;
+    case binary_op::add:
+        return map([](const Number& a, const Number& b) { return add(a, b); });
+    case binary_op::subtract:
+        return map([](const Number& a, const Number& b) { return sub(a, b); });
+    case binary_op::multiply:
+        return map([](const Number& a, const Number& b) { return mul(a, b); });
+    case binary_op::divide:
+        return map([](const Number& a, const Number& b) { return div(a, b); });
+    case binary_op::hypot:
+        break;
     }
 }
 
@@ -105,8 +127,10 @@ template <int N> void mdqr_unary(unary_op op, const block_view& out, const block
 
 template <int N>
 void mdqr_binary(binary_op op, const block_view& out, const block_view& x, const block_view& y) {
-    if (x.imag != 0) return binary_number<cmd<lane, N>>(op, out, x, y);
-    if (op != binary_op::hypot) return binary_number<md<lane, N>>(op, out, x, y);
+    if (x.imag != 0)
+        return binary_number<cmd<lane, N>>(op, out, x, y);
+    if (op != binary_op::hypot)
+        return binary_number<md<lane, N>>(op, out, x, y);
     const block_view* const operand[3] = {&out, &x, &y};
     for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
         using io = element_io<md<lane, N>>;
@@ -120,24 +144,27 @@ template <int N> void mdqr_compare(signed char* out, const block_view& x, const 
         using io = element_io<md<lane, N>>;
         const md<lane, N> a = io::load(x, g[0]), b = io::load(y, g[1]), difference = sub(a, b);
         for (int i = 0; i < count; ++i)
-            out[first + i] = static_cast<signed char>(
-                order(lane_get(a.limb[0], i), lane_get(b.limb[0], i), lane_get(difference.limb[0], i)));
+            out[first + i] = static_cast<signed char>(order(
+                lane_get(a.limb[0], i), lane_get(b.limb[0], i), lane_get(difference.limb[0], i)));
     });
 }
 
-template <int N> void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& exponent) {
+template <int N>
+void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& exponent) {
     const ptrdiff_t size = x.size(), chunk = 512;
     parallel_for((size + chunk - 1) / chunk, [&](ptrdiff_t t) {
         cursor<3> at{x.shape, x.ndim, {out.stride, x.stride, exponent.stride}, {}, {}};
         const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
         at.seek(t * chunk);
         for (ptrdiff_t i = t * chunk; i < end; ++i, at.next())
-            store_one<N>(out, at.offset[0], ldexp(load_one<N>(x, at.offset[1]), exponent.data[at.offset[2]]));
+            store_one<N>(out, at.offset[0],
+                         ldexp(load_one<N>(x, at.offset[1]), exponent.data[at.offset[2]]));
     });
 }
 
 template void mdqr_unary<MDQR_LIMBS>(unary_op, const block_view&, const block_view&);
-template void mdqr_binary<MDQR_LIMBS>(binary_op, const block_view&, const block_view&, const block_view&);
+template void mdqr_binary<MDQR_LIMBS>(binary_op, const block_view&, const block_view&,
+                                      const block_view&);
 template void mdqr_compare<MDQR_LIMBS>(signed char*, const block_view&, const block_view&);
 template void mdqr_ldexp<MDQR_LIMBS>(const block_view&, const block_view&, const index_view&);
 

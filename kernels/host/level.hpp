@@ -1,4 +1,5 @@
-// What a file that is compiled once per CPU level begins with: the lane type first, then views and threads.
+// What a file that is compiled once per CPU level begins with: the lane type first, then views and
+// threads.
 #pragma once
 #include "simd.hpp"
 

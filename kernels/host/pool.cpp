@@ -24,12 +24,13 @@ struct job {
 
     void run_share(int thread) const {
         const std::ptrdiff_t begin = tasks * thread / threads, end = tasks * (thread + 1) / threads;
-        for (std::ptrdiff_t i = begin; i < end; ++i) task(context, i);
+        for (std::ptrdiff_t i = begin; i < end; ++i)
+            task(context, i);
     }
 };
 
 class pool {
-  public:
+public:
     std::mutex one_call; // held for the length of a call
     int threads = 0;
 
@@ -47,7 +48,7 @@ class pool {
         done.wait(lock, [&] { return pending == 0; });
     }
 
-  private:
+private:
     std::mutex state;
     std::condition_variable wake, done;
     std::vector<std::thread> workers;
@@ -69,24 +70,27 @@ class pool {
         for (;;) {
             wake.wait(lock, [&] { return generation != seen; });
             seen = generation;
-            if (id >= current.threads) continue;
+            if (id >= current.threads)
+                continue;
             const job work = current;
             lock.unlock();
             work.run_share(id);
             lock.lock();
-            if (--pending == 0) done.notify_one();
+            if (--pending == 0)
+                done.notify_one();
         }
     }
 };
 
-// Threads do not survive a fork, and their locks may be held at that moment: the child begins with a new pool.
-// The pool is never destroyed, because its sleeping workers outlive static destructors.
+// Threads do not survive a fork, and their locks may be held at that moment: the child begins with
+// a new pool. The pool is never destroyed, because its sleeping workers outlive static destructors.
 pool* instance = nullptr;
 
 int configured_threads() {
     if (const char* text = std::getenv("MDQR_NUM_THREADS")) {
         const int n = std::atoi(text);
-        if (n > 0) return n;
+        if (n > 0)
+            return n;
     }
     return available_cpus();
 }
@@ -96,13 +100,12 @@ pool& the_pool() {
     std::call_once(once, [] {
         instance = new pool;
         instance->threads = configured_threads();
-        pthread_atfork(
-            [] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
-            [] {
-                const int threads = instance->threads;
-                instance = new pool;
-                instance->threads = threads;
-            });
+        pthread_atfork([] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
+                       [] {
+                           const int threads = instance->threads;
+                           instance = new pool;
+                           instance->threads = threads;
+                       });
     });
     return *instance;
 }
@@ -129,7 +132,8 @@ int available_cpus() {
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
         const int n = CPU_COUNT(&set);
-        if (n > 0) return n;
+        if (n > 0)
+            return n;
     }
 #endif
     const unsigned n = std::thread::hardware_concurrency();
@@ -151,7 +155,8 @@ void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* 
     const int threads = tasks < p.threads ? int(tasks) : p.threads;
     const job work{tasks, task, context, threads};
     if (threads <= 1) {
-        for (std::ptrdiff_t i = 0; i < tasks; ++i) task(context, i);
+        for (std::ptrdiff_t i = 0; i < tasks; ++i)
+            task(context, i);
     } else {
         p.run(work);
     }

@@ -4,19 +4,21 @@
 
 namespace mdqr_host {
 
-// Call task(context, i) for every i in [0, tasks): thread t of T takes a contiguous share. Which thread runs a task
-// must not matter. Round to nearest without flushing is set in every thread meanwhile.
+// Call task(context, i) for every i in [0, tasks): thread t of T takes a contiguous share. Which
+// thread runs a task must not matter. Round to nearest without flushing is set in every thread
+// meanwhile.
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context);
 
-// For the duration of a call: round to nearest, no flushing; afterwards the caller's floating-point environment.
+// For the duration of a call: round to nearest, no flushing; afterwards the caller's floating-point
+// environment.
 class float_environment {
-  public:
+public:
     float_environment();
     ~float_environment();
     float_environment(const float_environment&) = delete;
     float_environment& operator=(const float_environment&) = delete;
 
-  private:
+private:
     alignas(16) unsigned char saved[64];
 };
 

@@ -1,8 +1,8 @@
 // Reductions over the last axis for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
 //
-// The order is part of the definition: element k of a piece of 4096 goes to virtual lane k mod 8, the lanes are combined
-// as ((0+4)+(2+6)) + ((1+5)+(3+7)), and the pieces are reduced again in the same way. It does not depend on hardware
-// lanes or threads.
+// The order is part of the definition: element k of a piece of 4096 goes to virtual lane k mod 8,
+// the lanes are combined as ((0+4)+(2+6)) + ((1+5)+(3+7)), and the pieces are reduced again in the
+// same way. It does not depend on hardware lanes or threads.
 #include "elements.hpp"
 
 #include "entries.hpp"
@@ -17,17 +17,25 @@ constexpr int virtual_lanes = 8;
 constexpr ptrdiff_t piece = 4096;
 
 struct summation {
-    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) { return add(a, b); }
+    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) {
+        return add(a, b);
+    }
     static constexpr double identity = 0.0;
 };
 struct product {
-    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) { return mul(a, b); }
+    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) {
+        return mul(a, b);
+    }
     static constexpr double identity = 1.0;
 };
 
 template <class Number> struct scalar_of;
-template <class T, int N> struct scalar_of<md<T, N>> { using type = md<double, N>; };
-template <class T, int N> struct scalar_of<cmd<T, N>> { using type = cmd<double, N>; };
+template <class T, int N> struct scalar_of<md<T, N>> {
+    using type = md<double, N>;
+};
+template <class T, int N> struct scalar_of<cmd<T, N>> {
+    using type = cmd<double, N>;
+};
 
 template <class T, int N> MDQR_FN void set_constant(md<T, N>& x, double value) {
     x = from_double<T, N>(broadcast<T>(value));
@@ -43,7 +51,8 @@ template <class Number> struct row_view {
     ptrdiff_t start, stride, length;
 };
 
-// Fewer than 8 elements leave lanes empty: they take no part, so that -0 and NaN stay what they are.
+// Fewer than 8 elements leave lanes empty: they take no part, so that -0 and NaN stay what they
+// are.
 template <class Op, class Number>
 typename scalar_of<Number>::type reduce_row(const row_view<Number>& row) {
     using one = typename scalar_of<Number>::type;
@@ -53,20 +62,23 @@ typename scalar_of<Number>::type reduce_row(const row_view<Number>& row) {
     auto group_at = [&](ptrdiff_t first, int count) {
         group g;
         g.contiguous = row.stride == 1 && count == host_lanes;
-        for (int i = 0; i < host_lanes; ++i) g.offset[i] = row.start + (first + (i < count ? i : 0)) * row.stride;
+        for (int i = 0; i < host_lanes; ++i)
+            g.offset[i] = row.start + (first + (i < count ? i : 0)) * row.stride;
         return g;
     };
     for (int v = 0; v < vectors && whole > 0; ++v) {
         Number total = element_io<Number>::load(*row.block, group_at(v * host_lanes, host_lanes));
         for (ptrdiff_t k = 1; k < whole; ++k)
             total = Op::combine(
-                total,
-                element_io<Number>::load(*row.block, group_at(k * virtual_lanes + v * host_lanes, host_lanes)));
-        for (int i = 0; i < host_lanes; ++i) lane_value[v * host_lanes + i] = lane_of(total, i);
+                total, element_io<Number>::load(
+                           *row.block, group_at(k * virtual_lanes + v * host_lanes, host_lanes)));
+        for (int i = 0; i < host_lanes; ++i)
+            lane_value[v * host_lanes + i] = lane_of(total, i);
     }
     const int rest = int(row.length - whole * virtual_lanes);
     for (int j = 0; j < rest; ++j) {
-        const Number x = element_io<Number>::load(*row.block, group_at(whole * virtual_lanes + j, 1));
+        const Number x =
+            element_io<Number>::load(*row.block, group_at(whole * virtual_lanes + j, 1));
         lane_value[j] = whole > 0 ? Op::combine(lane_value[j], lane_of(x, 0)) : lane_of(x, 0);
     }
     const int used = whole > 0 ? virtual_lanes : rest;
@@ -76,22 +88,27 @@ typename scalar_of<Number>::type reduce_row(const row_view<Number>& row) {
     return lane_value[0];
 }
 
-template <int N> MDQR_FN md<double, N> load_number(const block_view& x, ptrdiff_t offset, md<double, N>*) {
+template <int N>
+MDQR_FN md<double, N> load_number(const block_view& x, ptrdiff_t offset, md<double, N>*) {
     return load_one<N>(x, offset);
 }
-template <int N> MDQR_FN void store_number(const block_view& x, ptrdiff_t offset, const md<double, N>& r) {
+template <int N>
+MDQR_FN void store_number(const block_view& x, ptrdiff_t offset, const md<double, N>& r) {
     store_one<N>(x, offset, r);
 }
-template <int N> MDQR_FN cmd<double, N> load_number(const block_view& x, ptrdiff_t offset, cmd<double, N>*) {
+template <int N>
+MDQR_FN cmd<double, N> load_number(const block_view& x, ptrdiff_t offset, cmd<double, N>*) {
     return {load_one<N>(x, offset), load_one<N>(x, offset + x.imag)};
 }
-template <int N> MDQR_FN void store_number(const block_view& x, ptrdiff_t offset, const cmd<double, N>& r) {
+template <int N>
+MDQR_FN void store_number(const block_view& x, ptrdiff_t offset, const cmd<double, N>& r) {
     store_one<N>(x, offset, r.re);
     store_one<N>(x, offset + x.imag, r.im);
 }
 
 // Offsets of row i in `out` and in `x`, whose last axis is left out.
-MDQR_FN void row_offsets(const block_view& out, const block_view& x, ptrdiff_t i, ptrdiff_t& to, ptrdiff_t& from) {
+MDQR_FN void row_offsets(const block_view& out, const block_view& x, ptrdiff_t i, ptrdiff_t& to,
+                         ptrdiff_t& from) {
     cursor<2> at{out.shape, out.ndim, {out.stride, x.stride}, {}, {}};
     at.seek(i);
     to = at.offset[0];
@@ -105,11 +122,18 @@ template <class Op, class Number> void reduce_rows(const block_view& out, const 
     const ptrdiff_t pieces = length == 0 ? 1 : (length + piece - 1) / piece;
     std::vector<double> partial(pieces > 1 ? std::size_t(rows * pieces * planes) : 0);
     // The partial results form a block of shape (rows, pieces) themselves.
-    block_view parts{partial.data(), one::limbs, rows * pieces, x.imag ? rows * pieces * one::limbs : 0, 0, {}, {}};
+    block_view parts{partial.data(),
+                     one::limbs,
+                     rows * pieces,
+                     x.imag ? rows * pieces * one::limbs : 0,
+                     0,
+                     {},
+                     {}};
     parallel_for(rows * pieces, [&](ptrdiff_t t) {
         ptrdiff_t to, from;
         row_offsets(out, x, t / pieces, to, from);
-        const ptrdiff_t first = (t % pieces) * piece, count = length - first < piece ? length - first : piece;
+        const ptrdiff_t first = (t % pieces) * piece,
+                        count = length - first < piece ? length - first : piece;
         one r;
         if (count <= 0)
             set_constant(r, Op::identity);
@@ -120,20 +144,24 @@ template <class Op, class Number> void reduce_rows(const block_view& out, const 
         else
             store_number(out, to, r);
     });
-    if (pieces == 1) return;
+    if (pieces == 1)
+        return;
     parallel_for(rows, [&](ptrdiff_t i) {
         ptrdiff_t to, from;
         row_offsets(out, x, i, to, from);
-        store_number(out, to, reduce_row<Op, Number>(row_view<Number>{&parts, i * pieces, 1, pieces}));
+        store_number(out, to,
+                     reduce_row<Op, Number>(row_view<Number>{&parts, i * pieces, 1, pieces}));
     });
 }
 
 template <int N> void mdqr_reduce(reduce_op op, const block_view& out, const block_view& x) {
     const bool complex = x.imag != 0;
     if (op == reduce_op::sum)
-        complex ? reduce_rows<summation, cmd<lane, N>>(out, x) : reduce_rows<summation, md<lane, N>>(out, x);
+        complex ? reduce_rows<summation, cmd<lane, N>>(out, x)
+                : reduce_rows<summation, md<lane, N>>(out, x);
     else
-        complex ? reduce_rows<product, cmd<lane, N>>(out, x) : reduce_rows<product, md<lane, N>>(out, x);
+        complex ? reduce_rows<product, cmd<lane, N>>(out, x)
+                : reduce_rows<product, md<lane, N>>(out, x);
 }
 
 template <class One> void running_sums(const block_view& out, const block_view& x) {
@@ -145,7 +173,8 @@ template <class One> void running_sums(const block_view& out, const block_view& 
         row_offsets(row, x, i, to, from);
         One total;
         for (ptrdiff_t k = 0; k < length; ++k) {
-            const One term = load_number(x, from + k * x.stride[x.ndim - 1], static_cast<One*>(nullptr));
+            const One term =
+                load_number(x, from + k * x.stride[x.ndim - 1], static_cast<One*>(nullptr));
             total = k == 0 ? term : add(total, term);
             store_number(out, to + k * out.stride[out.ndim - 1], total);
         }

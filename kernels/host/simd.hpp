@@ -19,7 +19,8 @@ MDQR_BEGIN
 
 typedef double vec __attribute__((vector_size(MDQR_HOST_LANES * 8)));
 typedef i64 ivec __attribute__((vector_size(MDQR_HOST_LANES * 8)));
-typedef double vec_unaligned __attribute__((vector_size(MDQR_HOST_LANES * 8), aligned(8), may_alias));
+typedef double vec_unaligned
+    __attribute__((vector_size(MDQR_HOST_LANES * 8), aligned(8), may_alias));
 
 template <> struct lane_traits<vec> {
     using mask = ivec;
@@ -35,11 +36,15 @@ MDQR_FN vec select(ivec m, vec a, vec b) { return m ? a : b; }
 MDQR_FN ivec select_ints(ivec m, ivec a, ivec b) { return m ? a : b; }
 MDQR_FN vec abs(vec a) { return (vec)((ivec)a & 0x7fffffffffffffffLL); }
 #if MDQR_HOST_LANES == 8
-MDQR_FN vec fma(vec a, vec b, vec c) { return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+MDQR_FN vec fma(vec a, vec b, vec c) {
+    return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
 MDQR_FN vec sqrt(vec a) { return (vec)_mm512_sqrt_pd((__m512d)a); }
 MDQR_FN bool any(ivec m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
 #else
-MDQR_FN vec fma(vec a, vec b, vec c) { return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+MDQR_FN vec fma(vec a, vec b, vec c) {
+    return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
 MDQR_FN vec sqrt(vec a) { return (vec)_mm256_sqrt_pd((__m256d)a); }
 MDQR_FN bool any(ivec m) { return _mm256_movemask_pd((__m256d)m) != 0; }
 #endif
@@ -47,7 +52,9 @@ MDQR_FN double lane_get(vec a, int i) { return a[i]; }
 MDQR_FN void lane_set(vec& a, int i, double b) { a[i] = b; }
 MDQR_FN bool mask_get(ivec m, int i) { return m[i] != 0; }
 template <> MDQR_FN vec broadcast<vec>(double a) { return a - (vec){}; }
-template <> MDQR_FN vec load<vec>(const double* p) { return *reinterpret_cast<const vec_unaligned*>(p); }
+template <> MDQR_FN vec load<vec>(const double* p) {
+    return *reinterpret_cast<const vec_unaligned*>(p);
+}
 MDQR_FN void store(double* p, vec a) { *reinterpret_cast<vec_unaligned*>(p) = a; }
 
 using lane = vec;

@@ -8,8 +8,9 @@ using std::ptrdiff_t;
 
 constexpr int max_ndim = 32;
 
-// The values have `shape`; limb l of the value at index i starts at data[l * plane + sum(i * stride)], its imaginary
-// part at the same place plus `imag`. Strides are in doubles and may be 0 or negative.
+// The values have `shape`; limb l of the value at index i starts at data[l * plane + sum(i *
+// stride)], its imaginary part at the same place plus `imag`. Strides are in doubles and may be 0
+// or negative.
 struct block_view {
     double* data;
     int limbs;
@@ -21,7 +22,8 @@ struct block_view {
 
     ptrdiff_t size() const {
         ptrdiff_t n = 1;
-        for (int i = 0; i < ndim; ++i) n *= shape[i];
+        for (int i = 0; i < ndim; ++i)
+            n *= shape[i];
         return n;
     }
 };
@@ -43,19 +45,24 @@ template <int K> struct cursor {
     ptrdiff_t offset[K];
 
     void seek(ptrdiff_t flat) {
-        for (int k = 0; k < K; ++k) offset[k] = 0;
+        for (int k = 0; k < K; ++k)
+            offset[k] = 0;
         for (int d = ndim - 1; d >= 0; --d) {
             index[d] = flat % shape[d];
             flat /= shape[d];
-            for (int k = 0; k < K; ++k) offset[k] += index[d] * stride[k][d];
+            for (int k = 0; k < K; ++k)
+                offset[k] += index[d] * stride[k][d];
         }
     }
 
     void next() {
         for (int d = ndim - 1; d >= 0; --d) {
-            for (int k = 0; k < K; ++k) offset[k] += stride[k][d];
-            if (++index[d] < shape[d]) return;
-            for (int k = 0; k < K; ++k) offset[k] -= shape[d] * stride[k][d];
+            for (int k = 0; k < K; ++k)
+                offset[k] += stride[k][d];
+            if (++index[d] < shape[d])
+                return;
+            for (int k = 0; k < K; ++k)
+                offset[k] -= shape[d] * stride[k][d];
             index[d] = 0;
         }
     }

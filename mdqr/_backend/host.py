@@ -65,7 +65,7 @@ def _batched(block: Block, batch: tuple[int, ...], core: int, is_complex: bool) 
     lead = 2 if is_complex else 1
     own = block.shape[lead:]
     full = _broadcast(block, batch + own[len(own) - core :], is_complex)
-    return full.reshape(full.shape[:lead] + (prod(batch),) + full.shape[full.ndim - core :])
+    return full.reshape((*full.shape[:lead], prod(batch), *full.shape[full.ndim - core :]))
 
 
 class HostBackend:

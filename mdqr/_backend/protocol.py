@@ -117,9 +117,7 @@ class Backend(Protocol):
         ...
 
     # -- factorisations ------------------------------------------------------------------------
-    def qr_panel(
-        self, a: Block, *, limbs: int, is_complex: bool
-    ) -> tuple[Block, Block, Block]:
+    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
         """Factor panels ``(..., m, w)``, m >= w, by Householder reflections, column by column.
 
         Returns ``(h, tau, t)`` in LAPACK's storage: `h` ``(..., m, w)`` has R on and above the

@@ -24,7 +24,7 @@ _LEAVES = ((2, 16), (float("inf"), 8))
 
 # For each backend: (largest number of reflectors, width); the last line is for all larger ones.
 _WIDTHS: dict[str, tuple[tuple[float, int], ...]] = {
-    "cpu": ((64, 32), (512, 48), (float("inf"), 64)),
+    "cpu": ((64, 32), (300, 48), (float("inf"), 96)),
 }
 
 

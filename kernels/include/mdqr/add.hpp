@@ -1,10 +1,12 @@
-// Addition. `add_network`: relative to the result, also under cancellation. `add_fast`: relative to the operands.
+// Addition. `add_network`: relative to the result, also under cancellation. `add_fast`: relative to
+// the operands.
 #pragma once
 #include "mdqr/renormalize.hpp"
 
 MDQR_BEGIN
 
-// Order-preserving keys: the magnitude first, then the sign, so that sorting is unique and the sum commutes bitwise.
+// Order-preserving keys: the magnitude first, then the sign, so that sorting is unique and the sum
+// commutes bitwise.
 template <class T> MDQR_FN void compare_exchange(T& a, T& b) {
     const mask_t<T> swap = (abs(a) < abs(b)) | ((abs(a) == abs(b)) & (a < b));
     const T large = select(swap, b, a);
@@ -21,8 +23,8 @@ template <int M, class T> MDQR_FN void bitonic_merge(T* v) {
     }
 }
 
-// Certified addition of Joldes, Marty, Muller and Popescu (2016): merge by magnitude, renormalise. Only the truncation
-// is lost, u^N.
+// Certified addition of Joldes, Marty, Muller and Popescu (2016): merge by magnitude, renormalise.
+// Only the truncation is lost, u^N.
 template <class T, int N> MDQR_CALL md<T, N> add_merged(const md<T, N>& x, const md<T, N>& y) {
     T v[2 * N];
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
@@ -53,7 +55,8 @@ template <class T, int N> MDQR_FN md<T, N> add_network(const md<T, N>& x, const 
         return add_merged(x, y);
 }
 
-// Triangle of two_sums with one guard word: |error| <= u^N (|x| + |y|). For inner loops; operands finite and in range.
+// Triangle of two_sums with one guard word: |error| <= u^N (|x| + |y|). For inner loops; operands
+// finite and in range.
 template <class T, int N> MDQR_FN md<T, N> add_fast(const md<T, N>& x, const md<T, N>& y) {
     if constexpr (N <= 2) {
         return add_network(x, y);

@@ -18,7 +18,8 @@ template <class T, int N> MDQR_FN cmd<T, N> mul(const cmd<T, N>& x, const cmd<T,
 
 template <class T, int N> MDQR_FN cmd<T, N> sqr(const cmd<T, N>& x) { return mul(x, x); }
 
-// Smith's division (CACM 5, 1962) in double, for the values that need no more: infinities, NaN, zero divisors.
+// Smith's division (CACM 5, 1962) in double, for the values that need no more: infinities, NaN,
+// zero divisors.
 MDQR_FN void divide_leading(double a, double b, double c, double d, double& re, double& im) {
     if (abs(c) >= abs(d)) {
         if (c == 0.0 && d == 0.0) {
@@ -48,7 +49,8 @@ template <class T, int N> MDQR_FN cmd<T, N> div_network(const cmd<T, N>& x, cons
     return {div_network(re, norm), div_network(im, norm)};
 }
 
-template <int N> MDQR_COLD cmd<double, N> div_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
+template <int N>
+MDQR_COLD cmd<double, N> div_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
     const double a = x.re.limb[0], b = x.im.limb[0], c = y.re.limb[0], d = y.im.limb[0];
     double re, im;
     const int ey = larger_exponent(c, d);
@@ -58,7 +60,8 @@ template <int N> MDQR_COLD cmd<double, N> div_careful(const cmd<double, N>& x, c
         divide_leading(a, b, c, d, re, im);
     const bool finite = is_finite(a) && is_finite(b) && is_finite(c) && is_finite(d);
     const cmd<double, N> leading{from_double<double, N>(re), from_double<double, N>(im)};
-    if (!finite || (c == 0.0 && d == 0.0) || (a == 0.0 && b == 0.0)) return leading;
+    if (!finite || (c == 0.0 && d == 0.0) || (a == 0.0 && b == 0.0))
+        return leading;
     const int ex = larger_exponent(a, b);
     const cmd<double, N> p{scale_operand(x.re, ex), scale_operand(x.im, ex)};
     const cmd<double, N> q{scale_operand(y.re, ey), scale_operand(y.im, ey)};
@@ -88,7 +91,8 @@ template <class T, int N> MDQR_FN cmd<T, N> div(const cmd<T, N>& x, const cmd<T,
     return r;
 }
 
-// The same way for 1 / (c + i d); NumPy's reciprocal differs from its division at 0 and in signs of zeros.
+// The same way for 1 / (c + i d); NumPy's reciprocal differs from its division at 0 and in signs of
+// zeros.
 MDQR_FN void invert_leading(double c, double d, double& re, double& im) {
     if (abs(d) <= abs(c)) {
         const double ratio = d / c, norm = one_sum(c, one_prod(d, ratio));
@@ -101,7 +105,8 @@ MDQR_FN void invert_leading(double c, double d, double& re, double& im) {
     }
 }
 
-template <int N> MDQR_COLD cmd<double, N> reciprocal_careful(const cmd<double, N>& x, cmd<double, N> r) {
+template <int N>
+MDQR_COLD cmd<double, N> reciprocal_careful(const cmd<double, N>& x, cmd<double, N> r) {
     const double c = x.re.limb[0], d = x.im.limb[0];
     double re, im;
     invert_leading(c, d, re, im);
@@ -118,7 +123,10 @@ template <class T, int N> MDQR_FN cmd<T, N> reciprocal(const cmd<T, N>& x) {
     const mask_t<T> regular = (abs(r.re.limb[0]) > zero) & (abs(r.im.limb[0]) > zero);
     patch(
         !regular, r,
-        [](const cmd<double, N>& a, const cmd<double, N>& quotient) { return reciprocal_careful(a, quotient); }, x, r);
+        [](const cmd<double, N>& a, const cmd<double, N>& quotient) {
+            return reciprocal_careful(a, quotient);
+        },
+        x, r);
     return r;
 }
 
@@ -163,7 +171,8 @@ template <int N> MDQR_COLD cmd<double, N> sqrt_complex(const cmd<double, N>& x) 
 
 template <class T, int N> MDQR_FN cmd<T, N> sqrt(const cmd<T, N>& x) {
     cmd<T, N> r = x;
-    for (int i = 0; i < lanes<T>; ++i) set_lane_of(r, i, sqrt_complex(lane_of(x, i)));
+    for (int i = 0; i < lanes<T>; ++i)
+        set_lane_of(r, i, sqrt_complex(lane_of(x, i)));
     return r;
 }
 

@@ -15,7 +15,8 @@
 #define MDQR_LAMBDA __attribute__((always_inline))
 #endif
 
-// Long networks are called, not inlined: passing limbs through memory costs little beside hundreds of operations.
+// Long networks are called, not inlined: passing limbs through memory costs little beside hundreds
+// of operations.
 #if MDQR_DEVICE
 #define MDQR_CALL __host__ __device__ __noinline__
 #else
@@ -29,7 +30,8 @@
 #define MDQR_COLD __attribute__((noinline, cold))
 #endif
 
-// One namespace a CPU level: without it the linker would keep one copy of an inline function for all levels.
+// One namespace a CPU level: without it the linker would keep one copy of an inline function for
+// all levels.
 #if !defined(MDQR_LEVEL)
 #define MDQR_LEVEL generic
 #endif
@@ -47,7 +49,8 @@ using i64 = long long;
 using u64 = unsigned long long;
 static_assert(sizeof(i64) == 8 && sizeof(double) == 8, "64-bit integers and doubles are assumed");
 
-// A compile-time index: `static_for<0, N>([&](auto i) { use x[i]; })` is straight-line code under every compiler.
+// A compile-time index: `static_for<0, N>([&](auto i) { use x[i]; })` is straight-line code under
+// every compiler.
 template <int I> struct index {
     MDQR_FN constexpr operator int() const { return I; }
     static constexpr int value = I;

@@ -1,7 +1,8 @@
-// The operations of the contract: a network, one test for operands or results that need care, and the careful way.
+// The operations of the contract: a network, one test for operands or results that need care, and
+// the careful way.
 //
-// NaN and infinities follow IEEE 754 in limb 0 with +0 below; zeros keep IEEE's sign; where limbs or their products
-// leave the range of doubles the operands are scaled by powers of two.
+// NaN and infinities follow IEEE 754 in limb 0 with +0 below; zeros keep IEEE's sign; where limbs
+// or their products leave the range of doubles the operands are scaled by powers of two.
 #pragma once
 #include "mdqr/div.hpp"
 #include "mdqr/sqrt.hpp"
@@ -14,7 +15,8 @@ template <class T, int N> MDQR_FN md<double, N> lane_of(const md<T, N>& x, int l
     return r;
 }
 
-template <class T, int N> MDQR_FN void set_lane_of(md<T, N>& x, int lane, const md<double, N>& value) {
+template <class T, int N>
+MDQR_FN void set_lane_of(md<T, N>& x, int lane, const md<double, N>& value) {
     static_for<0, N>([&](auto i) MDQR_LAMBDA { lane_set(x.limb[i], lane, value.limb[i]); });
 }
 
@@ -22,7 +24,8 @@ template <class T, int N> MDQR_FN cmd<double, N> lane_of(const cmd<T, N>& x, int
     return {lane_of(x.re, lane), lane_of(x.im, lane)};
 }
 
-template <class T, int N> MDQR_FN void set_lane_of(cmd<T, N>& x, int lane, const cmd<double, N>& value) {
+template <class T, int N>
+MDQR_FN void set_lane_of(cmd<T, N>& x, int lane, const cmd<double, N>& value) {
     set_lane_of(x.re, lane, value.re);
     set_lane_of(x.im, lane, value.im);
 }
@@ -30,31 +33,38 @@ template <class T, int N> MDQR_FN void set_lane_of(cmd<T, N>& x, int lane, const
 template <class R, class F, class... Operands>
 MDQR_COLD R patched(mask_t<typename R::lane> mask, R r, F careful, const Operands&... operands) {
     for (int i = 0; i < lanes<typename R::lane>; ++i)
-        if (mask_get(mask, i)) set_lane_of(r, i, careful(lane_of(operands, i)...));
+        if (mask_get(mask, i))
+            set_lane_of(r, i, careful(lane_of(operands, i)...));
     return r;
 }
 
-// Recompute the marked lanes of r by the careful way; the operands are copied so that they can stay in registers.
+// Recompute the marked lanes of r by the careful way; the operands are copied so that they can stay
+// in registers.
 template <class R, class F, class... Operands>
 MDQR_FN void patch(mask_t<typename R::lane> mask, R& r, F careful, const Operands&... operands) {
-    if (any(mask)) r = patched(mask, r, careful, Operands(operands)...);
+    if (any(mask))
+        r = patched(mask, r, careful, Operands(operands)...);
 }
 
 // +0 in place of -0 below limb 0.
 template <class T, int N> MDQR_FN void clear_negative_zeros(md<T, N>& r) {
-    static_for<1, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(r.limb[i], broadcast<T>(0.0)); });
+    static_for<1, N>([&](auto i)
+                         MDQR_LAMBDA { r.limb[i] = one_sum(r.limb[i], broadcast<T>(0.0)); });
 }
 
-// An exact zero takes the sign that IEEE gives the same operation on the leading limbs, where that is a zero too.
+// An exact zero takes the sign that IEEE gives the same operation on the leading limbs, where that
+// is a zero too.
 template <class T, int N> MDQR_FN void sign_of_zero(md<T, N>& r, T leading) {
     const T zero = broadcast<T>(0.0);
     r.limb[0] = select(r.limb[0] == zero, select(leading == zero, leading, zero), r.limb[0]);
 }
 
-// Scale a result by 2^e: limbs that turn subnormal round and may need normalising; overflow gives infinity.
+// Scale a result by 2^e: limbs that turn subnormal round and may need normalising; overflow gives
+// infinity.
 template <int N> MDQR_FN md<double, N> scale_result(md<double, N> r, int e) {
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = scale(r.limb[i], e); });
-    if (!is_finite(r.limb[0]) || r.limb[0] == 0.0) return from_double<double, N>(r.limb[0]);
+    if (!is_finite(r.limb[0]) || r.limb[0] == 0.0)
+        return from_double<double, N>(r.limb[0]);
     sweep_down<N>(r.limb);
     clear_negative_zeros(r);
     return r;
@@ -71,14 +81,17 @@ template <class T, int N> MDQR_FN mask_t<T> out_of_range(const md<T, N>& x) {
     return (!(magnitude >= broadcast<T>(0x1p-300))) | (!(magnitude <= broadcast<T>(0x1p300)));
 }
 
-template <int N> MDQR_COLD md<double, N> add_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N>
+MDQR_COLD md<double, N> add_careful(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_sum(x.limb[0], y.limb[0]);
-    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0])) return from_double<double, N>(leading);
+    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
+        return from_double<double, N>(leading);
     return scale_result(add_network(scale_operand(x, 4), scale_operand(y, 4)), 4);
 }
 
 template <class T, int N> MDQR_FN md<T, N> add(const md<T, N>& x, const md<T, N>& y) {
-    if constexpr (N == 1) return add_network(x, y);
+    if constexpr (N == 1)
+        return add_network(x, y);
     md<T, N> r = add_network(x, y);
     sign_of_zero(r, one_sum(x.limb[0], y.limb[0]));
     clear_negative_zeros(r);
@@ -88,17 +101,22 @@ template <class T, int N> MDQR_FN md<T, N> add(const md<T, N>& x, const md<T, N>
     return r;
 }
 
-template <class T, int N> MDQR_FN md<T, N> sub(const md<T, N>& x, const md<T, N>& y) { return add(x, neg(y)); }
+template <class T, int N> MDQR_FN md<T, N> sub(const md<T, N>& x, const md<T, N>& y) {
+    return add(x, neg(y));
+}
 
-template <int N> MDQR_COLD md<double, N> mul_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N>
+MDQR_COLD md<double, N> mul_careful(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_prod(x.limb[0], y.limb[0]);
-    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0])) return from_double<double, N>(leading);
+    if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
+        return from_double<double, N>(leading);
     // Both are scaled by the same power, so that the product commutes; it stays below 2^1008.
     return scale_result(mul_network(scale_operand(x, 520), scale_operand(y, 520)), 1040);
 }
 
 template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {
-    if constexpr (N == 1) return mul_network(x, y);
+    if constexpr (N == 1)
+        return mul_network(x, y);
     md<T, N> r = mul_network(x, y);
     const T leading = one_prod(x.limb[0], y.limb[0]);
     sign_of_zero(r, leading);
@@ -111,16 +129,19 @@ template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>
 
 template <class T, int N> MDQR_FN md<T, N> sqr(const md<T, N>& x) { return mul(x, x); }
 
-template <int N> MDQR_COLD md<double, N> div_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N>
+MDQR_COLD md<double, N> div_careful(const md<double, N>& x, const md<double, N>& y) {
     const double a = x.limb[0], b = y.limb[0];
-    if (!is_finite(a) || !is_finite(b) || a == 0.0 || b == 0.0) return from_double<double, N>(a / b);
+    if (!is_finite(a) || !is_finite(b) || a == 0.0 || b == 0.0)
+        return from_double<double, N>(a / b);
     const int ex = exponent(a), ey = exponent(b);
     return scale_result(div_network(scale_operand(x, ex), scale_operand(y, ey)), ex - ey);
 }
 
 template <class T, int N> MDQR_FN md<T, N> div(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = div_network(x, y);
-    if constexpr (N == 1) return r;
+    if constexpr (N == 1)
+        return r;
     clear_negative_zeros(r);
     patch(
         out_of_range(x) | out_of_range(y), r,
@@ -130,14 +151,16 @@ template <class T, int N> MDQR_FN md<T, N> div(const md<T, N>& x, const md<T, N>
 
 template <int N> MDQR_COLD md<double, N> sqrt_careful(const md<double, N>& x) {
     const double a = x.limb[0];
-    if (!is_finite(a) || a <= 0.0) return from_double<double, N>(sqrt(a));
+    if (!is_finite(a) || a <= 0.0)
+        return from_double<double, N>(sqrt(a));
     const int half = exponent(a) >> 1;
     return scale_result(sqrt_network(scale_operand(x, 2 * half)), half);
 }
 
 template <class T, int N> MDQR_FN md<T, N> sqrt(const md<T, N>& x) {
     md<T, N> r = sqrt_network(x);
-    if constexpr (N == 1) return r;
+    if constexpr (N == 1)
+        return r;
     clear_negative_zeros(r);
     patch(
         out_of_range(x) | (x.limb[0] < broadcast<T>(0.0)), r,
@@ -145,22 +168,28 @@ template <class T, int N> MDQR_FN md<T, N> sqrt(const md<T, N>& x) {
     return r;
 }
 
-template <int N> MDQR_COLD md<double, N> hypot_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N>
+MDQR_COLD md<double, N> hypot_careful(const md<double, N>& x, const md<double, N>& y) {
     const double a = abs(x.limb[0]), b = abs(y.limb[0]);
-    if (a == infinity() || b == infinity()) return from_double<double, N>(infinity());
-    if (is_nan(a) || is_nan(b)) return from_double<double, N>(not_a_number());
+    if (a == infinity() || b == infinity())
+        return from_double<double, N>(infinity());
+    if (is_nan(a) || is_nan(b))
+        return from_double<double, N>(not_a_number());
     const double larger = a > b ? a : b;
-    if (larger == 0.0) return from_double<double, N>(0.0);
+    if (larger == 0.0)
+        return from_double<double, N>(0.0);
     const int e = exponent(larger);
     const md<double, N> p = scale_operand(x, e), q = scale_operand(y, e);
     return scale_result(sqrt_network(add_network(mul_network(p, p), mul_network(q, q))), e);
 }
 
-// sqrt(x^2 + y^2) without overflow on the way; the error is that of the three operations, at most 2 eps.
+// sqrt(x^2 + y^2) without overflow on the way; the error is that of the three operations, at most 2
+// eps.
 template <class T, int N> MDQR_FN md<T, N> hypot(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = sqrt_network(add_network(mul_network(x, x), mul_network(y, y)));
     clear_negative_zeros(r);
-    const mask_t<T> both_small = (!(abs(x.limb[0]) >= broadcast<T>(0x1p-300))) & (!(abs(y.limb[0]) >= broadcast<T>(0x1p-300)));
+    const mask_t<T> both_small = (!(abs(x.limb[0]) >= broadcast<T>(0x1p-300))) &
+                                 (!(abs(y.limb[0]) >= broadcast<T>(0x1p-300)));
     const mask_t<T> one_large =
         (!(abs(x.limb[0]) <= broadcast<T>(0x1p300))) | (!(abs(y.limb[0]) <= broadcast<T>(0x1p300)));
     patch(
@@ -171,7 +200,8 @@ template <class T, int N> MDQR_FN md<T, N> hypot(const md<T, N>& x, const md<T, 
 
 // x 2^e with one rounding a limb.
 template <int N> MDQR_FN md<double, N> ldexp(const md<double, N>& x, i64 e) {
-    if (!is_finite(x.limb[0])) return x;
+    if (!is_finite(x.limb[0]))
+        return x;
     const int bounded = e > 5000 ? 5000 : e < -5000 ? -5000 : int(e);
     return scale_result(x, bounded);
 }

@@ -1,11 +1,13 @@
-// Division: long division with N + 1 quotient digits; N digits err up to 13 times more, two for N = 2 by 8.8u^2.
+// Division: long division with N + 1 quotient digits; N digits err up to 13 times more, two for N =
+// 2 by 8.8u^2.
 #pragma once
 #include "mdqr/add.hpp"
 #include "mdqr/mul.hpp"
 
 MDQR_BEGIN
 
-// Operands finite, y nonzero, exponents within +-300, so that no product of limbs leaves the double range.
+// Operands finite, y nonzero, exponents within +-300, so that no product of limbs leaves the double
+// range.
 template <class T, int N> MDQR_CALL md<T, N> div_network(const md<T, N>& x, const md<T, N>& y) {
     if constexpr (N == 1) {
         return from_double<T, 1>(x.limb[0] / y.limb[0]);

@@ -1,5 +1,6 @@
-// What a lane type must offer, for T = double. `kernels/host/simd.hpp` gives the same names to vectors; vector types
-// have no namespace, so a file that uses them includes simd.hpp before any other header.
+// What a lane type must offer, for T = double. `kernels/host/simd.hpp` gives the same names to
+// vectors; vector types have no namespace, so a file that uses them includes simd.hpp before any
+// other header.
 #pragma once
 #include "mdqr/config.hpp"
 
@@ -102,11 +103,14 @@ MDQR_FN double lane_get(double a, int) { return a; }
 MDQR_FN void lane_set(double& a, int, double b) { a = b; }
 MDQR_FN bool mask_get(bool m, int) { return m; }
 
-MDQR_FN bool is_finite(double a) { return (bits(a) & 0x7ff0000000000000LL) != 0x7ff0000000000000LL; }
+MDQR_FN bool is_finite(double a) {
+    return (bits(a) & 0x7ff0000000000000LL) != 0x7ff0000000000000LL;
+}
 
 MDQR_FN bool is_nan(double a) { return a != a; }
 MDQR_FN double copysign(double magnitude, double sign) {
-    return from_bits((bits(magnitude) & 0x7fffffffffffffffLL) | (bits(sign) & ~0x7fffffffffffffffLL));
+    return from_bits((bits(magnitude) & 0x7fffffffffffffffLL) |
+                     (bits(sign) & ~0x7fffffffffffffffLL));
 }
 MDQR_FN double infinity() { return from_bits(0x7ff0000000000000LL); }
 MDQR_FN double not_a_number() { return from_bits(0x7ff8000000000000LL); }
@@ -114,11 +118,14 @@ MDQR_FN double not_a_number() { return from_bits(0x7ff8000000000000LL); }
 // Exponent E with 2^E <= |a| < 2^(E+1); -1075 stands for zero, 1024 for infinities and NaN.
 MDQR_FN int exponent(double a) {
     const i64 magnitude = bits(a) & 0x7fffffffffffffffLL;
-    if (magnitude == 0) return -1075;
+    if (magnitude == 0)
+        return -1075;
     const int field = int(magnitude >> 52);
-    if (field != 0) return field - 1023;
+    if (field != 0)
+        return field - 1023;
     int e = -1074;
-    for (i64 rest = magnitude >> 1; rest != 0; rest >>= 1) ++e;
+    for (i64 rest = magnitude >> 1; rest != 0; rest >>= 1)
+        ++e;
     return e;
 }
 
@@ -133,7 +140,8 @@ MDQR_FN double scale(double a, int e) {
         if (e > 1023) {
             a = one_prod(a, power_of_two(1023));
             e -= 1023;
-            if (e > 1023) e = 1023;
+            if (e > 1023)
+                e = 1023;
         }
     } else if (e < -1022) {
         // 2^-969 leaves 53 bits above the subnormal range for the last step.
@@ -142,7 +150,8 @@ MDQR_FN double scale(double a, int e) {
         if (e < -1022) {
             a = one_prod(a, power_of_two(-969));
             e += 969;
-            if (e < -1022) e = -1022;
+            if (e < -1022)
+                e = -1022;
         }
     }
     return one_prod(a, power_of_two(e));

@@ -27,11 +27,13 @@ template <class T, int N> MDQR_FN md<T, N> neg(const md<T, N>& x) {
     md<T, N> r;
     r.limb[0] = -x.limb[0];
     // 0 - x keeps the lower limbs of zeros, infinities and NaN at +0.
-    static_for<1, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = one_sum(broadcast<T>(0.0), -x.limb[i]); });
+    static_for<1, N>([&](auto i)
+                         MDQR_LAMBDA { r.limb[i] = one_sum(broadcast<T>(0.0), -x.limb[i]); });
     return r;
 }
 
-template <class T, int N> MDQR_FN md<T, N> select(mask_t<T> m, const md<T, N>& a, const md<T, N>& b) {
+template <class T, int N>
+MDQR_FN md<T, N> select(mask_t<T> m, const md<T, N>& a, const md<T, N>& b) {
     md<T, N> r;
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = select(m, a.limb[i], b.limb[i]); });
     return r;

@@ -1,13 +1,16 @@
-// Multiplication: partial products x_i y_j by bins i + j, every rounding error handed to the next bin.
+// Multiplication: partial products x_i y_j by bins i + j, every rounding error handed to the next
+// bin.
 //
-// With a guard bin (Guard = 1) the result errs by little more than its truncation, u^N |x y|; without it (Guard = 0, inner
-// loops) up to 13.6 u^4 and 90 u^8 were found. Terms that swap under x <-> y are added first, so products commute bitwise.
+// With a guard bin (Guard = 1) the result errs by little more than its truncation, u^N |x y|;
+// without it (Guard = 0, inner loops) up to 13.6 u^4 and 90 u^8 were found. Terms that swap under x
+// <-> y are added first, so products commute bitwise.
 #pragma once
 #include "mdqr/renormalize.hpp"
 
 MDQR_BEGIN
 
-// Words that bin k receives: k + 1 products, k product errors and the errors of the sums in bin k - 1.
+// Words that bin k receives: k + 1 products, k product errors and the errors of the sums in bin k
+// - 1.
 MDQR_FN constexpr int product_bin_carries(int k) { return k == 0 ? 0 : (k - 1) * k; }
 MDQR_FN constexpr int product_bin_words(int k) { return 2 * k + 1 + product_bin_carries(k); }
 
@@ -16,8 +19,10 @@ template <int N, class T> MDQR_FN T tree_two_sum(T* v, T* err) {
     if constexpr (N == 1) {
         return v[0];
     } else {
-        static_for<0, N / 2>([&](auto i) MDQR_LAMBDA { two_sum(v[2 * i], v[2 * i + 1], v[i], err[i]); });
-        if constexpr (N % 2 == 1) v[N / 2] = v[N - 1];
+        static_for<0, N / 2>([&](auto i)
+                                 MDQR_LAMBDA { two_sum(v[2 * i], v[2 * i + 1], v[i], err[i]); });
+        if constexpr (N % 2 == 1)
+            v[N / 2] = v[N - 1];
         return tree_two_sum<(N + 1) / 2>(v, err + N / 2);
     }
 }
@@ -27,14 +32,17 @@ template <int N, class T> MDQR_FN T tree_sum(T* v) {
         return v[0];
     } else {
         static_for<0, N / 2>([&](auto i) MDQR_LAMBDA { v[i] = one_sum(v[2 * i], v[2 * i + 1]); });
-        if constexpr (N % 2 == 1) v[N / 2] = v[N - 1];
+        if constexpr (N % 2 == 1)
+            v[N / 2] = v[N - 1];
         return tree_sum<(N + 1) / 2>(v);
     }
 }
 
-// Put the products x_i y_j, i + j = K, into v as adjacent mirror pairs; returns their number. Errors likewise into e.
+// Put the products x_i y_j, i + j = K, into v as adjacent mirror pairs; returns their number.
+// Errors likewise into e.
 template <int K, int N, bool Errors, class T>
-MDQR_FN void product_diagonal(const md<T, N>& x, const md<T, N>& y, T* v, T* middle, T* e, T* e_middle) {
+MDQR_FN void product_diagonal(const md<T, N>& x, const md<T, N>& y, T* v, T* middle, T* e,
+                              T* e_middle) {
     constexpr int first = K < N ? 0 : K - N + 1;
     static_for<first, (K + 1) / 2>([&](auto i) MDQR_LAMBDA {
         constexpr int slot = 2 * (i.value - first);
@@ -58,7 +66,8 @@ template <int Guard, class T, int N>
 MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
     constexpr int B = N + Guard;
     T bin[B];
-    T errors[2 * N + 2], next_errors[2 * N + 2];        // product errors: mirror pairs, then the middle one
+    T errors[2 * N + 2],
+        next_errors[2 * N + 2]; // product errors: mirror pairs, then the middle one
     T carries[product_bin_words(B)], next_carries[product_bin_words(B)];
     static_for<0, B - 1>([&](auto k) MDQR_LAMBDA {
         constexpr int K = k.value;
@@ -67,7 +76,8 @@ MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
         T v[words];
         T middle = broadcast<T>(0.0), e_middle = broadcast<T>(0.0);
         product_diagonal<K, N, true>(x, y, v, &middle, next_errors, &e_middle);
-        static_for<0, error_pairs>([&](auto i) MDQR_LAMBDA { v[product_pairs + i.value] = errors[i]; });
+        static_for<0, error_pairs>([&](auto i)
+                                       MDQR_LAMBDA { v[product_pairs + i.value] = errors[i]; });
         constexpr int singles = product_pairs + error_pairs;
         // Of K + 1 products and K errors exactly one kind has a middle word.
         if constexpr (K % 2 == 0) {
@@ -76,7 +86,8 @@ MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
         } else {
             v[singles] = errors[error_pairs];
         }
-        static_for<0, product_bin_carries(K)>([&](auto i) MDQR_LAMBDA { v[singles + 1 + i.value] = carries[i]; });
+        static_for<0, product_bin_carries(K)>(
+            [&](auto i) MDQR_LAMBDA { v[singles + 1 + i.value] = carries[i]; });
         bin[K] = tree_two_sum<words>(v, next_carries);
         static_for<0, words - 1>([&](auto i) MDQR_LAMBDA { carries[i] = next_carries[i]; });
         static_for<0, K + 1>([&](auto i) MDQR_LAMBDA { errors[i] = next_errors[i]; });
@@ -92,8 +103,10 @@ MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
     constexpr int product_pairs = 2 * (products / 2), error_pairs = 2 * (errors_in / 2);
     static_for<0, error_pairs>([&](auto i) MDQR_LAMBDA { v[product_pairs + i.value] = errors[i]; });
     constexpr int singles = product_pairs + error_pairs;
-    if constexpr (products % 2 == 1) v[singles] = middle;
-    if constexpr (errors_in % 2 == 1) v[singles + products % 2] = errors[error_pairs];
+    if constexpr (products % 2 == 1)
+        v[singles] = middle;
+    if constexpr (errors_in % 2 == 1)
+        v[singles + products % 2] = errors[error_pairs];
     constexpr int at = singles + products % 2 + errors_in % 2;
     static_for<0, carries_in>([&](auto i) MDQR_LAMBDA { v[at + i.value] = carries[i]; });
     bin[K] = tree_sum<words>(v);
@@ -109,7 +122,8 @@ MDQR_FN md<T, N> mul_bins(const md<T, N>& x, const md<T, N>& y) {
     return r;
 }
 
-// N = 2: DWTimesDW3 with symmetric cross terms (Joldes, Muller and Popescu 2017; bound here 6u^2 (1 + 4u)).
+// N = 2: DWTimesDW3 with symmetric cross terms (Joldes, Muller and Popescu 2017; bound here 6u^2 (1
+// + 4u)).
 template <class T> MDQR_FN md<T, 2> mul_double_double(const md<T, 2>& x, const md<T, 2>& y) {
     T p, e;
     two_prod(x.limb[0], y.limb[0], p, e);
@@ -144,7 +158,8 @@ template <class T, int N> MDQR_FN md<T, N> mul_fast(const md<T, N>& x, const md<
 template <class T, int N> MDQR_CALL md<T, N> mul_double(const md<T, N>& x, T d) {
     T v[2 * N];
     T e[N];
-    static_for<0, N>([&](auto i) MDQR_LAMBDA { two_prod(x.limb[i], d, v[i == 0 ? 0 : 2 * i - 1], e[i]); });
+    static_for<0, N>([&](auto i)
+                         MDQR_LAMBDA { two_prod(x.limb[i], d, v[i == 0 ? 0 : 2 * i - 1], e[i]); });
     static_for<0, N - 1>([&](auto i) MDQR_LAMBDA { v[2 * i + 2] = e[i]; });
     v[2 * N - 1] = e[N - 1];
     return renormalize<2 * N, N>(v);
