@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -43,9 +44,14 @@ public:
             ++generation;
         }
         wake.notify_all();
-        work.run_share(0);
+        std::exception_ptr own = failure_of(work, 0);
         std::unique_lock<std::mutex> lock(state);
         done.wait(lock, [&] { return pending == 0; });
+        if (!own)
+            own = failure;
+        failure = nullptr;
+        if (own)
+            std::rethrow_exception(own);
     }
 
 private:
@@ -55,6 +61,16 @@ private:
     job current{};
     int pending = 0;
     unsigned long generation = 0;
+    std::exception_ptr failure; // of a worker, such as bad_alloc: the caller throws it
+
+    static std::exception_ptr failure_of(const job& work, int thread) {
+        try {
+            work.run_share(thread);
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
 
     void start(int wanted) {
         while (int(workers.size()) < wanted) {
@@ -74,8 +90,10 @@ private:
                 continue;
             const job work = current;
             lock.unlock();
-            work.run_share(id);
+            const std::exception_ptr thrown = failure_of(work, id);
             lock.lock();
+            if (thrown)
+                failure = thrown;
             if (--pending == 0)
                 done.notify_one();
         }

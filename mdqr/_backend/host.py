@@ -1,4 +1,4 @@
-"""The kernel calls of `protocol.py` on the CPU: NumPy blocks handed to the extension `_mdqr_host`."""
+"""The kernel calls of `protocol.py` on the CPU: NumPy blocks handed to `_mdqr_host`."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
         limbs=inputs.work.limbs,
         is_complex=field,
     )
-    rows = _scaling.exponents(_scaling.leading(a, field), -1)
+    rows = _scaling.exponents(_scaling.magnitude_bits(a, field), -1)
     back = columns[..., None, :] - rows[..., :, None]
     overall = columns.max(axis=-1, initial=-(2**20))[..., None]
     total = columns[..., None, :] - overall[..., None]

@@ -204,7 +204,7 @@ def _weights(inputs: Inputs, weights: Any) -> Weighted:
     if not xp.isfinite(block[0]).all() or (block[0] < 0).any():
         raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
     block = _limbs.broadcast(block, False, shape)
-    omega = (_scaling.exponents(block[0], -1) + 1) // 2
+    omega = (_scaling.exponents(_scaling.magnitude_bits(block, False), -1) + 1) // 2
     block = _scaling.shifted(inputs.backend, block, -2 * omega[..., None], False)
     root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
     rows = (block[0] > 0).sum(axis=-1)
@@ -267,11 +267,11 @@ def _alpha(a: Block, given: Weighted, is_complex: bool) -> Block:
     xp = _limbs.namespace(a)
     magnitudes = xp.ldexp(_scaling.leading(a, is_complex), -alpha[..., None, :])
     weighted = magnitudes * _scaling.leading(given.root, is_complex)
-    return alpha + _scaling.exponents(weighted, -2)
+    return alpha + _scaling.exponents(weighted.view(xp.int64), -2)
 
 
 def _require_columns(work: Block, is_complex: bool) -> None:
-    zero = (_scaling.leading(work, is_complex) == 0).all(axis=-2)
+    zero = (_scaling.magnitude_bits(work, is_complex) == 0).all(axis=-2)
     if zero.any():
         *batch, column = _scaling.first_true(zero)
         raise np.linalg.LinAlgError(
@@ -283,10 +283,10 @@ def _require_columns(work: Block, is_complex: bool) -> None:
 def _row_order(work: Block, is_complex: bool, *, weighted: bool) -> Block | None:
     """Return the order of decreasing row maxima, or None where it does not matter."""
     xp = _limbs.namespace(work)
-    largest = _scaling.leading(work, is_complex).max(axis=-1, initial=0.0)
+    largest = _scaling.magnitude_bits(work, is_complex).max(axis=-1, initial=0)
     if largest.size == 0:
         return None
-    exponent = xp.frexp(largest)[1]
+    exponent = _scaling.exponents_of(xp.asarray(largest))
     low = xp.where(largest > 0, exponent, 2**20).min()
     high = xp.where(largest > 0, exponent, -(2**20)).max()
     if not weighted and high - low <= _SORTED_SPAN:

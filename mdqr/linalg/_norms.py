@@ -118,7 +118,7 @@ def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
     if order is None or order == 2:
         return _euclidean(inputs, block)
     if order == 0:
-        magnitudes = _scaling.leading(block, inputs.is_complex)
+        magnitudes = _scaling.magnitude_bits(block, inputs.is_complex)
         return (magnitudes != 0).sum(axis=-1).astype(np.float64)[None]
     if order in (math.inf, -math.inf):
         return _extreme(inputs, _absolute(inputs, block), "max" if order == math.inf else "min")
@@ -169,7 +169,7 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
     backend, limbs = inputs.backend, inputs.work.limbs
     if inputs.is_complex:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
-    exponent = _scaling.exponents(abs(block[0]), -1)
+    exponent = _scaling.exponents(_scaling.magnitude_bits(block, False), -1)
     scaled = _scaling.shifted(backend, block, -exponent[..., None], False)
     squares = backend.matmul(
         scaled[..., None, :], scaled[..., None], limbs=limbs, is_complex=False
@@ -181,7 +181,7 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
 def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
     """Return ``sum(values**power)**(1/power)``."""
     backend = inputs.backend
-    exponent = _scaling.exponents(values[0], -1)
+    exponent = _scaling.exponents(_scaling.magnitude_bits(values, False), -1)
     scaled = _scaling.shifted(backend, values, -exponent[..., None], False)
     total = _sum(inputs, _integer_power(inputs, scaled, power))
     return _scaling.shifted(backend, _root(inputs, total, power), exponent, False)

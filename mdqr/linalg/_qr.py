@@ -77,11 +77,18 @@ class Scaled(NamedTuple):
 
 
 def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
-    """Multiply values by 1 or -1 in place; zero lower limbs stay +0."""
-    if (signs < 0).any():
-        block *= signs
-        lower = block[:, 1:] if is_complex else block[1:]
-        lower += 0.0
+    """Multiply values by 1 or -1 in place; zero lower limbs stay +0.
+
+    On the bits: arithmetic would flush subnormal limbs where the caller has that mode set.
+    """
+    xp = _limbs.namespace(block)
+    if not (signs < 0).any():
+        return
+    bits = block.view(xp.int64)
+    first, lower = (bits[:, :1], bits[:, 1:]) if is_complex else (bits[:1], bits[1:])
+    mask = xp.where(signs < 0, xp.int64(-(2**63)), xp.int64(0))
+    first ^= mask
+    lower ^= xp.where(lower == 0, 0, mask)
 
 
 def clear_below_diagonal(r: Block) -> None:
@@ -94,7 +101,10 @@ def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
     """Write +0 where the diagonal of R has -0, in imaginary parts too."""
     places = _limbs.namespace(r).arange(min(r.shape[-2:]))
     for part in r if is_complex else r[None]:
-        part[0][..., places, places] += 0.0
+        diagonal = part[0][..., places, places]
+        part[0][..., places, places] = _limbs.namespace(r).where(
+            diagonal.view("int64") == -(2**63), 0.0, diagonal
+        )
 
 
 def scaled_factors(
@@ -253,9 +263,9 @@ def qr(
 
 def _raw(inputs: Inputs, scaled: Scaled, check: bool) -> tuple[MDArray, MDArray]:
     """Return the reflectors of the matrix as it was before scaling, in NumPy's layout."""
-    factors = scaled.factors
-    h = factors.backend.xp.tril(factors.h, -1)
-    h += factors.backend.xp.triu(scaled.unscaled_r(factors.rows))
+    factors, xp = scaled.factors, scaled.factors.backend.xp
+    h = scaled.unscaled_r(factors.rows)
+    xp.copyto(h, factors.h, where=xp.tri(*h.shape[-2:], k=-1, dtype=bool))
     if check:
         require_finite_factor("qr", "h", h, inputs.is_complex)
     return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(factors.tau)

@@ -28,7 +28,7 @@ def triangle_of(factors: Factors, function: str) -> Triangle:
     numpy.linalg.LinAlgError
         If a diagonal entry is exactly zero.
     """
-    magnitudes = _scaling.leading(factors.h, factors.is_complex)
+    magnitudes = _scaling.magnitude_bits(factors.h, factors.is_complex)
     zero = np.diagonal(magnitudes, axis1=-2, axis2=-1) == 0
     if zero.any():
         *batch, column = _scaling.first_true(zero)

@@ -25,19 +25,34 @@ def leading(block: Block, is_complex: bool) -> Block:
     return xp.maximum(abs(block[0, 0]), abs(block[1, 0]))
 
 
-def exponents(magnitudes: Block, axis: int) -> Block:
-    """Return int64 e with ``2**(e-1) <= max < 2**e`` along `axis`; 0 for zeros and non-finite."""
-    xp = _limbs.namespace(magnitudes)
-    if magnitudes.shape[axis] == 0:
-        return xp.zeros(magnitudes.max(axis=axis, initial=0.0).shape, dtype=xp.int64)
-    largest = magnitudes.max(axis=axis)
-    exponent = xp.frexp(largest)[1].astype(xp.int64)
-    return xp.where(xp.isfinite(largest), exponent, 0)
+def magnitude_bits(block: Block, is_complex: bool) -> Block:
+    """Return the bits of `leading` as int64, which order as the magnitudes do.
+
+    Integers also where the caller flushes subnormals, which float comparisons would take for zeros.
+    """
+    xp = _limbs.namespace(block)
+    if not is_complex:
+        return abs(block[0]).view(xp.int64)
+    return xp.maximum(abs(block[0, 0]).view(xp.int64), abs(block[1, 0]).view(xp.int64))
+
+
+def exponents_of(bits: Block) -> Block:
+    """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
+    xp = _limbs.namespace(bits)
+    biased = bits >> 52
+    subnormal = xp.frexp(bits.astype(xp.float64))[1] - 1074
+    exponent = xp.where(biased == 0, subnormal, biased - 1022)
+    return xp.where((bits == 0) | (biased == 2047), 0, exponent)
+
+
+def exponents(bits: Block, axis: int) -> Block:
+    """Return `exponents_of` the maximum of `bits` along `axis`."""
+    return exponents_of(_limbs.namespace(bits).asarray(bits.max(axis=axis, initial=0)))
 
 
 def column_exponents(block: Block, is_complex: bool) -> Block:
     """Return the exponents of the columns of matrices ``(..., m, n)`` as ``(..., n)``."""
-    return exponents(leading(block, is_complex), -2)
+    return exponents(magnitude_bits(block, is_complex), -2)
 
 
 def all_finite(block: Block, is_complex: bool) -> bool:

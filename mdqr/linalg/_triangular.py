@@ -72,7 +72,7 @@ class Triangle:
         self.block = _scaling.shifted(backend, part, -both, is_complex)
 
     def _require_nonzero_diagonal(self, part: Block) -> None:
-        magnitudes = _scaling.leading(part, self.is_complex)
+        magnitudes = _scaling.magnitude_bits(part, self.is_complex)
         zero = self.backend.xp.diagonal(magnitudes, axis1=-2, axis2=-1) == 0
         if zero.any():
             *batch, column = _scaling.first_true(zero)
@@ -83,10 +83,8 @@ class Triangle:
 
     def _exponents(self, part: Block) -> tuple[Block, Block]:
         xp = self.backend.xp
-        magnitudes = _scaling.leading(part, self.is_complex)
-        found = xp.where(
-            magnitudes > 0, xp.frexp(magnitudes)[1].astype(xp.int64), xp.int64(_ABSENT)
-        )
+        bits = _scaling.magnitude_bits(part, self.is_complex)
+        found = xp.where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
         columns = found.max(axis=-2, initial=_ABSENT)
         rows = (found - columns[..., None, :]).max(axis=-1, initial=_ABSENT)
         diagonal = xp.diagonal(found, axis1=-2, axis2=-1) - rows - columns
@@ -114,13 +112,9 @@ class Triangle:
         a = self.block if trans == "N" else self.block.swapaxes(-1, -2)
         lower = self.lower == (trans == "N")
         _, (a, b) = broadcast_batch(self.function, [a, b], self.is_complex)
-        magnitudes = _scaling.leading(b, self.is_complex)
+        bits = _scaling.magnitude_bits(b, self.is_complex)
         xp = self.backend.xp
-        found = xp.where(
-            magnitudes > 0,
-            xp.frexp(magnitudes)[1].astype(xp.int64) - before[..., :, None],
-            xp.int64(_ABSENT),
-        )
+        found = xp.where(bits > 0, _scaling.exponents_of(bits) - before[..., :, None], _ABSENT)
         shift = found.max(axis=-2, keepdims=True, initial=_ABSENT)
         shift = xp.where(shift == _ABSENT, 0, shift)
         y = _scaling.shifted(self.backend, b, -(before[..., :, None] + shift), self.is_complex)

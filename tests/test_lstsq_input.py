@@ -1,0 +1,116 @@
+"""Least squares and linear systems: rank, `rcond`, and what is refused."""
+
+from __future__ import annotations
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr.linalg import lstsq, solve
+from mdqr.testing import assert_close
+
+
+def test_dependent_columns_raise_with_the_column(precision, rng):
+    a = np.round(rng.standard_normal((12, 5)) * 2**20)
+    a[:, 3] = a[:, 1] + a[:, 2] - 2 * a[:, 0]
+    a = mdqr.array(a, precision=precision)
+    with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 3 depends on the oth"):
+        lstsq(a, np.ones(12))
+    with pytest.raises(np.linalg.LinAlgError, match="solve: a is rank deficient: column 3 depends"):
+        solve(a[:5], np.ones(5))
+    twice = mdqr.concatenate([a[:, :3], a[:, :3]], axis=1)
+    with pytest.raises(np.linalg.LinAlgError, match=r"rank deficient: column [345] depends"):
+        lstsq(twice, np.ones(12))
+    good = mdqr.array(rng.standard_normal((12, 5)), precision=precision)
+    with pytest.raises(np.linalg.LinAlgError, match=r"column 3 depends .*matrix 1 of the batch"):
+        lstsq(mdqr.stack([good, a]), np.ones(12))
+
+
+def test_zero_columns_raise_with_the_column(precision):
+    a = mdqr.ones((5, 3), precision=precision)
+    a[:, 1] = 0.0
+    a[1, 0] = 2.0
+    with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 1 is zero"):
+        lstsq(a, np.ones(5))
+    with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 1 depends"):
+        solve(a[:3], np.ones(3))
+
+
+def test_rcond(multiple, rng):
+    cond = 1e10
+    a = cases.random(12, 5, multiple, float, rng, cond=cond)
+    b = cases.random(12, 1, multiple, float, rng)
+    assert lstsq(a, b, 1e-13).rank == 5
+    assert lstsq(a, b, 0).rank == 5
+    with pytest.raises(np.linalg.LinAlgError, match=r"rank deficient: column . depends"):
+        lstsq(a, b, 1e-7)
+    for wrong in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="rcond must be None or at least 0"):
+            lstsq(a, b, wrong)
+
+
+def test_rounded_data_of_low_rank_warn(rng):
+    """float64 entries that agree to 1e-15: right for the entries as given, and said so."""
+    a = rng.standard_normal((12, 5))
+    a[:, 3] = a[:, 1] + a[:, 2] + 1e-15 * a[:, 0]
+    b = rng.standard_normal(12)
+    with pytest.warns(mdqr.PrecisionWarning, match="numerical rank 4 of 5"):
+        fit = lstsq(a, b, precision=mdqr.qd)
+    assert fit.rank == 4
+    wide = mdqr.array(a, precision=mdqr.qd)
+    x, _, _ = cases.rational_solution(wide, mdqr.array(b, precision=mdqr.qd).reshape(-1, 1))
+    assert_close(fit.x, x[:, 0], ulps=4)
+    # Entries that are qd numbers, or said to be exact, determine x.
+    for call in ((wide, b), (a, b, 0)):
+        assert lstsq(*call, precision=mdqr.qd).rank == 5
+
+
+@pytest.mark.parametrize("function", [lstsq, solve])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_not_finite_input_names_the_column(precision, function, bad):
+    a = mdqr.eye(4, precision=precision)
+    a[1, 2] = bad
+    name = function.__name__
+    with pytest.raises(np.linalg.LinAlgError, match=f"{name}: the entry in row 1, column 2 of a"):
+        function(a, np.ones(4))
+    b = np.ones((4, 2))
+    b[3, 1] = bad
+    with pytest.raises(np.linalg.LinAlgError, match=f"{name}: the entry in row 3, column 1 of b"):
+        function(mdqr.eye(4, precision=precision), b)
+
+
+def test_fewer_rows_than_columns():
+    with pytest.raises(np.linalg.LinAlgError, match="2 < 3: column 2 depends on the columns befor"):
+        lstsq(mdqr.ones((2, 3), precision=mdqr.dd), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": -np.ones(3)}, "weights must be finite and not negative"),
+        ({"weights": np.full(3, np.inf)}, "weights must be finite and not negative"),
+        ({"weights": np.ones(2)}, r"weights must have shape \(3,\) or \(3,\); got \(2,\)"),
+        ({"weights": 1j * np.ones(3)}, "weights must be real"),
+        ({"method": "svd"}, 'method must be "auto" or "householder"; got \'svd\''),
+        ({"precision": "hd"}, "precision must be one of"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "a", "b", "message"),
+    [
+        (lstsq, np.ones((3, 2)), np.ones(4), r"b must have 3 rows, as a has; got shape \(4,\)"),
+        (lstsq, np.ones(3), np.ones(3), "a must have at least two dimensions"),
+        (lstsq, np.ones((2, 3, 2)), np.ones((3, 3, 1)), "do not broadcast to one batch"),
+        (solve, np.ones((3, 2)), np.ones(3), r"a must be square; got shape \(3, 2\): use lstsq"),
+        (solve, np.eye(3), np.ones((2, 3)), r"b must have 3 rows.*only a 1-D b is a vector"),
+    ],
+)
+def test_bad_shapes(function, a, b, message):
+    with pytest.raises(ValueError, match=message):
+        function(mdqr.array(a, precision=mdqr.dd), b)
