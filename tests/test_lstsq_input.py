@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import lstsq, solve
+from mdqr.linalg import lstsq, qr, qr_factor, solve
 from mdqr.testing import assert_close
 
 
@@ -83,6 +83,25 @@ def test_not_finite_input_names_the_column(precision, function, bad):
 def test_fewer_rows_than_columns():
     with pytest.raises(np.linalg.LinAlgError, match="2 < 3: column 2 depends on the columns befor"):
         lstsq(mdqr.ones((2, 3), precision=mdqr.dd), np.ones(2))
+
+
+@pytest.mark.parametrize("function", [lstsq, solve, qr, qr_factor])
+def test_out_of_memory_says_what_was_wanted(function):
+    """A broadcast view stands for a matrix beyond any address space."""
+    n = 10**9
+    huge = mdqr.from_limbs(np.broadcast_to(1.0, (1, n, n)), normalize=False)
+    message = rf"^{function.__name__}: no memory for about [\d.e+]+ GiB; take .* lower precision$"
+    with pytest.raises(MemoryError, match=message):
+        function(huge, *([huge[0]] if function in (lstsq, solve) else []))
+
+
+@pytest.mark.parametrize("function", [lstsq, solve])
+def test_warnings_point_at_the_caller(function):
+    a = mdqr.array([[1.0, 1.0], [1.0, 1.0]], precision=mdqr.dd) / 3
+    a[0, 1] = a[0, 0] * (1 + mdqr.array(mdqr.dd.eps, precision=mdqr.dd))
+    with pytest.warns(mdqr.PrecisionWarning) as caught:
+        function(a, np.ones(2))
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.parametrize(

@@ -131,5 +131,5 @@ def warn_if_missing(
         f"{function}: about {int(found.worst)} of {answer.digits} digits are correct "
         f"(condition about {condition:.1e}){advice}",
         PrecisionWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

@@ -22,6 +22,7 @@ from mdqr.linalg._operands import (
     data_eps,
     gather,
     matrix_shape,
+    room,
 )
 from mdqr.linalg._triangular import right_hand_side
 
@@ -117,6 +118,8 @@ def lstsq(
         If the shapes do not fit, weights are negative or not finite, or an option is unknown.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, m < n, or `a` is rank deficient (see `rcond`).
+    MemoryError
+        If there is no room for the factorisation; with what was wanted.
 
     Warns
     -----
@@ -146,10 +149,19 @@ def lstsq(
     if method not in _METHODS:
         raise ValueError(f'lstsq: method must be "auto" or "householder"; got {method!r}')
     inputs = gather(a, b, precision=precision)
+    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    with room("lstsq", inputs, 2 * m * n + 2 * n * n, "take fewer rows or columns"):
+        return _solved(inputs, data_eps(a, inputs.work), rcond, weights, callback)
+
+
+def _solved(
+    inputs: Inputs, eps: float, rcond: float | None, weights: Any, callback: Callback | None
+) -> LstsqResult:
+    """Factor, decide the rank, refine, bound the error."""
     inputs, is_vector, batched = _checked(inputs)
     given = _weights(inputs, weights)
     problem = _factored(inputs, given, callback)
-    rank = _rank.decide(problem.system, problem.condition, data_eps(a, inputs.work), rcond, inputs)
+    rank = _rank.decide(problem.system, problem.condition, eps, rcond, inputs)
     limit = _bounds.contraction_limit(problem.system, problem.condition, inputs.work.eps)
     solution = refine(problem.system, problem.b, inputs.work.eps, limit, callback)
     found = _bounds.bounds(

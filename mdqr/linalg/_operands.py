@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +146,20 @@ def data_eps(value: Any, work: Precision) -> float:
     if held:
         return min(held).eps
     return PRECISIONS[0].eps if np.asarray(value).dtype.kind in "fc" else work.eps
+
+
+@contextmanager
+def room(function: str, inputs: Inputs, values: int, advice: str) -> Iterator[None]:
+    """Say how much `function` wanted, for each matrix of the batch `values`, if memory runs out."""
+    try:
+        yield
+    except MemoryError:
+        parts = 2 if inputs.is_complex else 1
+        wanted = 8 * inputs.work.limbs * parts * math.prod(inputs.shape(0)[:-2]) * values
+        raise MemoryError(
+            f"{function}: no memory for about {wanted / 2**30:.3g} GiB; "
+            f"{advice}, or a lower precision"
+        ) from None
 
 
 def matrix_shape(function: str, name: str, shape: tuple[int, ...]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._householder import Factors
-from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape
+from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape, room
 
 _MODES = ("reduced", "complete", "r", "raw")
 _METHODS = ("auto", "householder")
@@ -221,6 +221,8 @@ def qr(
         If `a` has fewer than two dimensions, or an option has an unknown value.
     numpy.linalg.LinAlgError
         If `check` is true and `a` or a factor is not finite.
+    MemoryError
+        If there is no room for the factors; with what was wanted.
 
     See Also
     --------
@@ -249,16 +251,17 @@ def qr(
         raise ValueError(f'qr: method must be "auto" or "householder"; got {method!r}')
     inputs = gather(a, precision=precision)
     m, n = matrix_shape("qr", "a", inputs.shape(0))
-    scaled = scaled_factors(inputs, tile, check, "qr", callback)
-    if mode == "raw":
-        return _raw(inputs, scaled, check)
     rows = m if mode == "complete" else min(m, n)
-    r = scaled.signed_r(rows)
-    if check:
-        require_finite_factor("qr", "R", r, inputs.is_complex)
-    if mode == "r":
-        return inputs.wrap(r)
-    return QRResult(inputs.wrap(scaled.signed_q(rows)), inputs.wrap(r))
+    with room("qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'):
+        scaled = scaled_factors(inputs, tile, check, "qr", callback)
+        if mode == "raw":
+            return _raw(inputs, scaled, check)
+        r = scaled.signed_r(rows)
+        if check:
+            require_finite_factor("qr", "R", r, inputs.is_complex)
+        if mode == "r":
+            return inputs.wrap(r)
+        return QRResult(inputs.wrap(scaled.signed_q(rows)), inputs.wrap(r))
 
 
 def _raw(inputs: Inputs, scaled: Scaled, check: bool) -> tuple[MDArray, MDArray]:

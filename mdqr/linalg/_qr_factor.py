@@ -13,7 +13,7 @@ from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._condition import condition
-from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape
+from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape, room
 from mdqr.linalg._qr import Scaled, multiply_signs, require_finite_factor, scaled_factors
 from mdqr.linalg._triangular import Triangle
 
@@ -265,6 +265,8 @@ def qr_factor(
         If `a` has fewer than two dimensions or `tile` is not positive.
     numpy.linalg.LinAlgError
         If `check` is true and `a` or R is not finite.
+    MemoryError
+        If there is no room for the reflections; with what was wanted.
 
     Notes
     -----
@@ -281,9 +283,10 @@ def qr_factor(
     [1.0, 2.0, 3.0]
     """
     inputs = gather(a, precision=precision)
-    matrix_shape("qr_factor", "a", inputs.shape(0))
-    scaled = scaled_factors(inputs, tile, check, "qr_factor", callback)
-    if check:
-        rows = scaled.factors.count
-        require_finite_factor("qr_factor", "R", scaled.unscaled_r(rows), inputs.is_complex)
+    m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
+    with room("qr_factor", inputs, m * n + min(m, n) * n, "take fewer columns"):
+        scaled = scaled_factors(inputs, tile, check, "qr_factor", callback)
+        if check:
+            rows = scaled.factors.count
+            require_finite_factor("qr_factor", "R", scaled.unscaled_r(rows), inputs.is_complex)
     return QRFactor(inputs._replace(blocks=[]), scaled)

@@ -178,5 +178,5 @@ def warn_if_deficient(function: str, rank: Any, n: int, missing: bool) -> None:
         "entries: x solves the entries as they are given, and if those are rounded, few or none "
         "of its digits mean anything; rcond=0 says that they are exact",
         PrecisionWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

@@ -10,7 +10,7 @@ from mdqr._precision import Precision
 from mdqr.linalg import _bounds, _householder, _rank, _scaling
 from mdqr.linalg._augmented import System, refine
 from mdqr.linalg._condition import condition
-from mdqr.linalg._operands import broadcast_batch, gather, square_order
+from mdqr.linalg._operands import Inputs, broadcast_batch, gather, room, square_order
 from mdqr.linalg._triangular import right_hand_side
 
 
@@ -37,6 +37,8 @@ def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArra
         If the shapes do not fit.
     numpy.linalg.LinAlgError
         If an operand is not finite, or a column of `a` depends on the others.
+    MemoryError
+        If there is no room for the factorisation; with what was wanted.
 
     Warns
     -----
@@ -57,8 +59,14 @@ def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArra
     [1.0, 1.0]
     """
     inputs = gather(a, b, precision=precision)
-    field, work = inputs.is_complex, inputs.work
     n = square_order("solve", "a", inputs.shape(0))
+    with room("solve", inputs, 4 * n * n, "take fewer unknowns"):
+        return _solved(inputs, n)
+
+
+def _solved(inputs: Inputs, n: int) -> MDArray:
+    """Factor, refine, bound the error."""
+    field, work = inputs.is_complex, inputs.work
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _scaling.require_finite("solve", "a", inputs.blocks[0], field)
     _scaling.require_finite("solve", "b", right, field)
