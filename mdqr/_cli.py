@@ -26,8 +26,8 @@ _PATIENCE = 1.0  # seconds without a progress bar
 _DESCRIPTION = "Least squares in more precision than float64 has."
 _LSTSQ = """\
 Fit a linear model to columns of a CSV file. The first line names the columns; numbers are read
-as the decimals they are, not through float64. Every digit of an estimate that is printed is true
-of the numbers in the file, up to one unit in the last place."""
+as the decimals they are, not through float64. As many digits of
+an estimate are printed as its error bound, an estimate to first order, leaves."""
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 

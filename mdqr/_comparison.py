@@ -330,6 +330,8 @@ def _exact_operand(x: Any) -> _Exact:
         return _Exact(np.array([side * math.inf]), False, -side)
     if value is None:
         return _Exact(block, is_complex)
+    if math.isinf(block[0]):  # a type that has infinities, and a value beyond every double
+        return _Exact(np.array([float(block[0])]), False, -1 if value > 0 else 1)
     rest = value - sum(Fraction(float(limb)) for limb in block)
     return _Exact(block, is_complex, (rest > 0) - (rest < 0))
 

@@ -79,11 +79,7 @@ def abs(x: Any) -> MDArray:
     block = ops.blocks[0]
     if ops.is_complex:
         return MDArray._wrap(_unary_block("abs", block, ops), ops.precision, False)
-    xp = _limbs.namespace(block)
-    # 0.0 turns the -0 of a flipped lower limb into +0.
-    sizes = block * xp.copysign(1.0, block[0]) + 0.0
-    sizes[0] = xp.abs(block[0])
-    return ops.wrap(sizes)
+    return ops.wrap(_limbs.absolute(block))
 
 
 def conj(x: Any) -> MDArray:
@@ -128,7 +124,7 @@ def sqrt(x: Any) -> MDArray:
 
     Notes
     -----
-    Newton's iteration from the double root; arguments are scaled by powers of two.
+    Digit by digit from the double root, as by hand; arguments are scaled by powers of two.
 
     Examples
     --------
@@ -238,7 +234,9 @@ def sign(x: Any) -> MDArray:
     xp = _limbs.namespace(block)
     if not ops.is_complex:
         signs = xp.zeros_like(block)
-        signs[0] = xp.sign(block[0])
+        # Bits, not arithmetic: the caller may have subnormals flushed.
+        ordinary = _limbs.nonzero(block, False) & ~xp.isnan(block[0])
+        signs[0] = xp.where(ordinary, xp.copysign(1.0, block[0]), block[0])
         return ops.wrap(signs)
     leading = xp.empty(ops.shape, dtype=np.complex128)
     leading.real, leading.imag = block[0, 0], block[1, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from math import prod
 from os import PathLike
@@ -126,6 +127,13 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
         ) from None
     if info.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"member {name} is compressed; mdqr.save writes it as it is")
+    assert archive.fp is not None
+    # The directory is the writer's word: a stored member cannot be larger than the file.
+    length = archive.fp.seek(0, os.SEEK_END)
+    if info.file_size != info.compress_size or info.header_offset + info.file_size > length:
+        raise ValueError(
+            f"member {name} claims {info.file_size} bytes; the file has only {length} in all"
+        )
     with archive.open(info) as stream:
         version = np.lib.format.read_magic(stream)
         if version not in ((1, 0), (2, 0)):

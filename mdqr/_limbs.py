@@ -188,6 +188,14 @@ def negate(block: Block, is_complex: bool) -> Block:
     return negated.view(xp.float64)
 
 
+def absolute(planes: Block) -> Block:
+    """Return the absolute values of real planes, by bits; zero lower limbs stay +0."""
+    xp = namespace(planes)
+    result = xp.where(xp.signbit(planes[0]), negate(planes, False), planes)
+    result[0] = xp.abs(planes[0])
+    return result
+
+
 def select(condition: Block, x: Block, y: Block) -> Block:
     """Return ``x`` where `condition` holds, else ``y``; the blocks have the same shape."""
     return namespace(x).where(condition, x, y)
@@ -195,7 +203,9 @@ def select(condition: Block, x: Block, y: Block) -> Block:
 
 def nonzero(block: Block, is_complex: bool) -> Block:
     """Return where values are not zero; NaN is not."""
-    return (block[0, 0] != 0) | (block[1, 0] != 0) if is_complex else block[0] != 0
+    leading = block[:, 0] if is_complex else block[:1]
+    # Twice the bits drops the sign; arithmetic may flush subnormals.
+    return (leading.view(namespace(block).int64) << 1 != 0).any(axis=0)
 
 
 def is_normalised(planes: Block) -> Block:

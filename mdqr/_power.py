@@ -37,7 +37,8 @@ def power(x: Any, exponent: Any) -> MDArray:
     -----
     Repeated squaring, n - 1 products at most counted in the result: relative error at most
     ``2 * n * eps`` (complex: ``4 * n * eps`` normwise) for ``n = |exponent|``, to first order, and
-    ``2 * eps`` (``10 * eps``) more for a negative exponent, whose power is divided into 1.
+    ``2 * n * eps`` (``10 * n * eps``) more for a negative exponent, which is the power of the
+    reciprocal: the power itself may leave the range where its reciprocal does not.
 
     Examples
     --------
@@ -52,8 +53,7 @@ def power(x: Any, exponent: Any) -> MDArray:
         )
     single = _integer(exponent)
     if single is not None:
-        result = _scalar_power(x, abs(single))
-        return _elementwise.reciprocal(result) if single < 0 else result
+        return _scalar_power(x if single >= 0 else _elementwise.reciprocal(x), abs(single))
     return _array_power(x, _integers(exponent))
 
 
@@ -105,6 +105,8 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
     spread = operands(x, np.zeros(exponents.shape))
     base = spread.wrap(spread.full_blocks()[0])
     exponents = np.broadcast_to(exponents, base.shape)
+    if (exponents < 0).any():
+        base = _comparison.where(exponents < 0, _elementwise.reciprocal(base), base)
     sizes = np.abs(exponents).view(np.uint64)
     result = _one(base)
     # Bit by bit as in _scalar_power, so that both give the same limbs.
@@ -115,7 +117,7 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
         result = _elementwise.square(result)
         product = _comparison.where(started, _elementwise.multiply(result, base), base)
         result = _comparison.where(odd, product, result)
-    return _comparison.where(exponents < 0, _elementwise.reciprocal(result), result)
+    return result
 
 
 def _one(x: MDArray) -> MDArray:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import operator
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from elementwise_cases import BINARY, UNARY, VALUES, assert_normalised
@@ -224,3 +230,56 @@ def test_in_place_with_itself(precision, dtype):
             assert_same_bits(y, BINARY[name](x, x))
 
     check()
+
+
+def test_quotient_that_turns_subnormal_is_normalised():
+    # The rounding of a subnormal limb makes a tie whose carry reaches the limb above.
+    limbs = np.array([1 + 2.0**-52, 2.0**-53 - 2.0**-106, 0.75 * 2.0**-107, 0.0])
+    x = mdqr.from_limbs(limbs, normalize=False)
+    assert_normalised(x / mdqr.qd(2.0**967))
+    assert_normalised(mdqr.qd(2.0**-967) * x)
+
+
+@pytest.mark.parametrize("n", [580, 1030])
+def test_negative_power_where_the_power_leaves_the_range(n):
+    # 0.3**580 is near 2^-1007 and 2**1030 overflows; their reciprocals are ordinary numbers.
+    base = mdqr.qd("0.3") if n == 580 else mdqr.qd(2)
+    exact = 1 / base.to_fractions().item() ** n
+    error = abs(Fraction((base**-n).to_fractions().item()) - exact)
+    assert error <= 4 * n * Fraction(mdqr.qd.eps) * exact + 16 * Fraction(2) ** -1074
+
+
+@pytest.mark.parametrize("big", ["1e1000", "-1e1000"])
+def test_comparison_with_what_no_double_holds(big):
+    assert (mdqr.qd(1) < Decimal(big)).item() is (big[0] != "-")
+    assert (mdqr.qd(1) > mpmath.mpf(big)).item() is (big[0] == "-")
+
+
+def test_child_of_a_fork_computes():
+    # Threads do not survive a fork: the child needs a pool of its own.
+    program = (
+        "import os, mdqr\n"
+        "mdqr.config.set_num_threads(2)\n"
+        "x = mdqr.full((300, 300), '0.1', precision=mdqr.dd)\n"
+        "total = (x @ x).sum()\n"
+        "child = os.fork()\n"
+        "same = mdqr.array_equal((x @ x).sum(), total)\n"
+        "if child == 0: os._exit(0 if same else 1)\n"
+        "assert same and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("threads", ["0", "many", "1e3", "100000"])
+def test_bad_number_of_threads_is_an_import_error(threads):
+    program = "import mdqr; mdqr.qd(1) + 1"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "MDQR_NUM_THREADS": threads},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "MDQR_NUM_THREADS" in done.stderr

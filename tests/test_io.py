@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import struct
 import zipfile
 
 import numpy as np
@@ -120,3 +121,12 @@ def test_a_damaged_file_is_noticed():
 def test_load_onto_a_device_that_is_not_there():
     with pytest.raises(ImportError, match="needs CuPy"):
         mdqr.load(archive(), device="cuda")
+
+
+def test_member_that_claims_more_than_the_file():
+    # NumPy would reserve what the directory says before it reads.
+    data = bytearray(archive().getvalue())
+    at = data.index(b"PK\x01\x02")
+    data[at + 20 : at + 28] = struct.pack("<II", 2**31 - 1, 2**31 - 1)
+    with pytest.raises(ValueError, match="claims 2147483647 bytes; the file has only"):
+        mdqr.load(io.BytesIO(bytes(data)))

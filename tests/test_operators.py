@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+import platform
 from decimal import Decimal
 from fractions import Fraction
 
@@ -237,3 +238,22 @@ def test_other_powers_are_refused(n, precision):
         mdqr.power(mdqr.ones(1, precision=precision), n)
     with pytest.raises(TypeError, match="base of a power"):
         2 ** mdqr.ones(1, precision=precision)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
+def test_signs_of_subnormals_with_flushing():
+    # NumPy's own arithmetic would flush the lower limbs: these work on bits.
+    import _mdqr_host
+
+    block = np.array([[-(2.0**-1000), 2.0**-1060], [-(2.0**-1060), 0.0]])
+    a = mdqr.from_limbs(block, normalize=False)
+    expected = abs(a).limbs.tobytes(), (-a).limbs.tobytes()
+    _mdqr_host.set_ftz(True)
+    try:
+        found = abs(a).limbs.tobytes(), (-a).limbs.tobytes()
+        signs, some = mdqr.sign(a).limbs[0].tolist(), bool(a[1:].any())
+    finally:
+        _mdqr_host.set_ftz(False)
+    assert found == expected
+    assert signs == [-1.0, 1.0]
+    assert some

@@ -200,6 +200,7 @@ void self_test() {
 NB_MODULE(_mdqr_host, m) {
     try {
         choose_level();
+        num_threads();
     } catch (const std::invalid_argument& error) {
         throw nb::import_error(error.what());
     }

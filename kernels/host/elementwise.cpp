@@ -7,6 +7,8 @@
 #include "mdqr/rounding.hpp"
 #include "mdqr/superacc.hpp"
 
+#include <stdexcept>
+
 MDQR_BEGIN
 
 template <class Number, class Out = Number, class F>
@@ -70,7 +72,7 @@ template <int N> void unary_real(unary_op op, const block_view& out, const block
     case unary_op::renormalize:
         return renormalize_plane<N>(out, out.data, x, x.data);
     case unary_op::abs:
-        return; // a flip of signs: done on the block
+        throw std::invalid_argument("real abs is a flip of signs, done on the block");
     }
 }
 
@@ -91,7 +93,7 @@ template <int N> void unary_complex(unary_op op, const block_view& out, const bl
     case unary_op::floor:
     case unary_op::ceil:
     case unary_op::rint:
-        return; // real only: the caller has checked
+        throw std::invalid_argument("floor, ceil and rint are for real numbers");
     }
 }
 

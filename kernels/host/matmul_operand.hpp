@@ -213,7 +213,9 @@ template <int N> MDQR_FN md<lane, N> unscaled(md<lane, N> r, const int* e, int f
         static_for<1, N>([&](auto i)
                              MDQR_LAMBDA { r.limb[i] = select(overflow, zero, r.limb[i]); });
     md<lane, N> s = r;
-    sweep_down<N>(s.limb);
+    // Carries of limbs that turned subnormal may run up; normalised lanes stay as they are.
+    if (any(abs(r.limb[0]) < broadcast<lane>(0x1p-500)))
+        s = renormalize<N, N>(s.limb);
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
         r.limb[i] = one_sum(select(overflow, r.limb[i], s.limb[i]), zero);
     });

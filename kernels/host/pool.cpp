@@ -6,6 +6,8 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -104,20 +106,26 @@ private:
 // a new pool. The pool is never destroyed, because its sleeping workers outlive static destructors.
 pool* instance = nullptr;
 
+constexpr int most_threads = 1024;
+
 int configured_threads() {
-    if (const char* text = std::getenv("MDQR_NUM_THREADS")) {
-        const int n = std::atoi(text);
-        if (n > 0)
-            return n;
-    }
-    return available_cpus();
+    const char* text = std::getenv("MDQR_NUM_THREADS");
+    if (!text || !*text)
+        return available_cpus();
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    if (*end || n < 1 || n > most_threads)
+        throw std::invalid_argument("MDQR_NUM_THREADS is '" + std::string(text) +
+                                    "'; it must be a whole number from 1 to 1024");
+    return int(n);
 }
 
 pool& the_pool() {
     static std::once_flag once;
     std::call_once(once, [] {
+        const int threads = configured_threads();
         instance = new pool;
-        instance->threads = configured_threads();
+        instance->threads = threads;
         pthread_atfork([] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
                        [] {
                            const int threads = instance->threads;
@@ -161,6 +169,8 @@ int available_cpus() {
 int num_threads() { return the_pool().threads; }
 
 void set_num_threads(int n) {
+    if (n > most_threads)
+        throw std::invalid_argument("the number of threads is at most 1024");
     pool& p = the_pool();
     std::lock_guard<std::mutex> lock(p.one_call);
     p.threads = n > 0 ? n : configured_threads();

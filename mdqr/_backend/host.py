@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs import negate
+from mdqr._limbs import absolute
 
 Block = NDArray[np.float64]
+
+# Values that one elementwise call may take: up to a second for the slowest, complex od roots.
+_MOST_VALUES = 2**16
 
 # Multiply-adds of float64 that one product call may take, some tenths of a second: longer products
 # are cut into blocks of columns, so that Ctrl-C is heard.
@@ -53,11 +56,29 @@ def _empty(shape: tuple[int, ...], limbs: int, is_complex: bool) -> Block:
 def _broadcast(block: Block, shape: tuple[int, ...], is_complex: bool) -> Block:
     """Return a view of a block whose values have `shape`."""
     lead = 2 if is_complex else 1
+    if is_complex and block.strides[0] == 0:
+        block = block.copy()  # kernels tell complex from real by the distance of the planes
     if block.shape[lead:] == shape:
         return block
     missing = len(shape) - (block.ndim - lead)
     padded = block.reshape(block.shape[:lead] + (1,) * missing + block.shape[lead:])
     return np.broadcast_to(padded, block.shape[:lead] + shape)
+
+
+def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Yield indices that cut `shape` into pieces of at most `_MOST_VALUES` values."""
+    if prod(shape) <= _MOST_VALUES:
+        yield ()
+        return
+    inner = prod(shape[1:])
+    step = max(1, _MOST_VALUES // inner)
+    for start in range(0, shape[0], step):
+        for rest in _pieces(shape[1:]) if inner > _MOST_VALUES else [()]:
+            yield (slice(start, start + step), *rest)
+
+
+def _part(block: Block, piece: tuple[slice, ...], is_complex: bool) -> Block:
+    return block[(slice(None),) * (2 if is_complex else 1) + piece]
 
 
 def _batched(block: Block, batch: tuple[int, ...], core: int, is_complex: bool) -> Block:
@@ -86,13 +107,14 @@ class HostBackend:
         shape = value_shape(x, is_complex)
         if out is None:
             out = _empty(shape, limbs, is_complex and op != "abs")
-        if out.size:
-            self._module.unary(op, out, x, limbs, is_complex)
+        for piece in _pieces(shape) if out.size else ():
+            to = _part(out, piece, is_complex and op != "abs")
+            self._module.unary(op, to, _part(x, piece, is_complex), limbs, is_complex)
         return out
 
     def _real_abs(self, x: Block, limbs: int, out: Block | None) -> Block:
         result = np.zeros((limbs, *x.shape[1:])) if out is None else out
-        np.copyto(result[: len(x)], np.where(np.signbit(x[0]), negate(x, False), x))
+        np.copyto(result[: len(x)], absolute(x))
         result[len(x) :] = 0.0
         return result
 
@@ -103,10 +125,10 @@ class HostBackend:
         shape = np.broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
             out = _empty(shape, limbs, is_complex)
-        if out.size:
-            x = _broadcast(x, shape, is_complex)
-            y = _broadcast(y, shape, is_complex)
-            self._module.binary(op, out, x, y, limbs, is_complex)
+        x, y = _broadcast(x, shape, is_complex), _broadcast(y, shape, is_complex)
+        for piece in _pieces(shape) if out.size else ():
+            to, a, b = (_part(block, piece, is_complex) for block in (out, x, y))
+            self._module.binary(op, to, a, b, limbs, is_complex)
         return out
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
@@ -279,7 +301,8 @@ def _float_matmul(
     def values(block: Block, conj: bool) -> Any:
         if not is_complex:
             return block[0]
-        z = block[0, 0] + 1j * block[1, 0]
+        z = np.empty(block.shape[2:], dtype=np.complex128)
+        z.real, z.imag = block[0, 0], block[1, 0]
         return z.conj() if conj else z
 
     product = values(a, conj_a) @ values(b, conj_b)

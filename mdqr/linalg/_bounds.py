@@ -76,7 +76,7 @@ def bounds(
             condition.largest[..., None], 2.0**-500
         )
     rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
-    half = 0.5 * answer.eps if answer is not work else 0.5 * eps
+    half = 0.5 * answer.eps
     absolute = half * size + rest[..., None, :]
     allowed = 4.0 * answer.eps * xp.maximum(size, (limit * largest)[..., None, :])
     promised = absolute <= allowed

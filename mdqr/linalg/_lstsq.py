@@ -98,7 +98,8 @@ def lstsq(
         raised only if a column depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
-        ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. Taken exactly.
+        ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row, rounded to the
+        precision of the work.
     method : {"auto", "householder"}, optional
         Both mean Householder QR and refinement.
     precision : Precision or str, optional

@@ -53,12 +53,12 @@ template <int N>
 MDQR_COLD cmd<double, N> div_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
     const double a = x.re.limb[0], b = x.im.limb[0], c = y.re.limb[0], d = y.im.limb[0];
     double re, im;
+    const bool finite = is_finite(a) && is_finite(b) && is_finite(c) && is_finite(d);
     const int ey = larger_exponent(c, d);
-    if (is_finite(c) && is_finite(d) && (c != 0.0 || d != 0.0))
+    if (finite && (c != 0.0 || d != 0.0))
         divide_leading(a, b, scale(c, -ey), scale(d, -ey), re, im); // 1 / subnormal would overflow
     else
         divide_leading(a, b, c, d, re, im);
-    const bool finite = is_finite(a) && is_finite(b) && is_finite(c) && is_finite(d);
     const cmd<double, N> leading{from_double<double, N>(re), from_double<double, N>(im)};
     if (!finite || (c == 0.0 && d == 0.0) || (a == 0.0 && b == 0.0))
         return leading;

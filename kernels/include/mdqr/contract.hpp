@@ -59,13 +59,14 @@ template <class T, int N> MDQR_FN void sign_of_zero(md<T, N>& r, T leading) {
     r.limb[0] = select(r.limb[0] == zero, select(leading == zero, leading, zero), r.limb[0]);
 }
 
-// Scale a result by 2^e: limbs that turn subnormal round and may need normalising; overflow gives
-// infinity.
+// Scale a result by 2^e: limbs that turn subnormal round, so that carries may run up; overflow
+// gives infinity.
 template <int N> MDQR_FN md<double, N> scale_result(md<double, N> r, int e) {
     static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = scale(r.limb[i], e); });
     if (!is_finite(r.limb[0]) || r.limb[0] == 0.0)
         return from_double<double, N>(r.limb[0]);
-    sweep_down<N>(r.limb);
+    if constexpr (N > 1)
+        r = renormalize<N, N>(r.limb);
     clear_negative_zeros(r);
     return r;
 }

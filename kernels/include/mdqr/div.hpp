@@ -6,7 +6,7 @@
 
 MDQR_BEGIN
 
-// Operands finite, y nonzero, exponents within +-300, so that no product of limbs leaves the double
+// Operands finite, y nonzero, exponents within +-600, so that no product of limbs leaves the double
 // range.
 template <class T, int N> MDQR_CALL md<T, N> div_network(const md<T, N>& x, const md<T, N>& y) {
     if constexpr (N == 1) {
