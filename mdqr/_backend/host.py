@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mdqr._backend.blocks import batched, broadcast, empty, float_matmul, matrix_shape, value_shape
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs import absolute
 
@@ -44,27 +44,6 @@ def backend() -> HostBackend:
     return HostBackend(extension())
 
 
-def value_shape(block: Block, is_complex: bool) -> tuple[int, ...]:
-    """Return the shape of the values of a block."""
-    return block.shape[2:] if is_complex else block.shape[1:]
-
-
-def _empty(shape: tuple[int, ...], limbs: int, is_complex: bool) -> Block:
-    return np.empty(((2,) if is_complex else ()) + (limbs, *shape))
-
-
-def _broadcast(block: Block, shape: tuple[int, ...], is_complex: bool) -> Block:
-    """Return a view of a block whose values have `shape`."""
-    lead = 2 if is_complex else 1
-    if is_complex and block.strides[0] == 0:
-        block = block.copy()  # kernels tell complex from real by the distance of the planes
-    if block.shape[lead:] == shape:
-        return block
-    missing = len(shape) - (block.ndim - lead)
-    padded = block.reshape(block.shape[:lead] + (1,) * missing + block.shape[lead:])
-    return np.broadcast_to(padded, block.shape[:lead] + shape)
-
-
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
     """Yield indices that cut `shape` into pieces of at most `_MOST_VALUES` values."""
     if prod(shape) <= _MOST_VALUES:
@@ -79,14 +58,6 @@ def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
 
 def _part(block: Block, piece: tuple[slice, ...], is_complex: bool) -> Block:
     return block[(slice(None),) * (2 if is_complex else 1) + piece]
-
-
-def _batched(block: Block, batch: tuple[int, ...], core: int, is_complex: bool) -> Block:
-    """Return a block whose values have one batch axis before `core` axes, by a view if possible."""
-    lead = 2 if is_complex else 1
-    own = block.shape[lead:]
-    full = _broadcast(block, batch + own[len(own) - core :], is_complex)
-    return full.reshape((*full.shape[:lead], prod(batch), *full.shape[full.ndim - core :]))
 
 
 class HostBackend:
@@ -106,7 +77,7 @@ class HostBackend:
             return self._real_abs(x, limbs, out)
         shape = value_shape(x, is_complex)
         if out is None:
-            out = _empty(shape, limbs, is_complex and op != "abs")
+            out = empty(np, shape, limbs, is_complex and op != "abs")
         for piece in _pieces(shape) if out.size else ():
             to = _part(out, piece, is_complex and op != "abs")
             self._module.unary(op, to, _part(x, piece, is_complex), limbs, is_complex)
@@ -124,8 +95,8 @@ class HostBackend:
         """Apply `op` to the broadcast pairs."""
         shape = np.broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
-            out = _empty(shape, limbs, is_complex)
-        x, y = _broadcast(x, shape, is_complex), _broadcast(y, shape, is_complex)
+            out = empty(np, shape, limbs, is_complex)
+        x, y = broadcast(np, x, shape, is_complex), broadcast(np, y, shape, is_complex)
         for piece in _pieces(shape) if out.size else ():
             to, a, b = (_part(block, piece, is_complex) for block in (out, x, y))
             self._module.binary(op, to, a, b, limbs, is_complex)
@@ -137,7 +108,7 @@ class HostBackend:
         out = np.empty(shape, dtype=np.int8)
         if out.size:
             limbs = max(len(x), len(y))
-            x, y = _broadcast(x, shape, False), _broadcast(y, shape, False)
+            x, y = broadcast(np, x, shape, False), broadcast(np, y, shape, False)
             self._module.compare(out, x, y, limbs)
         return out
 
@@ -147,12 +118,12 @@ class HostBackend:
         out = np.empty((len(x), *shape))
         if out.size:
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
-            self._module.ldexp(out, _broadcast(x, shape, False), exponent, len(x))
+            self._module.ldexp(out, broadcast(np, x, shape, False), exponent, len(x))
         return out
 
     def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
         """Reduce the last axis."""
-        out = _empty(value_shape(x, is_complex)[:-1], limbs, is_complex)
+        out = empty(np, value_shape(x, is_complex)[:-1], limbs, is_complex)
         if x.size:
             self._module.reduce(op, out, x, limbs, is_complex)
         else:
@@ -163,7 +134,7 @@ class HostBackend:
 
     def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
         """Return running sums along the last axis."""
-        out = _empty(value_shape(x, is_complex), limbs, is_complex)
+        out = empty(np, value_shape(x, is_complex), limbs, is_complex)
         if out.size:
             self._module.cumsum(out, x, limbs, is_complex)
         return out
@@ -190,17 +161,17 @@ class HostBackend:
     ) -> Block:
         """Return ``c + a @ b`` or ``c - a @ b``."""
         blocks = [a, b] if c is None else [a, b, c]
-        batch, m, n = _matrix_shape(blocks, is_complex)
-        result = _empty((*batch, m, n), limbs, is_complex) if out is None else out
+        batch, m, n = matrix_shape(blocks, is_complex)
+        result = empty(np, (*batch, m, n), limbs, is_complex) if out is None else out
         if not result.size:
             return result
         if limbs == 1:
-            result[...] = _float_matmul(a, b, is_complex, conj_a, conj_b, c, subtract)
+            result[...] = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
             return result
-        x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
-        addend = [] if c is None else [_batched(c, batch, 2, is_complex)]
+        x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
+        addend = [] if c is None else [batched(np, c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
-        target = _batched(result, batch, 2, is_complex)
+        target = batched(np, result, batch, 2, is_complex)
         step = max(1, _LONGEST_CALL // max(1, limbs**2 * prod(batch) * m * a.shape[-1]))
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
@@ -223,8 +194,8 @@ class HostBackend:
         conj_a: bool = False,
     ) -> Block:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
-        batch, m, n = _matrix_shape([a, b, *(term for _, term in terms)], is_complex)
-        result = _empty((*batch, m, n), limbs, is_complex)
+        batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
+        result = empty(np, (*batch, m, n), limbs, is_complex)
         if not result.size:
             return result
         if limbs == 1:
@@ -232,9 +203,9 @@ class HostBackend:
             pair = self.residual(terms, a, b, limbs=2, is_complex=is_complex, conj_a=conj_a)
             result[...] = pair[:, :1] if is_complex else pair[:1]
             return result
-        x, y = (_batched(v, batch, 2, is_complex) for v in (a, b))
-        addends = [_batched(term, batch, 2, is_complex) for _, term in terms]
-        target = _batched(result, batch, 2, is_complex)
+        x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
+        addends = [batched(np, term, batch, 2, is_complex) for _, term in terms]
+        target = batched(np, result, batch, 2, is_complex)
         step = max(1, _LONGEST_CALL // max(1, 4 * limbs**2 * prod(batch) * m * a.shape[-1]))
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
@@ -248,13 +219,13 @@ class HostBackend:
         """Factor panels by Householder reflections."""
         shape = value_shape(a, is_complex)
         batch, w = shape[:-2], shape[-1]
-        h = _empty(shape, limbs, is_complex)
-        tau = _empty((*batch, w), limbs, is_complex)
-        t = _empty((*batch, w, w), limbs, is_complex)
+        h = empty(np, shape, limbs, is_complex)
+        tau = empty(np, (*batch, w), limbs, is_complex)
+        t = empty(np, (*batch, w, w), limbs, is_complex)
         if h.size:
             self._module.qr_panel(
-                _batched(h, batch, 2, is_complex), _batched(tau, batch, 1, is_complex),
-                _batched(t, batch, 2, is_complex), _batched(a, batch, 2, is_complex),
+                batched(np, h, batch, 2, is_complex), batched(np, tau, batch, 1, is_complex),
+                batched(np, t, batch, 2, is_complex), batched(np, a, batch, 2, is_complex),
                 limbs, is_complex,
             )  # fmt: skip
         return h, tau, t
@@ -270,44 +241,11 @@ class HostBackend:
         unit_diagonal: bool,
     ) -> Block:
         """Solve for triangular tiles by substitution."""
-        batch, m, n = _matrix_shape([a, b], is_complex)
-        out = _empty((*batch, m, n), limbs, is_complex)
+        batch, m, n = matrix_shape([a, b], is_complex)
+        out = empty(np, (*batch, m, n), limbs, is_complex)
         if out.size:
             self._module.solve_triangular_tile(
-                _batched(out, batch, 2, is_complex), _batched(a, batch, 2, is_complex),
-                _batched(b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
+                batched(np, out, batch, 2, is_complex), batched(np, a, batch, 2, is_complex),
+                batched(np, b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
             )  # fmt: skip
         return out
-
-
-def _matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[tuple[int, ...], int, int]:
-    """Return the broadcast batch shape, the rows of the first and the columns of the second."""
-    shapes = [value_shape(block, is_complex) for block in blocks]
-    batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
-    return batch, shapes[0][-2], shapes[1][-1]
-
-
-def _float_matmul(
-    a: Block,
-    b: Block,
-    is_complex: bool,
-    conj_a: bool,
-    conj_b: bool,
-    c: Block | None,
-    subtract: bool,
-) -> Block:
-    """Precision d: BLAS."""
-
-    def values(block: Block, conj: bool) -> Any:
-        if not is_complex:
-            return block[0]
-        z = np.empty(block.shape[2:], dtype=np.complex128)
-        z.real, z.imag = block[0, 0], block[1, 0]
-        return z.conj() if conj else z
-
-    product = values(a, conj_a) @ values(b, conj_b)
-    if c is not None:
-        product = values(c, False) - product if subtract else values(c, False) + product
-    elif subtract:
-        product = -product
-    return np.stack([product.real, product.imag])[:, None] if is_complex else product[None]

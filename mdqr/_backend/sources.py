@@ -9,6 +9,7 @@ from pathlib import Path
 # kernels/digest.cmake lists the same patterns and computes the same digests.
 PARTS = {
     "include": ("include/**/*.hpp",),
+    "cuda": ("cuda/**/*.hpp", "cuda/**/*.cu"),
     "host": ("host/**/*.hpp", "host/**/*.cpp", "CMakeLists.txt", "digest.cmake"),
 }
 
@@ -61,7 +62,7 @@ def check_digests(compiled: Mapping[str, str], kernels: Path) -> None:
     ImportError
         If a digest differs.
     """
-    for part in PARTS:
+    for part in compiled:
         if (kernels / part).is_dir() and compiled[part] != digest(kernels, part):
             raise ImportError(
                 f"the compiled extension _mdqr_host was built from other sources than "

@@ -1,0 +1,183 @@
+// What the CUDA entry points use of the device, and nothing else.
+//
+// An entry point is `MDQR_KERNEL(name, arguments, threads) { ... }`: one struct of 64-bit fields,
+// passed by value as `p`. Shared memory is dynamic only. Blocks have `threads` threads in x.
+// tests/cuda/emulate.hpp gives the same names to threads that a CPU runs in turn.
+#pragma once
+#include "mdqr/md.hpp"
+
+#if defined(MDQR_EMULATE)
+#include "emulate.hpp"
+#else
+
+#define MDQR_KERNEL(name, arguments, threads)                                                      \
+    extern "C" __global__ void __launch_bounds__(threads)                                          \
+        name(const __grid_constant__ arguments p)
+
+MDQR_BEGIN
+
+MDQR_FN int thread_index() { return int(threadIdx.x); }
+MDQR_FN int thread_count() { return int(blockDim.x); }
+MDQR_FN i64 block_x() { return i64(blockIdx.x); }
+MDQR_FN i64 block_y() { return i64(blockIdx.y); }
+MDQR_FN i64 block_z() { return i64(blockIdx.z); }
+MDQR_FN i64 blocks_x() { return i64(gridDim.x); }
+
+MDQR_FN void sync_threads() {
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+#endif
+}
+MDQR_FN void sync_warp() {
+#if defined(__CUDA_ARCH__)
+    __syncwarp();
+#endif
+}
+
+// The dynamic shared memory of the block, 16-byte aligned.
+MDQR_FN double* shared_memory() {
+#if defined(__CUDA_ARCH__)
+    extern __shared__ double2 mdqr_shared[];
+    return reinterpret_cast<double*>(mdqr_shared);
+#else
+    return nullptr;
+#endif
+}
+
+// The value that the lane `lane ^ mask` (or lane `lane`) of the warp holds; all lanes take part.
+MDQR_FN double shuffle_xor(double x, int mask) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+#else
+    return x + 0.0 * mask;
+#endif
+}
+MDQR_FN double shuffle(double x, int lane) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(0xffffffffu, x, lane);
+#else
+    return x + 0.0 * lane;
+#endif
+}
+// True if `x` holds in any lane of the warp.
+MDQR_FN bool warp_any(bool x) {
+#if defined(__CUDA_ARCH__)
+    return __any_sync(0xffffffffu, x) != 0;
+#else
+    return x;
+#endif
+}
+
+// Memory that other blocks of the same launch write: past the first-level cache.
+MDQR_FN double load_fresh(const double* address) {
+#if defined(__CUDA_ARCH__)
+    return __ldcg(address);
+#else
+    return *address;
+#endif
+}
+MDQR_FN void publish(double* address, double x) {
+#if defined(__CUDA_ARCH__)
+    __stcg(address, x);
+#else
+    *address = x;
+#endif
+}
+MDQR_FN i64 atomic_add(i64* address, i64 x) {
+#if defined(__CUDA_ARCH__)
+    return i64(atomicAdd(reinterpret_cast<u64*>(address), u64(x)));
+#else
+    const i64 old = *address;
+    *address += x;
+    return old;
+#endif
+}
+MDQR_FN i64 atomic_max(i64* address, i64 x) {
+#if defined(__CUDA_ARCH__)
+    return atomicMax(address, x);
+#else
+    const i64 old = *address;
+    *address = old > x ? old : x;
+    return old;
+#endif
+}
+
+// Wait until *counter >= goal; what was written before the matching `signal` is visible then. Every
+// thread of the block calls; needs a cooperative launch.
+MDQR_FN void signal(i64* counter) {
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(reinterpret_cast<u64*>(counter), u64(1));
+    }
+#else
+    ++*counter;
+#endif
+}
+MDQR_FN void wait_for(const i64* counter, i64 goal) {
+#if defined(__CUDA_ARCH__)
+    if (threadIdx.x == 0) {
+        i64 seen;
+        do {
+            asm volatile("ld.acquire.gpu.global.s64 %0, [%1];" : "=l"(seen) : "l"(counter) : "memory");
+        } while (seen < goal);
+    }
+    __syncthreads();
+#else
+    (void)counter;
+    (void)goal;
+#endif
+}
+
+// c += a b with a 16 x 4, b 4 x 8 and c 16 x 8 spread over a warp: lane l holds a[l/4][l%4] and
+// a[l/4 + 8][l%4], b[l%4][l/4], and c[l/4 + 8 (i/2)][2 (l%4) + i%2] as number i.
+MDQR_FN void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+        "{%0,%1,%2,%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a0), "d"(a1), "d"(b));
+#elif defined(__CUDA_ARCH__)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[0]), "+d"(c[1])
+        : "d"(a0), "d"(b));
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[2]), "+d"(c[3])
+        : "d"(a1), "d"(b));
+#endif
+}
+// The same with a 8 x 4 and c 8 x 8.
+MDQR_FN void matrix_multiply_add(double (&c)[2], double a, double b) {
+#if defined(__CUDA_ARCH__)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[0]), "+d"(c[1])
+        : "d"(a), "d"(b));
+#endif
+}
+
+MDQR_END
+#endif
+
+MDQR_BEGIN
+
+template <int N> MDQR_FN md<double, N> shuffle_xor(const md<double, N>& x, int mask) {
+    md<double, N> r;
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = shuffle_xor(x.limb[i], mask); });
+    return r;
+}
+template <int N> MDQR_FN cmd<double, N> shuffle_xor(const cmd<double, N>& x, int mask) {
+    return {shuffle_xor(x.re, mask), shuffle_xor(x.im, mask)};
+}
+
+// All blocks of one group of `count` meet; `step` counts the meetings from 1 on.
+MDQR_FN void sync_blocks(i64* counter, i64 count, i64 step) {
+    if (count == 1) {
+        sync_threads();
+        return;
+    }
+    signal(counter);
+    wait_for(counter, count * step);
+}
+
+MDQR_END

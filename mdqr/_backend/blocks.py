@@ -1,0 +1,85 @@
+"""Shapes and views of blocks, NumPy's or CuPy's: what both backends do before a kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import ModuleType
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+
+Shape = tuple[int, ...]
+
+
+def lead(is_complex: bool) -> int:
+    """Return the number of axes before those of the values."""
+    return 2 if is_complex else 1
+
+
+def value_shape(block: Block, is_complex: bool) -> Shape:
+    """Return the shape of the values of a block."""
+    shape: Shape = block.shape[lead(is_complex) :]
+    return shape
+
+
+def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
+    """Return a new block whose values are not set."""
+    return xp.empty(((2,) if is_complex else ()) + (limbs, *shape))
+
+
+def broadcast(xp: ModuleType, block: Block, shape: Shape, is_complex: bool) -> Block:
+    """Return a view of a block whose values have `shape`."""
+    front = lead(is_complex)
+    if is_complex and block.strides[0] == 0:
+        block = block.copy()  # kernels tell complex from real by the distance of the planes
+    if block.shape[front:] == shape:
+        return block
+    missing = len(shape) - (block.ndim - front)
+    padded = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
+    return xp.broadcast_to(padded, block.shape[:front] + shape)
+
+
+def batched(xp: ModuleType, block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
+    """Return a block whose values have one batch axis before `core` axes, a view if possible."""
+    front = lead(is_complex)
+    own = block.shape[front:]
+    full = broadcast(xp, block, batch + own[len(own) - core :], is_complex)
+    return full.reshape((*full.shape[:front], prod(batch), *full.shape[full.ndim - core :]))
+
+
+def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
+    """Return the broadcast batch shape, the rows of the first and the columns of the second."""
+    shapes = [value_shape(block, is_complex) for block in blocks]
+    batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+    return batch, shapes[0][-2], shapes[1][-1]
+
+
+def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:
+    """Return the first limbs as a float64 or complex128 array."""
+    if not is_complex:
+        return block[0]
+    z = xp.empty(block.shape[2:], dtype=xp.complex128)
+    z.real, z.imag = block[0, 0], block[1, 0]
+    return z.conj() if conjugate else z
+
+
+def float_matmul(
+    xp: ModuleType,
+    a: Block,
+    b: Block,
+    is_complex: bool,
+    conj_a: bool,
+    conj_b: bool,
+    c: Block | None,
+    subtract: bool,
+) -> Block:
+    """Return the product of blocks of one limb by the BLAS behind `xp`."""
+    product = to_native(xp, a, is_complex, conj_a) @ to_native(xp, b, is_complex, conj_b)
+    if c is not None:
+        addend = to_native(xp, c, is_complex)
+        product = addend - product if subtract else addend + product
+    elif subtract:
+        product = -product
+    return xp.stack([product.real, product.imag])[:, None] if is_complex else product[None]

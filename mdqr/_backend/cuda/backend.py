@@ -1,0 +1,107 @@
+"""The CUDA backend: the calls of `mdqr._backend.protocol.Backend` by kernels/cuda."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
+
+from mdqr._backend.cuda import elementwise, panel, products, reductions, triangular
+from mdqr._backend.cuda.kernels import CupyKernels, Kernels
+from mdqr._backend.protocol import Block
+
+
+@cache
+def backend() -> CudaBackend:
+    """Return the only instance."""
+    return CudaBackend(CupyKernels())
+
+
+class CudaBackend:
+    """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
+
+    name = "cuda"
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.xp: ModuleType = kernels.xp
+
+    def unary(
+        self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply `op` to every element."""
+        return elementwise.unary(self.kernels, op, x, limbs, is_complex, out)
+
+    def binary(
+        self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
+    ) -> Block:
+        """Apply `op` to the broadcast pairs."""
+        return elementwise.binary(self.kernels, op, x, y, limbs, is_complex, out)
+
+    def compare(self, x: Block, y: Block) -> Block:
+        """Return the sign of the exact difference, 2 if unordered."""
+        return elementwise.compare(self.kernels, x, y)
+
+    def ldexp(self, x: Block, exponent: Block) -> Block:
+        """Multiply by powers of two."""
+        return elementwise.ldexp(self.kernels, x, exponent)
+
+    def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Reduce the last axis."""
+        return reductions.reduce(self.kernels, op, x, limbs, is_complex)
+
+    def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
+        """Return running sums along the last axis."""
+        return reductions.cumsum(self.kernels, x, limbs, is_complex)
+
+    def argreduce(self, op: str, x: Block) -> Block:
+        """Return the position of the first maximum or minimum along the last axis."""
+        return reductions.argreduce(self.kernels, op, x)
+
+    def matmul(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        c: Block | None = None,
+        subtract: bool = False,
+        out: Block | None = None,
+    ) -> Block:
+        """Return ``c + a @ b`` or ``c - a @ b``."""
+        return products.matmul(
+            self.kernels, a, b, limbs, is_complex, conj_a, conj_b, c, subtract, out
+        )
+
+    def residual(
+        self,
+        terms: Sequence[tuple[int, Block]],
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        conj_a: bool = False,
+    ) -> Block:
+        """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
+        return products.residual(self.kernels, terms, a, b, limbs, is_complex, conj_a)
+
+    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
+        """Factor panels by Householder reflections."""
+        return panel.qr_panel(self.kernels, a, limbs, is_complex)
+
+    def solve_triangular_tile(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        lower: bool,
+        unit_diagonal: bool,
+    ) -> Block:
+        """Solve for triangular tiles by substitution."""
+        return triangular.solve(self.kernels, a, b, limbs, is_complex, lower, unit_diagonal)

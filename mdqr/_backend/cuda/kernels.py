@@ -1,0 +1,167 @@
+"""Compiling the CUDA kernels through CuPy, and launching them.
+
+A kernel takes one struct of 64-bit fields by value (`kernels/cuda/device.hpp`): `Kernels.launch`
+gets it as one int64 array. A module holds one source file for one limb count and field; it is
+compiled on first use and cached on disk by CuPy, under a key with the digest of all headers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import cached_property
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._backend.protocol import Block
+from mdqr._backend.sources import digest, kernels_folder
+
+# Dynamic shared memory that a block may have without asking.
+_PLAIN_SHARED = 48 * 1024
+# A first compilation longer than this is announced, in seconds.
+_PATIENCE = 1.0
+
+FLAGS = ("-std=c++17", "--fmad=false")
+
+
+class Module(NamedTuple):
+    """What a module is compiled from: ``kernels/cuda/<source>.cu`` and its macros."""
+
+    source: str
+    limbs: int
+    is_complex: bool
+    defines: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The macros as compiler options."""
+        names = (f"MDQR_LIMBS={self.limbs}", f"MDQR_COMPLEX={int(self.is_complex)}", *self.defines)
+        return tuple(f"-D{name}" for name in names)
+
+
+class Kernels(Protocol):
+    """Something that runs kernels over blocks of `xp`."""
+
+    xp: ModuleType
+
+    def address(self, block: Block) -> int:
+        """Return the address of the first element of `block`."""
+        ...
+
+    def launch(
+        self,
+        module: Module,
+        name: str,
+        arguments: NDArray[np.int64],
+        *,
+        grid: tuple[int, ...],
+        threads: int,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """Start ``grid`` blocks of `threads` threads with `shared` bytes each, asynchronously.
+
+        The blocks of a cooperative launch run at the same time, or the launch fails.
+        """
+        ...
+
+
+def planes(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
+    """Return the fields of `struct planes` (kernels/cuda/views.hpp)."""
+    strides = [stride // 8 for stride in block.strides]
+    front = [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
+    return [kernels.address(block), *front]
+
+
+def matrix_view(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
+    """Return the fields of `struct matrix_view` for values ``(batch, rows, columns)``."""
+    return [*planes(kernels, block, is_complex), *(stride // 8 for stride in block.strides[-3:])]
+
+
+def fields(*values: int | list[int]) -> NDArray[np.int64]:
+    """Return the argument struct of a kernel: numbers and views in the order of its fields."""
+    flat: list[int] = []
+    for value in values:
+        if isinstance(value, list):
+            flat += value
+        else:
+            flat.append(value)
+    return np.array(flat, dtype=np.int64)
+
+
+class CupyKernels:
+    """Kernels on the current CUDA device and stream, in CuPy's memory."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.xp: ModuleType = cupy
+        self._modules: dict[Module, Any] = {}
+        self._functions: dict[tuple[Module, str, int], Any] = {}
+
+    @cached_property
+    def _options(self) -> tuple[str, ...]:
+        folder = kernels_folder()
+        return (*FLAGS, f"-I{folder / 'include'}", f"-I{folder / 'cuda'}")
+
+    @cached_property
+    def _digest(self) -> str:
+        # In the source, and so in the key of CuPy's disk cache: a changed header is compiled anew.
+        return digest(kernels_folder(), "include") + digest(kernels_folder(), "cuda")
+
+    def address(self, block: Block) -> int:
+        """Return the address of the first element of `block`."""
+        address: int = block.data.ptr
+        return address
+
+    def launch(
+        self,
+        module: Module,
+        name: str,
+        arguments: NDArray[np.int64],
+        *,
+        grid: tuple[int, ...],
+        threads: int,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """Start a kernel on the current stream."""
+        key = (module, name, self.xp.cuda.runtime.getDevice())
+        function = self._functions.get(key)
+        if function is None:
+            function = self._functions[key] = self._function(module, name)
+        function(
+            grid,
+            (threads,),
+            (arguments,),
+            shared_mem=shared,
+            enable_cooperative_groups=cooperative,
+        )
+
+    def _function(self, module: Module, name: str) -> Any:
+        """Return the function of a module on the current device, compiling it if need be."""
+        if module not in self._modules:
+            text = (kernels_folder() / "cuda" / f"{module.source}.cu").read_text()
+            self._modules[module] = self.xp.RawModule(
+                code=f"// {self._digest}\n{text}",
+                options=self._options + module.options,
+                backend="nvrtc",
+            )
+        start = time.monotonic()
+        kernel = self._modules[module].get_function(name)
+        kernel.compile()
+        most: int = self.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        reserved = kernel.attributes["shared_size_bytes"]
+        if most - reserved > _PLAIN_SHARED:
+            kernel.max_dynamic_shared_size_bytes = most - reserved
+        passed = time.monotonic() - start
+        if passed > _PATIENCE:
+            print(
+                f"mdqr: compiled {module.source} for {module.limbs} limbs in {passed:.1f} s; "
+                "the next process finds it in CuPy's cache",
+                file=sys.stderr,
+            )
+        return kernel.kernel

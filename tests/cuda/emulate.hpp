@@ -1,0 +1,239 @@
+// The names of kernels/cuda/device.hpp for a CPU: every CUDA thread is a fiber, run in turn until it
+// waits. Slow, deterministic, exact: it runs the kernels' own text where there is no GPU.
+#pragma once
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "mdqr/md.hpp"
+
+namespace mdqr_emulate {
+
+constexpr int warp_size = 32;
+
+struct warp_state {
+    double a[3][warp_size]; // what the lanes put up for exchange
+    int arrived = 0;
+    long generation = 0;
+};
+struct block_state {
+    long x, y, z;
+    int alive = 0, arrived = 0;
+    long generation = 0;
+    std::vector<double> shared;
+    std::vector<warp_state> warps;
+    std::vector<int> warp_alive;
+};
+struct fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    block_state* block;
+    int index;
+    bool done = false;
+};
+
+inline fiber* current;
+inline ucontext_t scheduler;
+inline int threads;
+inline long grid[3];
+inline void (*entry)(const void*);
+inline const void* entry_arguments;
+
+inline void yield() { swapcontext(&current->context, &scheduler); }
+
+inline void sync_block() {
+    block_state& b = *current->block;
+    const long seen = b.generation;
+    if (++b.arrived == b.alive) {
+        b.arrived = 0;
+        ++b.generation;
+    }
+    while (b.generation == seen)
+        yield();
+}
+inline warp_state& warp() { return current->block->warps[size_t(current->index / warp_size)]; }
+inline void sync_lanes() {
+    warp_state& w = warp();
+    const long seen = w.generation;
+    if (++w.arrived == current->block->warp_alive[size_t(current->index / warp_size)]) {
+        w.arrived = 0;
+        ++w.generation;
+    }
+    while (w.generation == seen)
+        yield();
+}
+
+inline void run_fiber() {
+    entry(entry_arguments);
+    block_state& b = *current->block;
+    const size_t w = size_t(current->index / warp_size);
+    current->done = true;
+    // As on the device, threads that have left count as arrived.
+    --b.alive;
+    --b.warp_alive[w];
+    if (b.alive > 0 && b.arrived == b.alive) {
+        b.arrived = 0;
+        ++b.generation;
+    }
+    swapcontext(&current->context, &scheduler);
+}
+
+inline void run_blocks(std::vector<std::unique_ptr<block_state>>& blocks) {
+    constexpr size_t stack_size = 512 * 1024;
+    std::vector<std::unique_ptr<fiber>> fibers;
+    for (auto& b : blocks)
+        for (int t = 0; t < threads; ++t) {
+            auto f = std::make_unique<fiber>();
+            f->stack.reset(new char[stack_size]);
+            f->block = b.get();
+            f->index = t;
+            getcontext(&f->context);
+            f->context.uc_stack.ss_sp = f->stack.get();
+            f->context.uc_stack.ss_size = stack_size;
+            f->context.uc_link = &scheduler;
+            makecontext(&f->context, run_fiber, 0);
+            fibers.push_back(std::move(f));
+        }
+    size_t left = fibers.size();
+    while (left > 0)
+        for (auto& f : fibers)
+            if (!f->done) {
+                current = f.get();
+                swapcontext(&scheduler, &f->context);
+                left -= f->done ? 1 : 0;
+            }
+}
+
+// Shared memory starts as NaN, so that reads of what nobody wrote show.
+inline std::unique_ptr<block_state> new_block(long x, long y, long z, long shared_bytes) {
+    auto b = std::make_unique<block_state>();
+    b->x = x;
+    b->y = y;
+    b->z = z;
+    b->alive = threads;
+    b->shared.assign(size_t(shared_bytes + 7) / 8, __builtin_nan(""));
+    b->warps.resize(size_t(threads + warp_size - 1) / warp_size);
+    for (int t = 0; t < threads; t += warp_size)
+        b->warp_alive.push_back(threads - t < warp_size ? threads - t : warp_size);
+    return b;
+}
+
+} // namespace mdqr_emulate
+
+// Run `kernel` over the grid; the blocks of a cooperative launch run side by side.
+extern "C" inline void mdqr_emulate_launch(void (*kernel)(const void*), const void* arguments,
+                                           const long* grid, int threads, long shared_bytes,
+                                           int cooperative) {
+    using namespace mdqr_emulate;
+    entry = kernel;
+    entry_arguments = arguments;
+    mdqr_emulate::threads = threads;
+    std::memcpy(mdqr_emulate::grid, grid, sizeof mdqr_emulate::grid);
+    std::vector<std::unique_ptr<block_state>> blocks;
+    for (long z = 0; z < grid[2]; ++z)
+        for (long y = 0; y < grid[1]; ++y)
+            for (long x = 0; x < grid[0]; ++x) {
+                blocks.push_back(new_block(x, y, z, shared_bytes));
+                if (!cooperative) {
+                    run_blocks(blocks);
+                    blocks.clear();
+                }
+            }
+    if (cooperative)
+        run_blocks(blocks);
+}
+// An inline function that nobody calls is not emitted: this keeps it.
+__attribute__((used)) static void (*const mdqr_emulate_keep)(void (*)(const void*), const void*,
+                                                             const long*, int, long,
+                                                             int) = mdqr_emulate_launch;
+
+#define MDQR_KERNEL(name, arguments, threads) extern "C" void name(const arguments& p)
+
+MDQR_BEGIN
+
+inline int thread_index() { return mdqr_emulate::current->index; }
+inline int thread_count() { return mdqr_emulate::threads; }
+inline i64 block_x() { return mdqr_emulate::current->block->x; }
+inline i64 block_y() { return mdqr_emulate::current->block->y; }
+inline i64 block_z() { return mdqr_emulate::current->block->z; }
+inline i64 blocks_x() { return mdqr_emulate::grid[0]; }
+inline void sync_threads() { mdqr_emulate::sync_block(); }
+inline void sync_warp() { mdqr_emulate::sync_lanes(); }
+inline double* shared_memory() { return mdqr_emulate::current->block->shared.data(); }
+
+inline double exchanged(double x, int from) {
+    auto& w = mdqr_emulate::warp();
+    w.a[0][mdqr_emulate::current->index % mdqr_emulate::warp_size] = x;
+    mdqr_emulate::sync_lanes();
+    const double r = w.a[0][from];
+    mdqr_emulate::sync_lanes();
+    return r;
+}
+inline double shuffle_xor(double x, int mask) {
+    return exchanged(x, (mdqr_emulate::current->index % mdqr_emulate::warp_size) ^ mask);
+}
+inline double shuffle(double x, int lane) { return exchanged(x, lane); }
+inline bool warp_any(bool x) {
+    auto& w = mdqr_emulate::warp();
+    w.a[0][mdqr_emulate::current->index % mdqr_emulate::warp_size] = x ? 1.0 : 0.0;
+    mdqr_emulate::sync_lanes();
+    bool r = false;
+    for (double y : w.a[0])
+        r = r || y == 1.0;
+    mdqr_emulate::sync_lanes();
+    return r;
+}
+
+inline double load_fresh(const double* address) { return *address; }
+inline void publish(double* address, double x) { *address = x; }
+inline i64 atomic_add(i64* address, i64 x) {
+    const i64 old = *address;
+    *address += x;
+    return old;
+}
+inline i64 atomic_max(i64* address, i64 x) {
+    const i64 old = *address;
+    *address = old > x ? old : x;
+    return old;
+}
+inline void signal(i64* counter) {
+    sync_threads();
+    if (thread_index() == 0)
+        ++*counter;
+}
+inline void wait_for(const i64* counter, i64 goal) {
+    if (thread_index() == 0)
+        while (*static_cast<const volatile i64*>(counter) < goal)
+            mdqr_emulate::yield();
+    sync_threads();
+}
+
+// One step of four products a number, in the order of k.
+template <int Rows> inline void emulated_product(double* c, const double* a, double b) {
+    auto& w = mdqr_emulate::warp();
+    const int lane = mdqr_emulate::current->index % mdqr_emulate::warp_size;
+    for (int r = 0; r < Rows; ++r)
+        w.a[r][lane] = a[r];
+    w.a[2][lane] = b;
+    mdqr_emulate::sync_lanes();
+    for (int r = 0; r < Rows; ++r)
+        for (int j = 0; j < 2; ++j)
+            for (int k = 0; k < 4; ++k)
+                c[2 * r + j] = fma(w.a[r][4 * (lane / 4) + k],
+                                   w.a[2][4 * (2 * (lane % 4) + j) + k], c[2 * r + j]);
+    mdqr_emulate::sync_lanes();
+}
+inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
+    const double a[2] = {a0, a1};
+    emulated_product<2>(c, a, b);
+}
+inline void matrix_multiply_add(double (&c)[2], double a, double b) {
+    emulated_product<1>(c, &a, b);
+}
+
+MDQR_END

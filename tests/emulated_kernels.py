@@ -1,0 +1,73 @@
+"""Run the CUDA kernels on the CPU: the sources compiled with tests/cuda/emulate.hpp."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from mdqr._backend.cuda.kernels import Module
+from mdqr._backend.sources import digest, kernels_folder
+
+COMPILER = next(
+    (name for name in (os.environ.get("CXX", "c++"), "g++") if shutil.which(name)), None
+)
+FLAGS = ("-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fwrapv", "-DMDQR_EMULATE")
+EMULATION = Path(__file__).parent / "cuda"
+
+
+class EmulatedKernels:
+    """Kernels over NumPy blocks; compiled libraries are kept in `folder`."""
+
+    xp: ModuleType = np
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._library = cache(self._compile)
+        self.launched: list[str] = []
+
+    def address(self, block):
+        return block.ctypes.data
+
+    def _compile(self, module: Module) -> ctypes.CDLL:
+        kernels = kernels_folder()
+        name = "-".join(["kernel", *module.options, module.source]).replace("/", "_")
+        key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8]
+        file = self._folder / f"{name}-{key}.so"
+        if not file.exists():
+            command = [COMPILER, *FLAGS, *module.options]
+            command += [f"-I{path}" for path in (kernels / "include", kernels / "cuda", EMULATION)]
+            source = kernels / "cuda" / f"{module.source}.cu"
+            done = subprocess.run(
+                [*command, "-x", "c++", str(source), "-o", str(file)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+        return ctypes.CDLL(str(file))
+
+    def launch(
+        self, module, name, arguments, *, grid, threads, shared=0, cooperative=False
+    ) -> None:
+        assert arguments.dtype == np.int64
+        assert min(grid) > 0
+        assert 0 < threads <= 1024
+        self.launched.append(name)
+        library = self._library(module)
+        kernel = ctypes.cast(getattr(library, name), ctypes.c_void_p)
+        sizes = (ctypes.c_long * 3)(*(tuple(grid) + (1, 1))[:3])
+        library.mdqr_emulate_launch(
+            kernel,
+            ctypes.c_void_p(arguments.ctypes.data),
+            sizes,
+            ctypes.c_int(threads),
+            ctypes.c_long(shared),
+            ctypes.c_int(cooperative),
+        )
