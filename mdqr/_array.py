@@ -10,7 +10,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
-from mdqr._device import check_device, device_of
+from mdqr._device import device_of, place
 from mdqr._exports import Exports
 from mdqr._methods import Reductions
 from mdqr._operators import Operators
@@ -274,22 +274,22 @@ class MDArray(Operators, Reductions, Exports):
         return _creation.array(self, precision=wanted, dtype=dtype)
 
     def to_device(self, device: str) -> MDArray:
-        """Return the array on `device`: itself if it lives there already.
+        """Return the array on `device`: itself if it lives there already, else a copy.
 
         Parameters
         ----------
         device : str
-            "cpu", "cuda" or "cuda:k".
+            "cpu", "cuda" (the current CUDA device) or "cuda:k".
 
         Raises
         ------
         ImportError
             If the device needs CuPy and CuPy cannot be imported.
         TypeError, ValueError
-            If `device` does not name a device that this version can use.
+            If `device` does not name a device of this machine.
         """
-        check_device(device)
-        return self
+        block = place(self._block, device)
+        return self if block is self._block else self._like(block)
 
     def item(self, *index: Any) -> MDArray:
         """Return the only value, or the one at `index`, as a 0-d copy.
@@ -331,7 +331,10 @@ class MDArray(Operators, Reductions, Exports):
         return self._like(_indexing.get(self._block, self._complex, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        block, value_complex = _promotion.to_block(value, self._precision.limbs)
+        pair = _promotion.to_block(value, self._precision.limbs)
+        (block, value_complex), _ = _promotion.together(
+            [pair, (self._block, self._complex)], (value, self)
+        )
         if value_complex and not self._complex:
             raise TypeError(
                 "complex values cannot be assigned to a real array; "

@@ -12,9 +12,17 @@ from mdqr import _elementwise, _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._device import check_together
+from mdqr._convert_round import sum_of_units
+from mdqr._device import is_cuda_array
 from mdqr._precision import PRECISIONS
-from mdqr._promotion import common_shape, exact_value, highest_precision, operands, to_block
+from mdqr._promotion import (
+    common_shape,
+    comparable_value,
+    highest_precision,
+    operands,
+    to_block,
+    together,
+)
 
 _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
@@ -67,7 +75,10 @@ def compare(x: Any, y: Any) -> Any:
     """
     highest_precision((x, y))
     left, right = _exact_operand(x), _exact_operand(y)
-    check_together([left.block, right.block])
+    pairs = together([(side.block, side.is_complex) for side in (left, right)], (x, y))
+    left, right = (
+        side._replace(block=block) for side, (block, _) in zip((left, right), pairs, strict=True)
+    )
     shape = common_shape([left.shape, right.shape])
     left_parts, right_parts = left.parts(shape), right.parts(shape)
     backend = for_block(left.block)
@@ -150,7 +161,10 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     if isinstance(condition, MDArray):
         chosen = _limbs.nonzero(condition._block, condition._complex)
     else:
-        chosen = np.asarray(condition).astype(bool, copy=False)
+        given = condition if is_cuda_array(condition) else np.asarray(condition)
+        chosen = given.astype(bool, copy=False)
+    beside = ops.wrap(ops.blocks[0])
+    chosen = together([(chosen, False), (beside._block, False)], (condition, beside))[0][0]
     shape = common_shape([chosen.shape, ops.shape])
     left, right = (_limbs.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())
     return ops.wrap(_limbs.select(chosen, left, right))
@@ -319,7 +333,7 @@ class _Exact(NamedTuple):
 def _exact_operand(x: Any) -> _Exact:
     if isinstance(x, MDArray):
         return _Exact(x._block, x._complex)
-    value = exact_value(x)
+    value = comparable_value(x)
     try:
         block, is_complex = to_block(x, _MOST_LIMBS)
     except OverflowError:
@@ -332,7 +346,7 @@ def _exact_operand(x: Any) -> _Exact:
         return _Exact(block, is_complex)
     if math.isinf(block[0]):  # a type that has infinities, and a value beyond every double
         return _Exact(np.array([float(block[0])]), False, -1 if value > 0 else 1)
-    rest = value - sum(Fraction(float(limb)) for limb in block)
+    rest = value - Fraction(sum_of_units(block.tolist()), 2**1074)
     return _Exact(block, is_complex, (rest > 0) - (rest < 0))
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._convert_digits import Dyadic, complex_text, real_text
-from mdqr._convert_round import normalize_block
+from mdqr._convert_round import saturated, sum_of_units
 from mdqr._convert_scalars import fraction_to_limbs, scalar_to_limbs
 from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._precision import Precision
@@ -29,6 +30,7 @@ __all__ = [
     "scalar_to_limbs",
 ]
 
+_LOWEST = -1074  # exponent of the smallest positive double
 _MOST_AXES = 64  # NumPy's limit; also ends the descent into a list that contains itself
 
 
@@ -194,17 +196,16 @@ def _integers_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
 def _floats_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
     block = np.zeros((limbs, x.size))
     if x.dtype.itemsize <= 8:
-        block[0] = x
+        block[0] = _limbs.doubles(x)
         return block
     rest = x
     with np.errstate(all="ignore"):  # a longdouble may be beyond the range of a double
         for plane in block:
             plane[...] = rest
             rest = np.where(np.isfinite(plane), rest - plane, 0)
-    finite = np.isfinite(block[0])
-    kept = block[:, finite]
-    normalize_block(kept)
-    block[:, finite] = kept
+    for column in np.flatnonzero(~_limbs.is_normalised(block)).tolist():
+        count = sum_of_units(block[:, column].tolist())
+        block[:, column] = saturated(count, 1, _LOWEST, limbs)
     return block
 
 
@@ -214,10 +215,13 @@ def _floats_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
 def _dyadics(planes: np.ndarray) -> Iterator[Dyadic | float]:
     """Yield each value of ``(N, count)`` as ``(man, exp)``; infinities, NaN and zeros as floats."""
     finite = np.isfinite(planes).all(axis=0)
-    fractions, powers = np.frexp(np.where(finite, planes, 0.0))
-    mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
-    exponents = (powers - 53).tolist()
-    plain = (finite & (planes[0] != 0)).tolist()
+    # By bits: float arithmetic may flush subnormals.
+    bits = planes.view(np.int64)
+    biased, fractions = bits >> 52 & 0x7FF, bits & (2**52 - 1)
+    sizes = fractions | (biased > 0).astype(np.int64) << 52
+    mantissas = np.where(bits < 0, -sizes, sizes).tolist()
+    exponents = (np.maximum(biased, 1) - 1 + _LOWEST).tolist()
+    plain = (finite & (sizes[0] > 0)).tolist()
     firsts = planes[0].tolist()
     columns = zip(zip(*mantissas, strict=True), zip(*exponents, strict=True), strict=True)
     for is_plain, first, (mans, exps) in zip(plain, firsts, columns, strict=True):

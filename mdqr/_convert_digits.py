@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, copysign, floor, frexp, log10
+from math import ceil, copysign, floor, log10
 
-from mdqr._convert_round import decimal_to_limbs, power_of_five, ratio_to_limbs
+from mdqr._convert_round import decimal_to_limbs, power_of_five, ratio_to_limbs, same_limbs, units
 from mdqr._precision import Precision
 
 Dyadic = tuple[int, int]  # man, exp: the number man * 2**exp
@@ -78,7 +78,7 @@ def shortest(man: int, exp: int, limbs: list[float]) -> tuple[str, int] | None:
     Parameters
     ----------
     man, exp : int
-        The exact sum of `limbs`, positive.
+        The absolute value of the exact sum of `limbs`.
     limbs : list of float
         All limbs of the precision, trailing zeros included.
 
@@ -87,8 +87,9 @@ def shortest(man: int, exp: int, limbs: list[float]) -> tuple[str, int] | None:
     text, leading
         As `significant`, without trailing zeros.
     """
-    last = limbs[-1]
-    half = max(frexp(last)[1] - 53, -_FINEST) - 1 if last else -_FINEST - 1
+    sign, count = -1 if copysign(1.0, limbs[0]) < 0 else 1, len(limbs)
+    # Half a unit in the last place of the last limb.
+    half = max(units(limbs[-1]).bit_length() - 53, 0) - _FINEST - 1
     unit = min(exp, half)
     value, reach = man << (exp - unit), 1 << (half - unit)
     places = ceil(-(half + 1) * _LOG10_2)  # a multiple of 10**-places lies within 2**half
@@ -99,19 +100,12 @@ def shortest(man: int, exp: int, limbs: list[float]) -> tuple[str, int] | None:
         nearest = round_places(man, exp, places)
         other = 2 * floor_places(man, exp, places) + 1 - nearest
         for digits in (nearest, other):
-            if _reads_back(digits, places, limbs):
+            if digits and same_limbs(decimal_to_limbs(sign * digits, -places, count), limbs):
                 text = int_text(digits)
                 return text.rstrip("0"), len(text) - 1 - places
-        if places == start + 2 and ratio_to_limbs(man, 1, exp, len(limbs)) != limbs:
+        if places == start + 2 and not same_limbs(ratio_to_limbs(sign * man, 1, exp, count), limbs):
             return None
         places += 1
-
-
-def _reads_back(digits: int, places: int, limbs: list[float]) -> bool:
-    try:
-        return bool(digits) and decimal_to_limbs(digits, -places, len(limbs)) == limbs
-    except OverflowError:
-        return False
 
 
 def _trailing(low: int, high: int) -> int:
@@ -153,8 +147,17 @@ def layout(text: str, leading: int, limit: int, *, point: bool) -> str:
 
 def lossless_text(limbs: Sequence[float]) -> str:
     """Write limbs as hexadecimal floats joined by their signs."""
-    terms = [limb.hex() for limb in limbs if limb]
+    terms = [_hexadecimal(count) for count in map(units, limbs) if count]
     return terms[0] + "".join(t if t[0] == "-" else "+" + t for t in terms[1:])
+
+
+def _hexadecimal(count: int) -> str:
+    """Write `count` units of 2**-1074 as ``float.hex`` does, which may flush subnormals."""
+    sign, size = "-" if count < 0 else "", abs(count)
+    spare = size.bit_length() - 53
+    if spare < 0:
+        return f"{sign}0x0.{size:013x}p-1022"
+    return f"{sign}0x1.{size >> spare & (1 << 52) - 1:013x}p{spare - 1022:+d}"
 
 
 def complex_text(real: str, imag: str) -> str:
@@ -178,7 +181,7 @@ def real_text(precision: Precision, digits: int | None) -> Writer:
         sign = "-" if man < 0 else ""
         if digits is not None:
             return sign + layout(*significant(abs(man), exp, digits), digits, point=False)
-        full = [-limb if sign else limb for limb in limbs] + [0.0] * (count_limbs - len(limbs))
+        full = list(limbs) + [0.0] * (count_limbs - len(limbs))
         found = shortest(abs(man), exp, full)
         if found is None:
             return lossless_text(limbs)

@@ -3,18 +3,27 @@
 The form is greedy: each limb is the double nearest to what remains, ties to even. One pass of
 FastTwoSum afterwards makes ``fl(x[i] + x[i+1]) == x[i]`` hold where a tie was broken by a later
 limb; it does not change the value.
+
+Where a limb may be subnormal everything is integers in units of 2**-1074, in which a double is any
+integer of at most 53 significant bits: float arithmetic would depend on the caller's flush-to-zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from math import isfinite, ldexp
+from math import inf, isfinite, ldexp
+from struct import Struct
 
 import numpy as np
 
 _EXACT_BITS = 1000  # an int of at most this many bits converts to a finite double
 _LOWEST = -1074  # exponent of the smallest positive double
+_LOWEST_NORMAL = -1022  # exponent of the smallest normal double
 _HIGHEST = 1022  # below this many bits no sum of two limbs overflows
+_MANTISSA = 2**52 - 1
+
+_DOUBLE, _WORD = Struct("<d"), Struct("<Q")
 
 
 @lru_cache(maxsize=4096)
@@ -23,23 +32,68 @@ def power_of_five(k: int) -> int:
     return int(5**k)
 
 
+# -- doubles as integers ---------------------------------------------------------------------
+
+
+def units(x: float) -> int:
+    """Return the finite `x` in units of 2**-1074."""
+    (word,) = _WORD.unpack(_DOUBLE.pack(x))
+    biased = word >> 52 & 0x7FF
+    size = (word & _MANTISSA | 1 << 52) << biased - 1 if biased else word & _MANTISSA
+    return -size if word >> 63 else size
+
+
+def sum_of_units(limbs: Iterable[float]) -> int:
+    """Return the exact sum of finite limbs in units of 2**-1074."""
+    return sum(map(units, limbs))
+
+
+def from_units(count: int) -> float:
+    """Return the double of `count` units of 2**-1074; it has at most 53 significant bits."""
+    size = abs(count)
+    if size > _MANTISSA:
+        shift = max(size.bit_length() - 53, 0)
+        return ldexp(float(count >> shift), shift + _LOWEST)
+    (x,) = _DOUBLE.unpack(_WORD.pack(size | (count < 0) << 63))
+    return float(x)
+
+
+def same_limbs(x: list[float], y: list[float]) -> bool:
+    """Return whether limbs are equal; float comparison may take a subnormal for zero."""
+    return x == y and (not isfinite(x[0]) or list(map(units, x)) == list(map(units, y)))
+
+
+def _nearest(num: int, den: int) -> int:
+    """Round ``num/den`` to an integer of at most 53 significant bits, ties to even."""
+    whole, rest = divmod(abs(num), den)
+    spare = max(whole.bit_length() - 53, 0)
+    kept = whole >> spare
+    twice, unit = 2 * ((whole - (kept << spare)) * den + rest), den << spare
+    kept += twice > unit or (twice == unit and kept & 1)
+    return -(kept << spare) if num < 0 else kept << spare
+
+
+# -- rounding --------------------------------------------------------------------------------
+
+
 def normalize(limbs: list[float]) -> None:
-    """Make greedy limbs satisfy ``fl(x[i] + x[i+1]) == x[i]``, in place, value unchanged."""
+    """Make greedy limbs satisfy ``fl(x[i] + x[i+1]) == x[i]``, in place, value unchanged.
+
+    The limbs are multiples of a normal power of two.
+    """
     stable = False
     while not stable:
         stable = True
         for i in range(len(limbs) - 1):
             high, low = limbs[i], limbs[i + 1]
             total = high + low
-            if total != high and isfinite(total):
+            if total != high:
                 limbs[i], limbs[i + 1] = total, low - (total - high)
                 stable = False
-            elif total != high:
-                limbs[i:] = [total] + [0.0] * (len(limbs) - i - 1)
 
 
 def normalize_block(block: np.ndarray) -> None:
-    """Do `normalize` to every value of a finite block ``(N, count)``, in place."""
+    """Do `normalize` to every value of a block ``(N, count)``, in place."""
     loose = (block[:-1] + block[1:] != block[:-1]).any(axis=0)
     for column in np.flatnonzero(loose).tolist():
         limbs = block[:, column].tolist()
@@ -65,7 +119,7 @@ def scaled_limbs(num: int, den: int, exp: int, limbs: int) -> tuple[list[float],
         if rest:  # rounding to odd: later roundings with two bits to spare are still right
             quotient |= 1
             inexact = True
-    if exp < _LOWEST or exp + quotient.bit_length() > _HIGHEST:
+    if exp < _LOWEST_NORMAL or exp + quotient.bit_length() > _HIGHEST:
         return None
     if num < 0:
         quotient = -quotient
@@ -91,39 +145,59 @@ def ratio_to_limbs(num: int, den: int, exp: int, limbs: int) -> list[float]:
     if not num:
         return [0.0] * limbs
     scaled = scaled_limbs(num, den, exp, limbs)
-    if scaled is not None:
-        out = [ldexp(limb, scaled[1]) for limb in scaled[0]]
-    else:
-        out = _exact_limbs(num, den, exp, limbs)
+    if scaled is None:
+        return _exact_limbs(num, den, exp, limbs)
+    out, power = scaled
     normalize(out)
-    if not isfinite(out[0]):
-        raise OverflowError
-    return out
+    return [ldexp(limb, power) for limb in out]
+
+
+def saturated(num: int, den: int, exp: int, limbs: int) -> list[float]:
+    """Do `ratio_to_limbs` for a type that has infinities."""
+    try:
+        return ratio_to_limbs(num, den, exp, limbs)
+    except OverflowError:
+        return [-inf if num < 0 else inf] + [0.0] * (limbs - 1)
 
 
 def _exact_limbs(num: int, den: int, exp: int, limbs: int) -> list[float]:
-    """Do `scaled_limbs` for any input by exact remainders."""
+    """Do `ratio_to_limbs` for any input by exact remainders, in units of 2**-1074."""
     size = num.bit_length() - den.bit_length() + exp
     if size > 1025:
         raise OverflowError
-    if exp >= 0:
-        num <<= exp
-    elif size > -1077:
-        den <<= -exp
-    out: list[float] = []
-    negative = num < 0
-    while num and size > -1077 and len(out) < limbs:
-        limb = num / den  # correctly rounded by CPython, subnormal results included
-        if not limb:
-            break
-        out.append(limb)
-        top, bottom = limb.as_integer_ratio()
-        num, den = num * bottom - top * den, den * bottom
-    return (out or [-0.0 if negative else 0.0]) + [0.0] * (limbs - max(len(out), 1))
+    zero = [-0.0 if num < 0 else 0.0] + [0.0] * (limbs - 1)
+    if size < -1076:
+        return zero
+    shift = exp - _LOWEST
+    num, den = (num << shift, den) if shift >= 0 else (num, den << -shift)
+    out: list[int] = []
+    for _ in range(limbs):
+        out.append(_nearest(num, den))
+        num -= out[-1] * den
+    normalize_units(out)
+    if out[0].bit_length() > 1024 - _LOWEST:
+        raise OverflowError
+    return list(map(from_units, out)) if out[0] else zero
+
+
+def normalize_units(limbs: list[int]) -> None:
+    """Do `normalize` in units of 2**-1074."""
+    stable = False
+    while not stable:
+        stable = True
+        for i in range(len(limbs) - 1):
+            both = limbs[i] + limbs[i + 1]
+            total = _nearest(both, 1)
+            if total != limbs[i]:
+                limbs[i], limbs[i + 1] = total, both - total
+                stable = False
 
 
 def decimal_to_limbs(digits: int, exp: int, limbs: int) -> list[float]:
-    """Round ``digits * 10**exp`` (`exp` at most a few thousand in size) to `limbs` limbs."""
+    """Round ``digits * 10**exp`` (`exp` at most a few thousand in size) to `limbs` limbs.
+
+    Beyond the largest double it is an infinity.
+    """
     if exp >= 0:
-        return ratio_to_limbs(digits * power_of_five(exp), 1, exp, limbs)
-    return ratio_to_limbs(digits, power_of_five(-exp), exp, limbs)
+        return saturated(digits * power_of_five(exp), 1, exp, limbs)
+    return saturated(digits, power_of_five(-exp), exp, limbs)

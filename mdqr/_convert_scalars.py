@@ -6,12 +6,12 @@ import operator
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from mdqr._convert_round import ratio_to_limbs
+from mdqr import _limbs
+from mdqr._convert_round import ratio_to_limbs, same_limbs, saturated
 from mdqr._convert_strings import text_to_limbs
 
 Limbs = list[float]
@@ -49,12 +49,17 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     """
     if isinstance(x, str):
         return text_to_limbs(x, limbs)
-    if isinstance(x, (float, np.float16, np.float32)):
+    if isinstance(x, float):
         return _one_limb(float(x), limbs), None
     if isinstance(x, (int, np.integer, np.bool_)):
         return _ratio(int(x), 1, limbs), None
-    if isinstance(x, (complex, np.complex64)):
-        return _one_limb(float(x.real), limbs), _one_limb(float(x.imag), limbs)
+    if isinstance(x, complex):
+        return _one_limb(x.real, limbs), _one_limb(x.imag, limbs)
+    if isinstance(x, (np.float16, np.float32)):
+        return _one_limb(_limbs.doubles(np.asarray(x)).item(), limbs), None
+    if isinstance(x, np.complex64):
+        real, imag = (_limbs.doubles(np.asarray(part)).item() for part in (x.real, x.imag))
+        return _one_limb(real, limbs), _one_limb(imag, limbs)
     if isinstance(x, np.longdouble):
         return _long_double(x, limbs), None
     if isinstance(x, np.clongdouble):
@@ -93,19 +98,11 @@ def _ratio(num: int, den: int, limbs: int) -> Limbs:
         ) from None
 
 
-def _saturated(num: int, den: int, exp: int, limbs: int) -> Limbs:
-    """Do `ratio_to_limbs` for a type that has infinities."""
-    try:
-        return ratio_to_limbs(num, den, exp, limbs)
-    except OverflowError:
-        return _one_limb(-inf if num < 0 else inf, limbs)
-
-
 def _long_double(x: np.longdouble, limbs: int) -> Limbs:
     if not np.isfinite(x) or x == 0:
         return _one_limb(float(x), limbs)
     num, den = x.as_integer_ratio()
-    return _saturated(num, den, 0, limbs)
+    return saturated(num, den, 0, limbs)
 
 
 def _mpf(x: Any, limbs: int) -> Limbs:
@@ -116,7 +113,7 @@ def _mpf(x: Any, limbs: int) -> Limbs:
     man, exp = _signed(x._mpf_)
     if not man:
         return _one_limb(float(x), limbs)
-    return _saturated(man, 1, exp, limbs)
+    return saturated(man, 1, exp, limbs)
 
 
 def _signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
@@ -134,13 +131,13 @@ def _settled(evaluate: Callable[[int], tuple[int, int]], limbs: int) -> Limbs:
     result: Limbs = []
     for _ in range(_DOUBLINGS):
         man, exp = evaluate(bits)
-        result = _saturated(man, 1, exp, limbs)
+        result = saturated(man, 1, exp, limbs)
         shift = bits + 16
         ends = [
-            _saturated((man << shift) + (abs(man) << 4) * side, 1, exp - shift, limbs)
+            saturated((man << shift) + (abs(man) << 4) * side, 1, exp - shift, limbs)
             for side in (-1, 1)
         ]
-        if ends[0] == ends[1]:
+        if same_limbs(*ends):
             return ends[0]
         bits *= 2
     return result

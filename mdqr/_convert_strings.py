@@ -12,17 +12,19 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import copysign, inf, isfinite, nan
 
 import numpy as np
 
 from mdqr._convert_round import (
     decimal_to_limbs,
+    from_units,
     normalize_block,
+    normalize_units,
     power_of_five,
-    ratio_to_limbs,
+    saturated,
     scaled_limbs,
+    units,
 )
 
 _POWER = re.compile(r"[+-]?[0-9]{1,4}").fullmatch
@@ -139,12 +141,8 @@ def _decimal(negative: bool, whole: str, frac: str, exp: int, limbs: int) -> lis
         keep = len(digits) + exp + _FINEST
         sticky = "1" if digits[keep:].strip("0") else "0"
         digits, exp = digits[:keep] + sticky, -_FINEST - 1
-    value = long_int(digits)
-    try:
-        out = decimal_to_limbs(-value if negative else value, exp, limbs)
-    except OverflowError:
-        return [-inf if negative else inf] + [0.0] * (limbs - 1)
-    return out if out[0] else zero
+    value = -long_int(digits) if negative else long_int(digits)
+    return decimal_to_limbs(value, exp, limbs)
 
 
 def _hexadecimal(body: str, limbs: int) -> list[float] | None:
@@ -171,29 +169,24 @@ def _hexadecimal(body: str, limbs: int) -> list[float] | None:
 
 
 def _hex_value(man: int, exp: int, negative: bool, limbs: int) -> list[float]:
-    try:
-        out = ratio_to_limbs(man, 1, exp, limbs)
-    except OverflowError:
-        out = [-inf if negative else inf] + [0.0] * (limbs - 1)
-    if not out[0]:
-        out[0] = copysign(0.0, -negative)
-    return out
+    if not man:
+        return [copysign(0.0, -negative)] + [0.0] * (limbs - 1)
+    return saturated(man, 1, exp, limbs)
 
 
 def _hex_sum(terms: list[tuple[int, int]], negative: bool, limbs: int) -> list[float] | None:
     """Return the terms themselves if they are normalised limbs, else their rounded sum."""
-    doubles = []
+    counts = []
     for man, exp in terms:
         limb, rest = _hex_value(man, exp, man < 0, 2)
-        if rest or not isfinite(limb) or (man and not limb):
+        if not isfinite(limb) or units(rest) or (man and not units(limb)):
             return None
-        doubles.append(limb)
-    pairs = pairwise(doubles)
-    if len(doubles) <= limbs and all(high + low == high for high, low in pairs):
-        return doubles + [0.0] * (limbs - len(doubles))
-    ratios = [limb.as_integer_ratio() for limb in doubles]
-    total = sum((num << 1074) // den for num, den in ratios)
-    return _hex_value(total, -1074, negative, limbs)
+        counts.append(units(limb))
+    settled = counts.copy()
+    normalize_units(settled)
+    if len(counts) <= limbs and settled == counts:
+        return list(map(from_units, counts)) + [0.0] * (limbs - len(counts))
+    return _hex_value(sum(counts), -1074, negative, limbs)
 
 
 def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -207,45 +200,40 @@ def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.n
     real = np.empty((limbs, len(texts)))
     imag: np.ndarray | None = None
     for start in range(0, len(texts), _CHUNK):
-        values, exponents, imaginary = _read_chunk(texts[start : start + _CHUNK], start, limbs)
+        values, exponents, others = _read_chunk(texts[start : start + _CHUNK], start, limbs)
         part = np.array(values).reshape(-1, limbs).T
-        part = np.ldexp(part, np.array(exponents, dtype=np.int32))
-        finite = np.isfinite(part[0])
-        if finite.all():
-            normalize_block(part)
-        else:
-            kept = part[:, finite]
-            normalize_block(kept)
-            part[:, finite] = kept
-        real[:, start : start + len(exponents)] = part
-        if imaginary:
-            if imag is None:
-                imag = np.zeros_like(real)
-            for index, parts in imaginary.items():
-                imag[:, index] = parts
+        normalize_block(part)
+        real[:, start : start + len(exponents)] = np.ldexp(part, np.array(exponents, np.int32))
+        for index, (parts, imaginary) in others.items():
+            real[:, index] = parts
+            if imaginary is not None:
+                if imag is None:
+                    imag = np.zeros_like(real)
+                imag[:, index] = imaginary
     return real, imag
 
 
 def _read_chunk(
     texts: Sequence[str], start: int, limbs: int
-) -> tuple[list[float], list[int], dict[int, list[float]]]:
-    """Return unscaled limbs one value after another, their exponents, and imaginary parts."""
+) -> tuple[list[float], list[int], dict[int, tuple[list[float], list[float] | None]]]:
+    """Return unscaled limbs one value after another, their exponents, and finished values.
+
+    The finished ones are real and imaginary limbs by index; zeros hold their places.
+    """
     values: list[float] = []
     exponents: list[int] = []
-    imaginary: dict[int, list[float]] = {}
+    others: dict[int, tuple[list[float], list[float] | None]] = {}
     for index, text in enumerate(texts, start):
         scaled = _read_plain(text, limbs)
         if scaled is None:
             try:
-                parts, imag = text_to_limbs(text, limbs)
+                others[index] = text_to_limbs(text, limbs)
             except TextError:
                 raise TextError(text, index) from None
-            scaled = parts, 0
-            if imag is not None:
-                imaginary[index] = imag
+            scaled = [0.0] * limbs, 0
         values += scaled[0]
         exponents.append(scaled[1])
-    return values, exponents, imaginary
+    return values, exponents, others
 
 
 def _read_plain(text: str, limbs: int) -> tuple[list[float], int] | None:

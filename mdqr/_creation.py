@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
+from mdqr import _device, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._device import check_device
 from mdqr._precision import Precision, as_precision
 from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block
 
@@ -38,7 +37,7 @@ def array(
     dtype : {None, float, complex}, optional
         The field; by default complex if a value is.
     device : str, optional
-        "cpu" (default), "cuda" or "cuda:k".
+        "cpu", "cuda" (the current CUDA device) or "cuda:k"; by default where `x` lives.
 
     Returns
     -------
@@ -55,6 +54,8 @@ def array(
         If an int or a fraction is beyond the largest double.
     MemoryError
         If there is no room for the limbs.
+    ImportError
+        If `device` needs CuPy and CuPy cannot be imported.
 
     Examples
     --------
@@ -64,13 +65,14 @@ def array(
     ((2,), mdqr.qd, False)
     """
     target = _target_precision(x, precision)
-    check_device(device)
+    _device.check_device(device)
     block, is_complex = _convert(x, target, wants_complex(dtype))
-    if isinstance(x, (MDArray, np.ndarray)) and _limbs.namespace(block).may_share_memory(
-        block, x._block if isinstance(x, MDArray) else x
-    ):
+    block = _device.place(block, device)
+    xp = _limbs.namespace(block)
+    given = x._block if isinstance(x, MDArray) else x
+    if isinstance(given, xp.ndarray) and xp.may_share_memory(block, given):
         block = block.copy(order="C")
-    return MDArray._wrap(_limbs.namespace(block).ascontiguousarray(block), target, is_complex)
+    return MDArray._wrap(xp.ascontiguousarray(block), target, is_complex)
 
 
 def asarray(
@@ -111,8 +113,7 @@ def asarray(
         and (precision is None or as_precision(precision) is x._precision)
         and wants_complex(dtype) in (None, x._complex)
     ):
-        check_device(device)
-        return x
+        return x if device is None else x.to_device(device)
     return array(x, precision=precision, dtype=dtype, device=device)
 
 
@@ -147,6 +148,8 @@ def zeros(
         If the precision is missing.
     MemoryError
         If there is no room for the limbs.
+    ValueError, ImportError
+        If `device` is no device of this machine, or CuPy cannot be imported.
 
     Examples
     --------
@@ -155,9 +158,8 @@ def zeros(
     (2, 2, 3)
     """
     target = _required(precision, "zeros")
-    check_device(device)
     is_complex = bool(wants_complex(dtype))
-    return MDArray._wrap(_allocate(shape, target, is_complex), target, is_complex)
+    return MDArray._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
 
 def ones(
@@ -235,7 +237,9 @@ def full(
     """
     value = array(fill_value, precision=precision, dtype=dtype, device=device)
     filled = MDArray._wrap(
-        _allocate(shape, value._precision, value._complex), value._precision, value._complex
+        _allocate(shape, value._precision, value._complex, value.device),
+        value._precision,
+        value._complex,
     )
     filled[...] = value
     return filled
@@ -338,17 +342,18 @@ def _convert_other(x: Any, limbs: int) -> tuple[Block, bool]:
     return convert_objects(x, limbs)
 
 
-def _allocate(shape: Any, precision: Precision, is_complex: bool) -> Block:
+def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     size = 8 * prod((*front, *map(operator.index, wanted)))
     try:
         if size > _MOST_BYTES:
             raise MemoryError
-        return np.zeros((*front, *wanted))
+        return _device.zeros((*front, *wanted), device)
     except MemoryError:
         raise MemoryError(
             f"no memory for {size / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
-            f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each); "
+            f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each)"
+            f"{'' if device in (None, 'cpu') else f' on {device}'}; "
             "reduce the shape or the precision"
         ) from None

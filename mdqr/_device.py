@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,47 +19,97 @@ def device_of(block: Block) -> str:
     return "cpu" if isinstance(block, np.ndarray) else f"cuda:{block.device.id}"
 
 
+def is_cuda_array(x: object) -> bool:
+    """Return whether `x` is a CuPy array; CuPy is not imported for the question."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(x, cupy.ndarray)
+
+
 def host_block(block: Block) -> np.ndarray:
     """Return `block` in host memory: itself if it lives there."""
     host: np.ndarray = block if isinstance(block, np.ndarray) else block.get()
     return host
 
 
-def check_device(device: str | None) -> None:
+def check_device(device: str | None) -> int | None:
     """Raise unless arrays can be made on `device`.
 
     Parameters
     ----------
     device : str or None
-        "cpu", "cuda" or "cuda:k"; None means "cpu".
+        "cpu", "cuda" (the current CUDA device) or "cuda:k"; None stands for the default.
+
+    Returns
+    -------
+    int or None
+        The number of the CUDA device, None for the CPU or the default.
 
     Raises
     ------
     TypeError, ValueError
-        If `device` is not the name of a device, or this version has no backend for it.
+        If `device` is not the name of a device, or this machine has no such GPU.
     ImportError
         If `device` needs CuPy and CuPy cannot be imported.
     """
     if device is None:
-        return
+        return None
     if not isinstance(device, str):
         raise TypeError(
             f'device must be a string, "cpu", "cuda" or "cuda:0"; got {type(device).__name__}'
         )
     if not _DEVICE.fullmatch(device):
         raise ValueError(f'device must be "cpu", "cuda" or "cuda:k"; got {device!r}')
-    if device == "cpu":
-        return
+    return None if device == "cpu" else _cuda_number(device)
+
+
+def _cuda_number(device: str) -> int:
     try:
-        importlib.import_module("cupy")
+        cupy = importlib.import_module("cupy")
     except ImportError as error:
         raise ImportError(
             f"device={device!r} needs CuPy, which cannot be imported: install it with "
             '`pip install "mdqr[cuda12]"` or `pip install "mdqr[cuda13]"`, or use device="cpu"'
         ) from error
-    raise ValueError(
-        f'device={device!r}: this version of mdqr computes on the CPU only; use device="cpu"'
-    )
+    try:
+        count = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise ValueError(
+            f'device={device!r}: CUDA finds no GPU on this machine ({error}); use device="cpu"'
+        ) from error
+    number = int(device.partition(":")[2] or cupy.cuda.runtime.getDevice())
+    if number >= count:
+        raise ValueError(f"device={device!r}: this machine has {count} GPUs, numbered from 0")
+    return number
+
+
+def place(block: Block, device: str | None) -> Block:
+    """Return `block` on `device`: itself if it lives there already or `device` is None.
+
+    A copy to a GPU runs on its current stream; raises as `check_device`.
+    """
+    number = check_device(device)
+    if device is None or device_of(block) == (device if number is None else f"cuda:{number}"):
+        return block
+    if number is None:
+        return host_block(block)
+    cupy = importlib.import_module("cupy")
+    with cupy.cuda.Device(number):
+        return cupy.array(block, order="C")
+
+
+def zeros(shape: tuple[int, ...], device: str | None) -> Block:
+    """Return float64 zeros on `device`, None for the CPU; raises as `check_device`."""
+    number = check_device(device)
+    if number is None:
+        return np.zeros(shape)
+    cupy = importlib.import_module("cupy")
+    with cupy.cuda.Device(number):
+        return cupy.zeros(shape)
+
+
+def place_beside(block: Block, other: Block) -> Block:
+    """Return the host `block` of a number on the device of `other`."""
+    return block if isinstance(other, np.ndarray) else place(block, device_of(other))
 
 
 def check_together(blocks: list[Any]) -> None:

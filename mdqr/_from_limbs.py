@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._creation import wants_complex
+from mdqr._device import check_device, is_cuda_array
 from mdqr._precision import precision_of_limbs
+
+_DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 
 
 def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
@@ -19,7 +23,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
 
     Parameters
     ----------
-    limbs : numpy.ndarray or DLPack object
+    limbs : numpy.ndarray, cupy.ndarray or DLPack object
         float64 of shape ``(N, *shape)``, complex ``(2, N, *shape)``, where N is the number of
         limbs of a precision.
     dtype : {float, complex}, optional
@@ -72,13 +76,13 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
 
 def _as_block(limbs: Any, normalize: bool) -> Block:
     block = limbs
-    if not isinstance(limbs, np.ndarray):
+    if not isinstance(limbs, np.ndarray) and not is_cuda_array(limbs):
         if not hasattr(limbs, "__dlpack__"):
             raise TypeError(
-                "limbs must be a float64 NumPy array or an object with __dlpack__; "
+                "limbs must be a float64 NumPy or CuPy array or an object with __dlpack__; "
                 f"got {type(limbs).__name__}"
             )
-        block = np.from_dlpack(limbs)
+        block = _from_dlpack(limbs)
     if block.dtype != np.float64:
         raise TypeError(f"limbs must be float64; got {block.dtype}")
     if isinstance(block, np.ndarray) and not _limbs.has_whole_strides(block):
@@ -89,6 +93,15 @@ def _as_block(limbs: Any, normalize: bool) -> Block:
             )
         return block.copy(order="C")
     return block
+
+
+def _from_dlpack(limbs: Any) -> Block:
+    """Return the array that shares the memory of a DLPack object, on the CPU or a GPU."""
+    kind, number = limbs.__dlpack_device__()
+    if kind != _DLPACK_CUDA:
+        return np.from_dlpack(limbs)
+    check_device(f"cuda:{number}")
+    return importlib.import_module("cupy").from_dlpack(limbs)
 
 
 def _normalise(part: Block, limbs: int) -> None:

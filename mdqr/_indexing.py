@@ -13,6 +13,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._device import is_cuda_array, place_beside
 
 Key = Any
 
@@ -40,7 +41,7 @@ def get(block: Block, is_complex: bool, key: Key) -> Block:
     IndexError
         As NumPy: out of bounds, too many indices, not an index.
     """
-    key = _checked(key)
+    key = _checked(block, key)
     planes = _limbs.flat_planes(block, is_complex)
     first = planes[0][key]
     xp = _limbs.namespace(block)
@@ -63,7 +64,7 @@ def put(block: Block, is_complex: bool, key: Key, value: Block) -> None:
     ValueError
         If the shape of `value` does not broadcast to the selection, or `block` is read-only.
     """
-    key = _checked(key)
+    key = _checked(block, key)
     # NumPy looks after overlaps itself, CuPy does not.
     if _limbs.namespace(block).may_share_memory(block, value):
         value = value.copy()
@@ -81,7 +82,8 @@ def _has_ellipsis(key: Key) -> bool:
     return key is Ellipsis or (isinstance(key, tuple) and any(part is Ellipsis for part in key))
 
 
-def _checked(key: Key) -> Key:
+def _checked(block: Block, key: Key) -> Key:
+    """Return `key` with its arrays on the device of `block`; raise if a part is no index."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
         if isinstance(part, MDArray) and part.ndim:
@@ -94,4 +96,21 @@ def _checked(key: Key) -> Key:
                 f"{part!r} is not an index; use integers, slices, ..., None, or integer or "
                 "boolean NumPy arrays"
             )
-    return key
+    if isinstance(block, np.ndarray):
+        if any(is_cuda_array(part) for part in parts):
+            raise ValueError(
+                "the array lives on the CPU and an index on a GPU; "
+                'move one: index.get(), or a.to_device("cuda")'
+            )
+        return key
+    placed = tuple(_placed(block, part) for part in parts)
+    return placed if isinstance(key, tuple) else placed[0]
+
+
+def _placed(block: Block, part: Any) -> Any:
+    """Return one part of a key for a CuPy array, which takes no NumPy arrays and no lists."""
+    if isinstance(part, (list, np.ndarray)):
+        array = np.asarray(part)
+        index = array.astype(np.intp) if array.size == 0 and array.dtype.kind == "f" else array
+        return place_beside(index, block)
+    return part

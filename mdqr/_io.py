@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._device import check_device, host_block
+from mdqr._device import check_device, host_block, place
 from mdqr._precision import as_precision
 
 File = str | PathLike[str] | IO[bytes]
@@ -101,20 +101,21 @@ def load(file: File, *, device: str | None = None) -> MDArray:
             limbs, name, is_complex = (_member(archive, member) for member in _MEMBERS)
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{file} is not a file that mdqr.save wrote: {error}") from error
-    return _checked(limbs, name, is_complex)
+    checked = _checked(limbs, name, is_complex)
+    return checked if device is None else checked.to_device(device)
 
 
 def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDArray:
     """Return the array of a pickle: host limbs, precision, field and the kind of device."""
     try:
-        check_device(device)
+        block = place(limbs, device)
     except (ImportError, ValueError) as error:
         raise type(error)(
             f"this pickle holds an array on {device!r}, which is not available here ({error}). "
             "Write it with mdqr.save(file, a) where it was made, and read it here with "
             'mdqr.load(file, device="cpu")'
         ) from error
-    return MDArray._wrap(limbs, as_precision(name), is_complex)
+    return MDArray._wrap(block, as_precision(name), is_complex)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:

@@ -2,6 +2,9 @@
 
 Everything here is exact or correctly rounded and needs no kernel, so that creation, conversion and
 indexing work without the compiled extension.
+
+The caller may have NumPy flush subnormals. So values with a limb below 2**-900 go through Python
+integers, and nothing else meets a subnormal number in arithmetic.
 """
 
 from __future__ import annotations
@@ -13,8 +16,14 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._convert_round import saturated, sum_of_units
 
 _ONE_UNIT_UP = 1.0 + 2.0**-52
+_MANTISSA = 2**52 - 1
+_SIGN = np.int64(-(2**63))
+_LOWEST = -1074  # exponent of the smallest positive double
+_LOW = (1023 - 900) << 52  # the bits of 2**-900
+_RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from 2**-900 below 1
 
 
 def namespace(block: Block) -> ModuleType:
@@ -107,14 +116,63 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     if is_complex:
         return namespace(block).stack([narrow(part, False, limbs) for part in block])
     short = block[:limbs]
-    inexact = block[limbs] != 0
+    inexact = _sizes(block[limbs, ...]) != 0
     if not inexact.any():
         return short
-    unsettled = inexact & _near_tie(block, limbs)
-    if unsettled.any():
+    low = inexact & _is_low(block)
+    unsettled = inexact & ~low & _near_tie(block, limbs)
+    if low.any() or unsettled.any():
         short = short.copy()
+        short[:, low] = _rounded(block[:, low], limbs)
         short[:, unsettled] = _greedy(block[:, unsettled], limbs)
     return short
+
+
+def _sizes(x: Block) -> Block:
+    """Return the bits of the absolute values as int64, which order as these do."""
+    return x.view(namespace(x).int64) & ~_SIGN
+
+
+def _is_low(planes: Block) -> Block:
+    """Return where a limb is not zero and below 2**-900."""
+    sizes = _sizes(planes)
+    return ((sizes > 0) & (sizes < _LOW)).any(axis=0)
+
+
+def _rounded(planes: Block, limbs: int) -> Block:
+    """Return the greedy limbs of finite values ``(N, count)`` by Python integers."""
+    columns = [saturated(sum_of_units(column), 1, _LOWEST, limbs) for column in planes.T.tolist()]
+    return namespace(planes).asarray(columns, dtype=np.float64).reshape(-1, limbs).T
+
+
+def _raised(x: Block) -> Block:
+    """Return ``x * 2**200``."""
+    xp = namespace(x)
+    bits = x.view(xp.int64)
+    fraction = (bits & _MANTISSA).astype(np.float64) * 2.0 ** (_LOWEST + _RAISE)
+    subnormal = bits & (0x7FF << 52) == 0
+    return xp.where(subnormal, xp.copysign(fraction, x), x * 2.0**_RAISE)
+
+
+def _absorbs(high: Block, low: Block) -> Block:
+    """Return where ``fl(high + low) == high``, with subnormals as they are."""
+    small = _sizes(high) < _LOW
+    with np.errstate(all="ignore"):
+        absorbs = high + low == high
+        if small.any():
+            raised = _raised(high)
+            absorbs = namespace(high).where(small, raised + _raised(low) == raised, absorbs)
+    return absorbs
+
+
+def doubles(x: np.ndarray) -> np.ndarray:
+    """Return floats of at most 64 bits as float64, subnormals included; float64 is not copied."""
+    if x.dtype.itemsize != 4:
+        return x.astype(np.float64, copy=False)
+    native = x.astype(np.float32)
+    bits = native.view(np.int32)
+    fraction = np.copysign((bits & 0x7FFFFF) * 2.0**-149, native)
+    return np.where(bits & 0x7F800000 == 0, fraction, native)
 
 
 def _near_tie(planes: Block, limbs: int) -> Block:
@@ -179,9 +237,7 @@ def negate(block: Block, is_complex: bool) -> Block:
     """Return the negated values; zero lower limbs stay +0."""
     xp = namespace(block)
     bits = block.view(xp.int64)
-    flipped = bits ^ np.int64(
-        -(2**63)
-    )  # not arithmetic, which the caller may have flush subnormals
+    flipped = bits ^ _SIGN
     negated = xp.where(bits == 0, bits, flipped)
     first = (slice(None), 0) if is_complex else 0
     negated[first] = flipped[first]
@@ -204,8 +260,7 @@ def select(condition: Block, x: Block, y: Block) -> Block:
 def nonzero(block: Block, is_complex: bool) -> Block:
     """Return where values are not zero; NaN is not."""
     leading = block[:, 0] if is_complex else block[:1]
-    # Twice the bits drops the sign; arithmetic may flush subnormals.
-    return (leading.view(namespace(block).int64) << 1 != 0).any(axis=0)
+    return (_sizes(leading) != 0).any(axis=0)
 
 
 def is_normalised(planes: Block) -> Block:
@@ -215,19 +270,19 @@ def is_normalised(planes: Block) -> Block:
     limbs +0 under infinity and NaN.
     """
     xp = namespace(planes)
-    lower = planes[1:]
-    with np.errstate(all="ignore"):
-        kept = (planes[:-1] + lower == planes[:-1]).all(axis=0)
-    plain_zero = (lower == 0) & ~xp.signbit(lower)
+    bits = planes[1:].view(xp.int64)
+    kept = _absorbs(planes[:-1], planes[1:]).all(axis=0)
     return xp.where(
         xp.isfinite(planes[0]),
-        kept & ((lower != 0) | plain_zero).all(axis=0),
-        plain_zero.all(axis=0),
+        kept & (bits != _SIGN).all(axis=0),
+        (bits == 0).all(axis=0),
     )
 
 
 def settle(planes: Block) -> Block:
     """Renormalise finite planes whose exact sums fit, by passes of TwoSum until nothing moves.
+
+    Values with a limb below 2**-900 become greedy limbs instead.
 
     Parameters
     ----------
@@ -240,6 +295,18 @@ def settle(planes: Block) -> Block:
     Block
         `planes`, normalised.
     """
+    low = _is_low(planes)
+    if not low.any():
+        _pass_two_sums(planes)
+        return planes
+    planes[:, low] = _rounded(planes[:, low], planes.shape[0])
+    others = planes[:, ~low]
+    _pass_two_sums(others)
+    planes[:, ~low] = others
+    return planes
+
+
+def _pass_two_sums(planes: Block) -> None:
     while not is_normalised(planes).all():
         for i in range(planes.shape[0] - 1, 0, -1):
             total = planes[i - 1] + planes[i]
@@ -247,4 +314,3 @@ def settle(planes: Block) -> Block:
             error = (planes[i - 1] - (total - part)) + (planes[i] - part)
             planes[i - 1] = total
             planes[i] = error + 0.0
-    return planes

@@ -11,6 +11,7 @@ import numpy as np
 # The modules below import MDArray, so they are reached through the package at call time.
 import mdqr
 from mdqr import _limbs
+from mdqr._convert_round import sum_of_units
 
 if TYPE_CHECKING:
     import mdqr._comparison
@@ -114,6 +115,7 @@ class Operators:
         return self._forward(mdqr._comparison.greater_equal, other)
 
     __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return mdqr._protocols.array_ufunc(ufunc, method, inputs, options)
@@ -147,14 +149,6 @@ class Operators:
     def __ceil__(self) -> int:
         return self._exact("int").__ceil__()
 
-    def __index__(self) -> int:
-        value = self._exact("an index")
-        if value.denominator != 1:
-            raise TypeError(
-                f"an index must be an integer; got {self}; round it with mdqr.rint or int()"
-            )
-        return value.numerator
-
     def __format__(self, spec: str) -> str:
         array = cast("MDArray", self)
         if not spec:
@@ -184,7 +178,7 @@ class Operators:
             raise ValueError(f"NaN gives no {purpose}")
         if np.isinf(leading):
             raise OverflowError(f"infinity gives no {purpose}")
-        return sum((Fraction(float(limb)) for limb in array.limbs), Fraction(0))
+        return Fraction(sum_of_units(array.limbs.tolist()), 2**1074)
 
     # -- dispatch --------------------------------------------------------------------------------
 

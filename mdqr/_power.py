@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr import _comparison, _elementwise, _limbs
 from mdqr._array import MDArray
+from mdqr._device import is_cuda_array
 from mdqr._promotion import operands
 
 
@@ -61,7 +62,7 @@ def _integer(exponent: Any) -> int | None:
     """Return one exponent as an int, or None for an array of exponents."""
     if isinstance(exponent, float) and exponent.is_integer():
         return int(exponent)
-    if isinstance(exponent, (MDArray, np.ndarray, list, tuple)):
+    if isinstance(exponent, (MDArray, np.ndarray, list, tuple)) or is_cuda_array(exponent):
         return None
     try:
         return operator.index(exponent)
@@ -72,7 +73,7 @@ def _integer(exponent: Any) -> int | None:
 def _integers(exponent: Any) -> np.ndarray:
     if isinstance(exponent, MDArray):
         raise TypeError(_wanted("an MDArray"))
-    exponents = np.asarray(exponent)
+    exponents = exponent.get() if is_cuda_array(exponent) else np.asarray(exponent)
     if exponents.dtype.kind not in "biu":
         raise TypeError(_wanted(f"an array of dtype {exponents.dtype}"))
     if exponents.dtype.kind == "u" and exponents.size and exponents.max() > 2**63 - 1:
@@ -101,19 +102,20 @@ def _scalar_power(x: MDArray, n: int) -> MDArray:
 
 
 def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
+    xp = _limbs.namespace(x._block)
     # The block of exponents takes part in the broadcasting, its values do not.
-    spread = operands(x, np.zeros(exponents.shape))
+    spread = operands(x, xp.zeros(exponents.shape))
     base = spread.wrap(spread.full_blocks()[0])
     exponents = np.broadcast_to(exponents, base.shape)
     if (exponents < 0).any():
-        base = _comparison.where(exponents < 0, _elementwise.reciprocal(base), base)
+        negative = xp.asarray(exponents < 0)
+        base = _comparison.where(negative, _elementwise.reciprocal(base), base)
     sizes = np.abs(exponents).view(np.uint64)
     result = _one(base)
     # Bit by bit as in _scalar_power, so that both give the same limbs.
     for bit in reversed(range(int(sizes.max(initial=0)).bit_length())):
         prefix = sizes >> np.uint64(bit)
-        started = prefix > 1
-        odd = prefix & np.uint64(1) == 1
+        started, odd = xp.asarray(prefix > 1), xp.asarray(prefix & np.uint64(1) == 1)
         result = _elementwise.square(result)
         product = _comparison.where(started, _elementwise.multiply(result, base), base)
         result = _comparison.where(odd, product, result)

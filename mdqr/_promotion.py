@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
@@ -12,10 +14,12 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._device import check_together
+from mdqr._device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision
 
 _EXACT_INTEGER = 2**53
+_FAR = 1200  # the sizes of all doubles lie well within 2**-1200 .. 2**1200
+_LOG2_10 = math.log2(10)
 
 
 class Operands(NamedTuple):
@@ -43,7 +47,7 @@ class Operands(NamedTuple):
 def is_operand(x: object) -> bool:
     """Return whether `x` is answered here: with a result, or with what is wrong with a string."""
     kinds = (MDArray, np.ndarray, np.generic, Number, list, tuple, str, bytes)
-    return isinstance(x, kinds) or _is_symbolic(x)
+    return isinstance(x, kinds) or _is_symbolic(x) or is_cuda_array(x)
 
 
 def _is_symbolic(x: object) -> bool:
@@ -76,13 +80,34 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
         If an exact integer or fraction is beyond the largest double.
     """
     target = precision or highest_precision(values)
-    pairs = [to_block(value, target.limbs) for value in values]
+    pairs = together([to_block(value, target.limbs) for value in values], values)
     is_complex = any(field for _, field in pairs)
     blocks = [
         _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
-    check_together(blocks)
     return Operands(target, is_complex, blocks)
+
+
+def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tuple[Block, bool]]:
+    """Move the blocks of numbers, which live nowhere, to the device of the arrays.
+
+    Raises
+    ------
+    ValueError
+        If arrays live on two devices.
+    """
+    arrays = [block for (block, _), value in zip(pairs, values, strict=True) if _has_place(value)]
+    check_together(arrays)
+    if not arrays or isinstance(arrays[0], np.ndarray):
+        return pairs
+    return [(place_beside(block, arrays[0]), field) for block, field in pairs]
+
+
+def _has_place(x: Any) -> bool:
+    """Return whether `x` is an array of one device, not a number or a list of numbers."""
+    if isinstance(x, (list, tuple)):
+        return any(_has_place(item) for item in x)
+    return isinstance(x, (MDArray, np.ndarray)) or is_cuda_array(x)
 
 
 def operands(*values: Any) -> Operands:
@@ -118,7 +143,8 @@ def _alike(values: tuple[Any, ...]) -> bool:
     for x in values[1:]:
         if not isinstance(x, MDArray) or x._block.shape != shape or x._complex != first._complex:
             return False
-    return all(isinstance(x._block, np.ndarray) for x in values)
+    device = device_of(first._block)
+    return all(device_of(x._block) == device for x in values[1:])
 
 
 def highest_precision(values: Any) -> Precision:
@@ -135,11 +161,17 @@ def highest_precision(values: Any) -> Precision:
 
 def precisions_in(x: Any) -> set[Precision]:
     """Return the precisions of the arrays in a nested sequence."""
+    found: set[Precision] = set()
+    _gather_precisions(x, found)
+    return found
+
+
+def _gather_precisions(x: Any, found: set[Precision]) -> None:
     if isinstance(x, MDArray):
-        return {x._precision}
-    if isinstance(x, (list, tuple)):
-        return set().union(*map(precisions_in, x))
-    return set()
+        found.add(x._precision)
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            _gather_precisions(item, found)
 
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -173,19 +205,16 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
         )
     if isinstance(x, (np.ndarray, np.generic)):
         return _from_numpy(np.asanyarray(x), limbs)
+    if is_cuda_array(x):
+        return _from_floats_or_integers(x, limbs)
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs)
     if isinstance(x, Number) or _is_symbolic(x):
         return scalar_block(x, limbs)
     if hasattr(type(x), "__array__"):
         return _from_numpy(np.asarray(x), limbs)
-    if hasattr(x, "__cuda_array_interface__"):
-        raise ValueError(
-            f"the operands are on different devices: an array on the CPU and a {type(x).__name__} "
-            'on a GPU; move the first with a.to_device("cuda") or convert the second to NumPy'
-        )
     raise TypeError(
-        f"operands must be MDArray, NumPy arrays, nested sequences or numbers; "
+        f"operands must be MDArray, NumPy or CuPy arrays, nested sequences or numbers; "
         f"got {type(x).__name__}"
     )
 
@@ -202,13 +231,8 @@ def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     kind = x.dtype.kind
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
-    if kind == "b" or (kind == "f" and x.dtype.itemsize <= 8):
-        x = x if _limbs.has_whole_strides(x) else x.copy()
-        return x.astype(np.float64, copy=False)[None], False
-    if kind == "c" and x.dtype.itemsize <= 16:
-        return np.stack([x.real, x.imag]).astype(np.float64, copy=False)[:, None], True
-    if kind in "iu":
-        return _split_integers(x, limbs), False
+    if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
+        return _from_floats_or_integers(x if _limbs.has_whole_strides(x) else x.copy(), limbs)
     if kind in "US":
         to_block(str(x.flat[0]) if x.size else "", limbs)
     if kind not in "fcO":
@@ -217,18 +241,28 @@ def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
             "wanted are bool, integer, float, complex or object arrays of numbers"
         )
     if kind == "O":
-        _refuse_strings(x.ravel().tolist())
+        _has_arrays(x.ravel().tolist(), False)
     return convert_objects(x, limbs)
 
 
-def _split_integers(x: np.ndarray, limbs: int) -> Block:
+def _from_floats_or_integers(x: Any, limbs: int) -> tuple[Block, bool]:
+    """Return the block of a NumPy or CuPy array of bools, integers, floats or complex floats."""
+    if x.dtype.kind in "iu":
+        return _split_integers(x, limbs), False
+    if x.dtype.kind == "c":
+        parts = [_limbs.doubles(x.real), _limbs.doubles(x.imag)]
+        return _limbs.namespace(parts[0]).stack(parts)[:, None], True
+    return _limbs.doubles(x)[None], False
+
+
+def _split_integers(x: Any, limbs: int) -> Block:
     """Return integers of at most 64 bits in one limb or, exactly, in two."""
     nearest = x.astype(np.float64)
     if limbs == 1 or x.dtype.itemsize <= 4:
         return nearest[None]
     high = (x >> 32).astype(np.float64) * 2.0**32
     low = (x & 0xFFFFFFFF).astype(np.float64)
-    return np.stack([nearest, low - (nearest - high)])
+    return _limbs.namespace(nearest).stack([nearest, low - (nearest - high)])
 
 
 def convert_objects(x: Any, limbs: int, dtype: type | None = None) -> tuple[Block, bool]:
@@ -241,10 +275,8 @@ def convert_objects(x: Any, limbs: int, dtype: type | None = None) -> tuple[Bloc
 
 def from_sequence(x: Any, limbs: int, *, strings: bool = False) -> tuple[Block, bool]:
     """Return the block of a nested sequence, whose leaves may be arrays of any kind."""
-    if _has_arrays(x):
-        return _stack([_leaf(item, limbs, strings) for item in x])
-    if not strings:
-        _refuse_strings(x)
+    if _has_arrays(x, strings):
+        return _stack(together([_leaf(item, limbs, strings) for item in x], x))
     return convert_objects(x, limbs)
 
 
@@ -254,21 +286,17 @@ def _leaf(x: Any, limbs: int, strings: bool) -> tuple[Block, bool]:
     return convert_objects(x, limbs) if strings and isinstance(x, str) else to_block(x, limbs)
 
 
-def _has_arrays(x: Any) -> bool:
-    return any(
-        _has_arrays(item)
-        if isinstance(item, (list, tuple))
-        else isinstance(item, (MDArray, np.ndarray))
-        for item in x
-    )
-
-
-def _refuse_strings(x: Any) -> None:
+def _has_arrays(x: Any, strings: bool) -> bool:
+    """Return whether a leaf is an array; refuse strings before the first one unless `strings`."""
     for item in x:
         if isinstance(item, (list, tuple)):
-            _refuse_strings(item)
-        elif isinstance(item, (str, bytes)):
+            if _has_arrays(item, strings):
+                return True
+        elif isinstance(item, (MDArray, np.ndarray)) or is_cuda_array(item):
+            return True
+        elif not strings and isinstance(item, (str, bytes)):
             to_block(item, 1)
+    return False
 
 
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
@@ -281,21 +309,33 @@ def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
         raise ValueError(
             f"the items of a nested sequence must have one shape; got {sorted(shapes)}"
         )
-    check_together(blocks)
     limbs = max(_limbs.limb_count(block, is_complex) for block in blocks)
     wide = [_limbs.widen(block, is_complex, limbs) for block in blocks]
     return _limbs.namespace(wide[0]).stack(wide, axis=_limbs.lead(is_complex)), is_complex
 
 
-def exact_value(x: Any) -> Fraction | None:
-    """Return the exact value of a finite real number, or None where it has no finite fraction."""
+def comparable_value(x: Any) -> Fraction | None:
+    """Return a fraction that compares with every double, and sum of limbs, as the number `x` does.
+
+    It is the exact value, or a number of its sign beyond all doubles or between zero and them,
+    where the exponent would make a gigantic integer. None if `x` is not a finite real number.
+    """
     if isinstance(x, (int, Fraction)):
         return Fraction(x)
     if isinstance(x, Decimal):
-        return Fraction(x) if x.is_finite() else None
+        if not x.is_finite():
+            return None
+        far = _beyond_doubles(x.adjusted() * _LOG2_10) if x else None
+        return far * (-1 if x.is_signed() else 1) if far else Fraction(x)
     if hasattr(type(x), "_mpf_"):
-        _, mantissa, exponent, _ = x._mpf_
+        sign, mantissa, exponent, _ = x._mpf_
         if mantissa or exponent == 0:
-            value = int(mantissa) * Fraction(2) ** int(exponent)
-            return -value if x._mpf_[0] else value
+            far = _beyond_doubles(mantissa.bit_length() + exponent) if mantissa else None
+            value = far or int(mantissa) * Fraction(2) ** int(exponent)
+            return -value if sign else value
     return None
+
+
+def _beyond_doubles(power: float) -> Fraction | None:
+    """Return a number larger than all doubles or smaller, if about ``2**power`` surely is so."""
+    return None if abs(power) < _FAR else Fraction(2) ** (_FAR if power > 0 else -_FAR)

@@ -78,7 +78,8 @@ def linspace(
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])
         return _creation.full((count, *shape), first)
-    steps = np.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
+    xp = _limbs.namespace(first._block)
+    steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
     values: MDArray = (first * (intervals - steps) + last * steps) / intervals
     values[0] = first
     if endpoint:
@@ -135,7 +136,9 @@ def arange(
     if not stride:
         raise ValueError("arange wants a step that is not zero")
     count = max(0, math.ceil((last - first) / stride))
-    return numbers[0] + numbers[2] * np.arange(count, dtype=np.float64)
+    return numbers[0] + numbers[2] * _limbs.namespace(numbers[2]._block).arange(
+        count, dtype=np.float64
+    )
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:

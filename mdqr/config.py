@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import os
 import platform
@@ -71,7 +72,20 @@ def _describe() -> dict[str, str]:
         lines["compiler"] = extension.compiler
     variables = {name: os.environ.get(name) for name in ("MDQR_NUM_THREADS", "MDQR_CPU_LEVEL")}
     lines["environment"] = ", ".join(f"{k}={v}" for k, v in variables.items() if v) or "no MDQR_*"
-    lines["gpu"] = "no CUDA backend in this version" + (
-        "" if find_spec("cupy") is None else "; CuPy is installed"
-    )
+    lines["gpu"] = _describe_gpu()
     return lines
+
+
+def _describe_gpu() -> str:
+    """Return what there is to say about GPUs, without starting one."""
+    if find_spec("cupy") is None:
+        return 'CuPy is not installed: `pip install "mdqr[cuda12]"` or `pip install "mdqr[cuda13]"`'
+    try:
+        cupy = importlib.import_module("cupy")
+        runtime = cupy.cuda.runtime
+        names = [
+            runtime.getDeviceProperties(i)["name"].decode() for i in range(runtime.getDeviceCount())
+        ]
+    except Exception as error:  # a broken driver or installation raises many kinds
+        return f"CuPy is installed, but finds no GPU: {error}"
+    return f"{', '.join(names)}; CuPy {cupy.__version__}, CUDA {runtime.runtimeGetVersion()}"

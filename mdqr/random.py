@@ -11,7 +11,7 @@ import numpy as np
 
 from mdqr import _creation, _limbs
 from mdqr._array import MDArray
-from mdqr._device import check_device
+from mdqr._device import place
 from mdqr._precision import Precision, as_precision
 
 __all__ = ["normal", "uniform"]
@@ -74,7 +74,9 @@ def uniform(
     unit = _drawn(draw, shape, target, dtype, device)
     if _is_number(low, 0) and _is_number(high, 1):
         return unit
-    first, last = (_creation.array(end, precision=target, dtype=float) for end in (low, high))
+    first, last = (
+        _creation.array(end, precision=target, dtype=float, device=device) for end in (low, high)
+    )
     return _scaled(unit, last - first, first)
 
 
@@ -137,7 +139,9 @@ def normal(
     standard = _drawn(draw, shape, target, dtype, device)
     if _is_number(loc, 0) and _is_number(scale, 1):
         return standard
-    shift, width = (_creation.array(x, precision=target, dtype=float) for x in (loc, scale))
+    shift, width = (
+        _creation.array(x, precision=target, dtype=float, device=device) for x in (loc, scale)
+    )
     return _scaled(standard, width, shift)
 
 
@@ -156,11 +160,10 @@ def _weighted(words: np.ndarray) -> np.ndarray:
 
 
 def _drawn(draw: Any, shape: Any, precision: Precision, dtype: Any, device: str | None) -> MDArray:
-    check_device(device)
     is_complex = bool(_creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
-    return MDArray._wrap(block, precision, is_complex)
+    return MDArray._wrap(place(block, device), precision, is_complex)
 
 
 def _is_number(x: Any, value: int) -> bool:
@@ -176,5 +179,7 @@ def _scaled(unit: MDArray, width: MDArray, shift: MDArray) -> MDArray:
             f"the parameters have shapes {shift.shape} and {width.shape}, "
             f"which do not broadcast to the wanted shape {unit.shape}"
         )
-    block = np.stack([part._block for part in scaled]) if unit.is_complex else scaled[0]._block
-    return unit._like(block)
+    if not unit.is_complex:
+        return scaled[0]
+    blocks = [part._block for part in scaled]
+    return unit._like(_limbs.namespace(blocks[0]).stack(blocks))

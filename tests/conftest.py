@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 
 import numpy as np
@@ -53,3 +54,9 @@ def dtype(request):
 def rng(request):
     """Return a generator whose seed is the name of the test."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture
+def no_cupy(monkeypatch):
+    """Make CuPy look as if it were not installed."""
+    monkeypatch.setitem(sys.modules, "cupy", None)

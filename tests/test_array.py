@@ -4,6 +4,8 @@ import copy
 import math
 import operator
 import pickle
+import sys
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -125,12 +127,12 @@ def test_pickles_keep_every_bit(data, precision, dtype):
             assert same_bits(pickle.loads(pickle.dumps(view, protocol)), view)
 
 
-def test_a_pickle_of_another_device_says_how_to_move_it():
+def test_a_pickle_of_another_device_says_how_to_move_it(no_cupy):
     with pytest.raises(ImportError, match=r'mdqr\.load\(file, device="cpu"\)'):
         restore(np.zeros((2, 3)), "dd", False, "cuda")
 
 
-def test_to_device():
+def test_to_device(no_cupy):
     a = mdqr.ones(2, precision=mdqr.qd)
     assert a.to_device("cpu") is a
     with pytest.raises(ImportError, match=r"pip install \"mdqr\[cuda12\]\""):
@@ -141,13 +143,38 @@ def test_to_device():
         a.to_device(0)
 
 
-def test_cuda_without_a_backend_says_so(monkeypatch):
-    import sys
-    import types
+class FakeRuntime:
+    """What is asked of CUDA about devices: on a machine without a driver, or with two GPUs."""
 
-    monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
-    with pytest.raises(ValueError, match="computes on the CPU only"):
-        mdqr.zeros(2, precision=mdqr.dd, device="cuda")
+    class CUDARuntimeError(RuntimeError):
+        pass
+
+    def __init__(self, count):
+        self.count = count
+
+    def getDeviceCount(self):
+        if not self.count:
+            raise self.CUDARuntimeError("no driver")
+        return self.count
+
+    def getDevice(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("count", "device", "message"),
+    [
+        (0, "cuda", r'CUDA finds no GPU on this machine \(no driver\); use device="cpu"'),
+        (2, "cuda:2", "this machine has 2 GPUs, numbered from 0"),
+    ],
+)
+def test_gpus_that_are_not_there(monkeypatch, count, device, message):
+    cupy = types.ModuleType("cupy")
+    cupy.cuda = types.SimpleNamespace(runtime=FakeRuntime(count))
+    cupy.ndarray = type("ndarray", (), {})
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    with pytest.raises(ValueError, match=message):
+        mdqr.zeros(2, precision=mdqr.dd, device=device)
 
 
 @given(data=st.data())
@@ -217,13 +244,11 @@ def test_conversion_to_python_numbers(data, precision):
     assert math.ceil(a.reshape(())) == math.ceil(value)
     assert bool(a) == bool(value)
     assert complex(a) == complex(float(a))
-    if value.denominator == 1:
-        assert operator.index(a) == value
 
 
 def test_single_values_of_more_than_one_are_refused(precision):
     a = mdqr.ones(2, precision=precision)
-    for convert in (float, int, complex, operator.index):
+    for convert in (float, int, complex):
         with pytest.raises(TypeError, match=r"shape is \(2,\)"):
             convert(a)
     with pytest.raises(ValueError, match=r"a\.any\(\) or a\.all\(\)"):
@@ -233,12 +258,12 @@ def test_single_values_of_more_than_one_are_refused(precision):
 
 
 def test_conversions_that_lose_something_are_refused(precision):
-    for convert in (float, int, operator.index, math.floor):
+    for convert in (float, int, math.floor):
         with pytest.raises(TypeError, match=r"a\.real or a\.imag"):
             convert(precision(1j))
     assert complex(precision(1 + 2j)) == 1 + 2j
     assert bool(precision(1j))
-    with pytest.raises(TypeError, match="must be an integer"):
+    with pytest.raises(TypeError, match="interpreted as an integer"):
         operator.index(precision(0.5))
     with pytest.raises(OverflowError, match="infinity"):
         int(precision(np.inf))

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
 
@@ -127,6 +128,57 @@ def test_comparison_with_numbers_that_no_precision_holds(number, precision):
             np.testing.assert_array_equal(
                 op(number, a), np.reshape([op(value, x) for x in finite_values], a.shape)
             )
+
+
+HUGE = 10**9
+
+
+@pytest.mark.parametrize(
+    ("far", "near_zero"),
+    [
+        (Decimal(f"1e{10**8}"), Decimal(f"1e-{10**8}")),
+        (Decimal((0, (1,) * 30, HUGE)), Decimal((0, (1,) * 30, -HUGE))),
+        (mpmath.ldexp(3, 10 * HUGE), mpmath.ldexp(3, -10 * HUGE)),
+        (mpmath.ldexp(1, 2**70), mpmath.ldexp(1, -(2**70))),
+    ],
+    ids=["decimal", "long decimal", "mpf", "mpf of an exponent beyond 64 bits"],
+)
+def test_comparison_with_huge_exponents_makes_no_huge_integer(far, near_zero, precision):
+    a = mdqr.array(
+        [-math.inf, -1.0, -(2.0**-1074), 0.0, 2.0**-1074, 1.0, math.inf], precision=precision
+    )
+    tracemalloc.start()
+    try:
+        found = [
+            (a < far).tolist(),
+            (a > far).tolist(),
+            (a < near_zero).tolist(),
+            (near_zero < a).tolist(),
+            (a == near_zero).tolist() + (a == far).tolist(),
+            (-a > far).tolist(),
+        ]
+        converted = mdqr.array([far, near_zero], precision=precision).to_numpy()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found[0] == [True] * 6 + [False]
+    assert found[1] == [False] * 6 + [True]
+    assert found[2] == [True] * 4 + [False] * 3
+    assert found[3] == [False] * 4 + [True] * 3
+    assert found[4] == [False] * 14
+    assert found[5] == [True] + [False] * 6
+    assert converted.tobytes() == np.array([math.inf, 0.0]).tobytes()
+    # The integers would take megabytes and more.
+    assert peak < 10**6
+
+
+@pytest.mark.parametrize("text", [f"1e{HUGE}", f"1e-{HUGE}", "1e400", "1e-400", "1e-320", "3e307"])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_comparison_with_decimals_agrees_with_their_rounding(text, sign, precision):
+    number = Decimal(sign + text)
+    rounded = mdqr.array(number, precision=precision)
+    assert rounded.to_numpy().tobytes() == np.array(float(sign + text)).tobytes()
+    assert bool(number < 0) == bool(mdqr.array(0, precision=precision) > number) == bool(sign)
 
 
 def test_comparisons_give_numpy_bools(precision):

@@ -150,7 +150,7 @@ def test_what_is_no_number_is_refused(wrong, error, precision):
         lambda d: mdqr.random.normal(3, precision=mdqr.dd, device=d),
     ],
 )
-def test_devices_are_checked(make):
+def test_devices_are_checked(make, no_cupy):
     assert make("cpu").device == "cpu"
     with pytest.raises(ImportError, match=r'needs CuPy.*use device="cpu"'):
         make("cuda")
@@ -278,7 +278,7 @@ def test_dlpack_shares_memory():
 def test_wrong_limbs():
     with pytest.raises(TypeError, match="must be float64; got float32"):
         mdqr.from_limbs(np.ones((2, 3), dtype=np.float32))
-    with pytest.raises(TypeError, match="NumPy array or an object with __dlpack__; got list"):
+    with pytest.raises(TypeError, match="NumPy or CuPy array or an object with __dlpack__; got list"):
         mdqr.from_limbs([[1.0], [0.0]])
     with pytest.raises(ValueError, match=r"\(2, N, \*shape\).*got shape \(3, 2\)"):
         mdqr.from_limbs(np.ones((3, 2)), dtype=complex)

@@ -118,7 +118,7 @@ def test_a_damaged_file_is_noticed():
         mdqr.load(io.BytesIO(bytes(content)))
 
 
-def test_load_onto_a_device_that_is_not_there():
+def test_load_onto_a_device_that_is_not_there(no_cupy):
     with pytest.raises(ImportError, match="needs CuPy"):
         mdqr.load(archive(), device="cuda")
 

@@ -5,6 +5,7 @@ import operator
 import platform
 from decimal import Decimal
 from fractions import Fraction
+from typing import SupportsIndex
 
 import mpmath
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
+from mdqr import _promotion
 from mdqr._precision import PRECISIONS
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv]
@@ -238,6 +240,47 @@ def test_other_powers_are_refused(n, precision):
         mdqr.power(mdqr.ones(1, precision=precision), n)
     with pytest.raises(TypeError, match="base of a power"):
         2 ** mdqr.ones(1, precision=precision)
+
+
+def test_floats_are_no_indices(precision):
+    a = precision(1)
+    uses = [operator.index, range, [1, 2, 3].__getitem__, "ab".__mul__, bytes(3).__getitem__]
+    for use in uses:
+        with pytest.raises(TypeError, match="MDArray"):
+            use(a)
+    assert not isinstance(a, SupportsIndex)
+    with pytest.raises(TypeError):
+        np.arange(3)[a]
+    with pytest.raises(TypeError, match="MDArray"):
+        mdqr.ones((2, 2), precision=precision).sum(axis=a)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, np.intp])
+def test_numpy_integers_are_exponents_and_axes(kind, precision):
+    a = mdqr.array([[1, 2, 3], [4, 5, 6]], precision=precision)
+    assert same_bits(a ** kind(3), a * a * a)
+    assert same_bits(a.sum(axis=kind(1)), a.sum(axis=1))
+    assert same_bits(a.transpose(kind(1), kind(0)), a.T)
+    assert same_bits(a[kind(1), kind(2)], a[1, 2])
+    assert same_bits(mdqr.linalg.norm(a, kind(3), axis=kind(1)), mdqr.linalg.norm(a, 3, axis=1))
+    a **= kind(2)
+    assert (a == [[1, 4, 9], [16, 25, 36]]).all()
+
+
+def test_nested_lists_are_scanned_once(precision, monkeypatch):
+    scanned = []
+    scan = _promotion._has_arrays
+    monkeypatch.setattr(
+        _promotion, "_has_arrays", lambda x, strings: scanned.append(len(x)) or scan(x, strings)
+    )
+    one = precision(1)
+    total = operator.add(one, [[1, 2], [3, 4]])
+    # The list and its rows, each once.
+    assert scanned == [2, 2, 2]
+    np.testing.assert_array_equal(total.to_numpy(), [[2, 3], [4, 5]])
+    assert (operator.add(one, [[one, 2], [3, 4]]) == [[2, 3], [4, 5]]).all()
+    with pytest.raises(TypeError, match="string is not a number"):
+        operator.add(one, [[1], ["3"]])
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
