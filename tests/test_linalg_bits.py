@@ -9,7 +9,7 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 
-from mdqr.linalg import lstsq, matmul, norm, qr, solve, solve_triangular
+from mdqr.linalg import lstsq, matmul, norm, qr, qr_factor, solve, solve_triangular
 from mdqr.testing import assert_same_bits
 
 
@@ -26,6 +26,8 @@ def results(a, b):
     Q, R = qr(a)
     fit = lstsq(a, b, 0, weights=np.linspace(1.0, 2.0, len(a)))
     n = a.shape[1]
+    plain = lstsq(a, b)
+    f = qr_factor(a)
     return [
         Q,
         R,
@@ -33,6 +35,11 @@ def results(a, b):
         fit.x,
         fit.residuals,
         fit.info.standard_errors(),
+        plain.x,
+        plain.residuals,
+        f.solve(b),
+        f.apply_q(b),
+        solve_triangular(R, b[:n]),
         solve_triangular(R, b[:n], "C"),
         solve(a[:n], b[:n]),
         norm(a),

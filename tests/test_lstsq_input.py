@@ -120,6 +120,11 @@ def test_bad_options(options, message):
         lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), **options)
 
 
+def test_callback_must_be_callable():
+    with pytest.raises(TypeError, match=r"^lstsq: callback must be callable.*got int"):
+        lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), callback=0)
+
+
 @pytest.mark.parametrize(
     ("function", "a", "b", "message"),
     [

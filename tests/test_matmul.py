@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import matmul
+from mdqr.linalg import _products, matmul
 from mdqr.testing import arrays, assert_same_bits
 
 
@@ -138,3 +138,18 @@ def test_not_finite_entries_go_their_way(multiple, bad, rng):
     assert np.array_equal(np.isnan(product), np.isnan(wanted))
     assert np.array_equal(product[1], wanted[1], equal_nan=True)
     assert np.isfinite(product[[0, 2, 3]]).all()
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_callback_counts_the_columns(multiple, dtype, batch, monkeypatch, rng):
+    a = cases.random(6, 7, multiple, dtype, rng)
+    b = mdqr.random.normal((*batch, 7, 200), precision=multiple, dtype=dtype, rng=rng)
+    # Room for two tiles of 64 columns of the product with one matrix, not for one with three.
+    monkeypatch.setattr(_products, "_PIECE", 2 * 64 * 6 * 7 * multiple.limbs**2)
+    calls = []
+    product = matmul(a, b, callback=lambda *call: calls.append(call))
+    assert_same_bits(product, matmul(a, b))
+    ends = [64, 128, 192, 200] if batch else [128, 200]
+    assert calls == [("matmul", end, 200) for end in ends]
+    with pytest.raises(TypeError, match=r"^matmul: callback must be callable.*got list"):
+        matmul(a, b, callback=calls)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 
 import linalg_cases as cases
@@ -103,6 +105,42 @@ def test_nothing_over_or_underflows(precision, dtype, exponent, order):
     back = (large * (1 / half)) * (1 / half)
     error = abs((back - small).to_numpy())
     assert error <= 4 * precision.eps * 7 + 8 * precision.limbs * 2.0 ** (-1074 - exponent)
+
+
+@pytest.mark.parametrize("order", [-1, -2, -5, -64])
+@pytest.mark.parametrize("low", [-1000, -300, 500])
+def test_negative_orders_of_wild_ranges(precision, dtype, order, low):
+    x = np.ldexp([3.0, 4.0, 7.0], [1000, low, low + 3]) * (1 if dtype is float else 1j)
+    with mpmath.workprec(2000):
+        values = [mpmath.mpf(float(abs(v))) for v in x]
+        wanted = np.array([exact_norm(values, order)], dtype=object)
+        # (K + 16) eps, a root of a sum of powers of |p| factors each; below `tiny` the last limb.
+        found = norm(mdqr.array(x, precision=precision), order).reshape(1)
+        error = abs(found.to_mpmath()[0] - wanted[0])
+        assert (
+            error <= (3 + 16) * abs(order) * precision.eps * wanted[0] + 8 * mpmath.mpf(2) ** -1074
+        )
+
+
+@pytest.mark.parametrize("order", [-1, -3])
+def test_negative_orders_with_zeros_and_without_entries(precision, order):
+    wild = mdqr.array([[2.0**1000, 0.0], [0.0, 0.0], [np.inf, 3.0]], precision=precision)
+    np.testing.assert_array_equal(norm(wild, order, axis=1).to_numpy(), [0, 0, 3])
+    for values, wanted in (([], np.inf), ([np.inf, np.inf], np.inf), ([np.nan, 1.0], np.nan)):
+        np.testing.assert_array_equal(
+            norm(mdqr.array(values, precision=precision, dtype=float), order).to_numpy(), wanted
+        )
+
+
+def test_blocks_are_touched_by_their_own_module():
+    # numpy's functions refuse CuPy blocks: only types, constants and contexts may come from it.
+    tree = ast.parse(inspect.getsource(inspect.getmodule(norm)))
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "np"
+    }
+    assert used <= {"errstate", "float64", "integer", "ndarray"}
 
 
 def test_pythagoras(precision):

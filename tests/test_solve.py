@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import linalg_cases as cases
+import numpy as np
 import pytest
 
 import mdqr
@@ -34,3 +35,14 @@ def test_solve_of_batches(multiple, rng):
     for i in range(3):
         assert_same_bits(x[i], solve(a[i], b))
     assert solve(a, b[:, 0]).shape == (3, 6)
+
+
+def test_callback(precision):
+    stages = []
+    x = solve(mdqr.eye(5, precision=precision), np.ones(5), callback=lambda *c: stages.append(c))
+    assert x.to_numpy().tolist() == [1.0] * 5
+    assert stages[:2] == [("factor", 5, 5), ("condition", 1, 1)]
+    assert [stage for stage, _, _ in stages[2:]] == ["refine"] * len(stages[2:])
+    assert [done for _, done, _ in stages[2:]] == list(range(1, len(stages) - 1))
+    with pytest.raises(TypeError, match=r"^solve: callback must be callable.*got str"):
+        solve(np.eye(2), np.ones(2), callback="bar")

@@ -172,6 +172,9 @@ def test_overflow_raises(precision):
         (np.eye(2), np.ones(3), 0, r"b must have 2 rows, as a has; got shape \(3,\)"),
         (np.eye(2), 1.0, 0, "b must have at least two dimensions"),
         (np.eye(2), np.ones(2), 3, 'trans must be 0, 1, 2, "N", "T" or "C"; got 3'),
+        (np.eye(2), np.ones(2), True, 'trans must be 0, 1, 2, "N", "T" or "C"; got True'),
+        (np.eye(2), np.ones(2), "NT", 'trans must be 0, 1, 2, "N", "T" or "C"; got \'NT\''),
+        (np.eye(2), np.ones(2), 1.0, 'trans must be 0, 1, 2, "N", "T" or "C"; got 1.0'),
         (np.eye(2), np.ones(2), "H", 'trans must be 0, 1, 2, "N", "T" or "C"; got \'H\''),
         (np.ones((2, 2, 2)), np.ones((3, 2, 1)), 0, "do not broadcast to one batch"),
     ],
@@ -179,3 +182,28 @@ def test_overflow_raises(precision):
 def test_bad_arguments(a, b, trans, message):
     with pytest.raises(ValueError, match=message):
         solve_triangular(mdqr.array(a, precision=mdqr.dd), b, trans)
+
+
+@pytest.mark.parametrize("trans", [0, 1, 2])
+def test_integers_of_numpy_say_which_matrix(trans, rng):
+    a = triangular(5, mdqr.dd, complex, rng)
+    b = cases.random(5, 1, mdqr.dd, complex, rng)
+    wanted = solve_triangular(a, b, trans)
+    for kind in (np.int64, np.uint8, np.array):
+        assert_same_bits(solve_triangular(a, b, kind(trans)), wanted)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_callback_counts_the_rows(precision, lower, rng):
+    a = triangular(70, precision, float, rng, lower)
+    b = cases.random(70, 1, precision, float, rng)
+    calls = []
+    x = solve_triangular(a, b, lower=lower, callback=lambda *call: calls.append(call))
+    assert_same_bits(x, solve_triangular(a, b, lower=lower))
+    assert [stage for stage, _, _ in calls] == ["substitute"] * len(calls)
+    done = [count for _, count, _ in calls]
+    assert len(done) > 1
+    assert done == sorted(set(done))
+    assert calls[-1] == ("substitute", 70, 70)
+    with pytest.raises(TypeError, match=r"^solve_triangular: callback must be callable.*got int"):
+        solve_triangular(a, b, lower=lower, callback=3)

@@ -60,6 +60,14 @@ def _part(block: Block, piece: tuple[slice, ...], is_complex: bool) -> Block:
     return block[(slice(None),) * (2 if is_complex else 1) + piece]
 
 
+def _columns_a_call(work: int) -> int:
+    """Return how many columns of `work` multiply-adds each a call takes, a multiple of 8.
+
+    The bits of an element depend on its place in a vector of 8 columns.
+    """
+    return max(8, _LONGEST_CALL // max(1, work) // 8 * 8)
+
+
 class HostBackend:
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
@@ -172,7 +180,7 @@ class HostBackend:
         addend = [] if c is None else [batched(np, c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = batched(np, result, batch, 2, is_complex)
-        step = max(1, _LONGEST_CALL // max(1, limbs**2 * prod(batch) * m * a.shape[-1]))
+        step = _columns_a_call(limbs**2 * prod(batch) * m * a.shape[-1])
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
             self._module.matmul(
@@ -206,7 +214,7 @@ class HostBackend:
         x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
         addends = [batched(np, term, batch, 2, is_complex) for _, term in terms]
         target = batched(np, result, batch, 2, is_complex)
-        step = max(1, _LONGEST_CALL // max(1, 4 * limbs**2 * prod(batch) * m * a.shape[-1]))
+        step = _columns_a_call(4 * limbs**2 * prod(batch) * m * a.shape[-1])
         for j in range(0, n, step):
             columns = (..., slice(j, j + step))
             self._module.residual(

@@ -14,11 +14,13 @@ which multiplies the error by a small multiple of ``eps * condition`` whatever t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import Factors
 from mdqr.linalg._operands import Callback
 from mdqr.linalg._triangular import Triangle
@@ -32,6 +34,7 @@ class System:
 
     `a` has the matrices that the residuals use; `weight` and `root` are columns ``(..., m, 1)`` or
     None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
+    `checks` gets the demand that nothing overflows; who refines settles it.
     """
 
     backend: Backend
@@ -40,6 +43,7 @@ class System:
     a: Block
     factors: Factors
     triangle: Triangle
+    checks: Checks
     weight: Block | None = None
     root: Block | None = None
     order: Block | None = None
@@ -64,13 +68,13 @@ class System:
         t = turned[..., : self.columns, :].copy()
         turned[..., : self.columns, :] = 0.0
         if g is not None:
-            h = self.triangle.solve(g, "C")
+            h = self.triangle.solve(g, "C", checks=self.checks)
             t = self.binary("subtract", t, h)
             turned[..., : self.columns, :] = h
         dr = self._unsorted(self.factors.apply_q(turned))
         if self.root is not None:
-            dr = self.binary("divide", dr, self._divisor())
-        return self.triangle.solve(t), dr
+            dr = self.binary("divide", dr, self._divisor)
+        return self.triangle.solve(t, checks=self.checks), dr
 
     def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block]:
         """Return f and g, as if computed in twice the precision and rounded once."""
@@ -97,21 +101,25 @@ class System:
         terms = self.backend.xp.concatenate([x, dx], axis=axis)
         return self.backend.unary("renormalize", terms, **self.options())
 
+    @cached_property
     def _divisor(self) -> Block:
-        """Return the roots of the weights with ones for zeros, whose rows of Q are zero."""
+        """The roots of the weights with ones for zeros, whose rows of Q are zero."""
         assert self.root is not None
         divisor = self.root.copy()
         plane = divisor[0, 0] if self.is_complex else divisor[0]
-        plane[plane == 0] = 1.0
+        plane[...] = self.backend.xp.where(plane == 0, 1.0, plane)
         return divisor
+
+    @cached_property
+    def _original_order(self) -> Block:
+        """The order that undoes `order`."""
+        return self.backend.xp.argsort(self.order, axis=-1)
 
     def _sorted(self, x: Block) -> Block:
         return x if self.order is None else take_rows(x, self.order)
 
     def _unsorted(self, x: Block) -> Block:
-        if self.order is None:
-            return x
-        return take_rows(x, self.backend.xp.argsort(self.order, axis=-1))
+        return x if self.order is None else take_rows(x, self._original_order)
 
 
 def take_rows(block: Block, order: Block) -> Block:
@@ -158,21 +166,28 @@ def refine(
     -------
     Solution
         The solution after at most three steps.
+
+    Notes
+    -----
+    All steps but the last wait for a device, once each: whether the solution has settled.
     """
     field_ = system.is_complex
     x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
     size = _scaling.leading(x, field_)
-    solution = Solution(x, r, [size.max(axis=-2, initial=0.0)])
+    solution = Solution(x, r, [_scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
         solution.x = system.add_rounded(solution.x, dx)
         solution.r = system.binary("add", solution.r, dr)
         change = _scaling.leading(dx, field_)
         size = _scaling.leading(solution.x, field_)
-        solution.sizes.append(change.max(axis=-2, initial=0.0))
+        solution.sizes.append(_scaling.largest(change, -2, 0.0))
         if callback is not None:
             callback("refine", step + 1, MAX_STEPS)
-        least = floor[..., None, None] * size.max(axis=-2, keepdims=True, initial=0.0)
-        if (change <= eps * system.backend.xp.maximum(size, least)).all():
+        if step + 1 == MAX_STEPS:
+            break
+        least = floor[..., None, None] * _scaling.largest(size, -2, 0.0, keepdims=True)
+        settled = (change <= eps * system.backend.xp.maximum(size, least)).all()
+        if system.checks.settle(settled)[0]:
             break
     return solution

@@ -22,14 +22,14 @@ _SMALLEST = 2.0**-1073
 class Bounds(NamedTuple):
     """Bounds of the errors of scaled unknowns, and the digits that they leave.
 
-    `absolute` and `digits` are float64 of the shape of x; `missing` tells whether a component has
-    fewer digits than promised, and `worst` is the smallest number of digits.
+    `absolute` and `digits` are float64 of the shape of x; `missing`, a 0-d bool, tells whether a
+    component has fewer digits than promised, and `worst`, 0-d, is the smallest number of digits.
     """
 
     absolute: Block
     digits: Block
-    missing: bool
-    worst: float
+    missing: Block
+    worst: Block
 
 
 def contraction_limit(system: System, condition: Condition, eps: float) -> Block:
@@ -66,7 +66,7 @@ def bounds(
     """
     xp, eps = system.backend.xp, work.eps
     size = _scaling.leading(solution.x, system.is_complex)
-    largest = size.max(axis=-2, initial=0.0)
+    largest = _scaling.largest(size, -2, 0.0)
     drift = (eps * condition.value)[..., None]
     limit = contraction_limit(system, condition, eps)[..., None]
     with np.errstate(all="ignore"):
@@ -85,9 +85,9 @@ def bounds(
     digits = xp.where(xp.isnan(digits), 0.0, digits)
     digits = xp.where((size == 0) & (rest[..., None, :] == 0), float(answer.digits), digits)
     digits = xp.clip(digits, 0.0, float(answer.digits))
-    missing = bool((~promised).any())
-    worst = float(xp.where(promised, float(answer.digits), digits).min(initial=answer.digits))
-    return Bounds(absolute, digits, missing, worst)
+    counted = xp.where(promised, float(answer.digits), digits)
+    worst = -_scaling.largest(-counted, None, -float(answer.digits))
+    return Bounds(absolute, digits, ~promised.all(), worst)
 
 
 def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:
@@ -115,12 +115,10 @@ def unscaled(values: Block, exponent: Block) -> Block:
         return xp.ldexp(values, exponent) + xp.where(values > 0, _SMALLEST, 0.0)
 
 
-def warn_if_missing(
-    function: str, found: Bounds, condition: float, work: Precision, answer: Precision
+def warn_of_missing(
+    function: str, worst: float, condition: float, work: Precision, answer: Precision
 ) -> None:
-    """Warn if fewer digits are correct than the precision promises."""
-    if not found.missing:
-        return
+    """Warn that only `worst` digits are correct, fewer than the precision promises."""
     higher = [p for p in PRECISIONS if p > work]
     advice = (
         f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
@@ -128,7 +126,7 @@ def warn_if_missing(
         else ""
     )
     warnings.warn(
-        f"{function}: about {int(found.worst)} of {answer.digits} digits are correct "
+        f"{function}: about {int(worst)} of {answer.digits} digits are correct "
         f"(condition about {condition:.1e}){advice}",
         PrecisionWarning,
         stacklevel=4,

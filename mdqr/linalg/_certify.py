@@ -10,6 +10,7 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._operands import Inputs, gather, matrix_shape
 
@@ -91,10 +92,11 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
             f"certify: a {shapes[0]}, Q {shapes[1]} and R {shapes[2]} do not fit; "
             "Q must be (..., m, k) and R (..., k, n)"
         )
+    checks = Checks()
     for name, block in zip("aQR", inputs.blocks, strict=True):
-        _scaling.require_finite("certify", name, block, inputs.is_complex)
+        _scaling.require_finite(checks, "certify", name, block, inputs.is_complex)
     eps = inputs.precision.eps
-    figures = [*_factor_errors(inputs), _orthogonality(inputs)]
+    figures = checks.settle(*_factor_errors(inputs), _orthogonality(inputs))
     found = [np.asarray(figure / eps) for figure in figures]
     return Certificate(*(figure if figure.ndim else float(figure) for figure in found))
 
@@ -114,13 +116,13 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     )
     rows = _scaling.exponents(_scaling.magnitude_bits(a, field), -1)
     back = columns[..., None, :] - rows[..., :, None]
-    overall = columns.max(axis=-1, initial=-(2**20))[..., None]
+    overall = _scaling.largest(columns, -1, 0)[..., None]
     total = columns[..., None, :] - overall[..., None]
     with np.errstate(all="ignore"):
         columnwise = _quotients(backend, a, difference, shift, 0 * shift, -2, field)
         rowwise = _quotients(backend, a, difference, -rows[..., :, None], back, -1, field)
         normwise = _quotients(backend, a, difference, -overall[..., None], total, (-2, -1), field)
-    return normwise, columnwise.max(axis=-1, initial=0.0), rowwise.max(axis=-1, initial=0.0)
+    return normwise, _scaling.largest(columnwise, -1, 0.0), _scaling.largest(rowwise, -1, 0.0)
 
 
 def _quotients(
@@ -134,16 +136,21 @@ def _quotients(
 ) -> Block:
     """Return norms of `difference` over norms of `a`, both scaled by powers of two."""
     xp = backend.xp
-    error = _norms(xp.ldexp(difference, scale_difference), axis, is_complex)
-    size = _norms(xp.ldexp(a, scale_a), axis, is_complex)
+    error = _norms(xp.ldexp(_first(difference, is_complex), scale_difference), axis)
+    size = _norms(xp.ldexp(_first(a, is_complex), scale_a), axis)
     return xp.where(error == 0, 0.0, error / size)
 
 
-def _norms(block: Block, axis: int | tuple[int, int], is_complex: bool) -> Block:
+def _first(block: Block, is_complex: bool) -> Block:
+    """Return the leading limbs, real and imaginary ones along the first axis."""
+    return block[:, 0] if is_complex else block[:1]
+
+
+def _norms(planes: Block, axis: int | tuple[int, int]) -> Block:
     """Return the float64 2-norms over `axis` of leading limbs, safely scaled."""
-    xp = _limbs.namespace(block)
-    planes = block[:, 0] if is_complex else block[:1]
-    largest = abs(planes).max(axis=axis, keepdims=True, initial=0.0).max(axis=0, keepdims=True)
+    xp = _limbs.namespace(planes)
+    axes = (0, axis) if isinstance(axis, int) else (0, *axis)
+    largest = _scaling.largest(abs(planes), axes, 0.0, keepdims=True)
     safe = xp.where(largest > 0, largest, 1.0)
     total = ((planes / safe) ** 2).sum(axis=axis, keepdims=True).sum(axis=0, keepdims=True)
     return (safe * xp.sqrt(total)).squeeze(axis=axis)[0]
@@ -163,4 +170,4 @@ def _orthogonality(inputs: Inputs) -> Block:
         is_complex=field,
         conj_a=True,
     )
-    return _norms(difference, (-2, -1), field)
+    return _norms(_first(difference, field), (-2, -1))

@@ -53,13 +53,13 @@ def condition(triangle: Triangle) -> Condition:
     xp, field = triangle.backend.xp, triangle.is_complex
     batch = _limbs.value_shape(triangle.block, field)[:-2]
     largest = _largest_singular_value(triangle)
-    if triangle.order == 0:
-        return Condition(xp.ones(batch), xp.zeros((*batch, 0)), largest)
+    if triangle.block.size == 0:
+        return Condition(xp.ones(batch), xp.zeros((*batch, triangle.order)), largest)
     x = _starts(triangle, batch)
     for _ in range(_STEPS):
         size = _norms(x)
-        z, up = _rescaled(triangle.solve(from_native(x, field), "C", check=False), field)
-        x, further = _rescaled(triangle.solve(from_native(z, field), "N", check=False), field)
+        z, up = _rescaled(triangle.solve(from_native(x, field), "C"), field)
+        x, further = _rescaled(triangle.solve(from_native(z, field), "N"), field)
     with np.errstate(all="ignore"):
         growth = xp.log2(_norms(x) / size) + up + further
     growth = xp.where(xp.isnan(growth), xp.inf, growth)
@@ -70,7 +70,7 @@ def condition(triangle: Triangle) -> Condition:
     vector = vector / vector.max(axis=-1, keepdims=True)
     with np.errstate(all="ignore"):
         value = xp.maximum(largest / shrunk, 1.0)
-    return Condition(value, vector, largest)
+    return Condition(xp.asarray(value), vector, largest)
 
 
 def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:

@@ -19,12 +19,19 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._operands import Callback
 
-# Columns that the panel kernel factors at once: where numbers are cheap, calls are not.
-_LEAVES = ((2, 16), (float("inf"), 8))
+_Table = dict[str, tuple[tuple[float, int], ...]]
+
+# For each backend (most limbs, columns): the columns that the panel kernel factors at once. Where
+# numbers are cheap, calls are not.
+_LEAVES: _Table = {
+    "cpu": ((2, 16), (float("inf"), 8)),
+    "cuda": ((2, 32), (4, 16), (float("inf"), 8)),
+}
 
 # For each backend: (largest number of reflectors, width); the last line is for all larger ones.
-_WIDTHS: dict[str, tuple[tuple[float, int], ...]] = {
+_WIDTHS: _Table = {
     "cpu": ((64, 32), (300, 48), (float("inf"), 96)),
+    "cuda": ((64, 32), (512, 64), (float("inf"), 128)),
 }
 
 
@@ -34,9 +41,9 @@ def tile_width(m: int, n: int, limbs: int, backend: str) -> int:
     return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
 
 
-def leaf_width(limbs: int) -> int:
+def leaf_width(limbs: int, backend: str) -> int:
     """Return the number of columns of the panels that the kernel factors."""
-    return next(width for most, width in _LEAVES if limbs <= most)
+    return next(width for most, width in _LEAVES[backend] if limbs <= most)
 
 
 @dataclass
@@ -45,6 +52,7 @@ class Factors:
 
     `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it; `ts` has the
     triangular T of each tile and `edges` the first column of each, then the number of reflectors.
+    `vs` has the unit lower trapezoidal V of each tile; nothing where Q is not wanted.
     """
 
     backend: Backend
@@ -52,6 +60,7 @@ class Factors:
     is_complex: bool
     h: Block
     tau: Block
+    vs: list[Block] = field(default_factory=list)
     ts: list[Block] = field(default_factory=list)
     edges: list[int] = field(default_factory=lambda: [0])
 
@@ -75,9 +84,8 @@ class Factors:
 
     def tiles(self, backwards: bool = False) -> Iterator[tuple[int, int, Block, Block]]:
         """Yield the first and last column, V and T of each tile."""
-        steps = list(zip(self.edges[:-1], self.edges[1:], self.ts, strict=True))
-        for start, stop, t in reversed(steps) if backwards else steps:
-            yield start, stop, unit_lower(self.h[..., start:, start:stop], self.is_complex), t
+        steps = list(zip(self.edges[:-1], self.edges[1:], self.vs, self.ts, strict=True))
+        yield from reversed(steps) if backwards else steps
 
     def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
@@ -146,18 +154,17 @@ def adjoint(block: Block, is_complex: bool) -> Block:
     return turned
 
 
-def unit_lower(h: Block, is_complex: bool) -> Block:
-    """Return the unit lower trapezoidal part of `h`."""
-    v = _limbs.namespace(h).tril(h, -1)
-    set_unit_diagonal(v, is_complex)
-    return v
-
-
 def set_unit_diagonal(block: Block, is_complex: bool) -> None:
     """Write ones on the diagonal of a block whose diagonal is zero."""
-    places = _limbs.namespace(block).arange(min(block.shape[-2:]))
-    plane = block[0, 0] if is_complex else block[0]
-    plane[..., places, places] = 1.0
+    diagonal(block[0, 0] if is_complex else block[0])[...] = 1.0
+
+
+def diagonal(plane: Block) -> Block:
+    """Return the diagonals ``(..., k)`` of matrices as a view that can be written to."""
+    *front, row, column = plane.strides
+    return _limbs.namespace(plane).lib.stride_tricks.as_strided(
+        plane, (*plane.shape[:-2], min(plane.shape[-2:])), (*front, row + column)
+    )
 
 
 def factor(
@@ -167,6 +174,7 @@ def factor(
     limbs: int,
     is_complex: bool,
     tile: int | None = None,
+    keep_q: bool = True,
     callback: Callback | None = None,
 ) -> Factors:
     """Factor the matrices ``(..., m, n)`` in `work`, which has `limbs` limbs and is overwritten.
@@ -183,6 +191,8 @@ def factor(
         Whether `work` holds complex values.
     tile : int, optional
         Number of columns of a tile; by default from the static table.
+    keep_q : bool, optional
+        Whether Q will be wanted: keep V and T of each tile.
     callback : callable, optional
         Called as ``callback("factor", done, total)`` after each tile.
 
@@ -198,54 +208,70 @@ def factor(
     factors = Factors(backend, limbs, is_complex, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
+    mask = backend.xp.tri(m, min(width, count), k=-1, dtype=bool)
     for start in range(0, count, width):
         stop = min(start + width, count)
-        if limbs == 1:
-            factors.ts.append(_forward_t(factors, start, stop))
-        else:
-            _factor_tile(factors, start, stop)
-        factors.edges.append(stop)
+        v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop, mask)
+        if keep_q:
+            factors.vs.append(v)
+            factors.ts.append(t)
+            factors.edges.append(stop)
         if callback is not None:
             callback("factor", stop, count)
     return factors
 
 
-def _factor_tile(factors: Factors, start: int, stop: int) -> None:
-    """Factor the columns of one tile and apply its reflectors to all columns behind it."""
-    xp = factors.backend.xp
+def _factor_tile(factors: Factors, start: int, stop: int, mask: Block) -> tuple[Block, Block]:
+    """Factor one tile and apply its reflectors to all columns behind it; return V and T."""
     rows = factors.h[..., start:, :]
     panel = rows[..., start:stop]
-    v = xp.zeros(panel.shape)
-    t = xp.zeros((*panel.shape[:-2], stop - start, stop - start))
-    _factor_columns(factors, panel, v, t, factors.tau[..., start:stop])
-    factors.ts.append(t)
+    v, t = _empty_tile(factors, start, stop)
+    _factor_columns(factors, panel, v, t, factors.tau[..., start:stop], mask)
     if stop < rows.shape[-1]:
         factors.reflect(v, t, rows[..., stop:], adjoint=True)
+    return v, t
 
 
-def _factor_columns(factors: Factors, panel: Block, v: Block, t: Block, tau: Block) -> None:
+def _empty_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
+    """Return V with its unit diagonal and T, both zero elsewhere."""
+    xp = factors.backend.xp
+    panel = factors.h[..., start:, start:stop]
+    v = xp.zeros(panel.shape)
+    set_unit_diagonal(v, factors.is_complex)
+    return v, xp.zeros((*panel.shape[:-2], stop - start, stop - start))
+
+
+def _copy_below(v: Block, h: Block, mask: Block) -> None:
+    """Copy what is below the diagonal, in place: half the launches of a triangle as a new block."""
+    xp = _limbs.namespace(v)
+    xp.copyto(v, h, where=mask[: h.shape[-2], : h.shape[-1]])
+
+
+def _factor_columns(
+    factors: Factors, panel: Block, v: Block, t: Block, tau: Block, mask: Block
+) -> None:
     """Factor `panel` by halves; fill its V, T and tau.
 
     The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
     """
-    width, leaf = panel.shape[-1], leaf_width(factors.limbs)
+    width, leaf = panel.shape[-1], leaf_width(factors.limbs, factors.backend.name)
     if width <= leaf:
         h, tau[...], t[...] = factors.backend.qr_panel(
             panel, limbs=factors.limbs, is_complex=factors.is_complex
         )
         panel[...] = h
-        v[...] = unit_lower(h, factors.is_complex)
+        _copy_below(v, h, mask)
         return
     half = leaf * ((width + 2 * leaf - 1) // (2 * leaf))
     v1, t1 = v[..., :half], t[..., :half, :half]
-    _factor_columns(factors, panel[..., :half], v1, t1, tau[..., :half])
+    _factor_columns(factors, panel[..., :half], v1, t1, tau[..., :half], mask)
     factors.reflect(v1, t1, panel[..., half:], adjoint=True)
     below = slice(half, None)
     v2, t2 = v[..., below, half:], t[..., below, half:]
-    _factor_columns(factors, panel[..., below, half:], v2, t2, tau[..., half:])
+    _factor_columns(factors, panel[..., below, half:], v2, t2, tau[..., half:], mask)
     cross = factors.adjoint_multiply(v1[..., below, :], v2)
-    cross = factors.multiply(factors.multiply(t1, cross), t2)
-    t[..., :half, half:] = _limbs.negate(cross, factors.is_complex)
+    cross = factors.multiply(t1, cross)
+    factors.multiply(cross, t2, subtract=True, out=t[..., :half, half:])
 
 
 def _factor_by_lapack(factors: Factors) -> None:
@@ -256,19 +282,18 @@ def _factor_by_lapack(factors: Factors) -> None:
     factors.tau[...] = from_native(tau, factors.is_complex)
 
 
-def _forward_t(factors: Factors, start: int, stop: int) -> Block:
-    """Return T of one tile of one limb, column by column."""
-    field = factors.is_complex
-    v = unit_lower(factors.h[..., start:, start:stop], field)
+def _forward_tile(factors: Factors, start: int, stop: int, mask: Block) -> tuple[Block, Block]:
+    """Return V and T of one tile of one limb: ``(I + D U) T = D``.
+
+    D holds tau, and U is the part of ``V^H V`` above the diagonal.
+    """
+    xp, field = factors.backend.xp, factors.is_complex
+    v, _ = _empty_tile(factors, start, stop)
+    _copy_below(v, factors.h[..., start:, start:stop], mask)
     gram = to_native(factors.adjoint_multiply(v, v), field)
-    tau = to_native(factors.tau[..., start:stop], field)
-    t = factors.backend.xp.zeros_like(gram)
-    for j in range(stop - start):
-        t[..., :j, j : j + 1] = -tau[..., j, None, None] * (
-            t[..., :j, :j] @ gram[..., :j, j : j + 1]
-        )
-        t[..., j, j] = tau[..., j]
-    return from_native(t, field)
+    tau = to_native(factors.tau[..., start:stop], field)[..., :, None]
+    one = xp.eye(stop - start)
+    return v, from_native(xp.linalg.solve(tau * xp.triu(gram, 1) + one, tau * one), field)
 
 
 def to_native(block: Block, is_complex: bool) -> Block:

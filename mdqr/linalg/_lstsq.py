@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._device import check_together
 from mdqr._precision import Precision
 from mdqr._promotion import to_block
 from mdqr.linalg import _bounds, _householder, _rank, _scaling
 from mdqr.linalg._augmented import Solution, System, refine, take_rows
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import Condition, condition
-from mdqr.linalg._lstsq_info import Fit, LstsqInfo, sum_of_squares
+from mdqr.linalg._lstsq_info import Fit, LstsqInfo, scale_back, sum_of_squares
 from mdqr.linalg._operands import (
     Callback,
     Inputs,
     broadcast_batch,
+    check_callback,
     data_eps,
     gather,
     matrix_shape,
@@ -73,6 +76,16 @@ class Problem(NamedTuple):
     condition: Condition
 
 
+class Report(NamedTuple):
+    """What is known of the errors, on the host; the arrays have a column for each of b."""
+
+    missing: bool
+    worst: float
+    bound: np.ndarray
+    digits: np.ndarray
+    history: np.ndarray
+
+
 def lstsq(
     a: Any,
     b: Any,
@@ -106,7 +119,7 @@ def lstsq(
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
     callback : callable, optional
-        Called as ``callback(stage, done, total)``.
+        Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
 
     Returns
     -------
@@ -115,6 +128,8 @@ def lstsq(
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If the shapes do not fit, weights are negative or not finite, or an option is unknown.
     numpy.linalg.LinAlgError
@@ -149,9 +164,10 @@ def lstsq(
     """
     if method not in _METHODS:
         raise ValueError(f'lstsq: method must be "auto" or "householder"; got {method!r}')
+    check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with room("lstsq", inputs, 2 * m * n + 2 * n * n, "take fewer rows or columns"):
+    with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         return _solved(inputs, data_eps(a, inputs.work), rcond, weights, callback)
 
 
@@ -159,34 +175,52 @@ def _solved(
     inputs: Inputs, eps: float, rcond: float | None, weights: Any, callback: Callback | None
 ) -> LstsqResult:
     """Factor, decide the rank, refine, bound the error."""
-    inputs, is_vector, batched = _checked(inputs)
-    given = _weights(inputs, weights)
-    problem = _factored(inputs, given, callback)
-    rank = _rank.decide(problem.system, problem.condition, eps, rcond, inputs)
-    limit = _bounds.contraction_limit(problem.system, problem.condition, inputs.work.eps)
-    solution = refine(problem.system, problem.b, inputs.work.eps, limit, callback)
-    found = _bounds.bounds(
-        problem.system, solution, problem.condition, inputs.work, inputs.precision
-    )
-    worst = float(problem.condition.value.max(initial=1.0))
-    _rank.warn_if_deficient("lstsq", rank, problem.system.columns, found.missing)
-    _bounds.warn_if_missing("lstsq", found, worst, inputs.work, inputs.precision)
+    checks = Checks()
+    inputs, is_vector, batched = _checked(inputs, checks)
+    given = _weights(inputs, weights, checks)
+    problem = _factored(inputs, given, checks, callback)
+    system, estimate = problem.system, problem.condition
+    known = _rank.Decisive(*checks.settle(estimate.value, estimate.vector))
+    if callback is not None:
+        callback("condition", 1, 1)
+    rank = _rank.decide(system, known, eps, rcond, inputs)
+    limit = _bounds.contraction_limit(system, estimate, inputs.work.eps)
+    solution = refine(system, problem.b, inputs.work.eps, limit, callback)
+    report = _report(problem, solution, inputs)
+    _rank.warn_if_deficient("lstsq", rank, system.columns, report.missing)
+    if report.missing:
+        worst = float(np.max(known.value, initial=1.0))
+        _bounds.warn_of_missing("lstsq", report.worst, worst, inputs.work, inputs.precision)
     fit = Fit(
         inputs,
-        problem.system,
+        system,
         problem.b,
         solution.r,
         problem.alpha,
         problem.beta,
         given.omega,
         given.rows,
-        _has_constant(problem.system),
+        _has_constant(system),
         is_vector,
     )
-    return _result(fit, solution, found, problem.condition, rank, batched)
+    return _result(fit, solution, report, known.value, rank, batched)
 
 
-def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
+def _report(problem: Problem, solution: Solution, inputs: Inputs) -> Report:
+    """Bound the errors and fetch what users see as NumPy arrays, and what the warnings need."""
+    system = problem.system
+    found = _bounds.bounds(system, solution, problem.condition, inputs.work, inputs.precision)
+    bound = _bounds.unscaled(found.absolute, scale_back(problem.alpha, problem.beta))
+    leading = _scaling.leading(solution.x, inputs.is_complex)
+    sizes = [_scaling.largest(size, None, 0.0) for size in (leading, *solution.sizes[1:])]
+    missing, worst, bound, digits, largest, *changes = system.checks.settle(
+        found.missing, found.worst, bound, found.digits, *sizes
+    )
+    history = np.array([float(change) for change in changes]) / (float(largest) or 1.0)
+    return Report(bool(missing), float(worst), bound, digits, history)
+
+
+def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
@@ -196,13 +230,13 @@ def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
             f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
             "before it, and no unique solution exists"
         )
-    _scaling.require_finite("lstsq", "a", inputs.blocks[0], field)
-    _scaling.require_finite("lstsq", "b", right, field)
+    _scaling.require_finite(checks, "lstsq", "a", inputs.blocks[0], field)
+    _scaling.require_finite(checks, "lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
-def _weights(inputs: Inputs, weights: Any) -> Weighted:
+def _weights(inputs: Inputs, weights: Any, checks: Checks) -> Weighted:
     """Return the weights divided by a power of four that makes the largest about 1."""
     xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
     if weights is None:
@@ -214,8 +248,8 @@ def _weights(inputs: Inputs, weights: Any) -> Weighted:
         raise ValueError("lstsq: weights must be real; got complex ones")
     if given != shape[-1:] and given != shape:
         raise ValueError(f"lstsq: weights must have shape {shape[-1:]} or {shape}; got {given}")
-    if not xp.isfinite(block[0]).all() or (block[0] < 0).any():
-        raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+    check_together([inputs.blocks[0], block])
+    checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
     block = _limbs.broadcast(block, False, shape)
     omega = (_scaling.exponents(_scaling.magnitude_bits(block, False), -1) + 1) // 2
     block = _scaling.shifted(inputs.backend, block, -2 * omega[..., None], False)
@@ -227,7 +261,13 @@ def _weights(inputs: Inputs, weights: Any) -> Weighted:
     return Weighted(columns[0], columns[1], omega, rows)
 
 
-def _factored(inputs: Inputs, given: Weighted, callback: Callback | None) -> Problem:
+def _complain_of_weights() -> NoReturn:
+    raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+
+
+def _factored(
+    inputs: Inputs, given: Weighted, checks: Checks, callback: Callback | None
+) -> Problem:
     """Scale, sort and factor."""
     backend, field = inputs.backend, inputs.is_complex
     a, b = inputs.blocks
@@ -240,8 +280,8 @@ def _factored(inputs: Inputs, given: Weighted, callback: Callback | None) -> Pro
             "multiply", given.root, scaled, limbs=inputs.work.limbs, is_complex=field
         )
     )
-    _require_columns(work, field)
-    order = _row_order(work, field, weighted=given.root is not None)
+    _require_columns(checks, work, field)
+    order = _row_order(checks, work, field, weighted=given.root is not None)
     if order is not None:
         work = take_rows(work, order)
     work = _limbs.widen(work, field, inputs.work.limbs)
@@ -252,7 +292,7 @@ def _factored(inputs: Inputs, given: Weighted, callback: Callback | None) -> Pro
         is_complex=field,
         callback=callback,
     )
-    triangle = _rank.triangle_of(factors, "lstsq")
+    triangle = _rank.triangle_of(factors, "lstsq", checks)
     system = System(
         backend,
         inputs.work.limbs,
@@ -260,14 +300,13 @@ def _factored(inputs: Inputs, given: Weighted, callback: Callback | None) -> Pro
         scaled,
         factors,
         triangle,
+        checks,
         given.weight,
         given.root,
         order,
     )
     beta = _scaling.column_exponents(b, field)
     found = condition(triangle)
-    if callback is not None:
-        callback("condition", 1, 1)
     b = _scaling.shifted(backend, b, -beta[..., None, :], field)
     return Problem(system, b, alpha, beta, found)
 
@@ -283,27 +322,31 @@ def _alpha(a: Block, given: Weighted, is_complex: bool) -> Block:
     return alpha + _scaling.exponents(weighted.view(xp.int64), -2)
 
 
-def _require_columns(work: Block, is_complex: bool) -> None:
+def _require_columns(checks: Checks, work: Block, is_complex: bool) -> None:
     zero = (_scaling.magnitude_bits(work, is_complex) == 0).all(axis=-2)
-    if zero.any():
+
+    def complain() -> NoReturn:
         *batch, column = _scaling.first_true(zero)
         raise np.linalg.LinAlgError(
             f"lstsq: a is rank deficient: column {column} is zero"
             f"{_scaling.of_batch(tuple(batch))}; leave it out"
         )
 
+    checks.require(~zero.any(), complain)
 
-def _row_order(work: Block, is_complex: bool, *, weighted: bool) -> Block | None:
+
+def _row_order(checks: Checks, work: Block, is_complex: bool, *, weighted: bool) -> Block | None:
     """Return the order of decreasing row maxima, or None where it does not matter."""
     xp = _limbs.namespace(work)
-    largest = _scaling.magnitude_bits(work, is_complex).max(axis=-1, initial=0)
+    largest = _scaling.largest(_scaling.magnitude_bits(work, is_complex), -1, 0)
     if largest.size == 0:
         return None
-    exponent = _scaling.exponents_of(xp.asarray(largest))
-    low = xp.where(largest > 0, exponent, 2**20).min()
-    high = xp.where(largest > 0, exponent, -(2**20)).max()
-    if not weighted and high - low <= _SORTED_SPAN:
-        return None
+    if not weighted:
+        exponent = _scaling.exponents_of(largest)
+        low = xp.where(largest > 0, exponent, 2**20).min()
+        high = xp.where(largest > 0, exponent, -(2**20)).max()
+        if checks.settle(high - low)[0] <= _SORTED_SPAN:
+            return None
     return xp.argsort(-largest, axis=-1, kind="stable")
 
 
@@ -318,32 +361,29 @@ def _has_constant(system: System) -> Block:
 def _result(
     fit: Fit,
     solution: Solution,
-    found: _bounds.Bounds,
-    estimate: Condition,
-    rank: Block,
+    report: Report,
+    condition: np.ndarray,
+    rank: np.ndarray,
     batched: bool,
 ) -> LstsqResult:
     """Undo the scaling and wrap everything."""
     backend, inputs = fit.system.backend, fit.inputs
-    shift = fit.beta[..., None, :] - fit.alpha[..., :, None]
-    x = _scaling.shifted(backend, solution.x, shift, inputs.is_complex)
+    x = _scaling.shifted(backend, solution.x, scale_back(fit.alpha, fit.beta), inputs.is_complex)
     squares = _scaling.shifted(
         backend, sum_of_squares(fit, solution.r), 2 * (fit.beta + fit.omega[..., None]), False
     )
-    bound, digits = _bounds.unscaled(found.absolute, shift), found.digits
+    bound, digits = report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
-    largest = _scaling.leading(solution.x, inputs.is_complex).max(initial=0.0)
-    history = [float(size.max(initial=0.0)) / (largest or 1.0) for size in solution.sizes[1:]]
     info = LstsqInfo(
         fit,
         method="householder",
         iterations=solution.steps,
-        condition=estimate.value if batched else float(estimate.value),
+        condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
         bound_kind="estimated",
-        history=np.array(history),
+        history=report.history,
     )
     return LstsqResult(
         inputs.wrap(x),

@@ -114,7 +114,7 @@ class LstsqInfo:
         """
         total = sum_of_squares(self._fit, centred(self._fit))
         share = self._real("divide", sum_of_squares(self._fit, self._fit.r), total)
-        one = np.ones((1, *share.shape[1:]))
+        one = _limbs.namespace(share).ones((1, *share.shape[1:]))
         return self._wrap(self._real("subtract", one, share))
 
     def standard_errors(self) -> MDArray:
@@ -160,8 +160,7 @@ class LstsqInfo:
 
     @property
     def _shift(self) -> Block:
-        """Exponents that take scaled unknowns to x, ``(..., n, k)``."""
-        return self._fit.beta[..., None, :] - self._fit.alpha[..., :, None]
+        return scale_back(self._fit.alpha, self._fit.beta)
 
     @cached_property
     def _inverse(self) -> Block:
@@ -177,8 +176,9 @@ class LstsqInfo:
     def _scaled_std(self) -> Block:
         """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
         fit, system = self._fit, self._fit.system
-        freedom = (fit.rows - system.columns).astype(np.float64)
-        freedom = np.where(freedom > 0, freedom, np.nan)[None, ..., None]
+        xp = system.backend.xp
+        freedom = (fit.rows - system.columns).astype(xp.float64)
+        freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
         mean = self._real("divide", sum_of_squares(fit, fit.r), freedom)
         return system.backend.unary("sqrt", mean, limbs=system.limbs, is_complex=False)
 
@@ -200,6 +200,11 @@ class LstsqInfo:
 LstsqInfo.__module__ = "mdqr.linalg"
 
 
+def scale_back(alpha: Block, beta: Block) -> Block:
+    """Return the exponents that take scaled unknowns to x, ``(..., n, k)``."""
+    return beta[..., None, :] - alpha[..., :, None]
+
+
 def real_part(system: System, block: Block) -> Block:
     """Return the real planes of a block."""
     return block[0] if system.is_complex else block
@@ -217,14 +222,12 @@ def sum_of_squares(fit: Fit, r: Block) -> Block:
 def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
     system = fit.system
-    options = system.options()
-    if not fit.has_constant.any():
-        return fit.b
-    ones = np.ones_like(_scaling.leading(fit.b, system.is_complex)[..., :1])[None]
+    options, xp = system.options(), system.backend.xp
+    ones = xp.ones_like(_scaling.leading(fit.b, system.is_complex)[..., :1])[None]
     weight = _limbs.complexify(ones) if system.is_complex else ones
     weight = weight if system.weight is None else system.weight
     total = system.backend.reduce("sum", weight.swapaxes(-1, -2), **options)[..., None]
     sums = system.backend.matmul(weight.swapaxes(-1, -2), fit.b, **options)
     mean = system.binary("divide", sums, total)
-    mean = np.where(fit.has_constant[..., None, None], mean, 0.0)
+    mean = xp.where(fit.has_constant[..., None, None], mean, 0.0)
     return system.binary("subtract", fit.b, mean)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mdqr.linalg._operands import Inputs, gather
 
 _MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
 _LARGEST_POWER = 64
+_NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 
 
 def norm(
@@ -160,7 +162,7 @@ def _extreme(inputs: Inputs, values: Block, op: str) -> Block:
     if values.shape[-1] == 0:
         raise ValueError("norm: the largest or smallest of no entries does not exist")
     place = inputs.backend.argreduce(op, values)
-    index = np.broadcast_to(place[None, ..., None], (*values.shape[:-1], 1))
+    index = inputs.backend.xp.broadcast_to(place[None, ..., None], (*values.shape[:-1], 1))
     return inputs.backend.xp.take_along_axis(values, index, axis=-1)[..., 0]
 
 
@@ -179,12 +181,19 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
 
 
 def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
-    """Return ``sum(values**power)**(1/power)``."""
+    """Return ``sum(values**power)**(1/power)``, scaled by the largest of the powers."""
     backend = inputs.backend
-    exponent = _scaling.exponents(_scaling.magnitude_bits(values, False), -1)
+    bits = _scaling.magnitude_bits(values, False)
+    exponent = _scaling.exponents(bits, -1) if power > 0 else _lowest_exponents(backend.xp, bits)
     scaled = _scaling.shifted(backend, values, -exponent[..., None], False)
     total = _sum(inputs, _integer_power(inputs, scaled, power))
     return _scaling.shifted(backend, _root(inputs, total, power), exponent, False)
+
+
+def _lowest_exponents(xp: ModuleType, bits: Block) -> Block:
+    """Return the exponents of the smallest entries that are not zero; 0 if there is none."""
+    nonzero = xp.where(bits == 0, _NOTHING, bits)
+    return _scaling.exponents_of(xp.asarray(-_scaling.largest(-nonzero, -1, -_NOTHING)))
 
 
 def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:

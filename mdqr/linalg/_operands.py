@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ from mdqr._backend import for_block
 from mdqr._backend.protocol import Backend, Block
 from mdqr._device import check_together
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr._promotion import to_block
+from mdqr._promotion import to_block, together
+from mdqr.linalg._checks import fetch
 
 Callback = Callable[[str, int, int], object]
 
@@ -46,11 +48,13 @@ class Inputs(NamedTuple):
         )
 
 
-def gather(*values: Any, precision: Precision | str | None) -> Inputs:
+def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True) -> Inputs:
     """Convert the operands of a function of linear algebra.
 
     Data stay as they are: an operand of a higher precision than the answer is used in full, and
     the answer is rounded once.
+
+    On a device, the search for zero planes of all operands together waits for it once.
 
     Parameters
     ----------
@@ -59,6 +63,9 @@ def gather(*values: Any, precision: Precision | str | None) -> Inputs:
     precision : Precision, str or None
         The precision of the answer; None means the highest of the operands, where a NumPy array
         or a sequence of Python numbers counts as d.
+    trimmed : bool, optional
+        Leave trailing zero planes out. If false, only where there are more limbs than the answer
+        has, so that nothing waits for a device otherwise.
 
     Returns
     -------
@@ -73,7 +80,8 @@ def gather(*values: Any, precision: Precision | str | None) -> Inputs:
         If the operands live on two devices.
     """
     answer = as_precision(precision) if precision is not None else _highest(values)
-    arrays = [trim(v._block, v._complex) if isinstance(v, MDArray) else None for v in values]
+    blocks = iter(_trimmed(values, 1 if trimmed else answer.limbs))
+    arrays = [next(blocks) if isinstance(value, MDArray) else None for value in values]
     held = [
         _limbs.limb_count(block, value._complex)
         for block, value in zip(arrays, values, strict=True)
@@ -84,17 +92,17 @@ def gather(*values: Any, precision: Precision | str | None) -> Inputs:
         (block, value._complex) if block is not None else _converted(value, work.limbs)
         for block, value in zip(arrays, values, strict=True)
     ]
+    pairs = together(pairs, values)
     is_complex = any(field for _, field in pairs)
-    blocks = [
+    operands = [
         _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
-    check_together(blocks)
-    return Inputs(answer, work, is_complex, blocks, for_block(blocks[0]))
+    return Inputs(answer, work, is_complex, operands, for_block(operands[0]))
 
 
 def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
     block, is_complex = to_block(value, limbs)
-    return trim(block, is_complex), is_complex
+    return trim([(block, is_complex)])[0], is_complex
 
 
 def covering(limbs: int) -> Precision:
@@ -102,16 +110,44 @@ def covering(limbs: int) -> Precision:
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
-def trim(block: Block, is_complex: bool) -> Block:
-    """Return a view of `block` with the limbs of the lowest precision that holds every value."""
-    axis = _limbs.lead(is_complex) - 1
-    count = block.shape[axis]
-    front = (slice(None),) * axis
-    for fewer in sorted((p.limbs for p in PRECISIONS if p.limbs < count), reverse=True):
-        if block[(*front, slice(fewer, count))].any():
-            break
-        count = fewer
-    return block[(*front, slice(count))]
+def _trimmed(values: tuple[Any, ...], least: int) -> list[Block]:
+    """Return the blocks of all `MDArray`; those of more than `least` limbs without zero planes."""
+    pairs = [(v._block, v._complex) for v in values if isinstance(v, MDArray)]
+    check_together([block for block, _ in pairs])
+    long = [pair for pair in pairs if _limbs.limb_count(*pair) > least]
+    shorter = iter(trim(long))
+    return [next(shorter) if _limbs.limb_count(*pair) > least else pair[0] for pair in pairs]
+
+
+def trim(pairs: list[tuple[Block, bool]]) -> list[Block]:
+    """Return views of blocks with the limbs of the lowest precision that holds every value."""
+    cuts = [
+        (i, fewer, _planes(block, is_complex, fewer, count))
+        for i, (block, is_complex) in enumerate(pairs)
+        for fewer, count in _steps(_limbs.limb_count(block, is_complex))
+    ]
+    used = fetch(*(planes.any() for _, _, planes in cuts))
+    kept = [_limbs.limb_count(*pair) for pair in pairs]
+    for i in range(len(pairs)):
+        mine = [(cut[1], flag) for cut, flag in zip(cuts, used, strict=True) if cut[0] == i]
+        for fewer, flag in mine:
+            if flag:
+                break
+            kept[i] = fewer
+    return [
+        _planes(block, is_complex, 0, limbs)
+        for (block, is_complex), limbs in zip(pairs, kept, strict=True)
+    ]
+
+
+def _steps(limbs: int) -> list[tuple[int, int]]:
+    """Return the pairs of limbs of neighbouring precisions, from `limbs` down."""
+    counts = sorted({limbs, *(p.limbs for p in PRECISIONS if p.limbs < limbs)}, reverse=True)
+    return list(zip(counts[1:], counts[:-1], strict=True))
+
+
+def _planes(block: Block, is_complex: bool, start: int, stop: int) -> Block:
+    return block[(slice(None),) * (_limbs.lead(is_complex) - 1) + (slice(start, stop),)]
 
 
 def _highest(values: tuple[Any, ...]) -> Precision:
@@ -119,7 +155,7 @@ def _highest(values: tuple[Any, ...]) -> Precision:
     if found:
         return max(found)
     for value in values:
-        if np.asarray(value).dtype.kind not in "biufc":
+        if _kind(value) not in "biufc":
             raise TypeError(
                 f"exact numbers have no precision of their own; got {type(value).__name__}: "
                 "give one, as in precision=mdqr.qd"
@@ -145,7 +181,32 @@ def data_eps(value: Any, work: Precision) -> float:
     held = _arrays_in(value)
     if held:
         return min(held).eps
-    return PRECISIONS[0].eps if np.asarray(value).dtype.kind in "fc" else work.eps
+    return PRECISIONS[0].eps if _kind(value) in "fc" else work.eps
+
+
+def _kind(value: Any) -> str:
+    """Return the kind of the dtype of an array, or of what NumPy makes of other values."""
+    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    return str(dtype.kind)
+
+
+def as_integer(value: Any) -> int | None:
+    """Return the value of an integer of any type; None for all others, bool among them."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_callback(function: str, callback: Any) -> None:
+    """Raise TypeError unless `callback` can be called or is None."""
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"{function}: callback must be callable as callback(stage, done, total), or None; "
+            f"got {type(callback).__name__}"
+        )
 
 
 @contextmanager

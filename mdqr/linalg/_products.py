@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
-from mdqr.linalg._operands import broadcast_batch, gather
+from mdqr.linalg._operands import Callback, Inputs, broadcast_batch, check_callback, gather
 
 _METHODS = ("auto", "direct")
 
+# Limb products between two calls of a callback, some tenths of a second on a CPU.
+_PIECE = 2**32
+
+# Kernels take columns by tiles: cut between two of them, a product has the bits of the whole.
+_COLUMNS = 64
+
 
 def matmul(
-    a: Any, b: Any, *, method: str = "auto", precision: Precision | str | None = None
+    a: Any,
+    b: Any,
+    *,
+    method: str = "auto",
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
 ) -> MDArray:
     """Multiply matrices, as `numpy.matmul`.
 
@@ -26,6 +39,9 @@ def matmul(
         Both mean products of limbs or digits with exact partial sums.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
+    callback : callable, optional
+        Called as ``callback("matmul", done, total)`` after each block of columns; columns are
+        computed in one block without it.
 
     Returns
     -------
@@ -34,6 +50,8 @@ def matmul(
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If an operand is a scalar, the shapes do not fit, or `method` is unknown.
 
@@ -51,6 +69,7 @@ def matmul(
     """
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto" or "direct"; got {method!r}')
+    check_callback("matmul", callback)
     inputs = gather(a, b, precision=precision)
     left, right = inputs.shape(0), inputs.shape(1)
     if not left or not right:
@@ -68,11 +87,26 @@ def matmul(
             f"{blocks[1].shape[-2]} rows"
         )
     _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
-    product = inputs.backend.matmul(
-        blocks[0], blocks[1], limbs=inputs.work.limbs, is_complex=inputs.is_complex
-    )
+    product = _product(inputs, blocks[0], blocks[1], callback)
     if row:
         product = product[..., 0, :]
     if column:
         product = product[..., 0]
     return inputs.wrap(product)
+
+
+def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> Block:
+    """Multiply; by blocks of columns where the caller wants to hear of them."""
+    limbs, total = inputs.work.limbs, int(b.shape[-1])
+    options: dict[str, Any] = {"limbs": limbs, "is_complex": inputs.is_complex}
+    if callback is None:
+        return inputs.backend.matmul(a, b, **options)
+    *batch, m, k = _limbs.value_shape(a, inputs.is_complex)
+    tiles = _PIECE // max(1, math.prod(batch) * m * k * limbs**2 * _COLUMNS)
+    width = _COLUMNS * max(1, tiles)
+    out = inputs.backend.xp.empty((*a.shape[: inputs.front - 1], limbs, *batch, m, total))
+    for start in range(0, total, width):
+        columns = (..., slice(start, start + width))
+        inputs.backend.matmul(a, b[columns], out=out[columns], **options)
+        callback("matmul", min(start + width, total), total)
+    return out

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-import numpy as np
-
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr.linalg import _householder, _scaling
-from mdqr.linalg._householder import Factors
-from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape, room
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._householder import Factors, diagonal
+from mdqr.linalg._operands import (
+    Callback,
+    Inputs,
+    as_integer,
+    check_callback,
+    gather,
+    matrix_shape,
+    room,
+)
 
 _MODES = ("reduced", "complete", "r", "raw")
 _METHODS = ("auto", "householder")
@@ -48,7 +55,7 @@ class Scaled(NamedTuple):
         """Return -1 where the diagonal of the implicit R is negative, else 1: ``(..., k)``."""
         xp = self.factors.backend.xp
         plane = self.factors.h[0, 0] if self.factors.is_complex else self.factors.h[0]
-        return xp.where(xp.diagonal(plane, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+        return xp.where(diagonal(plane) < 0, -1.0, 1.0)
 
     def unscaled_r(self, rows: int) -> Block:
         """Return the first rows of the factored matrix, scaled back: R and what is below it."""
@@ -82,8 +89,6 @@ def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
     On the bits: arithmetic would flush subnormal limbs where the caller has that mode set.
     """
     xp = _limbs.namespace(block)
-    if not (signs < 0).any():
-        return
     bits = block.view(xp.int64)
     first, lower = (bits[:, :1], bits[:, 1:]) if is_complex else (bits[:1], bits[1:])
     mask = xp.where(signs < 0, xp.int64(-(2**63)), xp.int64(0))
@@ -99,44 +104,61 @@ def clear_below_diagonal(r: Block) -> None:
 
 def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
     """Write +0 where the diagonal of R has -0, in imaginary parts too."""
-    places = _limbs.namespace(r).arange(min(r.shape[-2:]))
+    xp = _limbs.namespace(r)
     for part in r if is_complex else r[None]:
-        diagonal = part[0][..., places, places]
-        part[0][..., places, places] = _limbs.namespace(r).where(
-            diagonal.view("int64") == -(2**63), 0.0, diagonal
-        )
+        found = diagonal(part[0])
+        found[...] = xp.where(found.view(xp.int64) == -(2**63), 0.0, found)
 
 
 def scaled_factors(
-    inputs: Inputs, tile: int | None, check: bool, function: str, callback: Callback | None = None
+    inputs: Inputs,
+    width: int | None,
+    checks: Checks | None,
+    function: str,
+    callback: Callback | None = None,
+    *,
+    keep_q: bool = True,
 ) -> Scaled:
     """Scale the columns of the first operand by powers of two and factor it."""
     block, field = inputs.blocks[0], inputs.is_complex
-    if tile is not None and (not isinstance(tile, int) or tile < 1):
-        raise ValueError(f"{function}: tile must be a positive integer or None; got {tile!r}")
-    if check:
-        _scaling.require_finite(function, "a", block, field)
+    if checks is not None:
+        _scaling.require_finite(checks, function, "a", block, field)
     exponents = _scaling.column_exponents(block, field)
     scaled = _scaling.shifted(inputs.backend, block, -exponents[..., None, :], field)
     work = _limbs.widen(scaled, field, inputs.work.limbs)
+    del scaled
     factors = _householder.factor(
         inputs.backend,
         work,
         limbs=inputs.work.limbs,
         is_complex=field,
-        tile=tile,
+        tile=width,
+        keep_q=keep_q,
         callback=callback,
     )
     return Scaled(factors, exponents)
 
 
-def require_finite_factor(function: str, name: str, block: Block, is_complex: bool) -> None:
-    """Raise LinAlgError if a factor of a finite matrix overflowed."""
-    if not _scaling.all_finite(block, is_complex):
-        where = _scaling.where_not_finite(name, block, is_complex)
-        raise np.linalg.LinAlgError(
-            f"{function}: {where} is beyond the largest double; scale the columns of a down"
-        )
+def tile_of(function: str, tile: Any) -> int | None:
+    """Return the width of tiles that the caller asks for.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a positive integer nor None.
+    """
+    width = None if tile is None else as_integer(tile)
+    if tile is not None and (width is None or width < 1):
+        raise ValueError(f"{function}: tile must be a positive integer or None; got {tile!r}")
+    return width
+
+
+def require_factor(
+    checks: Checks, function: str, name: str, block: Block, is_complex: bool
+) -> None:
+    """Demand that no factor of a finite matrix overflowed."""
+    advice = "; scale the columns of a down"
+    _scaling.require_in_range(checks, function, name, block, is_complex, advice)
 
 
 @overload
@@ -203,7 +225,8 @@ def qr(
     tile : int, optional
         Number of columns of a tile; by default from a static table. The last bits depend on it.
     check : bool, optional
-        Raise if something is not finite. Otherwise NaN and infinities go through.
+        Raise if something is not finite; on a device, that waits for the factors once, at the end.
+        Otherwise NaN and infinities go through.
     precision : Precision or str, optional
         The precision of the factors; by default that of `a`.
     callback : callable, optional
@@ -217,6 +240,8 @@ def qr(
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If `a` has fewer than two dimensions, or an option has an unknown value.
     numpy.linalg.LinAlgError
@@ -249,26 +274,32 @@ def qr(
         raise ValueError(f"qr: mode must be one of {', '.join(map(repr, _MODES))}; got {mode!r}")
     if method not in _METHODS:
         raise ValueError(f'qr: method must be "auto" or "householder"; got {method!r}')
-    inputs = gather(a, precision=precision)
+    check_callback("qr", callback)
+    width = tile_of("qr", tile)
+    inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr", "a", inputs.shape(0))
     rows = m if mode == "complete" else min(m, n)
+    checks = Checks() if check else None
+    keep_q = mode in ("reduced", "complete")
     with room("qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'):
-        scaled = scaled_factors(inputs, tile, check, "qr", callback)
+        scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
         if mode == "raw":
-            return _raw(inputs, scaled, check)
+            return _raw(inputs, scaled, checks)
         r = scaled.signed_r(rows)
-        if check:
-            require_finite_factor("qr", "R", r, inputs.is_complex)
-        if mode == "r":
-            return inputs.wrap(r)
-        return QRResult(inputs.wrap(scaled.signed_q(rows)), inputs.wrap(r))
+        if checks is not None:
+            require_factor(checks, "qr", "R", r, inputs.is_complex)
+        q = scaled.signed_q(rows) if keep_q else None
+        if checks is not None:
+            checks.settle()
+        return inputs.wrap(r) if q is None else QRResult(inputs.wrap(q), inputs.wrap(r))
 
 
-def _raw(inputs: Inputs, scaled: Scaled, check: bool) -> tuple[MDArray, MDArray]:
+def _raw(inputs: Inputs, scaled: Scaled, checks: Checks | None) -> tuple[MDArray, MDArray]:
     """Return the reflectors of the matrix as it was before scaling, in NumPy's layout."""
     factors, xp = scaled.factors, scaled.factors.backend.xp
     h = scaled.unscaled_r(factors.rows)
     xp.copyto(h, factors.h, where=xp.tri(*h.shape[-2:], k=-1, dtype=bool))
-    if check:
-        require_finite_factor("qr", "h", h, inputs.is_complex)
+    if checks is not None:
+        require_factor(checks, "qr", "h", h, inputs.is_complex)
+        checks.settle()
     return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(factors.tau)

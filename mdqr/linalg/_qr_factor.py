@@ -9,12 +9,14 @@ from typing import Any, Literal
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._device import check_together
 from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
-from mdqr.linalg._operands import Callback, Inputs, gather, matrix_shape, room
-from mdqr.linalg._qr import Scaled, multiply_signs, require_finite_factor, scaled_factors
+from mdqr.linalg._operands import Callback, Inputs, check_callback, gather, matrix_shape, room
+from mdqr.linalg._qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
 from mdqr.linalg._triangular import Triangle
 
 
@@ -77,7 +79,8 @@ class QRFactor:
         Parameters
         ----------
         x : array_like
-            A vector ``(m,)`` or matrices ``(..., m, p)``.
+            A vector ``(m,)`` or matrices ``(..., m, p)``; values of more digits than the
+            factorisation has are rounded to its precision, correctly.
         mode : {"reduced", "complete"}, optional
             Multiply by the first ``min(m, n)`` columns of Q, or by all m.
 
@@ -103,7 +106,8 @@ class QRFactor:
         ----------
         x : array_like
             A vector or matrices ``(..., p)`` with ``min(m, n)`` rows (the reduced Q) or m rows
-            (the complete Q).
+            (the complete Q); values of more digits than the factorisation has are rounded to its
+            precision, correctly.
 
         Returns
         -------
@@ -127,7 +131,8 @@ class QRFactor:
         Parameters
         ----------
         b : array_like
-            A vector ``(m,)`` or matrices ``(..., m, k)``.
+            A vector ``(m,)`` or matrices ``(..., m, k)``; values of more digits than the
+            factorisation has are rounded to its precision, correctly.
 
         Returns
         -------
@@ -154,33 +159,35 @@ class QRFactor:
                 "factor its conjugate transpose instead"
             )
         operand, is_vector = self._operand("QRFactor.solve", b, (m,))
-        _scaling.require_finite("QRFactor.solve", "b", operand.blocks[0], operand.is_complex)
-        self._warn_if_singular()
-        y = self._triangle.solve(self._scaled.factors.apply_qh(operand.blocks[0])[..., :n, :])
+        checks, block = Checks(), operand.blocks[0]
+        _scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
+        triangle, worst = self._prepared
+        y = self._scaled.factors.apply_qh(block)[..., :n, :]
+        y = triangle.solve(y, checks=checks)
+        checks.settle()
+        self._warn_if_singular(worst)
         x = _scaling.shifted(
             operand.backend, y, -self._scaled.exponents[..., :, None], operand.is_complex
         )
         return operand.wrap(x[..., 0] if is_vector else x)
 
     @cached_property
-    def _triangle(self) -> Triangle:
-        factors = self._scaled.factors
-        return Triangle(
+    def _prepared(self) -> tuple[Triangle, float]:
+        """The triangle R of scaled columns, and the largest condition number of the batch."""
+        factors, checks = self._scaled.factors, Checks()
+        triangle = Triangle(
             factors.backend,
             factors.form_r(factors.count),
             limbs=factors.limbs,
             is_complex=factors.is_complex,
             function="QRFactor.solve",
+            checks=checks,
         )
+        (worst,) = checks.settle(_scaling.largest(condition(triangle).value, None, 1.0))
+        return triangle, float(worst)
 
-    @cached_property
-    def _condition(self) -> Block:
-        return condition(self._triangle).value
-
-    def _warn_if_singular(self) -> None:
-        n = self.shape[-1]
-        worst = float(self._condition.max(initial=1.0))
-        if worst * n * self._inputs.work.eps >= 1.0:
+    def _warn_if_singular(self, worst: float) -> None:
+        if worst * self.shape[-1] * self._inputs.work.eps >= 1.0:
             warnings.warn(
                 f"QRFactor.solve: 0 of {self._inputs.precision.digits} digits are correct: "
                 f"a is singular to working precision (condition about {worst:.1e})",
@@ -196,7 +203,10 @@ class QRFactor:
 
     def _operand(self, function: str, x: Any, rows: tuple[int, ...]) -> tuple[Inputs, bool]:
         """Convert `x` to the work of the factorisation, a vector to one column."""
-        given = gather(x, precision=None if isinstance(x, MDArray) else self._inputs.precision)
+        given = gather(
+            x, precision=None if isinstance(x, MDArray) else self._inputs.work, trimmed=False
+        )
+        check_together([given.blocks[0], self._scaled.factors.h])
         limbs = self._inputs.work.limbs
         block = _limbs.narrow(given.blocks[0], given.is_complex, limbs)
         if self._inputs.is_complex and not given.is_complex:
@@ -248,7 +258,8 @@ def qr_factor(
     tile : int, optional
         Number of columns of a tile; by default from a static table.
     check : bool, optional
-        Raise if something is not finite. Otherwise NaN and infinities go through.
+        Raise if something is not finite; on a device, that waits for the factors once, at the end.
+        Otherwise NaN and infinities go through.
     precision : Precision or str, optional
         The precision of the factors; by default that of `a`.
     callback : callable, optional
@@ -261,6 +272,8 @@ def qr_factor(
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If `a` has fewer than two dimensions or `tile` is not positive.
     numpy.linalg.LinAlgError
@@ -282,11 +295,15 @@ def qr_factor(
     >>> f.apply_q([1.0, 2.0, 3.0]).to_numpy().tolist()
     [1.0, 2.0, 3.0]
     """
-    inputs = gather(a, precision=precision)
+    check_callback("qr_factor", callback)
+    width = tile_of("qr_factor", tile)
+    inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
-    with room("qr_factor", inputs, m * n + min(m, n) * n, "take fewer columns"):
-        scaled = scaled_factors(inputs, tile, check, "qr_factor", callback)
-        if check:
-            rows = scaled.factors.count
-            require_finite_factor("qr_factor", "R", scaled.unscaled_r(rows), inputs.is_complex)
+    checks = Checks() if check else None
+    with room("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
+        scaled = scaled_factors(inputs, width, checks, "qr_factor", callback)
+        if checks is not None:
+            r = scaled.unscaled_r(scaled.factors.count)
+            require_factor(checks, "qr_factor", "R", r, inputs.is_complex)
+            checks.settle()
     return QRFactor(inputs._replace(blocks=[]), scaled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,33 +12,41 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._augmented import System, refine
-from mdqr.linalg._condition import Condition, condition
-from mdqr.linalg._householder import Factors
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._condition import condition
+from mdqr.linalg._householder import Factors, diagonal
 from mdqr.linalg._operands import Inputs
 from mdqr.linalg._triangular import Triangle
 
 _DEPENDENT_BITS = 8
 
 
-def triangle_of(factors: Factors, function: str) -> Triangle:
+class Decisive(NamedTuple):
+    """A condition estimate on the host: numbers of the batch shape, and directions ``(..., n)``."""
+
+    value: np.ndarray
+    vector: np.ndarray
+
+
+def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
     """Return the triangle R of a factorisation with at least as many rows as columns.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a diagonal entry is exactly zero.
+    Demanded: no diagonal entry is exactly zero, and all entries are finite.
     """
-    magnitudes = _scaling.magnitude_bits(factors.h, factors.is_complex)
-    zero = np.diagonal(magnitudes, axis1=-2, axis2=-1) == 0
-    if zero.any():
+    zero = diagonal(_scaling.magnitude_bits(factors.h, factors.is_complex)) == 0
+
+    def complain() -> NoReturn:
         *batch, column = _scaling.first_true(zero)
         raise np.linalg.LinAlgError(deficient(function, column, tuple(batch), np.inf))
+
+    checks.require(~zero.any(), complain)
     return Triangle(
         factors.backend,
         factors.form_r(factors.count),
         limbs=factors.limbs,
         is_complex=factors.is_complex,
         function=function,
+        checks=checks,
     )
 
 
@@ -52,15 +60,15 @@ def deficient(function: str, column: int, batch: tuple[int, ...], found: float) 
 
 
 def decide(
-    system: System, found: Condition, eps: float, rcond: float | None, inputs: Inputs
-) -> Block:
+    system: System, found: Decisive, eps: float, rcond: float | None, inputs: Inputs
+) -> np.ndarray:
     """Return the numerical rank of each matrix, int64 of the batch shape.
 
     Parameters
     ----------
     system : System
         The factored problem.
-    found : Condition
+    found : Decisive
         Its condition.
     eps : float
         The eps of the data.
@@ -93,12 +101,12 @@ def decide(
     return rank
 
 
-def _last_large(vector: Block) -> int:
+def _last_large(vector: np.ndarray) -> int:
     """Return the last column with a good share in the direction that is nearly lost."""
     return int(np.flatnonzero(vector >= 0.1)[-1])
 
 
-def require_regular(function: str, system: System, found: Condition, eps: float) -> None:
+def require_regular(function: str, system: System, found: Decisive, eps: float) -> None:
     """Raise LinAlgError if a column depends on the others as far as the work can tell."""
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
@@ -108,7 +116,7 @@ def require_regular(function: str, system: System, found: Condition, eps: float)
 
 
 def _depends(
-    system: System, index: tuple[int, ...], vector: Block, value: float, eps: float
+    system: System, index: tuple[int, ...], vector: np.ndarray, value: float, eps: float
 ) -> bool:
     """Return whether a column depends on the others as far as the work can tell.
 
@@ -125,16 +133,24 @@ def _depends(
     front = (slice(None),) * _limbs.lead(system.is_complex)
     a = system.a[front + index]
     column = int(vector.argmax())
-    others = np.delete(a, column, axis=-1)
-    rest = _subsystem(system, others)
-    limit = np.asarray(4.0 * n * eps * condition(rest.triangle).value)
-    if not limit < 0.5:
+    rest = _subsystem(system, _without(a, column))
+    limit = 4.0 * n * eps * system.backend.xp.asarray(condition(rest.triangle).value)
+    (known,) = rest.checks.settle(limit)
+    if not known < 0.5:
         return True
     target = a[..., column : column + 1]
     distance = refine(rest, target, eps, limit).r
-    sizes = [_scaling.leading(x, system.is_complex).max() for x in (distance, target)]
-    noise = eps * min(8.0 * float(limit), 2.0**-_DEPENDENT_BITS)
+    sizes = rest.checks.settle(
+        *(_scaling.leading(x, system.is_complex).max() for x in (distance, target))
+    )
+    noise = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
     return bool(sizes[0] <= noise * sizes[1])
+
+
+def _without(block: Block, column: int) -> Block:
+    """Return matrices less one column."""
+    parts = [block[..., :column], block[..., column + 1 :]]
+    return _limbs.namespace(block).concatenate(parts, axis=-1)
 
 
 def _subsystem(system: System, others: Block) -> System:
@@ -143,13 +159,15 @@ def _subsystem(system: System, others: Block) -> System:
     factors = _householder.factor(
         system.backend, work, limbs=system.limbs, is_complex=system.is_complex
     )
+    checks = Checks()
     return System(
         system.backend,
         system.limbs,
         system.is_complex,
         others,
         factors,
-        triangle_of(factors, "lstsq"),
+        triangle_of(factors, "lstsq", checks),
+        checks,
     )
 
 
@@ -158,20 +176,26 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
     front = (slice(None),) * _limbs.lead(system.is_complex)
     r = system.factors.form_r(system.columns)[front + index]
     while r.shape[-1] > 1:
-        r = np.delete(r, column, axis=-1)
+        r = _without(r, column)
         factors = _householder.factor(
-            system.backend, r.copy(), limbs=system.limbs, is_complex=system.is_complex
+            system.backend,
+            r.copy(),
+            limbs=system.limbs,
+            is_complex=system.is_complex,
+            keep_q=False,
         )
-        found = condition(triangle_of(factors, "lstsq"))
-        if float(found.value) * threshold < 1.0:
+        checks = Checks()
+        found = condition(triangle_of(factors, "lstsq", checks))
+        value, vector = checks.settle(found.value, found.vector)
+        if float(value) * threshold < 1.0:
             break
-        column = int(found.vector.argmax())
+        column = int(vector.argmax())
     return int(r.shape[-1])
 
 
 def warn_if_deficient(function: str, rank: Any, n: int, missing: bool) -> None:
     """Warn where the solution is right for the entries as given, but they may not determine it."""
-    if missing or (rank == n).all():
+    if missing or bool((rank == n).all()):
         return
     warnings.warn(
         f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "

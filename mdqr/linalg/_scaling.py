@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NoReturn, cast
 
 import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg._checks import Checks
 
 
 def shifted(backend: Backend, block: Block, exponent: Block, is_complex: bool) -> Block:
@@ -45,9 +46,31 @@ def exponents_of(bits: Block) -> Block:
     return xp.where((bits == 0) | (biased == 2047), 0, exponent)
 
 
+def largest(
+    values: Block, axis: int | tuple[int, ...] | None, empty: float, *, keepdims: bool = False
+) -> Block:
+    """Return the maximum along `axis`, as an array; `empty` where there is nothing.
+
+    CuPy's maximum has no `initial`, and refuses arrays without entries.
+    """
+    if isinstance(values, np.generic):
+        return np.asarray(values)
+    xp = _limbs.namespace(values)
+    if values.size:
+        return xp.asarray(values.max(axis=axis, keepdims=keepdims))
+    axes = range(values.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    reduced = {i % values.ndim for i in axes}
+    kept = [
+        1 if i in reduced else length
+        for i, length in enumerate(values.shape)
+        if keepdims or i not in reduced
+    ]
+    return xp.full(tuple(kept), empty, dtype=values.dtype)
+
+
 def exponents(bits: Block, axis: int) -> Block:
     """Return `exponents_of` the maximum of `bits` along `axis`."""
-    return exponents_of(_limbs.namespace(bits).asarray(bits.max(axis=axis, initial=0)))
+    return exponents_of(largest(bits, axis, 0))
 
 
 def column_exponents(block: Block, is_complex: bool) -> Block:
@@ -55,28 +78,43 @@ def column_exponents(block: Block, is_complex: bool) -> Block:
     return exponents(magnitude_bits(block, is_complex), -2)
 
 
-def all_finite(block: Block, is_complex: bool) -> bool:
-    """Return whether every value is finite."""
+def finite(block: Block, is_complex: bool) -> Block:
+    """Return whether every value is finite, a 0-d bool."""
     xp = _limbs.namespace(block)
-    planes = block[:, 0] if is_complex else block[0]
-    return bool(xp.isfinite(planes).all())
+    return xp.isfinite(block[:, 0] if is_complex else block[0]).all()
 
 
-def require_finite(function: str, name: str, block: Block, is_complex: bool) -> None:
-    """Raise LinAlgError, naming the first column of `block` that is not finite."""
-    if all_finite(block, is_complex):
-        return
-    raise np.linalg.LinAlgError(
-        f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
-        "remove or mend these entries first"
-    )
+def require_finite(
+    checks: Checks, function: str, name: str, block: Block, is_complex: bool
+) -> None:
+    """Demand finite values; the LinAlgError names the first column of `block` that is not."""
+
+    def complain() -> NoReturn:
+        raise np.linalg.LinAlgError(
+            f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
+            "remove or mend these entries first"
+        )
+
+    checks.require(finite(block, is_complex), complain)
+
+
+def require_in_range(
+    checks: Checks, function: str, name: str, block: Block, is_complex: bool, advice: str = ""
+) -> None:
+    """Demand that nothing overflowed in `block`, computed from finite values."""
+
+    def complain() -> NoReturn:
+        where = where_not_finite(name, block, is_complex)
+        raise np.linalg.LinAlgError(f"{function}: {where} is beyond the largest double{advice}")
+
+    checks.require(finite(block, is_complex), complain)
 
 
 def where_not_finite(name: str, block: Block, is_complex: bool) -> str:
     """Return words that say where the first value lies that is not finite, by columns."""
     xp = _limbs.namespace(block)
     bad = ~xp.isfinite(leading(block, is_complex))
-    *batch, column, row = (int(i) for i in xp.argwhere(bad.swapaxes(-1, -2))[0])
+    *batch, column, row = first_true(bad.swapaxes(-1, -2))
     return f"the entry in row {row}, column {column} of {name}{of_batch(tuple(batch))}"
 
 

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mdqr import _limbs
 from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr.linalg import _bounds, _householder, _rank, _scaling
 from mdqr.linalg._augmented import System, refine
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
-from mdqr.linalg._operands import Inputs, broadcast_batch, gather, room, square_order
+from mdqr.linalg._operands import (
+    Callback,
+    Inputs,
+    broadcast_batch,
+    check_callback,
+    gather,
+    room,
+    square_order,
+)
 from mdqr.linalg._triangular import right_hand_side
 
 
-def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArray:
+def solve(
+    a: Any,
+    b: Any,
+    *,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> MDArray:
     """Solve ``a x = b`` for square matrices by QR and refinement.
 
     Parameters
@@ -25,6 +43,8 @@ def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArra
         A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
+    callback : callable, optional
+        Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
 
     Returns
     -------
@@ -33,6 +53,8 @@ def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArra
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If the shapes do not fit.
     numpy.linalg.LinAlgError
@@ -58,39 +80,54 @@ def solve(a: Any, b: Any, *, precision: Precision | str | None = None) -> MDArra
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
     """
+    check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
-    with room("solve", inputs, 4 * n * n, "take fewer unknowns"):
-        return _solved(inputs, n)
+    with room("solve", inputs, 5 * n * n, "take fewer unknowns"):
+        return _solved(inputs, n, callback)
 
 
-def _solved(inputs: Inputs, n: int) -> MDArray:
+def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
-    field, work = inputs.is_complex, inputs.work
+    field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
-    _scaling.require_finite("solve", "a", inputs.blocks[0], field)
-    _scaling.require_finite("solve", "b", right, field)
+    _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
+    _scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     alpha = _scaling.column_exponents(block, field)
     beta = _scaling.column_exponents(right, field)
-    scaled = _scaling.shifted(inputs.backend, block, -alpha[..., None, :], field)
-    factors = _householder.factor(
-        inputs.backend,
-        _limbs.widen(scaled, field, work.limbs).copy(),
-        limbs=work.limbs,
-        is_complex=field,
-    )
-    triangle = _rank.triangle_of(factors, "solve")
-    system = System(inputs.backend, work.limbs, field, scaled, factors, triangle)
-    estimate = condition(triangle)
-    _rank.require_regular("solve", system, estimate, work.eps)
+    system = _factored(inputs, block, alpha, checks, callback)
+    estimate = condition(system.triangle)
+    known = _rank.Decisive(*checks.settle(estimate.value, estimate.vector))
+    if callback is not None:
+        callback("condition", 1, 1)
+    _rank.require_regular("solve", system, known, work.eps)
     limit = _bounds.contraction_limit(system, estimate, work.eps)
     right = _scaling.shifted(inputs.backend, right, -beta[..., None, :], field)
-    solution = refine(system, right, work.eps, limit)
+    solution = refine(system, right, work.eps, limit, callback)
     found = _bounds.bounds(system, solution, estimate, work, inputs.precision)
-    worst = float(estimate.value.max(initial=1.0))
-    _bounds.warn_if_missing("solve", found, worst, work, inputs.precision)
+    missing, worst = checks.settle(found.missing, found.worst)
+    if missing:
+        largest = float(np.max(known.value, initial=1.0))
+        _bounds.warn_of_missing("solve", float(worst), largest, work, inputs.precision)
     x = _scaling.shifted(
         inputs.backend, solution.x, beta[..., None, :] - alpha[..., :, None], field
     )
     return inputs.wrap(x[..., 0] if is_vector else x)
+
+
+def _factored(
+    inputs: Inputs, block: Block, alpha: Block, checks: Checks, callback: Callback | None
+) -> System:
+    """Scale the columns and factor."""
+    field, limbs = inputs.is_complex, inputs.work.limbs
+    scaled = _scaling.shifted(inputs.backend, block, -alpha[..., None, :], field)
+    factors = _householder.factor(
+        inputs.backend,
+        _limbs.widen(scaled, field, limbs).copy(),
+        limbs=limbs,
+        is_complex=field,
+        callback=callback,
+    )
+    triangle = _rank.triangle_of(factors, "solve", checks)
+    return System(inputs.backend, limbs, field, scaled, factors, triangle, checks)

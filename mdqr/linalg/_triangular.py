@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,11 +11,20 @@ from mdqr._array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
-from mdqr.linalg._householder import set_unit_diagonal
-from mdqr.linalg._operands import broadcast_batch, gather, matrix_shape, square_order
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._householder import diagonal, set_unit_diagonal
+from mdqr.linalg._operands import (
+    Callback,
+    as_integer,
+    broadcast_batch,
+    check_callback,
+    gather,
+    matrix_shape,
+    square_order,
+)
 
 _TILE = 32
-_TRANS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
+_TRANS = "NTC"
 _ABSENT = -(2**40)
 _RANGE = 700
 
@@ -43,6 +52,8 @@ class Triangle:
         Take the diagonal as ones.
     function : str
         The public function, for messages.
+    checks : Checks
+        Gets what is demanded of the matrix: finite entries, no zero on the diagonal.
     """
 
     def __init__(
@@ -55,6 +66,7 @@ class Triangle:
         lower: bool = False,
         unit_diagonal: bool = False,
         function: str,
+        checks: Checks,
     ) -> None:
         xp = backend.xp
         if unit_diagonal:
@@ -65,33 +77,42 @@ class Triangle:
         self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
         self.lower, self.function = lower, function
         self.order = int(block.shape[-1])
-        _scaling.require_finite(function, "a", part, is_complex)
-        self._require_nonzero_diagonal(part)
+        _scaling.require_finite(checks, function, "a", part, is_complex)
+        self._require_nonzero_diagonal(checks, part)
         self.rows, self.columns = self._exponents(part)
         both = self.rows[..., :, None] + self.columns[..., None, :]
         self.block = _scaling.shifted(backend, part, -both, is_complex)
 
-    def _require_nonzero_diagonal(self, part: Block) -> None:
-        magnitudes = _scaling.magnitude_bits(part, self.is_complex)
-        zero = self.backend.xp.diagonal(magnitudes, axis1=-2, axis2=-1) == 0
-        if zero.any():
+    def _require_nonzero_diagonal(self, checks: Checks, part: Block) -> None:
+        zero = diagonal(_scaling.magnitude_bits(part, self.is_complex)) == 0
+
+        def complain() -> NoReturn:
             *batch, column = _scaling.first_true(zero)
             raise np.linalg.LinAlgError(
                 f"{self.function}: the matrix is singular: the diagonal entry of column {column} "
                 f"is exactly zero{_scaling.of_batch(tuple(batch))}"
             )
 
+        checks.require(~zero.any(), complain)
+
     def _exponents(self, part: Block) -> tuple[Block, Block]:
         xp = self.backend.xp
         bits = _scaling.magnitude_bits(part, self.is_complex)
         found = xp.where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
-        columns = found.max(axis=-2, initial=_ABSENT)
-        rows = (found - columns[..., None, :]).max(axis=-1, initial=_ABSENT)
-        diagonal = xp.diagonal(found, axis1=-2, axis2=-1) - rows - columns
-        sound = (diagonal >= -_RANGE).all(axis=-1)[..., None]
+        columns = _scaling.largest(found, -2, _ABSENT)
+        rows = _scaling.largest(found - columns[..., None, :], -1, _ABSENT)
+        middle = diagonal(found) - rows - columns
+        sound = (middle >= -_RANGE).all(axis=-1)[..., None]
         return xp.where(sound, rows, 0), xp.where(sound, columns, 0)
 
-    def solve(self, b: Block, trans: str = "N", *, check: bool = True) -> Block:
+    def solve(
+        self,
+        b: Block,
+        trans: str = "N",
+        *,
+        checks: Checks | None = None,
+        callback: Callback | None = None,
+    ) -> Block:
         """Return the solution of ``op(a) x = b`` for blocks ``(..., n, k)``.
 
         Parameters
@@ -100,8 +121,10 @@ class Triangle:
             Right-hand sides; leading dimensions broadcast.
         trans : {"N", "T", "C"}, optional
             The matrix, its transpose, or its conjugate transpose.
-        check : bool, optional
-            Raise LinAlgError if the solution overflows.
+        checks : Checks, optional
+            Gets the demand that the solution does not overflow.
+        callback : callable, optional
+            Called as ``callback("substitute", done, total)`` after each tile of rows.
 
         Returns
         -------
@@ -115,21 +138,25 @@ class Triangle:
         bits = _scaling.magnitude_bits(b, self.is_complex)
         xp = self.backend.xp
         found = xp.where(bits > 0, _scaling.exponents_of(bits) - before[..., :, None], _ABSENT)
-        shift = found.max(axis=-2, keepdims=True, initial=_ABSENT)
-        shift = xp.where(shift == _ABSENT, 0, shift)
+        shift = _scaling.largest(found, -2, _ABSENT, keepdims=True)
+        shift = xp.where(shift < _ABSENT // 2, 0, shift)
         y = _scaling.shifted(self.backend, b, -(before[..., :, None] + shift), self.is_complex)
-        y = self._substitute(a, y, lower=lower, conjugate=trans == "C" and self.is_complex)
+        conjugate = trans == "C" and self.is_complex
+        y = self._substitute(a, y, lower=lower, conjugate=conjugate, callback=callback)
         x = _scaling.shifted(self.backend, y, shift - after[..., :, None], self.is_complex)
-        if check and not _scaling.all_finite(x, self.is_complex):
-            where = _scaling.where_not_finite("the solution", x, self.is_complex)
-            raise np.linalg.LinAlgError(f"{self.function}: {where} is beyond the largest double")
+        if checks is not None:
+            name = "the solution"
+            _scaling.require_in_range(checks, self.function, name, x, self.is_complex)
         return x
 
-    def _substitute(self, a: Block, b: Block, *, lower: bool, conjugate: bool) -> Block:
+    def _substitute(
+        self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
+    ) -> Block:
         front = _limbs.lead(self.is_complex)
         options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
         x = self.backend.xp.zeros((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
         starts = range(0, self.order, _TILE)
+        done = 0
         for start in starts if lower else reversed(starts):
             stop = min(start + _TILE, self.order)
             rows = slice(start, stop)
@@ -152,6 +179,9 @@ class Triangle:
                 unit_diagonal=False,
                 **options,
             )
+            done += stop - start
+            if callback is not None:
+                callback("substitute", done, self.order)
         return x
 
 
@@ -170,6 +200,7 @@ def solve_triangular(
     unit_diagonal: bool = False,
     *,
     precision: Precision | str | None = None,
+    callback: Callback | None = None,
 ) -> MDArray:
     """Solve ``op(a) x = b`` for a triangular matrix by substitution.
 
@@ -187,6 +218,8 @@ def solve_triangular(
         Take the diagonal as ones; it is not read.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
+    callback : callable, optional
+        Called as ``callback("substitute", done, total)`` after each tile of rows.
 
     Returns
     -------
@@ -195,6 +228,8 @@ def solve_triangular(
 
     Raises
     ------
+    TypeError
+        If `callback` cannot be called.
     ValueError
         If the shapes do not fit or `trans` is unknown.
     numpy.linalg.LinAlgError
@@ -214,12 +249,13 @@ def solve_triangular(
     >>> mdqr.linalg.solve_triangular(a, [4.0, 8.0]).to_numpy().tolist()
     [1.0, 2.0]
     """
-    if not isinstance(trans, (int, str)) or trans not in _TRANS:
-        raise ValueError(f'solve_triangular: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')
+    check_callback("solve_triangular", callback)
+    letter = _letter_of(trans)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve_triangular", "a", inputs.shape(0))
     right, is_vector = right_hand_side("solve_triangular", inputs.blocks[1], inputs.shape(1), n)
-    _scaling.require_finite("solve_triangular", "b", right, inputs.is_complex)
+    checks = Checks()
+    _scaling.require_finite(checks, "solve_triangular", "b", right, inputs.is_complex)
     triangle = Triangle(
         inputs.backend,
         inputs.blocks[0],
@@ -228,9 +264,27 @@ def solve_triangular(
         lower=lower,
         unit_diagonal=unit_diagonal,
         function="solve_triangular",
+        checks=checks,
     )
-    x = triangle.solve(right, _TRANS[trans])
+    x = triangle.solve(right, letter, checks=checks, callback=callback)
+    checks.settle()
     return inputs.wrap(x[..., 0] if is_vector else x)
+
+
+def _letter_of(trans: Any) -> str:
+    """Return "N", "T" or "C".
+
+    Raises
+    ------
+    ValueError
+        If `trans` means none of them.
+    """
+    number = as_integer(trans)
+    if number in (0, 1, 2):
+        return _TRANS[number]
+    if isinstance(trans, str) and len(trans) == 1 and trans in _TRANS:
+        return trans
+    raise ValueError(f'solve_triangular: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')
 
 
 def right_hand_side(

@@ -1,0 +1,73 @@
+"""The only places where an algorithm waits for a device: values that decide, and errors.
+
+Reading one value of a CuPy array stops the host until the device has computed it. Conditions that
+must hold are therefore collected, and read together with the values that the next decision needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr._device import host_block
+
+Complaint = Callable[[], NoReturn]
+
+
+class Checks:
+    """Conditions that must hold.
+
+    One that is known on the host is looked at once; one on a device at the next `settle`.
+    """
+
+    def __init__(self) -> None:
+        self._pending: list[tuple[Block, Complaint]] = []
+
+    def require(self, holds: Block, complain: Complaint) -> None:
+        """Call `complain`, which raises, unless the 0-d bool `holds` is true."""
+        if not isinstance(holds, (np.ndarray, np.generic)):
+            self._pending.append((holds, complain))
+        elif not holds:
+            complain()
+
+    def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
+        """Return `values` on the host, after a look at all conditions; one transfer in all."""
+        pending, self._pending = self._pending, []
+        found = fetch(*(holds for holds, _ in pending), *values)
+        for holds, (_, complain) in zip(found, pending, strict=False):
+            if not holds:
+                complain()
+        return found[len(pending) :]
+
+
+def fetch(*values: Block) -> tuple[np.ndarray, ...]:
+    """Return small bool, int64 or float64 arrays in host memory, by one transfer."""
+    away = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
+    if not away:
+        return tuple(np.asarray(value) for value in values)
+    xp = _limbs.namespace(away[0])
+    packed = host_block(xp.concatenate([_packed(value) for value in away]))
+    parts = iter(np.split(packed, np.cumsum([value.size for value in away])[:-1]))
+    return tuple(
+        np.asarray(value)
+        if isinstance(value, (np.ndarray, np.generic))
+        else _unpacked(next(parts), value)
+        for value in values
+    )
+
+
+def _packed(value: Block) -> Block:
+    """Return the values as a row of int64: the bits of floats, 0 and 1 for bools."""
+    xp = _limbs.namespace(value)
+    row = value.ravel()
+    return row.view(xp.int64) if row.dtype == xp.float64 else row.astype(xp.int64)
+
+
+def _unpacked(row: np.ndarray, value: Block) -> np.ndarray:
+    dtype = np.dtype(value.dtype)
+    found = row.view(np.float64) if dtype == np.float64 else row.astype(dtype)
+    return found.reshape(value.shape)

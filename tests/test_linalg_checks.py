@@ -1,0 +1,95 @@
+"""Conditions and values on a device are read by one transfer; a stand-in counts them."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+from mdqr import _limbs
+from mdqr.linalg._checks import Checks, fetch
+
+
+class Away:
+    """An array that is no NumPy array, with what `fetch` needs of CuPy's."""
+
+    transfers = 0
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.dtype, self.shape, self.size = (
+            getattr(self.values, name) for name in ("dtype", "shape", "size")
+        )
+
+    def ravel(self):
+        return Away(self.values.ravel())
+
+    def view(self, dtype):
+        return Away(self.values.view(dtype))
+
+    def astype(self, dtype):
+        return Away(self.values.astype(dtype))
+
+    def get(self):
+        Away.transfers += 1
+        return self.values
+
+    def __bool__(self):
+        raise AssertionError("a device value was read on its own")
+
+
+@pytest.fixture
+def device(monkeypatch):
+    xp = types.SimpleNamespace(
+        int64=np.int64,
+        float64=np.float64,
+        concatenate=lambda rows: Away(np.concatenate([row.values for row in rows])),
+    )
+    monkeypatch.setattr(_limbs, "namespace", lambda block: xp)
+    monkeypatch.setattr(Away, "transfers", 0)
+
+
+@pytest.mark.usefixtures("device")
+def test_arrays_come_back_by_one_transfer():
+    given = [
+        np.array(True),
+        np.array([[1.5, -0.0], [np.nan, 5e-324]]),
+        np.array([-(2**63), 7]),
+        np.array(np.inf),
+        np.zeros((0, 3)),
+    ]
+    # What is on the host already stays there.
+    found = fetch(*(Away(values) for values in given), given[1])
+    assert Away.transfers == 1
+    for x, y in zip(found, [*given, given[1]], strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        assert x.tobytes() == y.tobytes()
+
+
+@pytest.mark.usefixtures("device")
+def test_conditions_wait_for_the_next_settlement():
+    def complain(name):
+        raise ValueError(name)
+
+    checks = Checks()
+    checks.require(Away(True), lambda: complain("first"))
+    checks.require(Away(False), lambda: complain("second"))
+    checks.require(Away(False), lambda: complain("third"))
+    assert Away.transfers == 0
+    with pytest.raises(ValueError, match="second"):
+        checks.settle(Away(1.0))
+    assert Away.transfers == 1
+    assert checks.settle(Away(2.5)) == (2.5,)
+    assert checks.settle() == ()
+    assert Away.transfers == 2
+
+
+def test_conditions_on_the_host_are_looked_at_once():
+    def complain():
+        raise ValueError("at once")
+
+    checks = Checks()
+    checks.require(np.bool_(True), complain)
+    with pytest.raises(ValueError, match="at once"):
+        checks.require(np.bool_(False), complain)
