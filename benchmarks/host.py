@@ -19,6 +19,7 @@ import numpy as np
 import peers
 from measure import RESULTS, Job, Row, Timer, environment, markdown, write
 from memory import memory
+from roofline import measure_ceilings, roofline, roofline_table
 from tqdm import tqdm
 
 import mdqr
@@ -139,9 +140,14 @@ GROUPS: dict[str, Callable[[bool], Iterator[Job | Row]]] = {
 }
 
 
+def timer_of(quick: bool) -> Timer:
+    """Return how long each call is timed."""
+    return Timer(3, 0.02) if quick else Timer(7, 0.2)
+
+
 def run(groups: Sequence[str], quick: bool) -> list[Row]:
     """Measure the groups one job after the other."""
-    timer = Timer(3, 0.02) if quick else Timer(7, 0.2)
+    timer = timer_of(quick)
     rows = []
     progress = tqdm(groups, disable=None)
     for group in progress:
@@ -159,12 +165,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="folder for host.json and host.md")
     options = parser.parse_args()
     rows = run(options.only or list(GROUPS), options.quick)
+    roof = roofline(rows, measure_ceilings(timer_of(options.quick), options.quick))
     about = environment(" ".join(["python", "benchmarks/host.py", *sys.argv[1:]]))
     full = not (options.quick or options.only)
     output = options.output or (RESULTS if full else None)
     if output is not None:
-        write(rows, about, output, "host")
-    print(markdown(rows, about))
+        write(rows, about, output, "host", roof, roofline_table(roof))
+    print(markdown(rows, about) + roofline_table(roof))
 
 
 if __name__ == "__main__":

@@ -165,9 +165,18 @@ def table(rows: Iterable[Row]) -> list[str]:
     return lines
 
 
-def write(rows: Sequence[Row], about: dict[str, Any], folder: Path, name: str) -> None:
-    """Write `name`.json and `name`.md into `folder`."""
+def write(
+    rows: Sequence[Row],
+    about: dict[str, Any],
+    folder: Path,
+    name: str,
+    roof: dict[str, Any] | None = None,
+    roof_table: str = "",
+) -> None:
+    """Write `name`.json and `name`.md into `folder`, with a roofline where there is one."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"environment": about, "results": [asdict(row) | {"met": row.met} for row in rows]}
+    if roof is not None:
+        content["roofline"] = roof
     (folder / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
-    (folder / f"{name}.md").write_text(markdown(rows, about))
+    (folder / f"{name}.md").write_text(markdown(rows, about) + roof_table)

@@ -23,11 +23,11 @@ UNARY = ("sqrt", "square", "reciprocal", "renormalize", "floor", "ceil", "rint")
 BINARY = ("add", "subtract", "multiply", "divide")
 COUNT = 1601  # several chunks, and no multiple of a vector
 VARIANTS = {
-    "1 thread": (1, False),
-    "2 threads": (2, False),
-    "3 threads": (3, False),
-    "2 threads, flushing": (2, True),
+    f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
+    for flushing in (False, True)
+    for threads in (1, 2, 3)
 }
+FIRST = next(iter(VARIANTS))
 
 
 def mixed(rng, limbs, shape, *, special=True):
@@ -143,12 +143,6 @@ def algorithms(precision, is_complex) -> Results:
     yield "lstsq", lambda: mdqr.linalg.lstsq(a, b, method="householder").x.limbs
 
 
-def variants(level) -> dict[str, tuple[int, bool]]:
-    """Return the variants that a level is tried in: the slow one in the first and the last."""
-    few = [name for i, name in enumerate(VARIANTS) if i in (0, len(VARIANTS) - 1)]
-    return {name: VARIANTS[name] for name in (few if level == "portable" else VARIANTS)}
-
-
 def computations() -> Results:
     for precision in PRECISIONS[1:]:
         backend = for_block(np.empty((1, 1)))
@@ -173,10 +167,9 @@ def digest(result) -> str:
 def main() -> None:
     from _mdqr_host import level, set_ftz
 
-    chosen = variants(level())
-    hashes = {name: {} for name in chosen}
+    hashes = {name: {} for name in VARIANTS}
     for name, compute in computations():
-        for variant, (threads, flushing) in chosen.items():
+        for variant, (threads, flushing) in VARIANTS.items():
             mdqr.config.set_num_threads(threads)
             if flushing:
                 set_ftz(True)

@@ -3,9 +3,9 @@
 
 #include "entries.hpp"
 #include "mdqr/compare.hpp"
-#include "mdqr/complex.hpp"
 #include "mdqr/rounding.hpp"
 #include "mdqr/superacc.hpp"
+#include "networks.hpp"
 
 #include <stdexcept>
 
@@ -51,6 +51,10 @@ void renormalize_plane(const block_view& out, double* to, const block_view& x, c
     });
 }
 
+template <int N> __attribute__((noinline)) md<double, N> floor_call(const md<double, N>& x) {
+    return floor(x);
+}
+
 template <int N> void unary_real(unary_op op, const block_view& out, const block_view& x) {
     using number = md<lane, N>;
     using one = md<double, N>;
@@ -64,11 +68,13 @@ template <int N> void unary_real(unary_op op, const block_view& out, const block
             return div(from_double<lane, N>(broadcast<lane>(1.0)), v);
         });
     case unary_op::floor:
-        return map_scalar<N>(out, x, [](const one& v) { return floor(v); });
     case unary_op::ceil:
-        return map_scalar<N>(out, x, [](const one& v) { return ceil(v); });
     case unary_op::rint:
-        return map_scalar<N>(out, x, [](const one& v) { return rint(v); });
+        return map_scalar<N>(out, x, [op](const one& v) {
+            return op == unary_op::rint    ? rint(v)
+                   : op == unary_op::floor ? floor_call(v)
+                                           : neg(floor_call(neg(v)));
+        });
     case unary_op::renormalize:
         return renormalize_plane<N>(out, out.data, x, x.data);
     case unary_op::abs:

@@ -2,6 +2,7 @@
 #include "level.hpp"
 
 #include "matmul_exact.hpp"
+#include "networks.hpp"
 #include "products.hpp"
 
 MDQR_BEGIN

@@ -143,7 +143,7 @@ private:
         v.data[j] = 1.0;
         for (int plane = 0; plane < planes; ++plane)
             x.data[plane * rows + j] = 0.0;
-        write_one(x, j, scale_result(r.beta, e));
+        write_one(x, j, scale_result_call(r.beta, e));
         return r.tau;
     }
 
@@ -185,7 +185,7 @@ private:
 
     static md<double, N> unscale(md<double, N> x, int e) {
         settle(x);
-        return scale_result(x, e);
+        return scale_result_call(x, e);
     }
     static cmd<double, N> unscale(const cmd<double, N>& x, int e) {
         return {unscale(x.re, e), unscale(x.im, e)};

@@ -7,6 +7,7 @@
 #include "level.hpp"
 
 #include "mdqr/householder.hpp"
+#include "networks.hpp"
 
 MDQR_BEGIN
 
@@ -65,22 +66,13 @@ template <int N> MDQR_FN void write_one(const column& c, ptrdiff_t row, const cm
     write_one(c, row, x.im, N);
 }
 
-template <class T, int N>
-MDQR_FN md<T, N> multiply_add_inline(const md<T, N>& a, const md<T, N>& x, const md<T, N>& y) {
-    return add_fast(a, mul_fast(x, y));
-}
-// a += x y. Out of line for many limbs: thousands of instructions.
-template <int N>
-__attribute__((noinline)) void multiply_add_call(md<lane, N>& a, const md<lane, N>& x,
-                                                 const md<lane, N>& y) {
-    a = multiply_add_inline(a, x, y);
-}
+// a += x y.
 template <int N>
 MDQR_FN void multiply_add(md<lane, N>& a, const md<lane, N>& x, const md<lane, N>& y) {
     if constexpr (N > 4)
         multiply_add_call(a, x, y);
     else
-        a = multiply_add_inline(a, x, y);
+        a = add_fast(a, mul_fast(x, y));
 }
 template <int N>
 MDQR_FN void multiply_add(cmd<lane, N>& a, const cmd<lane, N>& x, const cmd<lane, N>& y) {
@@ -90,11 +82,6 @@ MDQR_FN void multiply_add(cmd<lane, N>& a, const cmd<lane, N>& x, const cmd<lane
     multiply_add(a.im, x.im, y.re);
 }
 
-template <int N>
-__attribute__((noinline)) void multiply_call(md<lane, N>& r, const md<lane, N>& x,
-                                             const md<lane, N>& y) {
-    r = mul_fast(x, y);
-}
 template <int N> MDQR_FN md<lane, N> multiply(const md<lane, N>& x, const md<lane, N>& y) {
     if constexpr (N <= 4)
         return mul_fast(x, y);
@@ -149,7 +136,10 @@ template <int N> MDQR_FN md<double, N> combine_lanes(const md<lane, N>* total) {
                 a.limb[i] = load<lane>(s[i] + at);
                 b.limb[i] = load<lane>(s[i] + at + half);
             });
-            a = add_fast(a, b);
+            if constexpr (N > 4)
+                add_call(a, b);
+            else
+                a = add_fast(a, b);
             static_for<0, N>([&](auto i) MDQR_LAMBDA { store(s[i] + at, a.limb[i]); });
         }
     md<double, N> r;
@@ -166,7 +156,12 @@ template <int N> MDQR_FN cmd<double, N> combine_lanes(const cmd<lane, N>* total)
 }
 
 // The number with its limbs put in order after fast operations.
-template <class T, int N> MDQR_FN void settle(md<T, N>& x) { x = renormalize<N, N>(x.limb); }
+template <class T, int N> MDQR_FN void settle(md<T, N>& x) {
+    if constexpr (N > 4)
+        settle_call(x);
+    else
+        x = renormalize<N, N>(x.limb);
+}
 template <class T, int N> MDQR_FN void settle(cmd<T, N>& x) {
     settle(x.re);
     settle(x.im);

@@ -7,7 +7,7 @@
 
 #include "entries.hpp"
 #include "mdqr/compare.hpp"
-#include "mdqr/complex.hpp"
+#include "networks.hpp"
 
 #include <vector>
 

@@ -249,9 +249,11 @@ private:
             put(i, c, unscaled_one(y, e - int(column_e[i])));
         }
     }
-    static md<double, N> unscaled_one(const md<double, N>& x, int e) { return scale_result(x, e); }
+    static md<double, N> unscaled_one(const md<double, N>& x, int e) {
+        return scale_result_call(x, e);
+    }
     static cmd<double, N> unscaled_one(const cmd<double, N>& x, int e) {
-        return {scale_result(x.re, e), scale_result(x.im, e)};
+        return {scale_result_call(x.re, e), scale_result_call(x.im, e)};
     }
 
     // One column by the operations of the contract, on the numbers as they are.

@@ -5,6 +5,14 @@
 #error "mdqr: -ffast-math deletes the error terms that multiple-double arithmetic is made of"
 #endif
 
+// 0, 1 and the widths up to 64 leave double alone; 2 is x87, -1 a compiler that does not say.
+#if !defined(__CUDACC_RTC__) && !defined(__CUDACC__) && defined(__FLT_EVAL_METHOD__)
+#if __FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 2 || __FLT_EVAL_METHOD__ > 64
+#error                                                                                             \
+    "mdqr: doubles must be evaluated as doubles; on x86 compile for SSE2 (-msse2 -mfpmath=sse), not x87"
+#endif
+#endif
+
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)
 #define MDQR_DEVICE 1
 #define MDQR_FN __host__ __device__ __forceinline__
