@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import shutil
 import subprocess
@@ -38,7 +39,8 @@ class EmulatedKernels:
     def _compile(self, module: Module) -> ctypes.CDLL:
         kernels = kernels_folder()
         name = "-".join(["kernel", *module.options, module.source]).replace("/", "_")
-        key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8]
+        emulation = hashlib.sha256((EMULATION / "emulate.hpp").read_bytes()).hexdigest()
+        key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8] + emulation[:8]
         file = self._folder / f"{name}-{key}.so"
         if not file.exists():
             command = [COMPILER, *FLAGS, *module.options]

@@ -144,14 +144,18 @@ def algorithms(precision, is_complex) -> Results:
 
 
 def computations() -> Results:
-    for precision in PRECISIONS[1:]:
-        backend = for_block(np.empty((1, 1)))
+    backend = for_block(np.empty((1, 1)))
+    for precision in PRECISIONS:
+        # Products and factorisations of doubles are those of BLAS and LAPACK.
+        ours = precision.limbs > 1
+        groups = (elementwise, reductions, products, factorisations)[: None if ours else 2]
         for is_complex in (False, True):
             field = "complex" if is_complex else "real"
-            arguments = (backend, precision.limbs, is_complex)
-            for group in (elementwise, reductions, products, factorisations):
-                for name, compute in group(*arguments):
+            for group in groups:
+                for name, compute in group(backend, precision.limbs, is_complex):
                     yield f"{precision.name} {field} {name}", compute
+            if not ours:
+                continue
             for name, compute in algorithms(precision, is_complex):
                 yield f"{precision.name} {field} {name}", compute
 

@@ -1,7 +1,8 @@
 // What the CUDA entry points use of the device, and nothing else.
 //
 // An entry point is `MDQR_KERNEL(name, arguments, threads) { ... }`: one struct of 64-bit fields,
-// passed by value as `p`. Shared memory is dynamic only. Blocks have `threads` threads in x.
+// passed by value as `p`. Shared memory is dynamic only. Blocks have at most `threads` threads in x;
+// a fourth argument is the number of blocks that must fit on a multiprocessor.
 // tests/cuda/emulate.hpp gives the same names to threads that a CPU runs in turn.
 #pragma once
 #include "mdqr/md.hpp"
@@ -10,8 +11,8 @@
 #include "emulate.hpp"
 #else
 
-#define MDQR_KERNEL(name, arguments, threads)                                                      \
-    extern "C" __global__ void __launch_bounds__(threads)                                          \
+#define MDQR_KERNEL(name, arguments, ...)                                                          \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
         name(const __grid_constant__ arguments p)
 
 MDQR_BEGIN
@@ -31,6 +32,13 @@ MDQR_FN void sync_threads() {
 MDQR_FN void sync_warp() {
 #if defined(__CUDA_ARCH__)
     __syncwarp();
+#endif
+}
+
+// Loads stay on their side of this: keeps the compiler from holding more than fits in registers.
+MDQR_FN void keep_order() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" ::: "memory");
 #endif
 }
 
@@ -83,6 +91,12 @@ MDQR_FN void publish(double* address, double x) {
     *address = x;
 #endif
 }
+// Between two calls of load_fresh that look for what another block will publish.
+MDQR_FN void between_looks() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" ::: "memory");
+#endif
+}
 MDQR_FN i64 atomic_add(i64* address, i64 x) {
 #if defined(__CUDA_ARCH__)
     return i64(atomicAdd(reinterpret_cast<u64*>(address), u64(x)));
@@ -127,6 +141,31 @@ MDQR_FN void wait_for(const i64* counter, i64 goal) {
 #else
     (void)counter;
     (void)goal;
+#endif
+}
+
+// Start a copy of 16 bytes from global to shared memory, both 16-byte aligned. Copies belong to the
+// batch that the next `end_copies` closes; `wait_copies<P>` waits until at most P of this thread's
+// batches are under way.
+MDQR_FN void copy_async(void* shared, const void* global) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     unsigned(__cvta_generic_to_shared(shared))),
+                 "l"(global)
+                 : "memory");
+#else
+    (void)shared;
+    (void)global;
+#endif
+}
+MDQR_FN void end_copies() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int Pending> MDQR_FN void wait_copies() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 #endif
 }
 

@@ -152,7 +152,7 @@ __attribute__((used)) static void (*const mdqr_emulate_keep)(void (*)(const void
                                                              const long*, int, long,
                                                              int) = mdqr_emulate_launch;
 
-#define MDQR_KERNEL(name, arguments, threads) extern "C" void name(const arguments& p)
+#define MDQR_KERNEL(name, arguments, ...) extern "C" void name(const arguments& p)
 
 MDQR_BEGIN
 
@@ -191,6 +191,7 @@ inline bool warp_any(bool x) {
 
 inline double load_fresh(const double* address) { return *address; }
 inline void publish(double* address, double x) { *address = x; }
+inline void between_looks() { mdqr_emulate::yield(); }
 inline i64 atomic_add(i64* address, i64 x) {
     const i64 old = *address;
     *address += x;
@@ -212,6 +213,11 @@ inline void wait_for(const i64* counter, i64 goal) {
             mdqr_emulate::yield();
     sync_threads();
 }
+
+inline void copy_async(void* shared, const void* global) { std::memcpy(shared, global, 16); }
+inline void end_copies() {}
+inline void keep_order() {}
+template <int Pending> inline void wait_copies() {}
 
 // One step of four products a number, in the order of k.
 template <int Rows> inline void emulated_product(double* c, const double* a, double b) {

@@ -136,7 +136,8 @@ class CupyKernels:
         function(
             grid,
             (threads,),
-            (arguments,),
+            # CuPy passes arrays of one element by value, whatever the size of the element.
+            (arguments.view(f"V{arguments.nbytes}"),),
             shared_mem=shared,
             enable_cooperative_groups=cooperative,
         )

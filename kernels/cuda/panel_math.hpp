@@ -1,0 +1,198 @@
+// Numbers and reflectors of the panel: sums and products relative to their operands.
+#pragma once
+#include "newton.hpp"
+#include "views.hpp"
+
+MDQR_BEGIN
+
+inline constexpr int number_planes = limbs * (MDQR_COMPLEX ? 2 : 1);
+
+// By value, and out of line where there are many limbs.
+template <int N>
+MDQR_CALL md<double, N> multiply_add_call(md<double, N> a, md<double, N> x, md<double, N> y) {
+    return add_fast(a, mul_fast(x, y));
+}
+template <int N> MDQR_CALL md<double, N> multiply_call(md<double, N> x, md<double, N> y) {
+    return mul_fast(x, y);
+}
+template <int N> MDQR_CALL md<double, N> plus_call(md<double, N> x, md<double, N> y) {
+    return add_fast(x, y);
+}
+template <int N> MDQR_CALL md<double, N> scale_result_call(md<double, N> x, int e) {
+    settle(x);
+    return scale_result(x, e);
+}
+
+template <int N> MDQR_FN md<double, N> plus(const md<double, N>& x, const md<double, N>& y) {
+    if constexpr (N > 4)
+        return plus_call(x, y);
+    else
+        return add_fast(x, y);
+}
+template <int N> MDQR_FN cmd<double, N> plus(const cmd<double, N>& x, const cmd<double, N>& y) {
+    return {plus(x.re, y.re), plus(x.im, y.im)};
+}
+
+// a += x y.
+template <int N>
+MDQR_FN void multiply_add(md<double, N>& a, const md<double, N>& x, const md<double, N>& y) {
+    if constexpr (N > 4)
+        a = multiply_add_call(a, x, y);
+    else
+        a = add_fast(a, mul_fast(x, y));
+}
+template <int N>
+MDQR_FN void add_four_products(cmd<double, N>& a, const cmd<double, N>& x,
+                               const cmd<double, N>& y) {
+    multiply_add(a.re, x.re, y.re);
+    multiply_add(a.re, neg(x.im), y.im);
+    multiply_add(a.im, x.re, y.im);
+    multiply_add(a.im, x.im, y.re);
+}
+// By reference: all parts of three numbers do not fit the registers beside a product.
+template <int N>
+MDQR_CALL void multiply_add_call(cmd<double, N>& a, const cmd<double, N>& x,
+                                 const cmd<double, N>& y) {
+    add_four_products(a, x, y);
+}
+template <int N>
+MDQR_FN void multiply_add(cmd<double, N>& a, const cmd<double, N>& x, const cmd<double, N>& y) {
+    if constexpr (N > 4)
+        multiply_add_call(a, x, y);
+    else
+        add_four_products(a, x, y);
+}
+
+template <int N> MDQR_FN md<double, N> multiply(const md<double, N>& x, const md<double, N>& y) {
+    if constexpr (N > 4)
+        return multiply_call(x, y);
+    else
+        return mul_fast(x, y);
+}
+template <int N> MDQR_FN cmd<double, N> multiply(const cmd<double, N>& x, const cmd<double, N>& y) {
+    const md<double, N> zero = from_double<double, N>(0.0);
+    cmd<double, N> r{zero, zero};
+    if constexpr (N > 4) {
+        multiply_add(r, x, y);
+    } else {
+        r = {multiply(x.re, y.re), multiply(x.re, y.im)};
+        multiply_add(r.re, neg(x.im), y.im);
+        multiply_add(r.im, x.im, y.re);
+    }
+    return r;
+}
+
+template <int N> MDQR_FN md<double, N> conjugate(const md<double, N>& x) { return x; }
+template <int N> MDQR_FN cmd<double, N> conjugate(const cmd<double, N>& x) {
+    return {x.re, neg(x.im)};
+}
+template <int N> MDQR_FN md<double, N> opposite(const md<double, N>& x) { return neg(x); }
+template <int N> MDQR_FN cmd<double, N> opposite(const cmd<double, N>& x) {
+    return {neg(x.re), neg(x.im)};
+}
+template <int N> MDQR_FN md<double, N> times_power(const md<double, N>& x, double power) {
+    return scaled(x, power);
+}
+template <int N> MDQR_FN cmd<double, N> times_power(const cmd<double, N>& x, double power) {
+    return {scaled(x.re, power), scaled(x.im, power)};
+}
+// x 2^e with one rounding.
+template <int N> MDQR_FN md<double, N> scaled_back(const md<double, N>& x, int e) {
+    return scale_result_call(x, e);
+}
+template <int N> MDQR_FN cmd<double, N> scaled_back(const cmd<double, N>& x, int e) {
+    return {scaled_back(x.re, e), scaled_back(x.im, e)};
+}
+
+template <int N> MDQR_FN md<double, N>& real_part(md<double, N>& x) { return x; }
+template <int N> MDQR_FN md<double, N>& real_part(cmd<double, N>& x) { return x.re; }
+template <int N> MDQR_FN md<double, N> real_as(const md<double, N>& x, const md<double, N>*) {
+    return x;
+}
+template <int N> MDQR_FN cmd<double, N> real_as(const md<double, N>& x, const cmd<double, N>*) {
+    return {x, from_double<double, N>(0.0)};
+}
+MDQR_FN number from_real(const real_number& x) {
+    return real_as(x, static_cast<const number*>(nullptr));
+}
+MDQR_FN number zero_number() { return from_real(from_double<double, limbs>(0.0)); }
+
+// The larger leading limb, by magnitude; NaN is the largest of all.
+MDQR_FN double larger(double a, double b) { return bits(a) > bits(b) ? a : b; }
+template <int N> MDQR_FN double size_of(const md<double, N>& x) { return abs(x.limb[0]); }
+template <int N> MDQR_FN double size_of(const cmd<double, N>& x) {
+    return larger(size_of(x.re), size_of(x.im));
+}
+
+// Exponents of parts of a column; these two stand for a part without a nonzero, and one with an
+// infinity or a NaN.
+inline constexpr int no_exponent = -4096, wild_exponent = 4096;
+MDQR_FN int part_exponent(double peak) {
+    return peak == 0.0 ? no_exponent : is_finite(peak) ? exponent(peak) : wild_exponent;
+}
+MDQR_FN int usable_exponent(int e) { return e == no_exponent || e == wild_exponent ? 0 : e; }
+// 2^e for e <= 0, or 0 where nothing counts any more.
+MDQR_FN double small_power(int e) { return e < -1000 ? 0.0 : power_of_two(e); }
+
+// The product with 2^-e for |e| <= 2000: both factors are normal.
+template <class Number> MDQR_FN Number divided_by_power(const Number& x, int e) {
+    const int half = -e / 2;
+    return times_power(times_power(x, power_of_two(half)), power_of_two(-e - half));
+}
+
+// H = I - tau v v^H with v = (1, inverse x) as in mdqr/householder.hpp; inverse = 0 where H = I.
+struct panel_reflector {
+    number tau, inverse;
+    real_number beta;
+};
+
+// y = 1 / norm(alpha, x): beta = -+ norm, tau = 1 +- alpha y, inverse = 1 / (alpha - beta). Every
+// sum is of one sign, so that each has a small relative error, which is all that H needs to be
+// unitary. sigma = sum of |x_i|^2; the largest of alpha and x lies between 1 and 2.
+template <int N>
+MDQR_CALL panel_reflector make_panel_reflector(md<double, N> alpha, md<double, N> sigma) {
+    const md<double, N> zero = from_double<double, N>(0.0);
+    if (sigma.limb[0] == 0.0)
+        return {zero, zero, alpha};
+    const bool negative = alpha.limb[0] < 0.0;
+    const md<double, N> size = negative ? neg(alpha) : alpha;
+    md<double, N> s = plus(mul_network(alpha, alpha), sigma);
+    settle(s);
+    const md<double, N> y = newton_reciprocal_sqrt(s);
+    const md<double, N> norm = mul_network(s, y);
+    md<double, N> tau = plus(from_double<double, N>(1.0), mul_network(size, y));
+    md<double, N> difference = plus(size, norm);
+    settle(tau);
+    settle(difference);
+    const md<double, N> inverse = newton_reciprocal(difference);
+    return {tau, negative ? neg(inverse) : inverse, negative ? norm : neg(norm)};
+}
+
+template <int N>
+MDQR_CALL panel_reflector make_panel_reflector(cmd<double, N> alpha, md<double, N> sigma) {
+    const md<double, N> zero = from_double<double, N>(0.0);
+    if (sigma.limb[0] == 0.0 && alpha.im.limb[0] == 0.0)
+        return {{zero, zero}, {zero, zero}, alpha.re};
+    const bool negative = alpha.re.limb[0] < 0.0;
+    const md<double, N> size = negative ? neg(alpha.re) : alpha.re;
+    const md<double, N> side = negative ? neg(alpha.im) : alpha.im;
+    const md<double, N> side_square = mul_network(side, side);
+    md<double, N> s = plus(plus(mul_network(size, size), side_square), sigma);
+    settle(s);
+    const md<double, N> y = newton_reciprocal_sqrt(s);
+    const md<double, N> norm = mul_network(s, y);
+    md<double, N> tau = plus(from_double<double, N>(1.0), mul_network(size, y));
+    md<double, N> difference = plus(size, norm);
+    settle(tau);
+    settle(difference);
+    // alpha - beta = +-(difference + i side).
+    md<double, N> square = plus(mul_network(difference, difference), side_square);
+    settle(square);
+    const md<double, N> q = newton_reciprocal(square);
+    const md<double, N> re = mul_network(difference, q), im = mul_network(alpha.im, q);
+    return {{tau, mul_network(side, y)},
+            {negative ? neg(re) : re, neg(im)},
+            negative ? norm : neg(norm)};
+}
+
+MDQR_END

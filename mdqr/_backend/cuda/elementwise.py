@@ -1,0 +1,150 @@
+"""Elementwise calls on a GPU: kernels/cuda/elementwise.cu, one module an operation.
+
+The limbs are those of the host backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from mdqr._backend.blocks import broadcast, empty, lead, value_shape
+from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, planes
+from mdqr._backend.protocol import Block
+from mdqr._limbs import absolute
+
+_THREADS = 256
+
+# An array, and whether it is a complex block; None: an array without limbs.
+_Array = tuple[Block, bool | None]
+
+# An array, the axes before those of its values, and the fields of its struct planes.
+_Operand = tuple[Block, int, list[int]]
+
+
+def unary(
+    kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool, out: Block | None
+) -> Block:
+    """Apply `op` to every element; see `mdqr._backend.protocol.Backend.unary`."""
+    if op == "abs" and not is_complex:
+        return _real_abs(kernels, x, limbs, out)
+    to_complex = is_complex and op != "abs"
+    shape = value_shape(x, is_complex)
+    if out is None:
+        out = empty(kernels.xp, shape, limbs, to_complex)
+    name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
+    define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
+    module = Module("elementwise", limbs, is_complex, (define,))
+    _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
+    return out
+
+
+def _real_abs(kernels: Kernels, x: Block, limbs: int, out: Block | None) -> Block:
+    result = empty(kernels.xp, x.shape[1:], limbs, False) if out is None else out
+    result[: len(x)] = absolute(x)
+    result[len(x) :] = 0.0
+    return result
+
+
+def binary(
+    kernels: Kernels,
+    op: str,
+    x: Block,
+    y: Block,
+    limbs: int,
+    is_complex: bool,
+    out: Block | None,
+) -> Block:
+    """Apply `op` to the broadcast pairs; see `mdqr._backend.protocol.Backend.binary`."""
+    shape = _common_shape(value_shape(x, is_complex), value_shape(y, is_complex))
+    if out is None:
+        out = empty(kernels.xp, shape, limbs, is_complex)
+    module = Module("elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
+    operands = [(x, is_complex), (y, is_complex)]
+    _start(kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
+    return out
+
+
+def compare(kernels: Kernels, x: Block, y: Block) -> Block:
+    """Return the sign of the exact difference as int8, 2 if unordered."""
+    shape = _common_shape(x.shape[1:], y.shape[1:])
+    out = kernels.xp.empty(shape, dtype=np.int8)
+    module = Module("elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
+    _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
+    return out
+
+
+def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
+    """Multiply by ``2**exponent``."""
+    exponent = kernels.xp.asarray(exponent, dtype=np.int64)
+    shape = _common_shape(x.shape[1:], exponent.shape)
+    out = empty(kernels.xp, shape, len(x), False)
+    module = Module("elementwise", len(x), False, ("MDQR_LDEXP",))
+    _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
+    return out
+
+
+def _common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    return x if x == y else np.broadcast_shapes(x, y)
+
+
+def _operand(kernels: Kernels, array: Block, is_complex: bool | None) -> _Operand:
+    """Describe a block, or with ``is_complex=None`` an array without limbs."""
+    if is_complex is None:
+        return array, 0, [kernels.address(array), 0, 0, 1]
+    return array, lead(is_complex), planes(kernels, array, is_complex)
+
+
+def _start(
+    kernels: Kernels,
+    module: Module,
+    name: str,
+    shape: tuple[int, ...],
+    out: _Array,
+    inputs: Sequence[_Array],
+) -> None:
+    """Start a kernel whose arguments are `struct extent` and one `struct array_view` an array."""
+    size = prod(shape)
+    if size == 0:
+        return
+    operands = [_operand(kernels, *array) for array in (out, *inputs)]
+    if all(array.flags.c_contiguous and array.shape[f:] == shape for array, f, _ in operands):
+        lengths, strides = [size], [(1,) * len(operands)]
+    else:
+        strides = [steps(array, front, shape) for array, front, _ in operands]
+        lengths, strides = merge(shape, strides)
+    if len(lengths) > MAX_AXES:
+        _start_on_copies(kernels, module, name, shape, out, inputs)
+        return
+    views: list[int] = []
+    for k, (_, _, own) in enumerate(operands):
+        views += own
+        views += padded([step[k] for step in strides], 0)
+    arguments = fields(size, len(lengths), padded(lengths, 1), views)
+    blocks = (size + _THREADS - 1) // _THREADS
+    kernels.launch(module, name, arguments, grid=(blocks,), threads=_THREADS)
+
+
+def _start_on_copies(
+    kernels: Kernels,
+    module: Module,
+    name: str,
+    shape: tuple[int, ...],
+    out: _Array,
+    inputs: Sequence[_Array],
+) -> None:
+    """Do the same on contiguous copies, which have one axis."""
+    xp = kernels.xp
+    copies: list[_Array] = []
+    for array, is_complex in inputs:
+        if is_complex is None:
+            spread = xp.broadcast_to(array, shape)
+        else:
+            spread = broadcast(xp, array, shape, is_complex)
+        copies.append((xp.ascontiguousarray(spread), is_complex))
+    result = xp.empty(out[0].shape, dtype=out[0].dtype)
+    _start(kernels, module, name, shape, (result, out[1]), copies)
+    out[0][...] = result

@@ -1,0 +1,63 @@
+"""What the kernels of products share: operands, scratch memory, the list of what is left to do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.protocol import Block
+
+# A `matrix_view` that is absent.
+NO_VIEW = [0] * 7
+
+
+class Product(NamedTuple):
+    """Operands of a product with one batch axis: `a` (batch, m, k) and `b` (batch, k, n)."""
+
+    a: Block
+    b: Block
+    conj_a: bool
+    conj_b: bool
+    limbs: int
+    is_complex: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Items, rows, columns and inner size."""
+        return (*self.a.shape[-3:-1], self.b.shape[-1], self.a.shape[-1])
+
+    def turned(self) -> Product:
+        """Return the product of the transposes, whose result is the transpose."""
+        a, b = self.b.swapaxes(-1, -2), self.a.swapaxes(-1, -2)
+        return self._replace(a=a, b=b, conj_a=self.conj_b, conj_b=self.conj_a)
+
+
+class Todo(NamedTuple):
+    """Addresses of the elements for the exact accumulator and of their number."""
+
+    elements: int
+    number: int
+    memory: Block
+
+
+class Scratch:
+    """Sizes of arrays of 64-bit words that share one allocation."""
+
+    def __init__(self) -> None:
+        self._words = 0
+
+    def take(self, words: int) -> int:
+        """Return the offset in bytes of an array, a multiple of 16."""
+        offset = 8 * self._words
+        self._words += words + words % 2
+        return offset
+
+    def allocate(self, kernels: Kernels) -> tuple[Block, int]:
+        """Return the memory and its address."""
+        memory = kernels.xp.empty(max(2, self._words))
+        return memory, kernels.address(memory)
+
+
+def divided(x: int, y: int) -> int:
+    """Return ``x / y`` rounded up."""
+    return -(-x // y)

@@ -1,0 +1,137 @@
+"""Householder panels on the GPU: how many blocks share a panel, and where its rows lie."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import batched, value_shape
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view, planes
+from mdqr._backend.protocol import Block
+
+# Threads of a block at most (`panel_threads` of kernels/cuda/panel.hpp), and columns at most: a
+# thread makes the factor of each column while the others make the vector.
+_THREADS = 256
+_WARP = 32
+_MOST_COLUMNS = 128
+
+# Blocks that meet must all run at once: fewer than the multiprocessors of any data centre GPU.
+_MOST_BLOCKS = 96
+# A panel of so many rows is left with 64 row blocks: more of them have more sums to exchange.
+_MODERATE_ROWS = 8192
+_MODERATE_BLOCKS = 64
+
+# For each number of limbs (at most): the rows of the panels that one block factors alone, since a
+# meeting costs 2 microseconds, and the rows of a block where several share a panel.
+_ROWS = ((1, 512, 64), (2, 192, 32), (4, 64, 16), (float("inf"), 32, 16))
+
+# Bytes of shared memory for a block's rows and what goes with them, on A100 and later.
+_MOST_SHARED = 160_000
+# Doubles of shared memory before the arrays of `struct panel_shared`.
+_FIXED_SHARED = 64
+
+
+class Plan(NamedTuple):
+    """The launch of one call: a function of its shape and precision alone."""
+
+    blocks: int
+    rows_a_block: int
+    threads: int
+    in_shared: bool
+    shared: int
+    exchange: int
+
+    @property
+    def group(self) -> int:
+        """Number of blocks that factor one panel: those with rows, and one for T."""
+        return 1 if self.blocks == 1 else self.blocks + 1
+
+
+def _blocks(items: int, m: int, limbs: int) -> int:
+    """Return how many blocks share the rows of a panel."""
+    alone, rows = next(line[1:] for line in _ROWS if limbs <= line[0])
+    if m <= alone:
+        return 1
+    most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else _MOST_BLOCKS - 1
+    return max(1, min(-(-m // rows), most, _MOST_BLOCKS // items - 1))
+
+
+def _threads(items: int, m: int, w: int, blocks: int) -> int:
+    """Return the threads of a block: few where many small panels share a multiprocessor."""
+    if blocks > 1 or items <= _MOST_BLOCKS or w > 3 * _WARP:
+        return _THREADS
+    if m * w <= 512 and w <= _WARP:
+        return 64
+    return 128 if m * w <= 4096 else _THREADS
+
+
+@lru_cache(maxsize=1024)
+def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
+    """Return the launch for `items` panels of shape ``(m, w)``."""
+    values = limbs * (1 + is_complex)
+    blocks = _blocks(items, m, limbs)
+    rows = -(-m // blocks)
+    column = (rows + 7) // 16 * 16 + 8
+    arrays = 8 * (_FIXED_SHARED + (1 + values) * w)
+    in_shared = arrays + 8 * values * w * column <= _MOST_SHARED
+    return Plan(
+        blocks,
+        rows,
+        _threads(items, m, w, blocks),
+        in_shared,
+        arrays + (8 * values * w * column if in_shared else 0),
+        0 if blocks == 1 else w * blocks + 2 * (values * w * (blocks + 1) + blocks),
+    )
+
+
+def qr_panel(
+    kernels: Kernels, a: Block, limbs: int, is_complex: bool
+) -> tuple[Block, Block, Block]:
+    """Factor panels by Householder reflections; see `protocol.Backend.qr_panel`."""
+    xp = kernels.xp
+    *batch, m, w = value_shape(a, is_complex)
+    if w > _MOST_COLUMNS:
+        raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
+    items = prod(batch)
+    front = (2, limbs, items) if is_complex else (limbs, items)
+    h, tau, t = (xp.empty((*front, *shape)) for shape in ((m, w), (w,), (w, w)))
+    if h.size:
+        launch = plan(items, m, w, limbs, is_complex)
+        scratch, counter = 0, 0
+        if launch.blocks > 1:
+            exchange = xp.empty(items * launch.exchange)
+            meetings = xp.zeros(items, dtype=np.int64)
+            scratch, counter = kernels.address(exchange), kernels.address(meetings)
+        arguments = fields(
+            matrix_view(kernels, batched(xp, a, tuple(batch), 2, is_complex), is_complex),
+            matrix_view(kernels, h, is_complex),
+            matrix_view(kernels, t, is_complex),
+            planes(kernels, tau, is_complex),
+            scratch,
+            counter,
+            m,
+            w,
+            launch.blocks,
+            launch.rows_a_block,
+            launch.in_shared,
+        )
+        kernels.launch(
+            Module("panel", limbs, is_complex),
+            "mdqr_qr_panel",
+            arguments,
+            grid=(items * launch.group,),
+            threads=launch.threads,
+            shared=launch.shared,
+            cooperative=launch.blocks > 1,
+        )
+    if len(batch) == 1:
+        return h, tau, t
+    lead = front[:-1]
+    return (
+        h.reshape((*lead, *batch, m, w)),
+        tau.reshape((*lead, *batch, w)),
+        t.reshape((*lead, *batch, w, w)),
+    )

@@ -1,0 +1,137 @@
+"""Matrix products and residuals on the GPU: which kernels, with what arguments and scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from mdqr._backend.blocks import batched, empty, float_matmul, matrix_shape
+from mdqr._backend.cuda import matvec, sliced
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.operands import NO_VIEW, Product, Todo
+from mdqr._backend.protocol import Block
+
+# Results with at most this many rows or columns are sums along rows, not tiles.
+_FEW = 2
+
+# Single warps that share the elements for the exact accumulator, and its digits in shared memory.
+_EXACT_BLOCKS = 264
+_EXACT_SHARED = 136 * 32 * 8
+
+# As in kernels/cuda/exact_terms.hpp.
+_MOST_TERMS = 8
+
+
+def matmul(
+    kernels: Kernels,
+    a: Block,
+    b: Block,
+    limbs: int,
+    is_complex: bool,
+    conj_a: bool = False,
+    conj_b: bool = False,
+    c: Block | None = None,
+    subtract: bool = False,
+    out: Block | None = None,
+) -> Block:
+    """Return ``c + a @ b`` or ``c - a @ b``; see `mdqr._backend.protocol.Backend.matmul`."""
+    xp = kernels.xp
+    batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], is_complex)
+    result = empty(xp, (*batch, m, n), limbs, is_complex) if out is None else out
+    if not prod((*batch, m, n)):
+        return result
+    if limbs == 1:
+        result[...] = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract)
+        return result
+    x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
+    product = Product(x, y, conj_a, conj_b, limbs, is_complex)
+    addend = None if c is None else batched(xp, c, batch, 2, is_complex)
+    if m < n and m <= _FEW:
+        turned = None if addend is None else addend.swapaxes(-1, -2)
+        _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
+    else:
+        _matmul(kernels, product, addend, subtract, target)
+    # Reshaping copies where `out` is strided in a way that one batch axis does not show.
+    if out is not None and len(batch) > 1 and not xp.may_share_memory(target, result):
+        result[...] = target.reshape(result.shape)
+    return result
+
+
+def _matmul(
+    kernels: Kernels, product: Product, c: Block | None, subtract: bool, out: Block
+) -> None:
+    is_complex = product.is_complex
+    start = NO_VIEW if c is None else matrix_view(kernels, c, is_complex)
+    to = matrix_view(kernels, out, is_complex)
+    run = matvec.product if product.shape[2] <= _FEW else sliced.product
+    todo = run(kernels, product, start, to, subtract)
+    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
+    _exact(kernels, module, product, todo, to, [*start, int(subtract)])
+
+
+def residual(
+    kernels: Kernels,
+    terms: Sequence[tuple[int, Block]],
+    a: Block,
+    b: Block,
+    limbs: int,
+    is_complex: bool,
+    conj_a: bool = False,
+) -> Block:
+    """Return ``sum(sign * term) - a @ b``; see `mdqr._backend.protocol.Backend.residual`."""
+    xp = kernels.xp
+    if len(terms) > _MOST_TERMS:
+        message = f"a residual takes at most {_MOST_TERMS} terms on the GPU; got {len(terms)}"
+        raise ValueError(message)
+    batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
+    if limbs == 1:
+        # The first limb of a normalised pair is the sum rounded to one limb.
+        pair = residual(kernels, terms, a, b, 2, is_complex, conj_a)
+        return pair[:, :1].copy() if is_complex else pair[:1].copy()
+    result = empty(xp, (*batch, m, n), limbs, is_complex)
+    if not prod((*batch, m, n)):
+        return result
+    x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
+    addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
+    product = Product(x, y, conj_a, False, limbs, is_complex)
+    if m < n:
+        product, target = product.turned(), target.swapaxes(-1, -2)
+        addends = [term.swapaxes(-1, -2) for term in addends]
+    signs = [sign for sign, _ in terms] + [1] * (_MOST_TERMS - len(terms))
+    views = [field for term in addends for field in matrix_view(kernels, term, is_complex)]
+    packed = [len(terms), *signs, *views, *NO_VIEW * (_MOST_TERMS - len(terms))]
+    out = matrix_view(kernels, target, is_complex)
+    todo = matvec.residual(kernels, product, out, packed)
+    module = Module("exact", limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    _exact(kernels, module, product, todo, out, packed)
+    return result
+
+
+def _exact(
+    kernels: Kernels,
+    module: Module,
+    product: Product,
+    todo: Todo,
+    out: list[int],
+    ending: list[int],
+) -> None:
+    """Compute the elements that the kernels before have put on the list."""
+    _, m, n, k = product.shape
+    a = matrix_view(kernels, product.a, product.is_complex)
+    b = matrix_view(kernels, product.b, product.is_complex)
+    arguments = fields(
+        a,
+        b,
+        int(product.conj_a),
+        int(product.conj_b),
+        m,
+        n,
+        k,
+        todo.elements,
+        todo.number,
+        out,
+        ending,
+    )
+    kernels.launch(
+        module, "mdqr_exact", arguments, grid=(_EXACT_BLOCKS,), threads=32, shared=_EXACT_SHARED
+    )

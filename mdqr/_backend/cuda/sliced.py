@@ -1,0 +1,137 @@
+"""Large products by integer slices on the FP64 tensor cores: kernels/cuda/slices.hpp."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import ceil, log2
+from typing import NamedTuple
+
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.operands import Product, Scratch, Todo, divided
+from mdqr._backend.protocol import Block
+from mdqr._precision import PRECISIONS
+
+# As in kernels/cuda/slices.hpp.
+_SLICE_BITS = 22
+_LEAST_SPAN = 30
+_QUAD = 4
+_QUAD_PADDING = 4
+
+_THREADS = 256
+# Blocks that keep every multiprocessor of a large GPU busy.
+_BUSY = 132
+# Blocks for slicing: it waits for memory.
+_MANY = 512
+# Quads of a block below which the terms of a tile are not divided further.
+_LEAST_QUADS = 32
+
+
+@cache
+def slices(limbs: int) -> int:
+    """Return the slices of an operand: enough for terms 30 bits below the largest."""
+    (precision,) = (p for p in PRECISIONS if p.limbs == limbs)
+    bits = -round(log2(precision.eps))
+    s = 1
+    while _SLICE_BITS * s - bits - ceil(log2(s + 3)) < _LEAST_SPAN:
+        s += 1
+    return s
+
+
+class Tile(NamedTuple):
+    """A tile of the kernel, as kernels/cuda/matmul_tile.hpp has it."""
+
+    variant: int
+    side: int
+    depth: int  # warps behind each other
+
+    def sums(self, limbs: int) -> int:
+        """Return the doubles that the sums of a tile take."""
+        return (2 + (slices(limbs) + 1) // 2) * self.side**2
+
+    def shared(self, limbs: int) -> int:
+        """Return the bytes of shared memory of a block."""
+        quads = self.depth if self.depth > 1 else 1 if slices(limbs) > 12 else 2
+        stages = 3 * quads * (slices(limbs) + 1) * 2 * self.side * _QUAD // 2
+        return 8 * (max(stages, self.depth * self.sums(limbs)) + 8 * _THREADS)
+
+
+_WIDE = Tile(0, 32, 1)
+_NARROW = Tile(1, 16, 4)
+
+
+def choose_tile(items: int, m: int, n: int) -> Tile:
+    """Return wide tiles if they fill the GPU and are not mostly empty; `n` counts real columns."""
+    tiles = items * divided(m, _WIDE.side) * divided(n, _WIDE.side)
+    return _NARROW if tiles < _BUSY or min(m, n) <= _NARROW.side else _WIDE
+
+
+class Sliced:
+    """One operand cut into slices: its place in the scratch memory and its launch."""
+
+    def __init__(
+        self, block: Block, product: Product, conjugate: bool, right: bool, tile: Tile,
+        scratch: Scratch,
+    ) -> None:  # fmt: skip
+        parts = 2 if product.is_complex else 1
+        items, rows, inner = block.shape[-3:]
+        if block.strides[-3] == 0 and items > 1:
+            block, items = block[..., :1, :, :], 1
+        self.block, self.limbs, self.is_complex = block, product.limbs, product.is_complex
+        self.flags = [rows, inner, int(conjugate), int(right)]
+        self.items = items
+        self.rows = divided(rows * (parts if right else 1), tile.side) * tile.side
+        self.quads = max(1, divided(inner * parts, _QUAD * _QUAD_PADDING)) * _QUAD_PADDING
+        lines = items * self.quads * (slices(product.limbs) + 1)
+        self.words = scratch.take(lines * self.rows * _QUAD // 2)
+        self.exponents = scratch.take(items * self.rows)
+
+    def view(self, base: int) -> list[int]:
+        """Return the fields of `struct sliced`."""
+        return [base + self.words, base + self.exponents, self.items, self.rows, self.quads]
+
+    def launch(self, kernels: Kernels, base: int, counter: int) -> None:
+        """Cut the operand."""
+        groups = self.rows // 8
+        segments = min(max(1, _MANY // (self.items * groups)), max(1, self.quads // 8))
+        arguments = fields(
+            matrix_view(kernels, self.block, self.is_complex), self.view(base), self.flags,
+            groups, segments, counter,
+        )  # fmt: skip
+        module = Module("slices", self.limbs, self.is_complex)
+        grid = (self.items * groups * segments,)
+        # A row maximum a warp and row.
+        kernels.launch(module, "mdqr_slices", arguments, grid=grid, threads=_THREADS, shared=512)
+
+
+def product(
+    kernels: Kernels, product: Product, c: list[int], out: list[int], subtract: bool
+) -> Todo:
+    """Write ``c + a @ b`` or ``c - a @ b`` to `out`, but for the elements on the returned list."""
+    items, m, n, _ = product.shape
+    columns = n * (2 if product.is_complex else 1)
+    tile = choose_tile(items, m, columns)
+    scratch = Scratch()
+    a = Sliced(product.a, product, product.conj_a, False, tile, scratch)
+    b = Sliced(product.b.swapaxes(-1, -2), product, product.conj_b, True, tile, scratch)
+    tiles_m, tiles_n = divided(m, tile.side), divided(columns, tile.side)
+    tiles = items * tiles_m * tiles_n
+    splits = max(1, min(_BUSY // tiles, a.quads // _LEAST_QUADS))
+    split_quads = divided(divided(a.quads, splits), _QUAD_PADDING) * _QUAD_PADDING
+    splits = divided(a.quads, split_quads)
+    sums = scratch.take(splits * tiles * tile.sums(product.limbs) if splits > 1 else 0)
+    todo, count = scratch.take(items * m * n), scratch.take(1)
+    memory, base = scratch.allocate(kernels)
+    a.launch(kernels, base, 0)
+    b.launch(kernels, base, base + count)
+    arguments = fields(
+        a.view(base), b.view(base), c, out, int(subtract), items, m, n, tiles_m, tiles_n,
+        splits, split_quads, base + sums, base + todo, base + count,
+    )  # fmt: skip
+    module = Module("matmul", product.limbs, product.is_complex, (f"MDQR_TILE={tile.variant}",))
+    shared = tile.shared(product.limbs)
+    kernels.launch(
+        module, "mdqr_matmul", arguments, grid=(tiles * splits,), threads=_THREADS, shared=shared
+    )
+    if splits > 1:
+        kernels.launch(module, "mdqr_matmul_finish", arguments, grid=(tiles,), threads=_THREADS)
+    return Todo(base + todo, base + count, memory)

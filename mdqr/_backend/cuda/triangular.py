@@ -1,0 +1,177 @@
+"""Substitution in triangles: kernels/cuda/triangular.cu and triangular_tile.cu.
+
+Three shapes of work, told apart by a static rule:
+
+- Triangles of order up to `small_order` (64, or 32 where a value has more than four planes): a
+  block of threads serves one matrix and divides its rows once, a warp one right-hand side at a
+  time. Batches of thousands of small systems and tiles with many right-hand sides.
+- Larger triangles: one cooperative launch for the whole substitution. Each right-hand side of each
+  matrix is a job, for which as many blocks work together as keep the launch within 96.
+- From 49 jobs on that is one block a job, and the launch need not be cooperative.
+
+Large triangles with many right-hand sides are cheaper by tiles and products: `order_of_tiles`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from mdqr._backend.blocks import batched, empty, matrix_shape
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.protocol import Block
+
+_ROWS = 32  # of a tile: the lanes of a warp
+_WARPS = 8  # of a block at most
+_THREADS = 256  # of a block for large orders
+_BLOCKS = 96  # that run at the same time on every device with 96 multiprocessors
+_MOST_BLOCKS = 2**20
+_FEW_COLUMNS = 8
+_COLUMN_LIMBS = 128
+_MODERATE_ORDER = 2048
+
+
+def small_order(limbs: int, is_complex: bool) -> int:
+    """Return the largest order whose divided rows fit in the shared memory of a block."""
+    return 2 * _ROWS if _number_planes(limbs, is_complex) <= 4 else _ROWS
+
+
+def order_of_tiles(order: int, columns: int, limbs: int, is_complex: bool) -> int:
+    """Return the order of the tiles by which `columns` right-hand sides are best solved.
+
+    The whole order for few right-hand sides: one launch, whose blocks wait for each other on the
+    device. Otherwise `small_order`: the rest of the work is products.
+
+    Parameters
+    ----------
+    order : int
+        The order of the triangle.
+    columns : int
+        Number of right-hand sides.
+    limbs : int
+        Number of limbs of the result.
+    is_complex : bool
+        Whether the values are complex.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    few = columns <= _FEW_COLUMNS
+    if few or (columns * limbs <= _COLUMN_LIMBS and order <= _MODERATE_ORDER):
+        return max(order, 1)
+    return small_order(limbs, is_complex)
+
+
+def solve(
+    kernels: Kernels,
+    a: Block,
+    b: Block,
+    limbs: int,
+    is_complex: bool,
+    lower: bool,
+    unit_diagonal: bool,
+) -> Block:
+    """Solve ``a x = b`` for triangles of any order; see `Backend.solve_triangular_tile`.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Where the kernels run.
+    a : Block
+        Matrices ``(..., w, w)``; only the named triangle is read.
+    b : Block
+        Right-hand sides ``(..., w, n)``; leading dimensions broadcast.
+    limbs : int
+        Number of limbs of the result.
+    is_complex : bool
+        Whether the values are complex.
+    lower : bool
+        Which triangle.
+    unit_diagonal : bool
+        Take the diagonal as ones; it is not read.
+
+    Returns
+    -------
+    Block
+        The solutions ``(..., w, n)``: ``abs(b - a x) <= (w + 16) eps abs(a) abs(x)`` in every
+        entry, twice that for complex values.
+    """
+    xp = kernels.xp
+    batch, order, columns = matrix_shape([a, b], is_complex)
+    out = empty(xp, (*batch, order, columns), limbs, is_complex)
+    if not out.size:
+        return out
+    # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
+    blocks = [batched(xp, block, batch, 2, is_complex) for block in (out, a, b)]
+    views = [
+        _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
+        for block, square in zip(blocks, (False, True, False), strict=True)
+    ]
+    flags = [order, columns, int(unit_diagonal)]
+    if order <= small_order(limbs, is_complex):
+        _solve_small(kernels, views, flags, limbs, is_complex, prod(batch))
+    else:
+        _solve_large(kernels, views, flags, limbs, is_complex, prod(batch))
+    return out
+
+
+def _number_planes(limbs: int, is_complex: bool) -> int:
+    return 2 * limbs if is_complex else limbs
+
+
+def _from_the_first_row(view: list[int], order: int, lower: bool, square: bool) -> list[int]:
+    """Return the view whose row 0 is solved first: upper triangles are lower ones from the end."""
+    if lower:
+        return view
+    address, plane, imag, held, item, row, column = view
+    address += 8 * (order - 1) * (row + (column if square else 0))
+    return [address, plane, imag, held, item, -row, -column if square else column]
+
+
+def _solve_small(
+    kernels: Kernels,
+    views: list[list[int]],
+    flags: list[int],
+    limbs: int,
+    is_complex: bool,
+    items: int,
+) -> None:
+    order, columns, unit = flags
+    warps = min(columns, _WARPS)
+    blocks = min(-(-columns // warps), max(1, _MOST_BLOCKS // items))
+    parts, rows = (3, _ROWS) if order > _ROWS else (1, order)
+    doubles = _number_planes(limbs, is_complex) * (parts * rows * rows + order) + warps
+    kernels.launch(
+        Module("triangular_tile", limbs, is_complex),
+        "mdqr_solve_triangular_tile",
+        fields(*views, order, columns, unit, blocks),
+        grid=(items * blocks,),
+        threads=32 * warps,
+        shared=8 * doubles,
+    )
+
+
+def _solve_large(
+    kernels: Kernels,
+    views: list[list[int]],
+    flags: list[int],
+    limbs: int,
+    is_complex: bool,
+    items: int,
+) -> None:
+    order, columns, unit = flags
+    jobs = items * columns
+    blocks = max(1, min(-(-order // _ROWS), _BLOCKS // jobs))
+    groups = min(jobs, _BLOCKS // blocks if blocks > 1 else _MOST_BLOCKS)
+    state = kernels.xp.zeros(groups + jobs, dtype=kernels.xp.int64)
+    doubles = _number_planes(limbs, is_complex) * _ROWS * (_ROWS + 2) + _ROWS
+    kernels.launch(
+        Module("triangular", limbs, is_complex),
+        "mdqr_solve_triangular",
+        fields(*views, order, columns, jobs, unit, blocks, kernels.address(state)),
+        grid=(groups * blocks,),
+        threads=_THREADS,
+        shared=8 * doubles,
+        cooperative=blocks > 1,
+    )

@@ -1,0 +1,393 @@
+"""Householder panels on the GPU, run by the CPU emulation of its threads: exact errors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+from cuda_cases import assert_same, flipped_axes
+from emulated_kernels import EmulatedKernels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr._backend import host
+from mdqr._backend.cuda import panel
+from mdqr._precision import PRECISIONS
+from mdqr.testing import arrays
+
+FIELDS = [float, complex]
+LONGEST = 8  # planes of a number that take the emulation seconds
+EVERY = [
+    pytest.param(
+        precision,
+        dtype,
+        id=f"{precision}-{dtype.__name__}",
+        marks=[pytest.mark.long] if precision.limbs * (1 + (dtype is complex)) >= LONGEST else [],
+    )
+    for precision in PRECISIONS
+    for dtype in FIELDS
+]
+MULTIPLE = [case for case in EVERY if case.values[0].limbs > 1]
+every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
+multiples = pytest.mark.parametrize(("precision", "dtype"), MULTIPLE)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return EmulatedKernels(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(params=["alone", "shared"])
+def blocks(request, monkeypatch):
+    """Panels by one block, and by several of at most 8 rows that meet; few threads are faster."""
+    rows = 10**9 if request.param == "alone" else 1
+    monkeypatch.setattr(panel, "_THREADS", 64)
+    monkeypatch.setattr(panel, "_ROWS", ((float("inf"), rows, 8),))
+    panel.plan.cache_clear()
+    yield request.param
+    panel.plan.cache_clear()
+
+
+def factor(kernels, a, precision=None):
+    """The limbs of h, tau and t."""
+    limbs = (precision or a.precision).limbs
+    results = panel.qr_panel(kernels, a.limbs, limbs, a.is_complex)
+    assert all(block.flags["C_CONTIGUOUS"] for block in results)
+    return results
+
+
+def exact(block, is_complex):
+    dtype = complex if is_complex else float
+    return cases.Exact.of(mdqr.from_limbs(block, dtype=dtype, normalize=False))
+
+
+def vectors(h):
+    """V with its unit diagonal."""
+    v = np.tril(h, -1)
+    diagonal = np.arange(h.shape[-1])
+    v[(0,) * (h.ndim - 2)][diagonal, diagonal] = 1.0
+    return v
+
+
+def plus(x, y):
+    negative = None if y.imag is None else -y.imag
+    return x - cases.Exact(-y.real, negative, y.exponent)
+
+
+def errors(a, h, t):
+    """Exact errors of H R against `a`, columnwise, and of H^H H against I, in multiples of eps.
+
+    H = I - V T V^H, and so I - H^H H = V (T + T^H - T^H (V^H V) T) V^H.
+    """
+    is_complex, w = a.is_complex, a.shape[-1]
+    v, triangle = exact(vectors(h), is_complex), exact(t, is_complex)
+    top = exact(vectors(h)[..., :w, :], is_complex)
+    r = exact(np.triu(h[..., :w, :]), is_complex)
+    wanted = exact(a.limbs, is_complex)
+    found = exact(np.triu(h), is_complex) - v @ (triangle @ (top.H @ r))
+    columns = column_errors(wanted, found, a.shape[0])
+    middle = plus(triangle, triangle.H) - triangle.H @ ((v.H @ v) @ triangle)
+    gap = v @ middle @ v.H
+    orthogonality = cases.quotients(np.sum(gap.squares()), gap.exponent, 1, 0)
+    return columns / a.precision.eps, float(orthogonality) / a.precision.eps
+
+
+def column_errors(wanted, found, rows):
+    """The largest columnwise error beyond what underflow may cost, relative to the column."""
+    difference = wanted - found
+    slack = rows * Fraction(2) ** (difference.exponent - 1070)
+    squares = difference.squares().sum(axis=0)
+    squares = np.where([value <= slack**2 for value in squares], 0, squares)
+    sizes = wanted.squares().sum(axis=0)
+    return cases.quotients(squares, difference.exponent, sizes, wanted.exponent).max()
+
+
+def check_form(h, tau, t, is_complex):
+    """T is upper triangular with tau on its diagonal, the diagonal of R real, limbs normalised."""
+    assert not np.tril(t, -1).any()
+    assert np.array_equal(np.diagonal(t, axis1=-2, axis2=-1), tau)
+    if is_complex:
+        assert not np.diagonal(h[1], axis1=-2, axis2=-1).any()
+    for block in (h, tau, t):
+        for part in block if is_complex else [block]:
+            assert np.array_equal(part[:-1] + part[1:], part[:-1])
+
+
+def accept(kernels, a):
+    """Factor one panel; the acceptance of factors, and of all columns of H."""
+    h, tau, t = factor(kernels, a)
+    check_form(h, tau, t, a.is_complex)
+    columns, orthogonality = errors(a, h, t)
+    assert columns <= 20 * a.shape[-1]
+    assert orthogonality <= 20 * a.shape[-1]
+    return h, tau, t
+
+
+def without(a, columns):
+    """The matrix with zeros in `columns`."""
+    limbs = a.limbs.copy()
+    limbs[..., columns] = 0.0
+    return mdqr.from_limbs(limbs, dtype=complex if a.is_complex else float)
+
+
+SHAPES = [(1, 1), (5, 1), (2, 2), (9, 9), (17, 4), (33, 7)]
+
+
+@every
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_acceptance(kernels, blocks, precision, dtype, shape, rng):
+    accept(kernels, cases.random(*shape, precision, dtype, rng))
+
+
+@every
+def test_rows_in_global_memory_give_the_same_bits(
+    kernels, blocks, precision, dtype, rng, monkeypatch
+):
+    a = cases.random(21, 6, precision, dtype, rng)
+    wanted = factor(kernels, a)
+    monkeypatch.setattr(panel, "_MOST_SHARED", 0)
+    panel.plan.cache_clear()
+    assert not panel.plan(1, 21, 6, precision.limbs, dtype is complex).in_shared
+    for x, y in zip(factor(kernels, a), wanted, strict=True):
+        assert_same(x, y)
+
+
+@settings(max_examples=8)
+@given(data=st.data())
+@every
+def test_acceptance_of_wild_entries(kernels, precision, dtype, data):
+    """Entries over 400 binary orders, with gaps, runs of ones, cancellation and zeros."""
+    shape = data.draw(st.sampled_from([(6, 4), (9, 9), (40, 3)]))
+    a = data.draw(
+        arrays(
+            precision,
+            shape,
+            dtype=dtype,
+            allow_nan=False,
+            allow_infinity=False,
+            min_exponent=-200,
+            max_exponent=200,
+        )
+    )
+    accept(kernels, a)
+
+
+@multiples
+@pytest.mark.parametrize("small", [30, 60, 100], ids="{}%".format)
+def test_columns_that_nearly_depend(kernels, blocks, precision, dtype, small, rng):
+    """Remainders down to and below what the precision holds: 2**-400 in od."""
+    a = cases.random(19, 5, precision, dtype, rng)
+    limbs = a.limbs.copy()
+    size = 2.0 ** -int(small / 100 * 53 * precision.limbs)
+    limbs[..., 1] = limbs[..., 0]
+    limbs[..., 4] = limbs[..., 3]
+    field = complex if a.is_complex else float
+    a = mdqr.from_limbs(limbs, dtype=field)
+    noise = cases.random(19, 5, precision, dtype, rng) * size
+    accept(kernels, a + without(noise, [0, 2, 3]))
+
+
+@every
+def test_zero_columns(kernels, blocks, precision, dtype, rng):
+    a = without(cases.random(19, 5, precision, dtype, rng), [0, 3])
+    h, tau, _ = accept(kernels, a)
+    assert np.array_equal(tau.reshape(-1, 5).any(axis=0), [False, True, True, False, True])
+    assert not h[..., [0, 3]].any()
+
+
+@every
+def test_nothing_below_the_diagonal(kernels, blocks, precision, dtype, rng):
+    """A real alpha stays, a complex one is turned; v is zero in both cases."""
+    a = cases.random(19, 2, precision, dtype, rng).limbs.copy()
+    a[..., 1:, 0] = 0.0
+    a = mdqr.from_limbs(a, dtype=dtype)
+    h, tau, _ = accept(kernels, a)
+    assert not h[..., 1:, 0].any()
+    assert tau[..., 0].any() == (dtype is complex)
+    if dtype is float:
+        assert np.array_equal(h[:, 0, 0], a.limbs[:, 0, 0])
+
+
+@pytest.mark.parametrize("exponent", [-900, -40, 900])
+@multiples
+def test_powers_of_two_leave_the_vectors(kernels, blocks, precision, dtype, exponent, rng):
+    a = cases.random(19, 4, precision, dtype, rng)
+    powers = exponent + np.array([0, 30, -30, 7])
+    b = mdqr.from_limbs(np.ldexp(a.limbs, powers.astype(np.int32)), dtype=dtype)
+    h, tau, t = factor(kernels, a)
+    g, other_tau, other_t = accept(kernels, b)
+    if not np.array_equal(np.ldexp(b.limbs, -powers.astype(np.int32)), a.limbs):
+        return  # the last limbs have left the range
+    assert_same(tau, other_tau)
+    assert_same(t, other_t)
+    assert_same(np.tril(g, -1), np.tril(h, -1))
+    upper = mdqr.from_limbs(np.ldexp(np.triu(h), powers.astype(np.int32)), dtype=dtype)
+    assert np.array_equal(np.triu(g), upper.limbs)
+
+
+def test_real_columns_of_a_complex_panel(kernels, blocks, rng):
+    a = cases.random(19, 4, mdqr.dd, complex, rng).limbs.copy()
+    a[1, :, :, [0, 2]] = 0.0
+    a[:, :, :, 3] = a[:, :, :, 0]
+    accept(kernels, mdqr.from_limbs(a, dtype=complex))
+
+
+def test_imaginary_columns(kernels, blocks, rng):
+    a = cases.random(19, 4, mdqr.dd, complex, rng).limbs.copy()
+    a[0] = 0.0
+    accept(kernels, mdqr.from_limbs(a, dtype=complex))
+
+
+def distance(x, y, field):
+    """The largest difference of leading limbs after an exact subtraction, relative to 1."""
+    backend = host.backend()
+    limbs = x.shape[1] if field else len(x)
+    difference = backend.binary("subtract", x, y, limbs=limbs, is_complex=field)
+    return np.abs(difference[:, 0] if field else difference[0]).max()
+
+
+@multiples
+@pytest.mark.parametrize("rows", [19, 70, 200])
+def test_agrees_with_the_host(kernels, precision, dtype, rows, rng):
+    field = dtype is complex
+    a = cases.random(rows, 3, precision, dtype, rng, cond=4)
+    found = factor(kernels, a)
+    wanted = host.backend().qr_panel(a.limbs, limbs=precision.limbs, is_complex=field)
+    # Both have backward errors of some eps; a condition of 4 and 3 reflectors enlarge them.
+    for x, y in zip(found, wanted, strict=True):
+        assert distance(x, y, field) <= 64 * precision.eps
+
+
+@pytest.mark.parametrize("dtype", FIELDS)
+def test_agrees_with_lapack(kernels, blocks, dtype, rng):
+    a = cases.random(40, 5, mdqr.d, dtype, rng, cond=4)
+    h, tau, _ = factor(kernels, a)
+    wanted, factors = np.linalg.qr(a.to_numpy(), mode="raw")
+    for x, y in ((h, wanted.T), (tau, factors)):
+        x = x[0, 0] + 1j * x[1, 0] if dtype is complex else x[0]
+        assert np.abs(x - y).max() <= 64 * mdqr.d.eps
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (2, 2), (18, 2), (1, 3)], ids=str)
+@multiples
+def test_what_is_not_finite(kernels, blocks, precision, dtype, bad, place, rng):
+    """NaN from that column on, the columns before it untouched; no block waits for ever."""
+    clean = cases.random(19, 5, precision, dtype, rng).limbs
+    dirty = clean.copy()
+    front = (0,) * (clean.ndim - 2)
+    dirty[(*front, *place)] = bad
+    dirty[(*front[:-1], slice(1, None), *place)] = 0.0
+    is_complex, first = dtype is complex, place[1]
+    (h, tau, t), (g, other_tau, _) = (
+        panel.qr_panel(kernels, x, precision.limbs, is_complex) for x in (clean, dirty)
+    )
+    assert_same(g[..., :first], h[..., :first])
+    assert_same(other_tau[..., :first], tau[..., :first])
+    lead = g[0, 0] if is_complex else g[0]
+    assert np.isnan(lead[np.arange(first, 5), np.arange(first, 5)]).all()
+    assert np.isnan(other_tau[(*front,)][first:]).all()
+    assert t.shape == (*clean.shape[:-2], 5, 5)
+
+
+@multiples
+def test_batches_give_the_bits_of_their_items(kernels, precision, dtype, rng):
+    a = mdqr.stack([cases.random(7, 4, precision, dtype, rng) for _ in range(6)])
+    a = a.reshape(2, 3, 7, 4)
+    whole = factor(kernels, a)
+    assert [block.shape[-4:] for block in whole] == [
+        (2, 3, 7, 4),
+        whole[1].shape[-4:],
+        (2, 3, 4, 4),
+    ]
+    assert whole[1].shape[-3:] == (2, 3, 4)
+    for index in np.ndindex(2, 3):
+        one = factor(kernels, a[index])
+        for x, y, core in zip(whole, one, (2, 1, 2), strict=True):
+            at = (..., *index, *(slice(None),) * core)
+            assert_same(np.ascontiguousarray(x[at]), y)
+
+
+def test_batches_of_panels_that_are_shared(kernels, rng):
+    """Several panels of several blocks each in one launch."""
+    items = [cases.random(200, 3, mdqr.dd, float, rng) for _ in range(2)]
+    launch = panel.plan(2, 200, 3, 2, False)
+    assert launch.blocks > 1
+    results = factor(kernels, mdqr.stack(items))
+    for i, a in enumerate(items):
+        h, tau, t = (block[:, i] for block in results)
+        check_form(h, tau, t, False)
+        columns, orthogonality = errors(a, h, t)
+        assert max(columns, orthogonality) <= 20 * 3
+
+
+def test_batches_of_many_small_panels(kernels, rng):
+    """Blocks of fewer threads."""
+    items = cases.random(8 * 100, 5, mdqr.dd, float, rng).reshape(100, 8, 5)
+    assert panel.plan(100, 8, 5, 2, False).threads == 64
+    h, tau, t = factor(kernels, items)
+    check_form(h, tau, t, False)
+    for i in range(0, 100, 33):
+        columns, orthogonality = errors(items[i], h[:, i], t[:, i])
+        assert max(columns, orthogonality) <= 20 * 5
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[:3], ids=str)
+def test_views(kernels, blocks, precision, dtype, rng):
+    """Transposes, backward strides, equal items of a batch, and fewer limbs than the result."""
+    most = PRECISIONS[2]
+    is_complex = dtype is complex
+    a = cases.random(19, 4, precision, dtype, rng).limbs
+    wanted = panel.qr_panel(kernels, a, most.limbs, is_complex)
+    columns = flipped_axes(np.ascontiguousarray(flipped_axes(a, 2)), 2)
+    backwards = np.ascontiguousarray(a[..., ::-1, ::-1])[..., ::-1, ::-1]
+    equal = np.broadcast_to(a[..., None, :, :], (*a.shape[:-2], 2, *a.shape[-2:]))
+    for view in (columns, backwards):
+        for x, y in zip(panel.qr_panel(kernels, view, most.limbs, is_complex), wanted, strict=True):
+            assert_same(x, y)
+    found = panel.qr_panel(kernels, equal, most.limbs, is_complex)
+    for x, y, core in zip(found, wanted, (2, 1, 2), strict=True):
+        for item in range(2):
+            at = (..., item, *(slice(None),) * core)
+            assert_same(np.ascontiguousarray(x[at]), y)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 4, 2), (2, 0, 5, 3)], ids=str)
+def test_empty_panels_launch_nothing(kernels, dtype, shape):
+    front = (2, 2) if dtype is complex else (2,)
+    launched = len(kernels.launched)
+    h, tau, t = panel.qr_panel(kernels, np.empty((*front, *shape)), 2, dtype is complex)
+    assert h.shape == (*front, *shape)
+    assert tau.shape == (*front, *shape[:-2], shape[-1])
+    assert t.shape == (*front, *shape[:-2], shape[-1], shape[-1])
+    assert len(kernels.launched) == launched
+
+
+def test_too_many_columns(kernels):
+    with pytest.raises(ValueError, match="at most 128 columns, this one has 129"):
+        panel.qr_panel(kernels, np.ones((2, 200, 129)), 2, False)
+
+
+@given(
+    items=st.integers(1, 20_000),
+    w=st.integers(1, 128),
+    rest=st.integers(0, 100_000),
+    is_complex=st.booleans(),
+)
+def test_every_plan_can_run(precision, items, w, rest, is_complex):
+    m = w + rest
+    launch = panel.plan(items, m, w, precision.limbs, is_complex)
+    assert launch.blocks * launch.rows_a_block >= m
+    # What meets must run at once, also where a multiprocessor holds one block.
+    assert launch.blocks == 1 or items * launch.group <= 96
+    assert launch.shared <= 160_000
+    # A warp for the scalars, one thread a factor, and a warp or more for the vector.
+    warps = -(-w // 32)
+    assert 32 * (warps + 1) <= launch.threads <= 256
+
+
+def test_the_widest_panel(kernels, rng):
+    accept(kernels, cases.random(70, 64, mdqr.dd, float, rng))
