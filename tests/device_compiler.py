@@ -1,4 +1,4 @@
-"""Compile CUDA C++ for sm_90 without a GPU: NVRTC from its wheel by ctypes, or nvcc."""
+"""Compile CUDA C++ without a GPU: NVRTC from its wheel by ctypes, or nvcc."""
 
 from __future__ import annotations
 
@@ -6,26 +6,36 @@ import ctypes
 import importlib.metadata
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-Compile = Callable[[str, Path, Path], str]
-
-FLAGS = ("-arch=sm_90", "-std=c++17", "--fmad=false")
+FLAGS = ("-std=c++17", "--fmad=false")
 
 
-def device_compiler() -> Compile | None:
-    """Return ``compile(source, include, scratch) -> log``, or None where there is no compiler.
+def device_compiler() -> Callable[..., str] | None:
+    """Return a function that compiles, or None where there is no compiler.
 
-    The log holds the warnings and ptxas's registers and spills; an error raises RuntimeError.
+    ``compile(source, include, scratch, options=(), arch="sm_90")`` returns the log: the warnings,
+    and ptxas's registers and spills. An error raises RuntimeError.
     """
     library = nvrtc_library()
-    if library is not None:
-        return lambda source, include, scratch: compile_by_nvrtc(library, source, include)
     nvcc = shutil.which("nvcc")
-    if nvcc is not None:
-        return lambda source, include, scratch: compile_by_nvcc(nvcc, source, include, scratch)
-    return None
+    if library is None and nvcc is None:
+        return None
+
+    def compile(
+        source: str,
+        include: Path,
+        scratch: Path,
+        options: Sequence[str] = (),
+        arch: str = "sm_90",
+    ) -> str:
+        flags = [f"-arch={arch}", *FLAGS, f"-I{include}", *options]
+        if library is not None:
+            return compile_by_nvrtc(library, source, flags)
+        return compile_by_nvcc(nvcc, source, flags, scratch)
+
+    return compile
 
 
 def nvrtc_library() -> ctypes.CDLL | None:
@@ -38,9 +48,9 @@ def nvrtc_library() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(name.locate()))
 
 
-def compile_by_nvrtc(library: ctypes.CDLL, source: str, include: Path) -> str:
+def compile_by_nvrtc(library: ctypes.CDLL, source: str, flags: Sequence[str]) -> str:
     """Compile to a cubin in memory and return the program log."""
-    options = [*FLAGS, "--ptxas-options=-v", f"-I{include}"]
+    options = [*flags, "--ptxas-options=-v"]
     program = ctypes.c_void_p()
     text = source.encode()
     created = library.nvrtcCreateProgram(ctypes.byref(program), text, b"probe.cu", 0, None, None)
@@ -59,11 +69,11 @@ def compile_by_nvrtc(library: ctypes.CDLL, source: str, include: Path) -> str:
     return log.value.decode()
 
 
-def compile_by_nvcc(nvcc: str, source: str, include: Path, scratch: Path) -> str:
+def compile_by_nvcc(nvcc: str, source: str, flags: Sequence[str], scratch: Path) -> str:
     """Compile to a cubin in `scratch` and return what nvcc printed."""
     file = scratch / "probe.cu"
     file.write_text(source)
-    command = [nvcc, *FLAGS, "-Xptxas=-v", f"-I{include}", "-cubin", "-o", "probe.cubin", file.name]
+    command = [nvcc, *flags, "-Xptxas=-v", "-cubin", "-o", "probe.cubin", file.name]
     done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)

@@ -134,7 +134,7 @@ def test_large_orders(kernels, data):
 @pytest.mark.parametrize(("precision", "dtype"), EVERY)
 @pytest.mark.parametrize("lower", [False, True])
 def test_every_field(kernels, precision, dtype, lower, rng):
-    for n, k in ((33, 3), (66, 1)):
+    for n, k in ((33, 1), (66, 1)):
         a = triangle(n, precision, dtype, rng, lower)
         b = cases.random(n, k, precision, dtype, rng)
         check(a, solve(kernels, a, b, lower=lower), b, lower=lower)

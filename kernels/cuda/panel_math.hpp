@@ -131,8 +131,9 @@ MDQR_FN int part_exponent(double peak) {
     return peak == 0.0 ? no_exponent : is_finite(peak) ? exponent(peak) : wild_exponent;
 }
 MDQR_FN int usable_exponent(int e) { return e == no_exponent || e == wild_exponent ? 0 : e; }
-// 2^e for e <= 0, or 0 where nothing counts any more.
-MDQR_FN double small_power(int e) { return e < -1000 ? 0.0 : power_of_two(e); }
+// 2^e for e <= 0, and 0 where nothing counts any more. Above 0 the part is zero: its exponent
+// counts as 0 beside smaller ones.
+MDQR_FN double small_power(int e) { return e < -1000 || e > 0 ? 0.0 : power_of_two(e); }
 
 // The product with 2^-e for |e| <= 2000: both factors are normal.
 template <class Number> MDQR_FN Number divided_by_power(const Number& x, int e) {

@@ -6,7 +6,7 @@ MDQR_BEGIN
 
 // The part of a block's sums of column j: x was divided by 2^e there, and is by 2^largest here.
 struct column_scale {
-    int own;     // exponent of this block's part; `largest` where it is zero
+    int own;     // exponent of this block's part
     int largest; // of all parts, and 0 where nothing is left
 };
 
@@ -23,8 +23,7 @@ MDQR_FN column_scale combine_exponents(const panel_block& q, int e) {
         const int used = other == wild_exponent ? 0 : other;
         largest = used > largest ? used : largest;
     }
-    largest = usable_exponent(group_maximum(largest, warp_lanes));
-    return {e == no_exponent ? largest : usable_exponent(e), largest};
+    return {usable_exponent(e), usable_exponent(group_maximum(largest, warp_lanes))};
 }
 
 // The sum of the blocks' sums of column c by the lanes of a group.

@@ -5,7 +5,7 @@
 // subtracts the known part of x from its rows, eight lanes a row, while other blocks still work on
 // it: `out` is filled with `unset` first, every limb is its own message, no fence or counter lies
 // between the row that is solved and the rows that wait. Blocks that are not next in line look
-// at one number only.
+// at one number only. With -DMDQR_GUARDED products have a guard bin (orders below 64).
 #include "inline_networks.hpp"
 
 #include "triangular_math.hpp"
@@ -20,6 +20,11 @@ struct solve_arguments {
 
 MDQR_BEGIN
 
+#if defined(MDQR_GUARDED)
+inline constexpr bool guarded = true;
+#else
+inline constexpr bool guarded = false;
+#endif
 inline constexpr int lanes_of_row = 8, solve_threads = rows_of_tile * lanes_of_row;
 // Columns whose numbers are fetched together where they are known to be there.
 inline constexpr int columns_ahead = number_planes <= 4 ? 4 : 1;
@@ -110,7 +115,7 @@ MDQR_FN void subtract_columns(const system_view& v, i64 row, i64 first, row_sum&
     });
     static_for<0, Count>([&](auto q) MDQR_LAMBDA {
         r.size = larger_of(r.size, term_exponent(leading(a[q]), leading(x[q])));
-        multiply_add<false>(r.sum, opposite(a[q]), x[q]);
+        multiply_add<guarded>(r.sum, opposite(a[q]), x[q]);
     });
 }
 
@@ -171,7 +176,7 @@ MDQR_FN bool solve_tile(const system_view& v, i64 tile, const tile_place& t) {
         s = product(s, reciprocal);
         const int found = int(tile_sizes()[i]);
         const int size = found == absent ? absent : found + quick_exponent(leading(reciprocal));
-        substitute<false>(s, size, tile_rows(), t.rows, [&](const number& x, int largest) {
+        substitute<guarded>(s, size, tile_rows(), t.rows, [&](const number& x, int largest) {
             publish_number(v.out, (t.first + i) * v.out_row, x);
             bad = bad || !is_sound(leading(x), largest);
         });

@@ -11,7 +11,7 @@
 // by 0.75 / 0.25 (N = 2 / 4); |b_i| <= sum of |a_ij x_j| up to the same errors. With at most w sums
 // a term this is less than (w + 16) eps (|a| |x|)_i. N = 8: a sum errs by 0.5, and a term passes at
 // most w / 8 + 36 sums. Guarded products (1 eps) keep the bound for every w, fast ones (45 found)
-// for w >= 64, and for w > 32 in complex numbers, where the bound is twice as large.
+// from w = 64 on: only there they are used. For complex numbers the bound is twice as large.
 //
 // Range. Where products turn subnormal the fast operations lose 2^-1068 a term, times a divisor or
 // a solution of 2^340 at most. Therefore every solution must be at most 2^340, and some term of its

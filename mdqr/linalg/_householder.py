@@ -25,13 +25,13 @@ _Table = dict[str, tuple[tuple[float, int], ...]]
 # numbers are cheap, calls are not.
 _LEAVES: _Table = {
     "cpu": ((2, 16), (float("inf"), 8)),
-    "cuda": ((2, 32), (4, 16), (float("inf"), 8)),
+    "cuda": ((float("inf"), 32),),
 }
 
 # For each backend: (largest number of reflectors, width); the last line is for all larger ones.
 _WIDTHS: _Table = {
     "cpu": ((64, 32), (300, 48), (float("inf"), 96)),
-    "cuda": ((64, 32), (512, 64), (float("inf"), 128)),
+    "cuda": ((1024, 32), (float("inf"), 64)),
 }
 
 
@@ -78,9 +78,9 @@ class Factors:
         """Return the product of two blocks, as `Backend.matmul`."""
         return self.backend.matmul(a, b, limbs=self.limbs, is_complex=self.is_complex, **options)
 
-    def adjoint_multiply(self, a: Block, b: Block) -> Block:
+    def adjoint_multiply(self, a: Block, b: Block, **options: Any) -> Block:
         """Return ``a^H b``."""
-        return self.multiply(a.swapaxes(-1, -2), b, conj_a=True)
+        return self.multiply(a.swapaxes(-1, -2), b, conj_a=True, **options)
 
     def tiles(self, backwards: bool = False) -> Iterator[tuple[int, int, Block, Block]]:
         """Yield the first and last column, V and T of each tile."""
@@ -130,10 +130,11 @@ class Factors:
         set_unit_diagonal(q[..., self.count :, self.count :], self.is_complex)
         for start, stop, v, t in self.tiles(backwards=True):
             width = stop - start
-            w = self.backend.xp.zeros((*t.shape[:-1], columns - start))
+            w = self.backend.xp.empty((*t.shape[:-1], columns - start))
             w[..., :width] = adjoint(v[..., :width, :], self.is_complex)
-            if stop < min(self.rows, columns):
-                w[..., width:] = self.adjoint_multiply(v[..., width:, :], q[..., stop:, stop:])
+            if stop < self.rows:
+                rest = w[..., width:]
+                self.adjoint_multiply(v[..., width:, :], q[..., stop:, stop:], out=rest)
             set_unit_diagonal(q[..., start:stop, start:stop], self.is_complex)
             part = q[..., start:, start:]
             self.multiply(v, self.multiply(t, w), c=part, subtract=True, out=part)

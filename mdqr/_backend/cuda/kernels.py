@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import cached_property
+from collections.abc import Hashable
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -46,9 +47,17 @@ class Kernels(Protocol):
     """Something that runs kernels over blocks of `xp`."""
 
     xp: ModuleType
+    plans: dict[Hashable, object]  # of `replay`
 
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""
+        ...
+
+    def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
+        """Return memory for `words` 64-bit words, and its address.
+
+        It may go back to the pool as soon as the last launch that uses it has been started.
+        """
         ...
 
     def launch(
@@ -92,6 +101,11 @@ def fields(*values: int | list[int]) -> NDArray[np.int64]:
     return np.array(flat, dtype=np.int64)
 
 
+@cache
+def _one_value(size: int) -> np.dtype:
+    return np.dtype(f"V{size}")
+
+
 class CupyKernels:
     """Kernels on the current CUDA device and stream, in CuPy's memory."""
 
@@ -99,6 +113,7 @@ class CupyKernels:
         import cupy
 
         self.xp: ModuleType = cupy
+        self.plans: dict[Hashable, object] = {}
         self._modules: dict[Module, Any] = {}
         self._functions: dict[tuple[Module, str, int], Any] = {}
 
@@ -116,6 +131,13 @@ class CupyKernels:
         """Return the address of the first element of `block`."""
         address: int = block.data.ptr
         return address
+
+    def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
+        """Return memory of CuPy's pool, and its address."""
+        memory = self.xp.empty(max(words, 1))
+        if zero:
+            memory.data.memset_async(0, memory.nbytes)
+        return memory, self.address(memory)
 
     def launch(
         self,
@@ -137,7 +159,7 @@ class CupyKernels:
             grid,
             (threads,),
             # CuPy passes arrays of one element by value, whatever the size of the element.
-            (arguments.view(f"V{arguments.nbytes}"),),
+            (arguments.view(_one_value(arguments.nbytes)),),
             shared_mem=shared,
             enable_cooperative_groups=cooperative,
         )

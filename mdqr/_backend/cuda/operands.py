@@ -54,8 +54,7 @@ class Scratch:
 
     def allocate(self, kernels: Kernels) -> tuple[Block, int]:
         """Return the memory and its address."""
-        memory = kernels.xp.empty(max(2, self._words))
-        return memory, kernels.address(memory)
+        return kernels.scratch(self._words)
 
 
 def divided(x: int, y: int) -> int:

@@ -9,6 +9,7 @@ from mdqr._backend.blocks import batched, empty, float_matmul, matrix_shape
 from mdqr._backend.cuda import matvec, sliced
 from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.operands import NO_VIEW, Product, Todo
+from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
@@ -43,17 +44,23 @@ def matmul(
     if limbs == 1:
         result[...] = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract)
         return result
-    x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
-    product = Product(x, y, conj_a, conj_b, limbs, is_complex)
-    addend = None if c is None else batched(xp, c, batch, 2, is_complex)
-    if m < n and m <= _FEW:
-        turned = None if addend is None else addend.swapaxes(-1, -2)
-        _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
-    else:
-        _matmul(kernels, product, addend, subtract, target)
-    # Reshaping copies where `out` is strided in a way that one batch axis does not show.
-    if out is not None and len(batch) > 1 and not xp.may_share_memory(target, result):
-        result[...] = target.reshape(result.shape)
+    flags = ("matmul", limbs, is_complex, conj_a, conj_b, subtract)
+    operands = [a, b, result] if c is None else [a, b, result, c]
+
+    def launch(kernels: Kernels) -> None:
+        x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
+        product = Product(x, y, conj_a, conj_b, limbs, is_complex)
+        addend = None if c is None else batched(xp, c, batch, 2, is_complex)
+        if m < n and m <= _FEW:
+            turned = None if addend is None else addend.swapaxes(-1, -2)
+            _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
+        else:
+            _matmul(kernels, product, addend, subtract, target)
+        # Reshaping copies where `out` is strided in a way that one batch axis does not show.
+        if out is not None and len(batch) > 1 and not xp.may_share_memory(target, result):
+            result[...] = target.reshape(result.shape)
+
+    planned(kernels, flags, operands, launch)
     return result
 
 

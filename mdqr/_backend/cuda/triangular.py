@@ -18,6 +18,7 @@ from math import prod
 
 from mdqr._backend.blocks import batched, empty, matrix_shape
 from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block
 
 _ROWS = 32  # of a tile: the lanes of a warp
@@ -28,6 +29,9 @@ _MOST_BLOCKS = 2**20
 _FEW_COLUMNS = 8
 _COLUMN_LIMBS = 128
 _MODERATE_ORDER = 2048
+# Below this order, and above so many limbs, products need a guard bin (triangular_math.hpp).
+_GUARDED_ORDER = 64
+_UNGUARDED_LIMBS = 4
 
 
 def small_order(limbs: int, is_complex: bool) -> int:
@@ -102,17 +106,20 @@ def solve(
     out = empty(xp, (*batch, order, columns), limbs, is_complex)
     if not out.size:
         return out
-    # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
-    blocks = [batched(xp, block, batch, 2, is_complex) for block in (out, a, b)]
-    views = [
-        _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
-        for block, square in zip(blocks, (False, True, False), strict=True)
-    ]
-    flags = [order, columns, int(unit_diagonal)]
-    if order <= small_order(limbs, is_complex):
-        _solve_small(kernels, views, flags, limbs, is_complex, prod(batch))
-    else:
-        _solve_large(kernels, views, flags, limbs, is_complex, prod(batch))
+    flags = ("solve_triangular_tile", limbs, is_complex, lower, unit_diagonal)
+
+    def launch(kernels: Kernels) -> None:
+        # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
+        blocks = [batched(xp, block, batch, 2, is_complex) for block in (out, a, b)]
+        views = [
+            _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
+            for block, square in zip(blocks, (False, True, False), strict=True)
+        ]
+        sizes = [order, columns, int(unit_diagonal)]
+        solve = _solve_small if order <= small_order(limbs, is_complex) else _solve_large
+        solve(kernels, views, sizes, limbs, is_complex, prod(batch))
+
+    planned(kernels, flags, [out, a, b], launch)
     return out
 
 
@@ -164,12 +171,13 @@ def _solve_large(
     jobs = items * columns
     blocks = max(1, min(-(-order // _ROWS), _BLOCKS // jobs))
     groups = min(jobs, _BLOCKS // blocks if blocks > 1 else _MOST_BLOCKS)
-    state = kernels.xp.zeros(groups + jobs, dtype=kernels.xp.int64)
+    _state, address = kernels.scratch(groups + jobs, zero=True)
     doubles = _number_planes(limbs, is_complex) * _ROWS * (_ROWS + 2) + _ROWS
+    needs_guard = order < _GUARDED_ORDER and limbs > _UNGUARDED_LIMBS
     kernels.launch(
-        Module("triangular", limbs, is_complex),
+        Module("triangular", limbs, is_complex, ("MDQR_GUARDED",) if needs_guard else ()),
         "mdqr_solve_triangular",
-        fields(*views, order, columns, jobs, unit, blocks, kernels.address(state)),
+        fields(*views, order, columns, jobs, unit, blocks, address),
         grid=(groups * blocks,),
         threads=_THREADS,
         shared=8 * doubles,

@@ -1,0 +1,161 @@
+"""Launches that are planned once for operands of one layout, and repeated with other addresses.
+
+What a call has to do before its launches - tiles, splits, sizes of scratch memory, forty fields of
+arguments - depends on shapes, strides and flags alone. The first call of a layout runs the code of
+its module with a `Recorder` in place of the kernels, whose addresses are tags; the plan that comes
+out needs only the addresses of the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._backend.cuda.kernels import Kernels, Module
+from mdqr._backend.protocol import Block
+
+# A tag is a multiple of this: far beyond sizes and strides, and addresses have 47 bits.
+_TAG = 48
+# Plans of a layout that are kept before all are dropped.
+_MOST_PLANS = 4096
+
+
+class _Unplanned(Exception):
+    """The call copies an operand, so that its launches cannot be repeated by address."""
+
+
+class _Launch(NamedTuple):
+    module: Module
+    name: str
+    arguments: NDArray[np.int64]  # offsets in place of addresses
+    places: NDArray[np.intp]  # of the addresses
+    sources: NDArray[np.intp]  # which operand or scratch memory each belongs to
+    grid: tuple[int, ...]
+    threads: int
+    shared: int
+    cooperative: bool
+
+
+class _Scratch(NamedTuple):
+    words: int
+    zero: bool
+
+
+class Recorder:
+    """Kernels that write down what they are asked to do."""
+
+    def __init__(self, kernels: Kernels, addresses: Sequence[int]) -> None:
+        self.xp: ModuleType = kernels.xp
+        self.launches: list[_Launch] = []
+        self.scratches: list[_Scratch] = []
+        self._kernels = kernels
+        self._operands = len(addresses)
+        self._tags = {address: (i + 1) << _TAG for i, address in reversed([*enumerate(addresses)])}
+        self.plans: dict[Hashable, object] = {}
+
+    def address(self, block: Block) -> int:
+        """Return the tag of an operand."""
+        tag = self._tags.get(self._kernels.address(block))
+        if tag is None:
+            raise _Unplanned
+        return tag
+
+    def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
+        """Return the tag of new memory."""
+        self.scratches.append(_Scratch(words, zero))
+        return None, (self._operands + len(self.scratches)) << _TAG
+
+    def launch(
+        self,
+        module: Module,
+        name: str,
+        arguments: NDArray[np.int64],
+        *,
+        grid: tuple[int, ...],
+        threads: int,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """Keep a launch, its addresses apart."""
+        tags = arguments >> _TAG
+        (places,) = np.nonzero(tags > 0)
+        offsets = arguments.copy()
+        offsets[places] -= tags[places] << _TAG
+        self.launches.append(
+            _Launch(
+                module, name, offsets, places, tags[places] - 1, grid, threads, shared, cooperative
+            )
+        )
+
+
+class _Plan(NamedTuple):
+    launches: tuple[_Launch, ...]
+    scratches: tuple[_Scratch, ...]
+
+    def run(self, kernels: Kernels, addresses: list[int]) -> None:
+        """Launch with the addresses of the operands."""
+        # Kept until all is launched; later work of the stream may have the memory again.
+        memories = [kernels.scratch(words, zero=zero) for words, zero in self.scratches]
+        bases = np.array(addresses + [address for _, address in memories], dtype=np.int64)
+        for step in self.launches:
+            arguments = step.arguments.copy()
+            arguments[step.places] += bases[step.sources]
+            kernels.launch(
+                step.module,
+                step.name,
+                arguments,
+                grid=step.grid,
+                threads=step.threads,
+                shared=step.shared,
+                cooperative=step.cooperative,
+            )
+
+
+def planned(
+    kernels: Kernels,
+    flags: tuple[Hashable, ...],
+    operands: Sequence[Block],
+    launch: Callable[[Kernels], None],
+) -> None:
+    """Call ``launch(kernels)``, or repeat what it did for operands of the same layout.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Where the launches go.
+    flags : tuple
+        All that `launch` depends on besides shapes, strides and shared memory of the operands.
+    operands : sequence of Block
+        All blocks whose addresses `launch` uses.
+    launch : callable
+        Does its work by ``kernels.launch`` and ``kernels.scratch`` alone.
+    """
+    addresses = [kernels.address(block) for block in operands]
+    same = tuple(addresses.index(address) for address in addresses)
+    key = (*flags, same, *((block.shape, block.strides) for block in operands))
+    try:
+        plan = kernels.plans[key]
+    except KeyError:
+        plan = _record(kernels, addresses, launch)
+        if len(kernels.plans) >= _MOST_PLANS:
+            kernels.plans.clear()
+        kernels.plans[key] = plan
+    if isinstance(plan, _Plan):
+        plan.run(kernels, addresses)
+    else:
+        launch(kernels)
+
+
+def _record(
+    kernels: Kernels, addresses: list[int], launch: Callable[[Kernels], None]
+) -> _Plan | None:
+    recorder = Recorder(kernels, addresses)
+    try:
+        launch(recorder)
+    except _Unplanned:
+        return None
+    return _Plan(tuple(recorder.launches), tuple(recorder.scratches))

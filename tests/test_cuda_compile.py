@@ -1,0 +1,105 @@
+"""Every module of the CUDA backend compiles without a GPU, and the hot kernels keep to registers.
+
+The plain run compiles double-double real modules and a few of the largest for one architecture;
+everything else is `long`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from cuda_modules import modules
+from device_compiler import device_compiler
+
+from mdqr._backend.sources import kernels_folder
+from mdqr._precision import PRECISIONS
+
+CUDA = kernels_folder() / "cuda"
+COMPILE = device_compiler()
+ARCHITECTURES = ("sm_90", "sm_80")
+PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
+
+# Where the time of factorisations, products and large arrays goes.
+HOT = {"matmul", "matvec", "panel", "slices", "triangular", "triangular_tile"}
+HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
+# Bytes of spill stores for sm_90, most of them registers that called functions save: (source,
+# limbs, complex). They must not grow.
+SPILLS: dict[tuple[str, int, bool], int] = {
+    ("matvec", 4, False): 24,
+    ("matvec", 4, True): 96,
+    ("matmul", 8, False): 4,
+    ("matvec", 8, False): 72,
+    ("matvec", 8, True): 160,
+    ("panel", 8, True): 80,
+    ("triangular_tile", 8, True): 608,
+    ("triangular", 8, True): 376,
+}
+
+
+def name_of(module) -> str:
+    field = "complex" if module.is_complex else "real"
+    return "-".join([module.source, str(module.limbs), field, *module.defines])
+
+
+def is_plain(module) -> bool:
+    """Say whether the plain run compiles a module: some seconds in all."""
+    if module.is_complex:
+        return False
+    largest = {"matmul", "panel", "triangular"}
+    return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
+
+
+def is_hot(module) -> bool:
+    return module.source in HOT or bool(HOT_OPERATIONS & set(module.defines))
+
+
+CASES = [
+    pytest.param(
+        module,
+        arch,
+        id=f"{name_of(module)}-{arch}",
+        marks=[] if is_plain(module) and arch == ARCHITECTURES[0] else [pytest.mark.long],
+    )
+    for module in sorted(modules(), key=name_of)
+    for arch in ARCHITECTURES
+]
+needs_compiler = pytest.mark.skipif(
+    COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
+)
+
+
+@cache
+def entries(source: str) -> set[str]:
+    return set(re.findall(r"^MDQR_KERNEL\((\w+)", (CUDA / f"{source}.cu").read_text(), flags=re.M))
+
+
+def test_every_kernel_is_used_by_the_backend():
+    """A kernel that no call of the protocol starts is dead, or the calls here leave a path out."""
+    used = {}
+    for module, names in modules().items():
+        used.setdefault(module.source, set()).update(names)
+    assert used == {path.stem: entries(path.stem) for path in CUDA.glob("*.cu")}
+
+
+def test_the_plain_run_has_every_source():
+    assert {m.source for m in modules() if is_plain(m)} == {p.stem for p in CUDA.glob("*.cu")}
+
+
+def spilled(log: str) -> int:
+    return sum(map(int, re.findall(r"(\d+) bytes spill stores", log)))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("module", "arch"), CASES)
+def test_module_compiles(module, arch, tmp_path):
+    text = (CUDA / f"{module.source}.cu").read_text()
+    options = [f"-I{CUDA}", *module.options]
+    log = COMPILE(text, kernels_folder() / "include", tmp_path, options, arch)
+    assert [line for line in log.splitlines() if "warning" in line] == []
+    assert modules()[module] <= set(re.findall(r"entry function '(\w+)'", log))
+    assert "registers" in log
+    if is_hot(module) and arch == ARCHITECTURES[0]:
+        key = (module.source, module.limbs, module.is_complex)
+        assert spilled(log) <= SPILLS.get(key, 0), log
