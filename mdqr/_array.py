@@ -332,9 +332,9 @@ class MDArray(Operators, Reductions, Exports):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pair = _promotion.to_block(value, self._precision.limbs)
-        (block, value_complex), _ = _promotion.together(
-            [pair, (self._block, self._complex)], (value, self)
-        )
+        if not (isinstance(pair[0], np.ndarray) and isinstance(self._block, np.ndarray)):
+            pair = _promotion.together([pair, (self._block, self._complex)], (value, self))[0]
+        block, value_complex = pair
         if value_complex and not self._complex:
             raise TypeError(
                 "complex values cannot be assigned to a real array; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,19 +25,31 @@ __all__ = [
     "block_to_fractions",
     "block_to_mpmath",
     "block_to_strings",
+    "check_depth",
     "fraction_to_limbs",
     "objects_to_block",
+    "refuse_text",
     "scalar_to_limbs",
 ]
 
 _LOWEST = -1074  # exponent of the smallest positive double
-_MOST_AXES = 64  # NumPy's limit; also ends the descent into a list that contains itself
+_MOST_AXES = 64  # NumPy's limit
 
 
 # -- numbers to limbs ------------------------------------------------------------------------
 
 
-def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Block, bool]:
+def check_depth(depth: int) -> None:
+    """Raise ValueError if a sequence lies in `depth` others: more than an array has axes."""
+    if depth >= _MOST_AXES:
+        raise ValueError(
+            f"sequences are nested more than {_MOST_AXES} deep; does a list contain itself?"
+        )
+
+
+def objects_to_block(
+    x: Any, limbs: int, dtype: type | None = None, *, strings: bool = True
+) -> tuple[Block, bool]:
     """Convert a nested sequence or a NumPy array of numbers, each rounded once.
 
     Parameters
@@ -49,6 +61,8 @@ def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Blo
         Number of limbs wanted.
     dtype : None, float or complex
         None: complex if any leaf is.
+    strings : bool
+        Whether texts are numbers; not so in arithmetic.
 
     Returns
     -------
@@ -60,9 +74,10 @@ def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Blo
     Raises
     ------
     ValueError
-        If a text is no number (its place is named), or the rows differ in length.
+        If a text is no number (its place is named), the rows differ in length, or a list
+        contains itself.
     TypeError
-        If a leaf is no number, or is complex where ``dtype`` is float.
+        If a leaf is no number, a text without `strings`, or complex where ``dtype`` is float.
     OverflowError
         If an exact number is beyond the largest double.
     """
@@ -75,6 +90,8 @@ def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Blo
     else:
         leaves: list[Any] = []
         shape = _flatten(x, leaves, 0)
+        if not strings:
+            _refuse_texts(leaves)
         real, imag = _leaves_to_planes(leaves, limbs, shape)
         if imag is not None and dtype is float:
             raise _complex_in_real(_first_complex(leaves))
@@ -83,6 +100,20 @@ def objects_to_block(x: Any, limbs: int, dtype: type | None = None) -> tuple[Blo
     if imag is None:
         return real.reshape(limbs, *shape), False
     return np.stack([real, imag]).reshape(2, limbs, *shape), True
+
+
+def refuse_text(x: str | bytes) -> NoReturn:
+    """Raise the TypeError of a text in arithmetic."""
+    raise TypeError(
+        f"a string is not a number in arithmetic; got {x!r}: "
+        "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
+    )
+
+
+def _refuse_texts(leaves: list[Any]) -> None:
+    kinds = tuple(kind for kind in set(map(type, leaves)) if issubclass(kind, (str, bytes)))
+    if kinds:
+        refuse_text(next(leaf for leaf in leaves if isinstance(leaf, kinds)))
 
 
 def _complex_in_real(what: object) -> TypeError:
@@ -108,17 +139,24 @@ def _children(x: Any) -> Sequence[Any] | None:
     return None
 
 
+def _unpacked(x: Any) -> Any:
+    """Return the value of a 0-d array, and other entries of object arrays as they are."""
+    while isinstance(x, np.ndarray) and not x.ndim:
+        x = x[()]
+    return x
+
+
 def _flatten(x: Any, leaves: list[Any], depth: int) -> tuple[int, ...]:
     """Append the leaves of `x` in C order and return its shape."""
     if isinstance(x, np.ndarray):
-        leaves += x.reshape(-1).tolist()
+        entries = x.reshape(-1).tolist()
+        leaves += map(_unpacked, entries) if x.dtype == object else entries
         return x.shape
     items = _children(x)
     if items is None:
         leaves.append(x)
         return ()
-    if depth >= _MOST_AXES:
-        raise ValueError(f"sequences are nested more than {_MOST_AXES} deep")
+    check_depth(depth)
     if set(map(type, items)) <= {str, int, float}:
         leaves += items
         return (len(items),)

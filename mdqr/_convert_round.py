@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from math import inf, isfinite, ldexp
+from math import inf, ldexp
 from struct import Struct
 
 import numpy as np
@@ -58,9 +58,17 @@ def from_units(count: int) -> float:
     return float(x)
 
 
+@lru_cache(maxsize=64)
+def _doubles(count: int) -> Struct:
+    return Struct(f"<{count}d")
+
+
 def same_limbs(x: list[float], y: list[float]) -> bool:
     """Return whether limbs are equal; float comparison may take a subnormal for zero."""
-    return x == y and (not isfinite(x[0]) or list(map(units, x)) == list(map(units, y)))
+    if x != y:
+        return False
+    layout = _doubles(len(x))
+    return layout.pack(*x) == layout.pack(*y)
 
 
 def _nearest(num: int, den: int) -> int:

@@ -181,6 +181,8 @@ def _sympy_real(x: Any, limbs: int) -> Limbs:
 
 def _other(x: Any, limbs: int) -> Limbs:
     """Round what says that it is an integer or a rational."""
+    if isinstance(x, np.ndarray):
+        raise TypeError(f"an array of shape {x.shape} stands where one number belongs")
     if hasattr(x, "__index__"):
         return _ratio(operator.index(x), 1, limbs)
     num, den = getattr(x, "numerator", None), getattr(x, "denominator", None)

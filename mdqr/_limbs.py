@@ -23,6 +23,7 @@ _MANTISSA = 2**52 - 1
 _SIGN = np.int64(-(2**63))
 _LOWEST = -1074  # exponent of the smallest positive double
 _LOW = (1023 - 900) << 52  # the bits of 2**-900
+_ZERO = 2**64 - 1  # what `_unsigned` makes of zeros
 _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from 2**-900 below 1
 
 
@@ -116,15 +117,19 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     if is_complex:
         return namespace(block).stack([narrow(part, False, limbs) for part in block])
     short = block[:limbs]
-    inexact = _sizes(block[limbs, ...]) != 0
-    if not inexact.any():
+    lost = _unsigned(block[limbs : limbs + 1])
+    smallest = int(lost.min()) if lost.size else _ZERO
+    if smallest == _ZERO:
         return short
-    low = inexact & _is_low(block)
-    unsettled = inexact & ~low & _near_tie(block, limbs)
-    if low.any() or unsettled.any():
-        short = short.copy()
-        short[:, low] = _rounded(block[:, low], limbs)
-        short[:, unsettled] = _greedy(block[:, unsettled], limbs)
+    unsettled = _near_tie(block, limbs)
+    if smallest >= _LOW - 1 and not unsettled.any():
+        return short
+    # No limb before the first lost one is lower; those behind it matter near a tie only.
+    low = (lost < _LOW - 1)[0]
+    unsettled &= ~low & (lost != _ZERO)[0]
+    short = short.copy()
+    short[:, low] = _rounded(block[:, low], limbs)
+    short[:, unsettled] = _settled(block[:, unsettled], limbs)
     return short
 
 
@@ -135,14 +140,27 @@ def _sizes(x: Block) -> Block:
 
 def _is_low(planes: Block) -> Block:
     """Return where a limb is not zero and below 2**-900."""
-    sizes = _sizes(planes)
-    return ((sizes > 0) & (sizes < _LOW)).any(axis=0)
+    return (_unsigned(planes) < _LOW - 1).any(axis=0)
+
+
+def _unsigned(x: Block) -> Block:
+    """Return `_sizes` less 1 as uint64, where zeros lie above all others."""
+    return (_sizes(x) - 1).view(namespace(x).uint64)
 
 
 def _rounded(planes: Block, limbs: int) -> Block:
     """Return the greedy limbs of finite values ``(N, count)`` by Python integers."""
     columns = [saturated(sum_of_units(column), 1, _LOWEST, limbs) for column in planes.T.tolist()]
     return namespace(planes).asarray(columns, dtype=np.float64).reshape(-1, limbs).T
+
+
+def _settled(planes: Block, limbs: int) -> Block:
+    """Return the greedy limbs of finite values ``(N, count)``; `planes` is used up."""
+    low = _is_low(planes)
+    result = namespace(planes).empty((limbs, planes.shape[1]))
+    result[:, low] = _rounded(planes[:, low], limbs)
+    result[:, ~low] = _greedy(planes[:, ~low], limbs)
+    return result
 
 
 def _raised(x: Block) -> Block:
@@ -177,16 +195,17 @@ def doubles(x: np.ndarray) -> np.ndarray:
 
 def _near_tie(planes: Block, limbs: int) -> Block:
     """Return where one of the first limbs might not be the nearest double of what remains."""
-    near = namespace(planes).zeros(planes.shape[1:], dtype=bool)
+    near = None
     with np.errstate(over="ignore", invalid="ignore"):
         for i in range(limbs):
             # At least one unit beyond limb i + 1, hence beyond all that follows.
-            near |= planes[i] + planes[i + 1] * _ONE_UNIT_UP != planes[i]
+            moved = planes[i] + planes[i + 1] * _ONE_UNIT_UP != planes[i]
+            near = moved if near is None else near | moved
     return near
 
 
 def _greedy(planes: Block, limbs: int) -> Block:
-    """Return the greedy limbs of finite values; `planes` is normalised and used up."""
+    """Return the greedy limbs of finite values, none low; `planes` is normalised and used up."""
     xp = namespace(planes)
     greedy = xp.empty((limbs, *planes.shape[1:]))
     nothing = xp.zeros_like(planes[0])

@@ -14,10 +14,12 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision
 
 _EXACT_INTEGER = 2**53
+_NO_ARRAYS = frozenset({int, float, complex, bool, str, Fraction, Decimal})
 _FAR = 1200  # the sizes of all doubles lie well within 2**-1200 .. 2**1200
 _LOG2_10 = math.log2(10)
 
@@ -100,14 +102,43 @@ def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tup
     check_together(arrays)
     if not arrays or isinstance(arrays[0], np.ndarray):
         return pairs
-    return [(place_beside(block, arrays[0]), field) for block, field in pairs]
+    return [
+        (place_beside(block, arrays[0]) if isinstance(block, np.ndarray) else block, field)
+        for block, field in pairs
+    ]
 
 
 def _has_place(x: Any) -> bool:
     """Return whether `x` is an array of one device, not a number or a list of numbers."""
-    if isinstance(x, (list, tuple)):
-        return any(_has_place(item) for item in x)
+    return _is_array(x) or (isinstance(x, (list, tuple)) and bool(_arrays_in(x)))
+
+
+def _is_array(x: Any) -> bool:
     return isinstance(x, (MDArray, np.ndarray)) or is_cuda_array(x)
+
+
+def _arrays_in(x: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """Return the arrays among the leaves of a nested sequence.
+
+    Raises
+    ------
+    ValueError
+        If a list contains itself.
+    """
+    found: list[Any] = []
+    _gather_arrays(x, found, 0)
+    return found
+
+
+def _gather_arrays(x: list[Any] | tuple[Any, ...], found: list[Any], depth: int) -> None:
+    check_depth(depth)
+    if _NO_ARRAYS.issuperset(map(type, x)):
+        return
+    for item in x:
+        if isinstance(item, (list, tuple)):
+            _gather_arrays(item, found, depth + 1)
+        elif _is_array(item):
+            found.append(item)
 
 
 def operands(*values: Any) -> Operands:
@@ -149,7 +180,7 @@ def _alike(values: tuple[Any, ...]) -> bool:
 
 def highest_precision(values: Any) -> Precision:
     """Return the highest precision of the arrays in `values`, nested ones included."""
-    found = precisions_in(list(values))
+    found = {precision for value in values for precision in precisions_in(value)}
     if not found:
         kinds = ", ".join(type(value).__name__ for value in values)
         raise TypeError(
@@ -160,18 +191,12 @@ def highest_precision(values: Any) -> Precision:
 
 
 def precisions_in(x: Any) -> set[Precision]:
-    """Return the precisions of the arrays in a nested sequence."""
-    found: set[Precision] = set()
-    _gather_precisions(x, found)
-    return found
-
-
-def _gather_precisions(x: Any, found: set[Precision]) -> None:
+    """Return the precisions of an array, or of the arrays in a nested sequence."""
     if isinstance(x, MDArray):
-        found.add(x._precision)
-    elif isinstance(x, (list, tuple)):
-        for item in x:
-            _gather_precisions(item, found)
+        return {x._precision}
+    if isinstance(x, (list, tuple)):
+        return {array._precision for array in _arrays_in(x) if isinstance(array, MDArray)}
+    return set()
 
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -199,10 +224,7 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
     if isinstance(x, complex):
         return np.array([[x.real], [x.imag]]), True
     if isinstance(x, (str, bytes)):
-        raise TypeError(
-            f"a string is not a number in arithmetic; got {x!r}: "
-            "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
-        )
+        refuse_text(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return _from_numpy(np.asanyarray(x), limbs)
     if is_cuda_array(x):
@@ -221,8 +243,6 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
     """Return the 0-d block of an exact or multiple-precision number, correctly rounded."""
-    from mdqr._convert import scalar_to_limbs
-
     real, imag = scalar_to_limbs(x, limbs)
     return (np.array(real), False) if imag is None else (np.array([real, imag]), True)
 
@@ -234,15 +254,13 @@ def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
         return _from_floats_or_integers(x if _limbs.has_whole_strides(x) else x.copy(), limbs)
     if kind in "US":
-        to_block(str(x.flat[0]) if x.size else "", limbs)
+        refuse_text(str(x.flat[0]) if x.size else "")
     if kind not in "fcO":
         raise TypeError(
             f"arrays of dtype {x.dtype} are not numbers; "
             "wanted are bool, integer, float, complex or object arrays of numbers"
         )
-    if kind == "O":
-        _has_arrays(x.ravel().tolist(), False)
-    return convert_objects(x, limbs)
+    return convert_objects(x, limbs, strings=False)
 
 
 def _from_floats_or_integers(x: Any, limbs: int) -> tuple[Block, bool]:
@@ -265,38 +283,22 @@ def _split_integers(x: Any, limbs: int) -> Block:
     return _limbs.namespace(nearest).stack([nearest, low - (nearest - high)])
 
 
-def convert_objects(x: Any, limbs: int, dtype: type | None = None) -> tuple[Block, bool]:
-    """Return the block of exact numbers or strings in a nested sequence or a NumPy array."""
-    from mdqr._convert import objects_to_block
-
-    block, is_complex = objects_to_block(x, limbs, dtype)
-    return block, bool(is_complex)
+def convert_objects(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block, bool]:
+    """Return the block of exact numbers or `strings` in a nested sequence or a NumPy array."""
+    return objects_to_block(x, limbs, strings=strings)
 
 
 def from_sequence(x: Any, limbs: int, *, strings: bool = False) -> tuple[Block, bool]:
     """Return the block of a nested sequence, whose leaves may be arrays of any kind."""
-    if _has_arrays(x, strings):
+    if _arrays_in(x):
         return _stack(together([_leaf(item, limbs, strings) for item in x], x))
-    return convert_objects(x, limbs)
+    return convert_objects(x, limbs, strings=strings)
 
 
 def _leaf(x: Any, limbs: int, strings: bool) -> tuple[Block, bool]:
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs, strings=strings)
     return convert_objects(x, limbs) if strings and isinstance(x, str) else to_block(x, limbs)
-
-
-def _has_arrays(x: Any, strings: bool) -> bool:
-    """Return whether a leaf is an array; refuse strings before the first one unless `strings`."""
-    for item in x:
-        if isinstance(item, (list, tuple)):
-            if _has_arrays(item, strings):
-                return True
-        elif isinstance(item, (MDArray, np.ndarray)) or is_cuda_array(item):
-            return True
-        elif not strings and isinstance(item, (str, bytes)):
-            to_block(item, 1)
-    return False
 
 
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:

@@ -116,7 +116,7 @@ def factorisations(backend, limbs, is_complex) -> Results:
     panels, tiles, right = (
         draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
     )
-    for k, part in enumerate(("h", "tau", "t")):
+    for k, part in enumerate(("h", "tau", "v", "t")):
         yield f"qr_panel {part}", lambda k=k: backend.qr_panel(panels, **options)[k]
     for lower in (False, True):
         for unit in (False, True):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._backend import host
 from mdqr._backend.cuda import panel
+from mdqr._backend.protocol import PanelOut
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -51,10 +52,21 @@ def blocks(request, monkeypatch):
     panel.plan.cache_clear()
 
 
+def factors_of(kernels, block, limbs, is_complex):
+    """h, tau and t, planned anew, since tests move the rules; V is checked against h."""
+    kernels.plans.clear()
+    h, tau, v, t = panel.qr_panel(kernels, block, limbs, is_complex)
+    unit = np.tril(h, -1)
+    diagonal = np.arange(h.shape[-1])
+    unit[(0, 0) if is_complex else 0][..., diagonal, diagonal] = 1.0
+    assert_same(v, unit)
+    return h, tau, t
+
+
 def factor(kernels, a, precision=None):
     """The limbs of h, tau and t."""
     limbs = (precision or a.precision).limbs
-    results = panel.qr_panel(kernels, a.limbs, limbs, a.is_complex)
+    results = factors_of(kernels, a.limbs, limbs, a.is_complex)
     assert all(block.flags["C_CONTIGUOUS"] for block in results)
     return results
 
@@ -268,7 +280,8 @@ def test_agrees_with_the_host(kernels, precision, dtype, rows, rng):
     field = dtype is complex
     a = cases.random(rows, 3, precision, dtype, rng, cond=4)
     found = factor(kernels, a)
-    wanted = host.backend().qr_panel(a.limbs, limbs=precision.limbs, is_complex=field)
+    h, tau, _, t = host.backend().qr_panel(a.limbs, limbs=precision.limbs, is_complex=field)
+    wanted = h, tau, t
     # Both have backward errors of some eps; a condition of 4 and 3 reflectors enlarge them.
     for x, y in zip(found, wanted, strict=True):
         assert distance(x, y, field) <= 64 * precision.eps
@@ -296,7 +309,7 @@ def test_what_is_not_finite(kernels, blocks, precision, dtype, bad, place, rng):
     dirty[(*front[:-1], slice(1, None), *place)] = 0.0
     is_complex, first = dtype is complex, place[1]
     (h, tau, _), (g, other_tau, t) = (
-        panel.qr_panel(kernels, x, precision.limbs, is_complex) for x in (clean, dirty)
+        factors_of(kernels, x, precision.limbs, is_complex) for x in (clean, dirty)
     )
     assert_same(g[..., :first], h[..., :first])
     assert_same(other_tau[..., :first], tau[..., :first])
@@ -349,14 +362,15 @@ def test_views(kernels, blocks, precision, dtype, rng):
     most = PRECISIONS[2]
     is_complex = dtype is complex
     a = cases.random(19, 4, precision, dtype, rng).limbs
-    wanted = panel.qr_panel(kernels, a, most.limbs, is_complex)
+    wanted = factors_of(kernels, a, most.limbs, is_complex)
     columns = flipped_axes(np.ascontiguousarray(flipped_axes(a, 2)), 2)
     backwards = np.ascontiguousarray(a[..., ::-1, ::-1])[..., ::-1, ::-1]
     equal = np.broadcast_to(a[..., None, :, :], (*a.shape[:-2], 2, *a.shape[-2:]))
     for view in (columns, backwards):
-        for x, y in zip(panel.qr_panel(kernels, view, most.limbs, is_complex), wanted, strict=True):
+        found = factors_of(kernels, view, most.limbs, is_complex)
+        for x, y in zip(found, wanted, strict=True):
             assert_same(x, y)
-    found = panel.qr_panel(kernels, equal, most.limbs, is_complex)
+    found = factors_of(kernels, equal, most.limbs, is_complex)
     for x, y, core in zip(found, wanted, (2, 1, 2), strict=True):
         for item in range(2):
             assert_same(np.ascontiguousarray(x[(..., item, *(slice(None),) * core)]), y)
@@ -366,7 +380,7 @@ def test_views(kernels, blocks, precision, dtype, rng):
 def test_empty_panels_launch_nothing(kernels, dtype, shape):
     front = (2, 2) if dtype is complex else (2,)
     launched = len(kernels.launched)
-    h, tau, t = panel.qr_panel(kernels, np.empty((*front, *shape)), 2, dtype is complex)
+    h, tau, t = factors_of(kernels, np.empty((*front, *shape)), 2, dtype is complex)
     assert h.shape == (*front, *shape)
     assert tau.shape == (*front, *shape[:-2], shape[-1])
     assert t.shape == (*front, *shape[:-2], shape[-1], shape[-1])
@@ -375,7 +389,7 @@ def test_empty_panels_launch_nothing(kernels, dtype, shape):
 
 def test_too_many_columns(kernels):
     with pytest.raises(ValueError, match="at most 128 columns, this one has 129"):
-        panel.qr_panel(kernels, np.ones((2, 200, 129)), 2, False)
+        factors_of(kernels, np.ones((2, 200, 129)), 2, False)
 
 
 @given(
@@ -398,3 +412,23 @@ def test_every_plan_can_run(precision, items, w, rest, is_complex):
 
 def test_the_widest_panel(kernels, rng):
     accept(kernels, cases.random(70, 64, mdqr.dd, float, rng))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[:3], ids=str)
+def test_results_in_place(kernels, blocks, precision, dtype, rng):
+    """The factors go into parts of larger blocks, h over the panel itself; the rest stays."""
+    is_complex = dtype is complex
+    a = cases.random(19, 9, precision, dtype, rng).limbs
+    wanted = factors_of(kernels, a[..., 2:6], precision.limbs, is_complex)
+    h, v = a.copy(), np.full(a.shape, np.nan)
+    tau, t = np.full((*a.shape[:-2], 9), np.nan), np.full((*a.shape[:-2], 9, 9), np.nan)
+    part = slice(2, 6)
+    out = PanelOut(h[..., part], tau[..., part], v[..., part], t[..., part, part])
+    assert panel.qr_panel(kernels, out.h, precision.limbs, is_complex, out) is out
+    for x, y in zip((out.h, out.tau, out.t), wanted, strict=True):
+        assert_same(np.ascontiguousarray(x), y)
+    assert_same(np.ascontiguousarray(out.v), vectors(wanted[0]))
+    others = [0, 1, 6, 7, 8]
+    assert_same(h[..., others], a[..., others])
+    for block in (v, tau, t):
+        assert np.isnan(block[..., others]).all()

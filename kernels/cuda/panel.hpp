@@ -12,8 +12,8 @@
 MDQR_BEGIN
 
 struct panel_arguments {
-    matrix_view a, h, t;
-    planes tau;
+    matrix_view a, h, v, t; // v.to.data null: not wanted
+    matrix_view tau;        // (batch, 1, columns)
     double* exchange; // panel_exchange::size doubles an item
     i64* counter;     // one an item, zero
     i64 rows, columns;
@@ -66,12 +66,15 @@ template <int N, class F> MDQR_FN void set_planes(cmd<double, N>& x, F&& f) {
 struct panel_shared {
     static constexpr int tau = 0, inverse = 16, scratch = 32, arrays = 64;
     double* memory;
-    int w;
-    MDQR_FN panel_shared(double* memory, int w) : memory(memory), w(w) {}
+    int w, blocks;
+    MDQR_FN panel_shared(double* memory, int w, int blocks)
+        : memory(memory), w(w), blocks(blocks) {}
     MDQR_FN double* exponents() const { return memory + arrays; }
     // Sums over rows, later the factors made of them: plane l of column c at sums()[l * w + c].
     MDQR_FN double* sums() const { return memory + arrays + w; }
-    MDQR_FN double* rows() const { return memory + arrays + (1 + number_planes) * w; }
+    // Of the parts of the column in work.
+    MDQR_FN double* block_exponents() const { return memory + arrays + (1 + number_planes) * w; }
+    MDQR_FN double* rows() const { return block_exponents() + blocks; }
     MDQR_FN number sum(int c) const {
         number r;
         set_planes(r, [&](int l) MDQR_LAMBDA { return sums()[l * w + c]; });

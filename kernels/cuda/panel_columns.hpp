@@ -16,7 +16,7 @@ struct panel_block {
     MDQR_FN panel_block(const panel_arguments& p, i64 item, i64 block)
         : p(p), item(item), block(block), first(block * p.rows_a_block), m_rows(rows_of(p, block)),
           w(int(p.columns)), thread(thread_index()), threads(thread_count()),
-          shared(shared_memory(), w), exchange(p, item) {
+          shared(shared_memory(), w, int(p.blocks)), exchange(p, item) {
         if (p.in_shared) {
             const i64 column = shared_column(p.rows_a_block), plane = column * w;
             rows = {{shared.rows(), plane, limbs * plane, limbs}, column, 1};
@@ -186,13 +186,19 @@ struct panel_block {
         if (c >= w)
             return;
         const int e = int(shared.exponents()[c]);
-        const int end = p.in_shared || first + m_rows < w ? m_rows : w > first ? int(w - first) : 0;
+        const bool all = p.in_shared || p.v.to.data != nullptr || first + m_rows < w;
+        const int end = all ? m_rows : w > first ? int(w - first) : 0;
         for (int i = by.lane; i < end; i += by.lanes) {
             number x = rows.get(c, i);
+            if (p.v.to.data != nullptr)
+                store_number(p.v.to, p.v.at(item, first + i, c), unit_lower(x, int(first + i), c));
             if (first + i <= c)
                 x = scaled_back(x, e);
             store_number(p.h.to, p.h.at(item, first + i, c), x);
         }
+    }
+    MDQR_FN static number unit_lower(const number& x, int row, int c) {
+        return row > c ? x : row == c ? from_real(from_double<double, limbs>(1.0)) : zero_number();
     }
 };
 

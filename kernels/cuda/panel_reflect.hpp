@@ -12,31 +12,52 @@ struct column_scale {
 
 MDQR_FN int known_exponent(double e) { return usable_exponent(int(e)); }
 
-// Exponents of all blocks' parts of column j, in all threads; a part that is not finite was left
-// as it is, as if its exponent were 0.
+// Exponents of all blocks' parts of column j, to shared memory, and the largest, to all threads; a
+// part that is not finite was left as it is, as if its exponent were 0.
 MDQR_FN column_scale combine_exponents(const panel_block& q, int e) {
     if (q.alone())
         return {usable_exponent(e), usable_exponent(e)};
+    double* known = q.shared.block_exponents();
+    if (q.thread < q.p.blocks)
+        known[q.thread] = load_fresh(q.exchange.exponent(q.thread));
+    sync_threads();
     int largest = no_exponent;
-    for (i64 b = q.thread % warp_lanes; b < q.p.blocks; b += warp_lanes) {
-        const int other = int(load_fresh(q.exchange.exponent(b)));
-        const int used = other == wild_exponent ? 0 : other;
+    for (int b = q.thread % warp_lanes; b < q.p.blocks; b += warp_lanes) {
+        const int other = int(known[b]), used = other == wild_exponent ? 0 : other;
         largest = used > largest ? used : largest;
     }
     return {usable_exponent(e), usable_exponent(group_maximum(largest, warp_lanes))};
 }
 
+// The power by which a block's sums count; nothing is left where the exponent says so.
+MDQR_FN double part_power(double exponent, int largest, int times) {
+    const int e = int(exponent);
+    return e == no_exponent ? 0.0 : small_power(times * (usable_exponent(e) - largest));
+}
+
+// Parts that a lane has on the way at a time: reading one takes as long as some hundred additions.
+inline constexpr int parts_on_the_way = number_planes <= 4 ? 4 : number_planes <= 8 ? 2 : 1;
+
 // The sum of the blocks' sums of column c by the lanes of a group.
 MDQR_FN number combine_sums(const panel_block& q, int c, bool exists, int lane, int lanes,
                             int largest, int times) {
     number sum = zero_number();
-    for (i64 b = lane; exists && b < q.p.blocks; b += lanes) {
-        const int e = int(load_fresh(q.exchange.exponent(b)));
-        if (e == no_exponent)
-            continue;
-        number part;
-        set_planes(part, [&](int l) MDQR_LAMBDA { return load_fresh(q.exchange.sum(l, c, b)); });
-        sum = plus(sum, times_power(part, small_power(times * (usable_exponent(e) - largest))));
+    const int blocks = exists ? int(q.p.blocks) : 0;
+    for (int b = lane; b < blocks; b += parts_on_the_way * lanes) {
+        number part[parts_on_the_way];
+        static_for<0, parts_on_the_way>([&](auto i) MDQR_LAMBDA {
+            const int other = b + i.value * lanes;
+            set_planes(part[i], [&](int l) MDQR_LAMBDA {
+                return other < blocks ? load_fresh(q.exchange.sum(l, c, other)) : 0.0;
+            });
+        });
+        static_for<0, parts_on_the_way>([&](auto i) MDQR_LAMBDA {
+            const int other = b + i.value * lanes;
+            if (other < blocks) {
+                const double e = q.shared.block_exponents()[other];
+                sum = plus(sum, times_power(part[i], part_power(e, largest, times)));
+            }
+        });
     }
     return group_sum(sum, lanes);
 }
@@ -62,7 +83,7 @@ MDQR_FN void make_scalars(const panel_block& q, int j, int largest) {
         squares = q.shared.sum(j);
     number alpha = diagonal_row(q, j, j);
     if (!q.alone()) {
-        const double e = load_fresh(q.exchange.exponent(j / q.p.rows_a_block));
+        const double e = q.shared.block_exponents()[j / q.p.rows_a_block];
         alpha = times_power(alpha, small_power(known_exponent(e) - largest));
     }
     settle(real_part(squares));
@@ -108,7 +129,7 @@ MDQR_FN void extend_triangle(const panel_block& q, int j) {
     const number tau = q.shared.scalar(panel_shared::tau);
     if (q.thread == 0) {
         store_number(q.p.t.to, q.p.t.at(q.item, j, j), tau);
-        store_number(q.p.tau, q.item * q.w + j, tau);
+        store_number(q.p.tau.to, q.p.tau.at(q.item, 0, j), tau);
     }
     if (j == 0)
         return;

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import batched, broadcast, empty, float_matmul, matrix_shape, value_shape
+from mdqr._backend.protocol import PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs import absolute
 
@@ -22,6 +23,9 @@ _MOST_VALUES = 2**16
 # Multiply-adds of float64 that one product call may take, some tenths of a second: longer products
 # are cut into blocks of columns, so that Ctrl-C is heard.
 _LONGEST_CALL = 4 * 10**9
+
+
+_TRIANGULAR_TILE = 32
 
 
 @cache
@@ -223,10 +227,12 @@ class HostBackend:
             )  # fmt: skip
         return result
 
-    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
+    def qr_panel(
+        self, a: Block, *, limbs: int, is_complex: bool, out: PanelOut | None = None
+    ) -> PanelOut:
         """Factor panels by Householder reflections."""
         shape = value_shape(a, is_complex)
-        batch, w = shape[:-2], shape[-1]
+        batch, m, w = shape[:-2], *shape[-2:]
         h = empty(np, shape, limbs, is_complex)
         tau = empty(np, (*batch, w), limbs, is_complex)
         t = empty(np, (*batch, w, w), limbs, is_complex)
@@ -236,7 +242,19 @@ class HostBackend:
                 batched(np, t, batch, 2, is_complex), batched(np, a, batch, 2, is_complex),
                 limbs, is_complex,
             )  # fmt: skip
-        return h, tau, t
+        if out is None:
+            out = PanelOut(h, tau, np.empty_like(h), t)
+        else:
+            out.h[...], out.tau[...], out.t[...] = h, tau, t
+        out.v[...] = 0.0
+        np.copyto(out.v, h, where=np.tri(m, w, k=-1, dtype=bool))
+        diagonal = np.einsum("...ii->...i", out.v[..., :w, :])
+        diagonal[(0, 0) if is_complex else 0] = 1.0
+        return out
+
+    def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
+        """Return the order of the tiles of a triangle; 16 and 64 are no faster."""
+        return _TRIANGULAR_TILE
 
     def solve_triangular_tile(
         self,

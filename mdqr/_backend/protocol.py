@@ -13,9 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
+
+
+class PanelOut(NamedTuple):
+    """The factors of panels; see `Backend.qr_panel`."""
+
+    h: Block
+    tau: Block
+    v: Block
+    t: Block
 
 
 class Backend(Protocol):
@@ -117,14 +126,25 @@ class Backend(Protocol):
         ...
 
     # -- factorisations ------------------------------------------------------------------------
-    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
+    def qr_panel(
+        self, a: Block, *, limbs: int, is_complex: bool, out: PanelOut | None = None
+    ) -> PanelOut:
         """Factor panels ``(..., m, w)``, m >= w, by Householder reflections, column by column.
 
-        Returns ``(h, tau, t)`` in LAPACK's storage: `h` ``(..., m, w)`` has R on and above the
-        diagonal and the vectors v (``v[0] = 1`` not stored) below it, `tau` is ``(..., w)``, and
-        `t` ``(..., w, w)`` upper triangular with ``H_1 ... H_w = I - V T V^H``. The diagonal of R
+        Returns ``(h, tau, v, t)`` in LAPACK's storage: `h` ``(..., m, w)`` has R on and above the
+        diagonal and the vectors (whose first element, 1, is not stored) below it, `tau` is
+        ``(..., w)``, `v` ``(..., m, w)`` holds the vectors, unit lower trapezoidal, and `t`
+        ``(..., w, w)`` is upper triangular with ``H_1 ... H_w = I - V T V^H``. The diagonal of R
         is real. Columns are scaled by powers of two inside, so that no square overflows or
-        vanishes. A zero column gives ``tau = 0``.
+        vanishes. A zero column gives ``tau = 0``. `out` holds blocks for the results, of any
+        strides; its `h` may be `a` itself.
+        """
+        ...
+
+    def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
+        """Return the order of the tiles that `solve_triangular_tile` should get.
+
+        `order` is that of the whole triangle, `columns` the number of right-hand sides.
         """
         ...
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mdqr import _limbs
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend, Block, PanelOut
 from mdqr.linalg._operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -209,10 +209,9 @@ def factor(
     factors = Factors(backend, limbs, is_complex, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
-    mask = backend.xp.tri(m, min(width, count), k=-1, dtype=bool)
     for start in range(0, count, width):
         stop = min(start + width, count)
-        v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop, mask)
+        v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop)
         if keep_q:
             factors.vs.append(v)
             factors.ts.append(t)
@@ -222,54 +221,37 @@ def factor(
     return factors
 
 
-def _factor_tile(factors: Factors, start: int, stop: int, mask: Block) -> tuple[Block, Block]:
+def _factor_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
     """Factor one tile and apply its reflectors to all columns behind it; return V and T."""
     rows = factors.h[..., start:, :]
     panel = rows[..., start:stop]
-    v, t = _empty_tile(factors, start, stop)
-    _factor_columns(factors, panel, v, t, factors.tau[..., start:stop], mask)
+    width = stop - start
+    whole = width <= leaf_width(factors.limbs, factors.backend.name)
+    new = factors.backend.xp.empty if whole else factors.backend.xp.zeros
+    v, t = new(panel.shape), new((*panel.shape[:-2], width, width))
+    _factor_columns(factors, PanelOut(panel, factors.tau[..., start:stop], v, t))
     if stop < rows.shape[-1]:
         factors.reflect(v, t, rows[..., stop:], adjoint=True)
     return v, t
 
 
-def _empty_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
-    """Return V with its unit diagonal and T, both zero elsewhere."""
-    xp = factors.backend.xp
-    panel = factors.h[..., start:, start:stop]
-    v = xp.zeros(panel.shape)
-    set_unit_diagonal(v, factors.is_complex)
-    return v, xp.zeros((*panel.shape[:-2], stop - start, stop - start))
-
-
-def _copy_below(v: Block, h: Block, mask: Block) -> None:
-    """Copy what is below the diagonal, in place: half the launches of a triangle as a new block."""
-    xp = _limbs.namespace(v)
-    xp.copyto(v, h, where=mask[: h.shape[-2], : h.shape[-1]])
-
-
-def _factor_columns(
-    factors: Factors, panel: Block, v: Block, t: Block, tau: Block, mask: Block
-) -> None:
-    """Factor `panel` by halves; fill its V, T and tau.
+def _factor_columns(factors: Factors, panel: PanelOut) -> None:
+    """Factor the columns ``panel.h`` by halves; V and T are zero where halves do not meet.
 
     The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
     """
-    width, leaf = panel.shape[-1], leaf_width(factors.limbs, factors.backend.name)
+    h, tau, v, t = panel
+    width, leaf = h.shape[-1], leaf_width(factors.limbs, factors.backend.name)
     if width <= leaf:
-        h, tau[...], t[...] = factors.backend.qr_panel(
-            panel, limbs=factors.limbs, is_complex=factors.is_complex
-        )
-        panel[...] = h
-        _copy_below(v, h, mask)
+        factors.backend.qr_panel(h, limbs=factors.limbs, is_complex=factors.is_complex, out=panel)
         return
     half = leaf * ((width + 2 * leaf - 1) // (2 * leaf))
     v1, t1 = v[..., :half], t[..., :half, :half]
-    _factor_columns(factors, panel[..., :half], v1, t1, tau[..., :half], mask)
-    factors.reflect(v1, t1, panel[..., half:], adjoint=True)
+    _factor_columns(factors, PanelOut(h[..., :half], tau[..., :half], v1, t1))
+    factors.reflect(v1, t1, h[..., half:], adjoint=True)
     below = slice(half, None)
     v2, t2 = v[..., below, half:], t[..., below, half:]
-    _factor_columns(factors, panel[..., below, half:], v2, t2, tau[..., half:], mask)
+    _factor_columns(factors, PanelOut(h[..., below, half:], tau[..., half:], v2, t2))
     cross = factors.adjoint_multiply(v1[..., below, :], v2)
     cross = factors.multiply(t1, cross)
     factors.multiply(cross, t2, subtract=True, out=t[..., :half, half:])
@@ -283,14 +265,14 @@ def _factor_by_lapack(factors: Factors) -> None:
     factors.tau[...] = from_native(tau, factors.is_complex)
 
 
-def _forward_tile(factors: Factors, start: int, stop: int, mask: Block) -> tuple[Block, Block]:
+def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
     """Return V and T of one tile of one limb: ``(I + D U) T = D``.
 
     D holds tau, and U is the part of ``V^H V`` above the diagonal.
     """
     xp, field = factors.backend.xp, factors.is_complex
-    v, _ = _empty_tile(factors, start, stop)
-    _copy_below(v, factors.h[..., start:, start:stop], mask)
+    v = xp.tril(factors.h[..., start:, start:stop], -1)
+    set_unit_diagonal(v, field)
     gram = to_native(factors.adjoint_multiply(v, v), field)
     tau = to_native(factors.tau[..., start:stop], field)[..., :, None]
     one = xp.eye(stop - start)

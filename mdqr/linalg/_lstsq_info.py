@@ -223,7 +223,7 @@ def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
     system = fit.system
     options, xp = system.options(), system.backend.xp
-    ones = xp.ones_like(_scaling.leading(fit.b, system.is_complex)[..., :1])[None]
+    ones = xp.ones((1, *_limbs.value_shape(fit.b, system.is_complex)[:-1], 1))
     weight = _limbs.complexify(ones) if system.is_complex else ones
     weight = weight if system.weight is None else system.weight
     total = system.backend.reduce("sum", weight.swapaxes(-1, -2), **options)[..., None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,9 @@ from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Backend, Block
-from mdqr._device import check_together
+from mdqr._device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr._promotion import to_block, together
+from mdqr._promotion import precisions_in, to_block, together
 from mdqr.linalg._checks import fetch
 
 Callback = Callable[[str, int, int], object]
@@ -80,19 +81,16 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         If the operands live on two devices.
     """
     answer = as_precision(precision) if precision is not None else _highest(values)
-    blocks = iter(_trimmed(values, 1 if trimmed else answer.limbs))
-    arrays = [next(blocks) if isinstance(value, MDArray) else None for value in values]
-    held = [
-        _limbs.limb_count(block, value._complex)
-        for block, value in zip(arrays, values, strict=True)
-        if block is not None
-    ]
+    found = _trimmed(values, 1 if trimmed else answer.limbs)
+    held = [_limbs.limb_count(*pair) for pair in found]
     work = covering(max([answer.limbs, *held]))
+    arrays = iter(found)
     pairs = [
-        (block, value._complex) if block is not None else _converted(value, work.limbs)
-        for block, value in zip(arrays, values, strict=True)
+        next(arrays) if isinstance(value, MDArray) else _converted(value, work.limbs)
+        for value in values
     ]
-    pairs = together(pairs, values)
+    if not all(isinstance(block, np.ndarray) for block, _ in pairs):
+        pairs = together(pairs, values)
     is_complex = any(field for _, field in pairs)
     operands = [
         _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
@@ -105,41 +103,56 @@ def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
     return trim([(block, is_complex)])[0], is_complex
 
 
+@cache
 def covering(limbs: int) -> Precision:
     """Return the lowest precision with at least `limbs` limbs."""
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
-def _trimmed(values: tuple[Any, ...], least: int) -> list[Block]:
+def _trimmed(values: tuple[Any, ...], least: int) -> list[tuple[Block, bool]]:
     """Return the blocks of all `MDArray`; those of more than `least` limbs without zero planes."""
     pairs = [(v._block, v._complex) for v in values if isinstance(v, MDArray)]
     check_together([block for block, _ in pairs])
-    long = [pair for pair in pairs if _limbs.limb_count(*pair) > least]
-    shorter = iter(trim(long))
-    return [next(shorter) if _limbs.limb_count(*pair) > least else pair[0] for pair in pairs]
+    is_long = [_limbs.limb_count(*pair) > least for pair in pairs]
+    shorter = iter(trim([pair for pair, long in zip(pairs, is_long, strict=True) if long]))
+    return [
+        (next(shorter), pair[1]) if long else pair
+        for pair, long in zip(pairs, is_long, strict=True)
+    ]
 
 
 def trim(pairs: list[tuple[Block, bool]]) -> list[Block]:
     """Return views of blocks with the limbs of the lowest precision that holds every value."""
-    cuts = [
-        (i, fewer, _planes(block, is_complex, fewer, count))
-        for i, (block, is_complex) in enumerate(pairs)
-        for fewer, count in _steps(_limbs.limb_count(block, is_complex))
-    ]
-    used = fetch(*(planes.any() for _, _, planes in cuts))
-    kept = [_limbs.limb_count(*pair) for pair in pairs]
-    for i in range(len(pairs)):
-        mine = [(cut[1], flag) for cut, flag in zip(cuts, used, strict=True) if cut[0] == i]
-        for fewer, flag in mine:
-            if flag:
-                break
-            kept[i] = fewer
+    if all(isinstance(block, np.ndarray) for block, _ in pairs):
+        return [_cut(block, is_complex, _flags(block, is_complex)) for block, is_complex in pairs]
+    # A device answers for all blocks by one transfer, so that nothing stops early.
+    flags = [list(_flags(block, is_complex)) for block, is_complex in pairs]
+    found = iter(fetch(*(flag for row in flags for flag in row)))
     return [
-        _planes(block, is_complex, 0, limbs)
-        for (block, is_complex), limbs in zip(pairs, kept, strict=True)
+        _cut(block, is_complex, [next(found) for _ in row])
+        for (block, is_complex), row in zip(pairs, flags, strict=True)
     ]
 
 
+def _flags(block: Block, is_complex: bool) -> Iterator[Block]:
+    """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
+    for fewer, count in _steps(_limbs.limb_count(block, is_complex)):
+        # By bits: who flushes subnormals takes a plane of them for zeros.
+        yield _planes(block, is_complex, fewer, count).view(np.int64).any()
+
+
+def _cut(block: Block, is_complex: bool, flags: Iterable[Any]) -> Block:
+    """Return `block` without the planes before the first true flag of `_flags`."""
+    limbs = _limbs.limb_count(block, is_complex)
+    kept = limbs
+    for (fewer, _), used in zip(_steps(limbs), flags, strict=False):
+        if used:
+            break
+        kept = fewer
+    return block if kept == limbs else _planes(block, is_complex, 0, kept)
+
+
+@cache
 def _steps(limbs: int) -> list[tuple[int, int]]:
     """Return the pairs of limbs of neighbouring precisions, from `limbs` down."""
     counts = sorted({limbs, *(p.limbs for p in PRECISIONS if p.limbs < limbs)}, reverse=True)
@@ -151,7 +164,7 @@ def _planes(block: Block, is_complex: bool, start: int, stop: int) -> Block:
 
 
 def _highest(values: tuple[Any, ...]) -> Precision:
-    found = [precision for value in values for precision in _arrays_in(value)]
+    found = {precision for value in values for precision in precisions_in(value)}
     if found:
         return max(found)
     for value in values:
@@ -163,22 +176,13 @@ def _highest(values: tuple[Any, ...]) -> Precision:
     return PRECISIONS[0]
 
 
-def _arrays_in(value: Any) -> list[Precision]:
-    """Return the precisions of the `MDArray` in a nested sequence."""
-    if isinstance(value, MDArray):
-        return [value._precision]
-    if isinstance(value, (list, tuple)):
-        return [precision for item in value for precision in _arrays_in(item)]
-    return []
-
-
 def data_eps(value: Any, work: Precision) -> float:
     """Return the eps to which the entries of `value` are known.
 
     An `MDArray` has its precision's, floats have that of one limb; integers and exact numbers are
     known to the precision of the work.
     """
-    held = _arrays_in(value)
+    held = precisions_in(value)
     if held:
         return min(held).eps
     return PRECISIONS[0].eps if _kind(value) in "fc" else work.eps
@@ -186,8 +190,9 @@ def data_eps(value: Any, work: Precision) -> float:
 
 def _kind(value: Any) -> str:
     """Return the kind of the dtype of an array, or of what NumPy makes of other values."""
-    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
-    return str(dtype.kind)
+    if not isinstance(value, (np.ndarray, np.generic)) and not is_cuda_array(value):
+        value = np.asarray(value)  # the dtype of a stranger may be no dtype of NumPy
+    return str(value.dtype.kind)
 
 
 def as_integer(value: Any) -> int | None:
@@ -267,6 +272,8 @@ def broadcast_batch(
         If the leading dimensions do not broadcast.
     """
     shapes = [_limbs.value_shape(block, is_complex) for block in blocks]
+    if all(shape[:-2] == shapes[0][:-2] for shape in shapes):
+        return shapes[0][:-2], blocks
     try:
         batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
     except ValueError:

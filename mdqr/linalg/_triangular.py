@@ -23,7 +23,6 @@ from mdqr.linalg._operands import (
     square_order,
 )
 
-_TILE = 32
 _TRANS = "NTC"
 _ABSENT = -(2**40)
 _RANGE = 700
@@ -154,11 +153,12 @@ class Triangle:
     ) -> Block:
         front = _limbs.lead(self.is_complex)
         options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
-        x = self.backend.xp.zeros((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
-        starts = range(0, self.order, _TILE)
+        x = self.backend.xp.empty((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
+        width = self.backend.triangular_tile(self.order, b.shape[-1], **options)
+        starts = range(0, self.order, width)
         done = 0
         for start in starts if lower else reversed(starts):
-            stop = min(start + _TILE, self.order)
+            stop = min(start + width, self.order)
             rows = slice(start, stop)
             known = slice(0, start) if lower else slice(stop, self.order)
             right = b[..., rows, :]

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from mdqr._backend.cuda import elementwise, panel, products, reductions, triangular
 from mdqr._backend.cuda.kernels import CupyKernels, Kernels
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Block, PanelOut
 
 
 @cache
@@ -89,9 +89,15 @@ class CudaBackend:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
         return products.residual(self.kernels, terms, a, b, limbs, is_complex, conj_a)
 
-    def qr_panel(self, a: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block, Block]:
+    def qr_panel(
+        self, a: Block, *, limbs: int, is_complex: bool, out: PanelOut | None = None
+    ) -> PanelOut:
         """Factor panels by Householder reflections."""
-        return panel.qr_panel(self.kernels, a, limbs, is_complex)
+        return panel.qr_panel(self.kernels, a, limbs, is_complex, out)
+
+    def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
+        """Return the order of the tiles of a triangle."""
+        return triangular.order_of_tiles(order, columns, limbs, is_complex)
 
     def solve_triangular_tile(
         self,

@@ -6,11 +6,10 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
-from mdqr._backend.blocks import batched, value_shape
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view, planes
-from mdqr._backend.protocol import Block
+from mdqr._backend.blocks import batched, empty, value_shape
+from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.replay import planned
+from mdqr._backend.protocol import Block, PanelOut
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel.hpp), and columns at most: a
 # thread makes the factor of each column while the others make the vector.
@@ -75,7 +74,7 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     blocks = _blocks(items, m, limbs)
     rows = -(-m // blocks)
     column = (rows + 7) // 16 * 16 + 8
-    arrays = 8 * (_FIXED_SHARED + (1 + values) * w)
+    arrays = 8 * (_FIXED_SHARED + (1 + values) * w + blocks)
     in_shared = arrays + 8 * values * w * column <= _MOST_SHARED
     return Plan(
         blocks,
@@ -88,50 +87,43 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
 
 
 def qr_panel(
-    kernels: Kernels, a: Block, limbs: int, is_complex: bool
-) -> tuple[Block, Block, Block]:
+    kernels: Kernels, a: Block, limbs: int, is_complex: bool, out: PanelOut | None = None
+) -> PanelOut:
     """Factor panels by Householder reflections; see `protocol.Backend.qr_panel`."""
     xp = kernels.xp
     *batch, m, w = value_shape(a, is_complex)
     if w > _MOST_COLUMNS:
         raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
-    items = prod(batch)
-    front = (2, limbs, items) if is_complex else (limbs, items)
-    h, tau, t = (xp.empty((*front, *shape)) for shape in ((m, w), (w,), (w, w)))
-    if h.size:
-        launch = plan(items, m, w, limbs, is_complex)
-        scratch, counter = 0, 0
-        if launch.blocks > 1:
-            exchange = xp.empty(items * launch.exchange)
-            meetings = xp.zeros(items, dtype=np.int64)
-            scratch, counter = kernels.address(exchange), kernels.address(meetings)
-        arguments = fields(
-            matrix_view(kernels, batched(xp, a, tuple(batch), 2, is_complex), is_complex),
-            matrix_view(kernels, h, is_complex),
-            matrix_view(kernels, t, is_complex),
-            planes(kernels, tau, is_complex),
-            scratch,
-            counter,
-            m,
-            w,
-            launch.blocks,
-            launch.rows_a_block,
-            launch.in_shared,
-        )
+    if out is None:
+        shapes = ((m, w), (w,), (m, w), (w, w))
+        out = PanelOut(*(empty(xp, (*batch, *shape), limbs, is_complex) for shape in shapes))
+    if not prod((*batch, m, w)):
+        return out
+    results = out
+
+    def launch(kernels: Kernels) -> None:
+        matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
+        views = [
+            matrix_view(kernels, batched(xp, block, tuple(batch), 2, is_complex), is_complex)
+            for block in matrices
+        ]
+        items = prod(batch)
+        steps = plan(items, m, w, limbs, is_complex)
+        scratch = counter = 0
+        if steps.blocks > 1:
+            _, scratch = kernels.scratch(items * steps.exchange)
+            _, counter = kernels.scratch(items, zero=True)
         kernels.launch(
             Module("panel", limbs, is_complex),
             "mdqr_qr_panel",
-            arguments,
-            grid=(items * launch.group,),
-            threads=launch.threads,
-            shared=launch.shared,
-            cooperative=launch.blocks > 1,
+            fields(
+                *views, scratch, counter, m, w, steps.blocks, steps.rows_a_block, steps.in_shared
+            ),
+            grid=(items * steps.group,),
+            threads=steps.threads,
+            shared=steps.shared,
+            cooperative=steps.blocks > 1,
         )
-    if len(batch) == 1:
-        return h, tau, t
-    lead = front[:-1]
-    return (
-        h.reshape((*lead, *batch, m, w)),
-        tau.reshape((*lead, *batch, w)),
-        t.reshape((*lead, *batch, w, w)),
-    )
+
+    planned(kernels, ("qr_panel", limbs, is_complex), [a, *out], launch)
+    return out
