@@ -104,8 +104,9 @@ def objects_to_block(
 
 def refuse_text(x: str | bytes) -> NoReturn:
     """Raise the TypeError of a text in arithmetic."""
+    shown = str(x) if isinstance(x, str) else x
     raise TypeError(
-        f"a string is not a number in arithmetic; got {x!r}: "
+        f"a string is not a number in arithmetic; got {shown!r}: "
         "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
     )
 

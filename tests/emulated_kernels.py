@@ -32,9 +32,15 @@ class EmulatedKernels:
         self._folder = folder
         self._library = cache(self._compile)
         self.launched: list[str] = []
+        self.plans = {}
 
     def address(self, block):
         return block.ctypes.data
+
+    def scratch(self, words, *, zero=False):
+        # Memory that nobody wrote reads as NaN.
+        memory = np.zeros(max(words, 1)) if zero else np.full(max(words, 1), np.nan)
+        return memory, self.address(memory)
 
     def _compile(self, module: Module) -> ctypes.CDLL:
         kernels = kernels_folder()

@@ -156,6 +156,40 @@ def test_low_values_are_narrowed_correctly(multiple):
                 assert bits(got) == bits(fraction_to_limbs(exact(a).item(), limbs)[: len(got)])
 
 
+def test_low_limbs_beyond_the_lost_one_decide_ties(multiple):
+    # In one array, for one limb kept: low, ties that low and other limbs break, ties that fit.
+    unit = Fraction(1, 2**53)
+    values = [
+        Fraction(TINY) * (2**60 + 1),
+        1 + unit + Fraction(TINY),
+        1 + unit - Fraction(TINY),
+        1 + unit + unit**3,
+        1 + unit - unit**3,
+        1 + 2 * unit + unit,
+        1 + unit,
+        Fraction(0),
+        1 + unit / 4,
+    ]
+    a = mdqr.array([*values, np.inf, np.nan], precision=mdqr.od)
+    for limbs in {1, multiple.limbs}:
+        wanted = np.array([fraction_to_limbs(value, limbs) for value in values]).T
+        for x, expected in [(a, wanted), *zip(a[:9], wanted.T, strict=True)]:
+            with flushing():
+                got = _limbs.narrow(x.limbs, False, limbs)
+            assert bits(got[..., :9] if x.ndim else got) == bits(expected)
+        np.testing.assert_array_equal(_limbs.narrow(a.limbs, False, limbs)[0, 9:], [np.inf, np.nan])
+
+
+def test_subnormal_limbs_count_as_limbs_with_flushing(multiple):
+    block = np.zeros((multiple.limbs, 2))
+    block[0], block[1] = 2.0**-1000, [2.0**-1060, -TINY]
+    a = mdqr.from_limbs(block, normalize=False)
+    with flushing():
+        largest = [mdqr.linalg.norm(a[i : i + 1], np.inf) for i in range(2)]
+    for i, found in enumerate(largest):
+        assert same_bits(found, a[i])
+
+
 @given(data=st.data())
 def test_normalisation_with_flushing(data, precision):
     doubles = st.floats(-(2.0**-950), 2.0**-950) | st.sampled_from([0.0, 1.0, TINY, -TINY])

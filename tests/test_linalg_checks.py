@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import types
 
+import away_blocks
 import numpy as np
 import pytest
 
 from mdqr import _limbs
+from mdqr.linalg import _operands
 from mdqr.linalg._checks import Checks, fetch
 
 
@@ -83,6 +85,27 @@ def test_conditions_wait_for_the_next_settlement():
     assert checks.settle(Away(2.5)) == (2.5,)
     assert checks.settle() == ()
     assert Away.transfers == 2
+
+
+def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
+    away_blocks.install(monkeypatch)
+    wide = np.zeros((8, 2, 3))
+    wide[0] = 1.0
+    pairs = []
+    for last, is_complex in [(0, False), (1, False), (2, True), (3, False), (5, True), (7, False)]:
+        block = np.stack([wide, wide]) if is_complex else wide.copy()
+        block[(1, last, 1, 2) if is_complex else (last, 1, 2)] = 2.0**-1074
+        pairs.append((block, is_complex))
+    counted = []
+    get = away_blocks.Away.get
+    monkeypatch.setattr(away_blocks.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    found = _operands.trim([(away_blocks.Away(block), field) for block, field in pairs])
+    assert len(counted) == 1
+    for x, y, limbs in zip(found, _operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
+        assert isinstance(x, away_blocks.Away)
+        assert x.shape == y.shape
+        assert y.shape[-3] == limbs
+        assert get(x).tobytes() == y.tobytes()
 
 
 def test_conditions_on_the_host_are_looked_at_once():

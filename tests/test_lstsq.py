@@ -313,6 +313,13 @@ def test_empty(precision, shape):
     assert solve(mdqr.zeros((0, 0), precision=precision), np.ones(0)).shape == (0,)
 
 
+def test_statistics_without_right_hand_sides(precision, dtype):
+    fit = lstsq(mdqr.ones((4, 1), precision=precision, dtype=dtype), np.zeros((4, 0)))
+    assert fit.info.r_squared.shape == fit.info.residual_std.shape == (0,)
+    assert fit.info.standard_errors().shape == (1, 0)
+    assert fit.info.covariance().shape == (0, 1, 1)
+
+
 def test_arguments_are_not_changed(multiple, rng):
     a = cases.random(9, 4, multiple, float, rng)
     b = cases.random(9, 1, multiple, float, rng)

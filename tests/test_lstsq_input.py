@@ -8,7 +8,7 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq, qr, qr_factor, solve
-from mdqr.testing import assert_close
+from mdqr.testing import assert_close, assert_same_bits
 
 
 def test_dependent_columns_raise_with_the_column(precision, rng):
@@ -118,6 +118,40 @@ def test_warnings_point_at_the_caller(function):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         lstsq(mdqr.eye(3, precision=mdqr.dd), np.ones(3), **options)
+
+
+class Stranger:
+    """An array with a dtype that is none of NumPy's, as torch's."""
+
+    dtype = "stranger.float64"
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_array_likes_of_foreign_dtypes(precision, rng):
+    a, b = rng.standard_normal((5, 3)), rng.standard_normal(5)
+    options = {"precision": precision}
+    fits = [lstsq(*pair, **options) for pair in ((Stranger(a), Stranger(b)), (a, b))]
+    assert_same_bits(fits[0].x, fits[1].x)
+    np.testing.assert_array_equal(fits[0].info.error_bound, fits[1].info.error_bound)
+    assert_same_bits(qr(Stranger(a), "r", **options), qr(a, "r", **options))
+    assert qr(Stranger(a), "r").precision is mdqr.d
+    # The entries of an integer array are exact.
+    assert lstsq(Stranger([[1, 1], [1, 2], [1, 4]]), [1, 2, 3], **options).rank == 2
+    with pytest.raises(TypeError, match="exact numbers have no precision of their own"):
+        qr(Stranger(np.array([["1"]])))
+
+
+def test_lists_that_contain_themselves():
+    endless = []
+    endless.append(endless)
+    for options in ({}, {"precision": mdqr.dd}):
+        with pytest.raises(ValueError, match="does a list contain itself"):
+            lstsq(endless, np.ones(3), **options)
 
 
 def test_callback_must_be_callable():

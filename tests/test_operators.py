@@ -3,6 +3,7 @@
 import itertools
 import operator
 import platform
+from collections import UserList
 from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsIndex
@@ -17,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
-from mdqr import _promotion
 from mdqr._precision import PRECISIONS
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv]
@@ -267,20 +267,99 @@ def test_numpy_integers_are_exponents_and_axes(kind, precision):
     assert (a == [[1, 4, 9], [16, 25, 36]]).all()
 
 
-def test_nested_lists_are_scanned_once(precision, monkeypatch):
-    scanned = []
-    scan = _promotion._has_arrays
-    monkeypatch.setattr(
-        _promotion, "_has_arrays", lambda x, strings: scanned.append(len(x)) or scan(x, strings)
-    )
+class Counted(list):
+    """A list that counts how often it is gone through."""
+
+    rounds = 0
+
+    def __iter__(self):
+        self.rounds += 1
+        return super().__iter__()
+
+
+def test_rounds_through_nested_lists_do_not_grow_with_their_depth(precision):
+    rounds = []
+    for depth in (1, 6):
+        inner = Counted([1, Fraction(1, 3)])
+        nested = inner
+        for _ in range(depth):
+            nested = [nested]
+        total = operator.add(precision(1), nested)
+        assert same_bits(
+            total.ravel(), precision(1) + mdqr.array([1, Fraction(1, 3)], precision=precision)
+        )
+        assert total.shape == (1,) * depth + (2,)
+        rounds.append(inner.rounds)
+    assert 0 < rounds[0] == rounds[1]
+
+
+def test_arrays_in_nested_lists(precision):
     one = precision(1)
-    total = operator.add(one, [[1, 2], [3, 4]])
-    # The list and its rows, each once.
-    assert scanned == [2, 2, 2]
-    np.testing.assert_array_equal(total.to_numpy(), [[2, 3], [4, 5]])
-    assert (operator.add(one, [[one, 2], [3, 4]]) == [[2, 3], [4, 5]]).all()
-    with pytest.raises(TypeError, match="string is not a number"):
-        operator.add(one, [[1], ["3"]])
+    for row in ([one, 2], np.array([1, 2]), one * [1, 2], (1, np.array(2))):
+        total = operator.add(one, [row, [3, Fraction(4)]])
+        np.testing.assert_array_equal(total.to_numpy(), [[2, 3], [4, 5]])
+        with pytest.raises(TypeError, match="string is not a number"):
+            operator.add(one, [row, [3, "4"]])
+
+
+def objects(*entries):
+    x = np.empty(len(entries), dtype=object)
+    for i, entry in enumerate(entries):
+        x[i] = entry
+    return x
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        objects(np.array(1), "0.1"),
+        objects(np.ones(2), "0.1"),
+        objects("0.1", np.array(1)),
+        objects(1, np.array("0.1")),
+        objects(np.array("0.1", dtype=object), 1),
+        objects(1, b"0.1"),
+        [1, objects(np.array(1), "0.1")],
+        [UserList([1, 2]), UserList([1, "0.1"])],
+    ],
+    ids=repr,
+)
+def test_strings_beside_arrays_are_refused(x, precision):
+    for call in (lambda: precision(1) + x, lambda: x + precision(1), lambda: precision(1) < x):
+        with pytest.raises(
+            TypeError, match=r"a string is not a number in arithmetic; got b?'0\.1'"
+        ):
+            call()
+
+
+def test_arrays_as_entries_of_object_arrays(precision):
+    x = objects(np.array(0.5), np.array(2**60 + 1), np.array(Fraction(1, 3), dtype=object))
+    plain = mdqr.array([0.5, 2**60 + 1, Fraction(1, 3)], precision=precision)
+    assert same_bits(precision(1) + x, precision(1) + plain)
+    with pytest.raises(
+        TypeError, match=r"at \[1\]: an array of shape \(2,\) stands where one number"
+    ):
+        precision(1) + objects(1, np.ones(2))
+
+
+def test_lists_that_contain_themselves(precision):
+    endless = []
+    endless.append(endless)
+    twice = [np.ones(2)]
+    twice += [twice, twice]
+    a = mdqr.ones(2, precision=precision)
+    for x in (endless, [1, endless], [a, endless], twice):
+        calls = [
+            lambda x=x: a + x,
+            lambda x=x: x < a,
+            lambda x=x: a.__setitem__(0, x),
+            lambda x=x: mdqr.array(x, precision=precision),
+            lambda x=x: mdqr.array(x),
+        ]
+        for call in calls:
+            with pytest.raises(
+                ValueError, match="nested more than 64 deep; does a list contain it"
+            ):
+                call()
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")

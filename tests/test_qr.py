@@ -222,6 +222,20 @@ def test_without_check_nan_goes_through(precision, dtype, bad, rng):
         assert_same_bits(R[:3, :3], clean[:3, :3])
 
 
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_without_check_nothing_warns_in_any_mode(precision, dtype, bad, mode, rng):
+    a = cases.random(6, 4, precision, dtype, rng)
+    a[2, 1] = bad
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parts = qr(a, mode, check=False)
+    # In raw the factors are h and tau, transposed.
+    row, column = (parts[0], 1) if mode == "raw" else (parts if mode == "r" else parts[-1], None)
+    upper = row[column] if mode == "raw" else row[:, 1]
+    assert not np.isfinite(upper.to_numpy()).all()
+
+
 def test_a_norm_beyond_the_range_raises(precision):
     a = mdqr.full((4, 2), 1.5e308, precision=precision)
     with pytest.raises(np.linalg.LinAlgError, match="column 0 of R is beyond the largest double"):

@@ -84,6 +84,25 @@ MDQR_FN double load_fresh(const double* address) {
     return *address;
 #endif
 }
+// A look at a word that another block may be changing at this moment: in a loop a plain load would
+// be taken as constant.
+MDQR_FN i64 look_at(const i64* address) {
+#if defined(__CUDA_ARCH__)
+    i64 seen;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(seen) : "l"(address) : "memory");
+    return seen;
+#else
+    return *address;
+#endif
+}
+// One word, as a message to those who look at it.
+MDQR_FN void publish(i64* address, i64 x) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("st.relaxed.gpu.global.s64 [%0], %1;" : : "l"(address), "l"(x) : "memory");
+#else
+    *address = x;
+#endif
+}
 MDQR_FN void publish(double* address, double x) {
 #if defined(__CUDA_ARCH__)
     __stcg(address, x);

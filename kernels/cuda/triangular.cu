@@ -59,9 +59,9 @@ MDQR_FN system_view system_of(const solve_arguments& p, i64 job) {
 MDQR_FN void fill_unset(const system_view& v, const tile_place& t) {
     for (int e = thread_index(); e < t.rows * number_planes; e += solve_threads) {
         const int row = e % t.rows, plane = e / t.rows;
-        publish(v.out.data + plane / limbs * v.out.imag + plane % limbs * v.out.plane +
-                    (t.first + row) * v.out_row,
-                from_bits(unset));
+        publish(reinterpret_cast<i64*>(v.out.data) + plane / limbs * v.out.imag +
+                    plane % limbs * v.out.plane + (t.first + row) * v.out_row,
+                unset);
     }
 }
 
@@ -203,7 +203,7 @@ MDQR_FN void solve_jobs(const solve_arguments& p, i64 group, i64 groups, i64 mem
 MDQR_COLD void repeat_jobs(const solve_arguments& p, i64 group, i64 groups, i64 member, i64 tiles,
                            i64 step) {
     for (i64 job = group; job < p.jobs; job += groups) {
-        if (bits(load_fresh(reinterpret_cast<const double*>(p.state + groups + job))) == 0)
+        if (look_at(p.state + groups + job) == 0)
             continue;
         const system_view v = system_of(p, job);
         for (i64 tile = member; tile < tiles; tile += p.blocks)

@@ -155,7 +155,8 @@ MDQR_FN bool is_sound_coefficient(double a, double c) { return a == 0.0 || c != 
 MDQR_FN double without_payload(double x) { return x != x ? not_a_number() : x; }
 MDQR_FN void publish_number(const planes& to, i64 offset, const md<double, limbs>& x) {
     static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
-        publish(to.data + l * to.plane + offset, without_payload(x.limb[l]));
+        publish(reinterpret_cast<i64*>(to.data) + l * to.plane + offset,
+                bits(without_payload(x.limb[l])));
     });
 }
 MDQR_FN void publish_number(const planes& to, i64 offset, const cmd<double, limbs>& x) {
@@ -164,10 +165,14 @@ MDQR_FN void publish_number(const planes& to, i64 offset, const cmd<double, limb
 }
 // False if a limb is not there yet.
 MDQR_FN bool look_for(const planes& from, i64 offset, md<double, limbs>& x) {
-    static_for<0, limbs>(
-        [&](auto l) MDQR_LAMBDA { x.limb[l] = load_fresh(from.data + l * from.plane + offset); });
+    const i64* words = reinterpret_cast<const i64*>(from.data) + offset;
+    i64 word[limbs];
+    static_for<0, limbs>([&](auto l) MDQR_LAMBDA { word[l] = look_at(words + l * from.plane); });
     bool found = true;
-    static_for<0, limbs>([&](auto l) MDQR_LAMBDA { found = found && bits(x.limb[l]) != unset; });
+    static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
+        found = found && word[l] != unset;
+        x.limb[l] = from_bits(word[l]);
+    });
     return found;
 }
 MDQR_FN bool look_for(const planes& from, i64 offset, cmd<double, limbs>& x) {
@@ -179,7 +184,7 @@ MDQR_FN void await_number(const planes& from, i64 offset, number& x) {
         between_looks();
 }
 MDQR_FN void await_limb(const double* address) {
-    while (bits(load_fresh(address)) == unset)
+    while (look_at(reinterpret_cast<const i64*>(address)) == unset)
         between_looks();
 }
 

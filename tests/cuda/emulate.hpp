@@ -190,7 +190,9 @@ inline bool warp_any(bool x) {
 }
 
 inline double load_fresh(const double* address) { return *address; }
+inline i64 look_at(const i64* address) { return *address; }
 inline void publish(double* address, double x) { *address = x; }
+inline void publish(i64* address, i64 x) { *address = x; }
 inline void between_looks() { mdqr_emulate::yield(); }
 inline i64 atomic_add(i64* address, i64 x) {
     const i64 old = *address;

@@ -107,6 +107,12 @@ public:
                 fast_two_sum(limb[i], limb[i + 1], limb[i], limb[i + 1]);
                 again = again || limb[i] != before;
             }
+            // A tie may round up to infinity, whose error is NaN.
+            if (!is_finite(limb[0])) {
+                for (int i = 1; i < N; ++i)
+                    limb[i] = 0.0;
+                return;
+            }
         }
     }
 

@@ -1,0 +1,116 @@
+"""Blocks that are no NumPy arrays, with what mdqr uses of CuPy's: a device without a GPU."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend import host
+from mdqr.linalg import _operands
+
+UNARY = ("abs", "neg", "invert")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+BINARY = ("add", "sub", "mul", "truediv", "pow", "and", "or", "xor", "lshift", "rshift", "matmul")
+
+
+def wrapped(found):
+    """Return arrays as `Away`, also in tuples; CuPy has 0-d arrays instead of scalars."""
+    if isinstance(found, tuple):
+        return tuple(map(wrapped, found))
+    return Away(found) if isinstance(found, (np.ndarray, np.generic)) else found
+
+
+def bare(given):
+    if isinstance(given, (list, tuple)):
+        return type(given)(map(bare, given))
+    return given.values if isinstance(given, Away) else given
+
+
+def away(function):
+    """Let a function of NumPy take and return `Away`; as CuPy's, it takes no NumPy arrays."""
+
+    def call(*args, **options):
+        for given in (*args, *options.values()):
+            for x in given if isinstance(given, (list, tuple)) else [given]:
+                assert not isinstance(x, np.ndarray), "a NumPy array met an array of a device"
+        return wrapped(function(*map(bare, args), **{k: bare(v) for k, v in options.items()}))
+
+    return call
+
+
+class Away:
+    """An array that NumPy's functions refuse, and that the host cannot read value by value."""
+
+    __array_ufunc__ = None
+    device = types.SimpleNamespace(id=0)
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __getattr__(self, name):
+        found = getattr(self.values, name)
+        return away(found) if callable(found) else wrapped(found)
+
+    def __getitem__(self, key):
+        return wrapped(self.values[bare(key)])
+
+    def __setitem__(self, key, value):
+        self.values[bare(key)] = bare(value)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return map(wrapped, self.values)
+
+    def __array__(self, *_, **__):
+        raise TypeError("a NumPy function met an array of a device")
+
+    __array_function__ = __array__
+
+    def __bool__(self):
+        raise AssertionError("a device value was read on its own")
+
+    __int__ = __float__ = __index__ = __bool__
+
+    def get(self):
+        return self.values
+
+
+def _operator(name):
+    def call(self, *others):
+        return away(getattr(self.values, name))(*others)
+
+    return call
+
+
+for _name in (*UNARY, *COMPARISONS, *BINARY, *("r" + name for name in BINARY)):
+    setattr(Away, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+class _Module:
+    ndarray = Away
+
+    def __getattr__(self, name):
+        found = getattr(np, name)
+        return away(found) if callable(found) and not isinstance(found, type) else found
+
+
+class _Backend:
+    name, xp = "cuda", _Module()
+
+    def __getattr__(self, name):
+        return away(getattr(host.backend(), name))
+
+
+def install(monkeypatch):
+    """Let `Away` blocks be computed by the host's kernels."""
+    backend = _Backend()
+    for module in (_limbs, _operands):
+        monkeypatch.setattr(
+            module,
+            "for_block",
+            lambda block: backend if isinstance(block, Away) else host.backend(),
+        )

@@ -1,0 +1,132 @@
+"""Every kernel once at sizes that compute-sanitizer gets through, against the host.
+
+`run.py --sanitize memcheck` and `--sanitize racecheck` run this file alone.
+"""
+
+from __future__ import annotations
+
+import gpu_cases as cases
+import gpu_exact
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr.testing._exact import SCALE
+
+pytestmark = pytest.mark.gpu
+
+ELEMENTWISE = ("sqrt", "square", "reciprocal", "abs", "renormalize")
+BINARY = ("add", "subtract", "multiply", "divide")
+PANELS = [(1, 1), (7, 5), (33, 16), (70, 9)]
+
+
+@pytest.fixture
+def device(cupy):
+    from mdqr._backend.cuda import backend
+
+    return backend.backend()
+
+
+@pytest.fixture
+def options(precision, dtype):
+    return {"limbs": precision.limbs, "is_complex": dtype is complex}
+
+
+def block(rng, options, *shape):
+    return cases.block(rng, options["limbs"], shape, options["is_complex"])
+
+
+def wrap(value, precision, dtype):
+    return mdqr.MDArray._wrap(value, precision, dtype is complex)
+
+
+@pytest.mark.usefixtures("host")
+def test_elementwise(device, options, dtype, rng):
+    from mdqr._backend import host
+
+    xp, other = device.xp, host.backend()
+    x, y = block(rng, options, 5, 27), block(rng, options, 5, 27)
+    moved = [xp.asarray(v) for v in (x, y)]
+    for op in (*ELEMENTWISE, *(("floor", "ceil", "rint") if dtype is float else ())):
+        found = device.unary(op, moved[0], **options)
+        np.testing.assert_array_equal(cases.to_host(found), other.unary(op, x, **options))
+    for op in (*BINARY, *(("hypot",) if dtype is float else ())):
+        found = device.binary(op, *moved, **options)
+        np.testing.assert_array_equal(cases.to_host(found), other.binary(op, x, y, **options))
+    if dtype is float:
+        e = rng.integers(-50, 50, (5, 1))
+        found = device.ldexp(moved[0], xp.asarray(e))
+        np.testing.assert_array_equal(cases.to_host(found), other.ldexp(x, e))
+        np.testing.assert_array_equal(cases.to_host(device.compare(*moved)), other.compare(x, y))
+
+
+def test_reductions(device, options, precision, dtype, rng):
+    x = block(rng, options, 3, 37)
+    moved = device.xp.asarray(x)
+    found = device.reduce("sum", moved, **options)
+    running = device.cumsum(moved, **options)
+    device.reduce("prod", moved, **options)
+    a = wrap(x, precision, dtype)
+    ones = mdqr.ones((37, 1), precision=precision)
+    for value in (found, running[..., -1]):
+        total = wrap(cases.to_host(value), precision, dtype)
+        gpu_exact.assert_product(a, ones, total[:, None])
+    if dtype is float:
+        first = cases.to_host(device.argreduce("max", moved))
+        values = gpu_exact.Exact.of(a)
+        assert values.exponent <= SCALE
+        assert [int(np.argmax(row)) for row in values.real] == first.tolist()
+        device.argreduce("min", moved)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 2), (17, 40, 18), (33, 70, 1), (1, 65, 1)], ids=str)
+def test_products(device, options, precision, dtype, shape, rng):
+    m, k, n = shape
+    a, b, c = block(rng, options, m, k), block(rng, options, k, n), block(rng, options, m, n)
+    wide = np.ldexp(a, -20 * (np.arange(k) % 5))
+    moved = [device.xp.asarray(v) for v in (a, b, c, wide)]
+    whole = [wrap(v, precision, dtype) for v in (a, b, c, wide)]
+    for left in (0, 3):
+        found = device.matmul(moved[left], moved[1], **options)
+        result = wrap(cases.to_host(found), precision, dtype)
+        gpu_exact.assert_product(whole[left], whole[1], result)
+    found = device.matmul(moved[0], moved[1], c=moved[2], subtract=True, **options)
+    result = -wrap(cases.to_host(found), precision, dtype)
+    gpu_exact.assert_product(whole[0], whole[1], result, c=-whole[2])
+    found = device.residual([(1, moved[2])], moved[0], moved[1], **options)
+    result = -wrap(cases.to_host(found), precision, dtype)
+    gpu_exact.assert_product(whole[0], whole[1], result, c=-whole[2])
+
+
+@pytest.mark.parametrize("shape", PANELS, ids=str)
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_factorisations(precision, dtype, shape, batch):
+    a = mdqr.random.normal(
+        (*batch, *shape), precision=precision, dtype=dtype, rng=2, device=cases.DEVICE
+    )
+    Q, R = mdqr.linalg.qr(a)
+    if batch:
+        a, Q, R = (v[1] for v in (a, Q, R))
+    gpu_exact.accept(a, Q, R)
+
+
+@pytest.mark.parametrize("n", [1, 20, 45])
+@pytest.mark.parametrize("lower", [False, True])
+def test_triangles(precision, dtype, n, lower):
+    draw = mdqr.random.normal
+    options = {"precision": precision, "dtype": dtype, "device": cases.DEVICE}
+    a = draw((n, n), rng=3, **options) + 3 * mdqr.eye(n, precision=precision, device=cases.DEVICE)
+    b = draw((n, 2), rng=4, **options)
+    x = mdqr.linalg.solve_triangular(a, b, 0, lower)
+    part = mdqr.tril(a) if lower else mdqr.triu(a)
+    # |b - T x| <= (n + 10) eps |T| |x|, below (k + 8) eps of the product with a factor 2.
+    gpu_exact.assert_product(part, x, b, factor=2)
+
+
+def test_least_squares(precision, dtype):
+    options = {"precision": precision, "dtype": dtype, "device": cases.DEVICE}
+    a = mdqr.random.normal((12, 4), rng=5, **options)
+    x = mdqr.array([1, -2, 3, 4], precision=precision, device=cases.DEVICE)
+    fit = mdqr.linalg.lstsq(a, a @ x)
+    # The right-hand side is rounded once: its error, times a condition below 100.
+    assert abs(fit.x.to_numpy() - [1, -2, 3, 4]).max() <= 1e4 * precision.eps + 4 * 2.0**-52

@@ -1,0 +1,219 @@
+"""Triangular systems, linear systems and least squares on the device, against exact solutions."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import gpu_cases as cases
+import gpu_exact
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._precision import PRECISIONS
+from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
+from mdqr.testing import LSTSQ_PROBLEMS, assert_close, lstsq_problem, matrix
+
+pytestmark = pytest.mark.gpu
+
+
+def random(m, n, precision, dtype, rng, cond=100):
+    a = matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
+    return cases.to_device(a)
+
+
+def assert_small_residual(a, x, b, factor):
+    """``|b - a x| <= factor eps |a| |x|`` in every entry."""
+    exact = gpu_exact.Exact.of(a)
+    error = (gpu_exact.Exact.of(b) - exact @ gpu_exact.Exact.of(x)).moduli()
+    size = exact.moduli().dot(gpu_exact.Exact.of(x).moduli())
+    assert (error <= factor * Fraction(x.precision.eps) * size).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 33, 70])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+def test_triangular_systems(precision, dtype, n, lower, trans, rng):
+    """Substitution is backward stable: ``(n + 10) eps |T| |x|`` in every row, complex thrice."""
+    full = random(n, n, precision, dtype, rng) + mdqr.eye(
+        n, precision=precision, device=cases.DEVICE
+    )
+    a = mdqr.tril(full) if lower else mdqr.triu(full)
+    b = random(n, 2, precision, dtype, rng)
+    x = solve_triangular(full, b, trans, lower)
+    assert x.device == a.device
+    op = {"N": a, "T": a.T, "C": a.H}[trans]
+    assert_small_residual(op, x, b, (n + 10) * (1 if dtype is float else 3))
+
+
+def test_unit_diagonal_and_vectors(precision, dtype, rng):
+    a = random(20, 20, precision, dtype, rng)
+    b = random(20, 1, precision, dtype, rng)
+    x = solve_triangular(a, b[:, 0], unit_diagonal=True)
+    assert x.shape == (20,)
+    unit = mdqr.triu(a, 1) + mdqr.eye(20, precision=precision, device=cases.DEVICE)
+    assert_small_residual(unit, x[:, None], b, 30 * 3)
+
+
+def test_random_triangles_of_order_1000(multiple):
+    """A random dense triangle has a condition near 2**1000: the residual says what is right."""
+    rng = np.random.default_rng(1)
+    n = 1000
+    a = mdqr.triu(
+        mdqr.random.uniform((n, n), precision=multiple, rng=rng, device=cases.DEVICE)
+        + 2 * mdqr.eye(n, precision=multiple, device=cases.DEVICE)
+    )
+    b = mdqr.random.uniform((n, 1), precision=multiple, rng=rng, device=cases.DEVICE)
+    x = solve_triangular(a, b)
+    rows = slice(0, n, 97)
+    product = gpu_exact.Exact.of(a[rows]) @ gpu_exact.Exact.of(x)
+    error = (gpu_exact.Exact.of(b[rows]) - product).moduli()
+    size = gpu_exact.Exact.of(a[rows]).moduli().dot(gpu_exact.Exact.of(x).moduli())
+    assert (error <= (n + 10) * Fraction(multiple.eps) * size).all()
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (3, 0)], ids=str)
+def test_empty_systems(precision, shape):
+    n = shape[0] if shape else 0
+    a = mdqr.eye(n, precision=precision, device=cases.DEVICE)
+    b = mdqr.zeros(shape or (0,), precision=precision, device=cases.DEVICE)
+    assert solve_triangular(a, b).shape == b.shape
+    assert solve(a, b).shape == b.shape
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_linear_systems(precision, dtype, n, rng):
+    a, b = random(n, n, precision, dtype, rng, 1e3), random(n, 2, precision, dtype, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if precision == mdqr.d else "error", mdqr.PrecisionWarning)
+        x = solve(a, b)
+    assert x.device == a.device
+    # Every component right to 4 eps gives 4 eps |a| |x|; complex ones are right in modulus only.
+    assert_small_residual(a, x, b, 4 if dtype is float else 40)
+
+
+def test_singular_systems_raise(precision):
+    a = mdqr.array([[1, 2], [0, 0]], precision=precision, device=cases.DEVICE)
+    b = mdqr.ones(2, precision=precision, device=cases.DEVICE)
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"diagonal entry of column 1\s+is exactly zero"
+    ):
+        solve_triangular(a, b)
+    with pytest.raises(np.linalg.LinAlgError):
+        solve(a, b)
+    with pytest.raises(np.linalg.LinAlgError, match="NaN or infinite"):
+        solve_triangular(a, b * np.nan)
+
+
+@pytest.mark.parametrize("name", LSTSQ_PROBLEMS)
+def test_reference_problems(multiple, name):
+    """Every coefficient within 4 eps of the exact solution of the data as held, digits reported."""
+    problem = lstsq_problem(name)
+    a = mdqr.array(problem.a, precision=multiple, device=cases.DEVICE)
+    b = mdqr.array(problem.b, precision=multiple, device=cases.DEVICE)
+    fit = lstsq(a, b)
+    assert fit.x.device == a.device
+    held = [np.asarray(v.to_fractions()) for v in (a, b)]
+    exact = solution(*held)
+    assert_close(cases.to_host(fit.x), exact, ulps=4)
+    assert fit.info.digits.min() == multiple.digits
+    error = abs(np.asarray(fit.x.to_fractions()) - exact)
+    bound = np.array([Fraction(v) for v in np.asarray(fit.info.error_bound).tolist()])
+    assert (error <= bound).all()
+
+
+def solution(a, b):
+    """Solve the normal equations of Fractions by elimination."""
+    rows = np.concatenate([a.T.dot(a), a.T.dot(b)[:, None]], axis=1)
+    for i in range(len(rows)):
+        rows[i] = rows[i] / rows[i, i]
+        for k in range(len(rows)):
+            if k != i:
+                rows[k] = rows[k] - rows[k, i] * rows[i]
+    return rows[:, -1]
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("shape", [(30, 7), (120, 40)], ids=str)
+def test_least_squares(multiple, dtype, shape, rng):
+    """The same answers as the host's to the bounds that both report."""
+    a = random(*shape, multiple, dtype, rng, 1e6)
+    b = random(shape[0], 2, multiple, dtype, rng)
+    fit = lstsq(a, b)
+    wanted = lstsq(cases.to_host(a), cases.to_host(b))
+    assert fit.rank == wanted.rank == shape[1]
+    difference = abs(cases.to_host(fit.x) - wanted.x)
+    both = np.asarray(fit.info.error_bound) + np.asarray(wanted.info.error_bound)
+    assert (difference.to_numpy() <= both * (1 + 1e-12)).all()
+    assert (np.asarray(fit.info.digits) >= multiple.digits - 1).all()
+    assert abs(cases.to_host(fit.residuals) / wanted.residuals - 1).max() <= 1e-10
+
+
+def test_float64_data_to_127_digits():
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((40, 9)), rng.standard_normal(40)
+    moved = [mdqr.array(v, precision=mdqr.d, device=cases.DEVICE) for v in (a, b)]
+    fit = lstsq(*moved, precision=mdqr.od)
+    exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v) for v in (a, b)))
+    assert_close(cases.to_host(fit.x), exact, ulps=4)
+
+
+def test_weights_and_several_sides(multiple, rng):
+    a, b = random(20, 4, multiple, float, rng), random(20, 3, multiple, float, rng)
+    weights = rng.integers(1, 9, 20).astype(float)
+    fit = lstsq(a, b, weights=mdqr.array(weights, precision=multiple, device=cases.DEVICE))
+    root = np.array([Fraction(w) for w in weights], dtype=object)[:, None]
+    x, y = (np.asarray(v.to_fractions()) for v in (a, b))
+    for k in range(3):
+        normal = np.concatenate([x.T.dot(root * x), x.T.dot(root[:, 0] * y[:, k])[:, None]], 1)
+        exact = solution_of(normal)
+        assert_close(cases.to_host(fit.x)[:, k], exact, ulps=4)
+
+
+def solution_of(rows):
+    """Reduce ``[S, y]`` with a positive definite S of Fractions."""
+    n = len(rows)
+    for i in range(n):
+        rows[i] = rows[i] / rows[i, i]
+        for k in range(n):
+            if k != i:
+                rows[k] = rows[k] - rows[k, i] * rows[i]
+    return rows[:, -1]
+
+
+@pytest.mark.parametrize(("order", "good"), [(12, mdqr.dd), (22, mdqr.qd), (43, mdqr.od)], ids=str)
+def test_hilbert(order, good):
+    """Solved in one precision; one precision lower says that it is not."""
+    exact = [[Fraction(1, i + j + 1) for j in range(order)] for i in range(order)]
+    a = mdqr.array(exact, precision=good, device=cases.DEVICE)
+    b = a.sum(axis=1)
+    x = solve(a, b)
+    held = np.asarray(a.to_fractions())
+    error = np.asarray(b.to_fractions()) - held.dot(np.asarray(x.to_fractions()))
+    size = abs(held).dot(abs(np.asarray(x.to_fractions())))
+    assert (abs(error) <= 4 * Fraction(good.eps) * size).all()
+    worse = max(p for p in PRECISIONS if p < good)
+    lower = mdqr.array(exact, precision=worse, device=cases.DEVICE)
+    with pytest.warns(mdqr.PrecisionWarning, match=r"about 0 of \d+ digits are correct"):
+        lstsq(lower, lower.sum(axis=1))
+
+
+def test_a_thousand_small_systems(multiple, dtype):
+    options = {"precision": multiple, "dtype": dtype, "device": cases.DEVICE}
+    a = mdqr.random.normal((1000, 32, 16), rng=3, **options)
+    b = mdqr.random.normal((1000, 32, 1), rng=4, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        fit = lstsq(a, b)
+    assert fit.x.shape == (1000, 16, 1)
+    assert np.asarray(fit.rank).tolist() == [16] * 1000
+    for i in (0, 501, 999):
+        one = lstsq(a[i], b[i])
+        difference = abs(fit.x[i] - one.x).to_numpy()
+        both = np.asarray(fit.info.error_bound)[i] + np.asarray(one.info.error_bound)
+        assert (difference <= both * (1 + 1e-12)).all()
+    plain = qr_factor(a).solve(b)
+    # Unrefined: 20 n eps times a condition below 1e3, squared for residuals of the size of b.
+    worst = abs(plain - fit.x).to_numpy().max() / abs(fit.x.to_numpy()).max()
+    assert worst <= 20 * 16 * 1e6 * multiple.eps
