@@ -13,7 +13,7 @@ from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._convert_round import sum_of_units
-from mdqr._device import is_cuda_array
+from mdqr._device import check_together, is_cuda_array, place_beside
 from mdqr._precision import PRECISIONS
 from mdqr._promotion import (
     common_shape,
@@ -163,8 +163,9 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     else:
         given = condition if is_cuda_array(condition) else np.asarray(condition)
         chosen = given.astype(bool, copy=False)
-    beside = ops.wrap(ops.blocks[0])
-    chosen = together([(chosen, False), (beside._block, False)], (condition, beside))[0][0]
+        # A NumPy mask goes where the values are, as the index of an array does.
+        chosen = place_beside(chosen, ops.blocks[0]) if chosen is not condition else chosen
+    check_together([chosen, ops.blocks[0]])
     shape = common_shape([chosen.shape, ops.shape])
     left, right = (_limbs.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())
     return ops.wrap(_limbs.select(chosen, left, right))

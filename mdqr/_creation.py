@@ -320,7 +320,7 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
     limbs = target.limbs
     if isinstance(x, (list, tuple)):
         block, is_complex = from_sequence(x, limbs, strings=True)
-    elif isinstance(x, str) or (hasattr(x, "dtype") and getattr(x.dtype, "kind", "") in "OUS"):
+    elif isinstance(x, str) or (hasattr(x, "dtype") and getattr(x.dtype, "kind", "-") in "OUS"):
         block, is_complex = convert_objects(x, limbs)
     else:
         block, is_complex = _convert_other(x, limbs)

@@ -94,8 +94,8 @@ def complexify(block: Block) -> Block:
 def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     """Round normalised values to at most `limbs` limbs, correctly.
 
-    Values that fit keep their limbs. The others become the greedy form (each limb the nearest
-    double of what remains), followed by passes of FastTwoSum until nothing moves.
+    Values that fit, or are not finite, keep their limbs. The others become the greedy form (each
+    limb the nearest double of what remains), followed by passes of FastTwoSum until nothing moves.
 
     Parameters
     ----------
@@ -127,6 +127,9 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     # No limb before the first lost one is lower; those behind it matter near a tie only.
     low = (lost < _LOW - 1)[0]
     unsettled &= ~low & (lost != _ZERO)[0]
+    # Passes until nothing moves would never end where a limb is NaN.
+    finite = namespace(block).isfinite(block).all(axis=0)
+    low, unsettled = low & finite, unsettled & finite
     short = short.copy()
     short[:, low] = _rounded(block[:, low], limbs)
     short[:, unsettled] = _settled(block[:, unsettled], limbs)

@@ -37,6 +37,9 @@ class EmulatedKernels:
     def address(self, block):
         return block.ctypes.data
 
+    def multiply(self, a, b):
+        return a @ b
+
     def scratch(self, words, *, zero=False):
         # Memory that nobody wrote reads as NaN.
         memory = np.zeros(max(words, 1)) if zero else np.full(max(words, 1), np.nan)
@@ -70,7 +73,7 @@ class EmulatedKernels:
         self.launched.append(name)
         library = self._library(module)
         kernel = ctypes.cast(getattr(library, name), ctypes.c_void_p)
-        sizes = (ctypes.c_long * 3)(*(tuple(grid) + (1, 1))[:3])
+        sizes = (ctypes.c_long * 3)(*(*grid, 1, 1)[:3])
         library.mdqr_emulate_launch(
             kernel,
             ctypes.c_void_p(arguments.ctypes.data),

@@ -218,6 +218,18 @@ def test_astype_of_specials(multiple):
         assert not np.signbit(b.limbs[1:]).any()
 
 
+def test_values_with_nan_in_lower_limbs_are_narrowed(multiple):
+    # No operation returns such values, but a kernel or a writer to `limbs` might.
+    for leading in (np.nan, np.inf, 1.0):
+        block = np.full((multiple.limbs, 3), np.nan)
+        block[0] = leading, 0.5, 0.25
+        block[1:, 1:] = 0.0
+        block[1, 1] = 2.0**-54
+        a = mdqr.from_limbs(block, normalize=False)
+        np.testing.assert_array_equal(a.to_numpy(), block[0])
+        np.testing.assert_array_equal(a.astype(mdqr.d).limbs[0], block[0])
+
+
 def test_astype_changes_the_field(precision):
     a = mdqr.array([1, 2], precision=precision)
     z = a.astype(dtype=complex)

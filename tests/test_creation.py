@@ -278,7 +278,9 @@ def test_dlpack_shares_memory():
 def test_wrong_limbs():
     with pytest.raises(TypeError, match="must be float64; got float32"):
         mdqr.from_limbs(np.ones((2, 3), dtype=np.float32))
-    with pytest.raises(TypeError, match="NumPy or CuPy array or an object with __dlpack__; got list"):
+    with pytest.raises(
+        TypeError, match="NumPy or CuPy array or an object with __dlpack__; got list"
+    ):
         mdqr.from_limbs([[1.0], [0.0]])
     with pytest.raises(ValueError, match=r"\(2, N, \*shape\).*got shape \(3, 2\)"):
         mdqr.from_limbs(np.ones((3, 2)), dtype=complex)
@@ -289,3 +291,11 @@ def test_wrong_limbs():
     for block, dtype in ((np.ones(()), float), (np.ones(2), complex)):
         with pytest.raises(ValueError, match="got shape"):
             mdqr.from_limbs(block, dtype=dtype)
+
+
+def test_limbs_whose_sum_rounds_up_to_infinity():
+    """The sum is a double, its greedy limbs tie up to 2**1024: this took for ever."""
+    words = ["0x1p+1023", "-0x1p+969", "0x1.fffffffffffffp+1022", "0x1.fffffffffffffp+968"]
+    limbs = np.array([float.fromhex(word) for word in words])
+    a = mdqr.from_limbs(limbs[:, None])
+    assert a.limbs[:, 0].tolist() == [np.inf, 0.0, 0.0, 0.0]

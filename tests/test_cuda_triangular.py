@@ -310,8 +310,15 @@ class Counted:
 
     xp = np
 
+    def __init__(self):
+        self.plans = {}
+
     def address(self, block):
         return block.ctypes.data
+
+    def scratch(self, words, *, zero=False):
+        memory = np.zeros(words)
+        return memory, self.address(memory)
 
     def launch(self, module, name, arguments, **sizes):
         self.name, self.sizes = name, sizes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
 
@@ -74,9 +75,10 @@ def float_matmul(
     conj_b: bool,
     c: Block | None,
     subtract: bool,
+    multiply: Callable[[Block, Block], Block] = operator.matmul,
 ) -> Block:
-    """Return the product of blocks of one limb by the BLAS behind `xp`."""
-    product = to_native(xp, a, is_complex, conj_a) @ to_native(xp, b, is_complex, conj_b)
+    """Return the product of blocks of one limb by `multiply`, for float64 or complex128 arrays."""
+    product = multiply(to_native(xp, a, is_complex, conj_a), to_native(xp, b, is_complex, conj_b))
     if c is not None:
         addend = to_native(xp, c, is_complex)
         product = addend - product if subtract else addend + product

@@ -14,7 +14,8 @@ from gpu_presence import why_absent, why_no_host
 from mdqr._precision import PRECISIONS
 
 HERE = Path(__file__).parent
-RECORD = os.environ.get("MDQR_GPU_RECORD")
+# With processes side by side, the one that collects their results records them.
+RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
 
 
 def pytest_configure(config):

@@ -1,6 +1,6 @@
 """Run the GPU tests from a source tree and write report.md and report.json.
 
-    python tests/gpu/run.py --out FOLDER [--commit HASH] [--values N] [-k EXPRESSION]
+    python tests/gpu/run.py --out FOLDER [--commit HASH] [--values N] [-k EXPRESSION] [-n PROCESSES]
     python tests/gpu/run.py --out FOLDER --sanitize memcheck|racecheck
 
 The exit code is 0 if every test passed and, with --record, none was skipped for want of the host
@@ -72,12 +72,14 @@ def command(options):
     tests = [
         sys.executable, "-m", "pytest", "-c", str(HERE / "pytest.ini"), str(HERE), "-q",
         "-m", "gpu", "-o", f"faulthandler_timeout={options.timeout}", "--durations=15",
-        "--tb=short",
+        "--tb=short", "-p", "no:benchmark",
     ]  # fmt: skip
     if options.sanitize:
         tests[tests.index(str(HERE))] = str(HERE / "test_gpu_small.py")
         tool = ["compute-sanitizer", "--tool", options.sanitize, "--error-exitcode", "9"]
         tests = [*tool, "--report-api-errors", "no", "--print-limit", "20", *tests]
+    if options.n > 1:
+        tests += ["-n", str(options.n), "--dist", "worksteal"]
     return [*tests, *(["-k", options.k] if options.k else [])]
 
 
@@ -90,6 +92,8 @@ def environment(options, record):
         "MDQR_GPU_VALUES": str(options.values),
         "PYTHONUNBUFFERED": "1",
     }
+    if options.n > 1:
+        settings["MDQR_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // options.n))
     if options.sanitize == "memcheck":
         settings["MDQR_GPU_NO_POOL"] = "1"
     return os.environ | settings
@@ -202,6 +206,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=540, help="seconds for the tests")
     parser.add_argument("--sanitize", choices=("memcheck", "racecheck"))
     parser.add_argument("--record", action="store_true", help="fail without the host extension")
+    parser.add_argument("-n", type=int, default=1, help="processes side by side (pytest-xdist)")
     parser.add_argument("-k", help="only these tests, as pytest selects them")
     options = parser.parse_args()
     sys.path[:0] = [str(ROOT), str(HERE)]

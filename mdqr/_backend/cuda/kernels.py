@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Hashable
 from functools import cache, cached_property
+from math import prod
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +25,11 @@ from mdqr._backend.sources import digest, kernels_folder
 _PLAIN_SHARED = 48 * 1024
 # A first compilation longer than this is announced, in seconds.
 _PATIENCE = 1.0
+
+# Constants of cuBLAS. Pedantic: no emulation by integers, whatever the environment says.
+_CUDA_R_64F, _CUDA_C_64F = 1, 5
+_COMPUTE_64F_PEDANTIC = 71
+_GEMM_DEFAULT = -1
 
 FLAGS = ("-std=c++17", "--fmad=false")
 
@@ -58,6 +64,10 @@ class Kernels(Protocol):
 
         It may go back to the pool as soon as the last launch that uses it has been started.
         """
+        ...
+
+    def multiply(self, a: Block, b: Block) -> Block:
+        """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
         ...
 
     def launch(
@@ -131,6 +141,27 @@ class CupyKernels:
         """Return the address of the first element of `block`."""
         address: int = block.data.ptr
         return address
+
+    def multiply(self, a: Block, b: Block) -> Block:
+        """Return ``a @ b`` by cuBLAS, in float64 even where the environment asks for emulation."""
+        xp, cublas = self.xp, self.xp.cuda.cublas
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        (m, k), n = a.shape[-2:], b.shape[-1]
+        c = xp.zeros((*batch, m, n), dtype=a.dtype)
+        if not c.size or not k:
+            return c
+        x = xp.ascontiguousarray(xp.broadcast_to(a, (*batch, m, k)))
+        y = xp.ascontiguousarray(xp.broadcast_to(b, (*batch, k, n)))
+        one, zero = np.ones(1, dtype=a.dtype), np.zeros(1, dtype=a.dtype)
+        kind = _CUDA_C_64F if a.dtype.kind == "c" else _CUDA_R_64F
+        # Column by column, which is how cuBLAS reads: c^T = b^T a^T.
+        cublas.gemmStridedBatchedEx(
+            xp.cuda.device.get_cublas_handle(), cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_N, n, m, k,
+            one.ctypes.data, y.data.ptr, kind, n, k * n, x.data.ptr, kind, k, m * k,
+            zero.ctypes.data, c.data.ptr, kind, n, m * n, prod(batch),
+            _COMPUTE_64F_PEDANTIC, _GEMM_DEFAULT,
+        )  # fmt: skip
+        return c
 
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
         """Return memory of CuPy's pool, and its address."""

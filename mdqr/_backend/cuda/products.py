@@ -42,7 +42,8 @@ def matmul(
     if not prod((*batch, m, n)):
         return result
     if limbs == 1:
-        result[...] = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract)
+        multiply = kernels.multiply
+        result[...] = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract, multiply)
         return result
     flags = ("matmul", limbs, is_complex, conj_a, conj_b, subtract)
     operands = [a, b, result] if c is None else [a, b, result, c]

@@ -64,6 +64,10 @@ class Recorder:
             raise _Unplanned
         return tag
 
+    def multiply(self, a: Block, b: Block) -> Block:
+        """Refuse: a product by cuBLAS is no launch of ours."""
+        raise _Unplanned
+
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
         """Return the tag of new memory."""
         self.scratches.append(_Scratch(words, zero))
