@@ -35,8 +35,13 @@ GROUPS: dict[str, Callable[[bool], Iterator[Row]]] = {
 }
 
 
-def run(groups: Sequence[str], quick: bool) -> tuple[list[Row], dict[str, str], dict[str, float]]:
-    """Measure the groups; return the rows, what failed, and the seconds that each group took."""
+def run(
+    groups: Sequence[str], quick: bool, keep: Callable[[list[Row], dict[str, str]], None]
+) -> tuple[list[Row], dict[str, str], dict[str, float]]:
+    """Measure the groups; return the rows, what failed, and the seconds that each group took.
+
+    After each group `keep` gets what is known, so that a run that is cut off leaves its results.
+    """
     rows: list[Row] = []
     failures: dict[str, str] = {}
     seconds: dict[str, float] = {}
@@ -51,6 +56,7 @@ def run(groups: Sequence[str], quick: bool) -> tuple[list[Row], dict[str, str], 
             failures[group] = traceback.format_exc()
             print(failures[group], file=sys.stderr, flush=True)
         seconds[group] = round(time.monotonic() - start, 1)
+        keep(rows, failures)
         cupy().get_default_memory_pool().free_all_blocks()
     return rows, failures, seconds
 
@@ -77,11 +83,15 @@ def main() -> None:
     options = parser.parse_args()
     command = " ".join(["python", "benchmarks/gpu.py", *sys.argv[1:]])
     about = environment(command, options.commit)
-    rows, failures, about["seconds"] = run(options.only or list(GROUPS), options.quick)
     full = not (options.quick or options.only)
     output = options.output or (RESULTS if full else None)
-    if output is not None:
-        write(rows, failures, about, output)
+
+    def keep(rows: list[Row], failures: dict[str, str]) -> None:
+        if output is not None:
+            write(rows, failures, about, output)
+
+    rows, failures, about["seconds"] = run(options.only or list(GROUPS), options.quick, keep)
+    keep(rows, failures)
     print(markdown(rows, failures, about))
     sys.exit(1 if failures else 0)
 

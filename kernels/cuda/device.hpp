@@ -1,8 +1,8 @@
 // What the CUDA entry points use of the device, and nothing else.
 //
 // An entry point is `MDQR_KERNEL(name, arguments, threads) { ... }`: one struct of 64-bit fields,
-// passed by value as `p`. Shared memory is dynamic only. Blocks have at most `threads` threads in x;
-// a fourth argument is the number of blocks that must fit on a multiprocessor.
+// passed by value as `p`. Shared memory is dynamic only. Blocks have at most `threads` threads in
+// x; a fourth argument is the number of blocks that must fit on a multiprocessor.
 // tests/cuda/emulate.hpp gives the same names to threads that a CPU runs in turn.
 #pragma once
 #include "mdqr/md.hpp"
@@ -153,7 +153,10 @@ MDQR_FN void wait_for(const i64* counter, i64 goal) {
     if (threadIdx.x == 0) {
         i64 seen;
         do {
-            asm volatile("ld.acquire.gpu.global.s64 %0, [%1];" : "=l"(seen) : "l"(counter) : "memory");
+            asm volatile("ld.acquire.gpu.global.s64 %0, [%1];"
+                         : "=l"(seen)
+                         : "l"(counter)
+                         : "memory");
         } while (seen < goal);
     }
     __syncthreads();

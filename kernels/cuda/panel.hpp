@@ -14,8 +14,8 @@ MDQR_BEGIN
 struct panel_arguments {
     matrix_view a, h, v, t; // v.to.data null: not wanted
     matrix_view tau;        // (batch, 1, columns)
-    double* exchange; // panel_exchange::size doubles an item
-    i64* counter;     // one an item, zero
+    double* exchange;       // panel_exchange::size doubles an item
+    i64* counter;           // one an item, zero
     i64 rows, columns;
     i64 blocks, rows_a_block;
     i64 in_shared; // whether a block's rows fit its shared memory

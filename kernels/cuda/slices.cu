@@ -8,13 +8,17 @@
 
 MDQR_BEGIN
 
-struct slices_arguments {
+struct slicing {
     matrix_view from; // (batch, rows, inner): B comes transposed
     sliced to;
     i64 rows, inner; // in values
     i64 conjugate, right;
     i64 groups, segments; // of 8 rows; of quads
-    i64* counter;         // set to 0, if not null
+};
+struct slices_arguments {
+    slicing a, b;
+    i64 blocks_of_a;
+    i64* counter; // set to 0
 };
 
 inline constexpr int slicing_threads = 256, slicing_warps = slicing_threads / 32;
@@ -25,7 +29,7 @@ struct real_term {
     i64 offset;
     double sign;
 
-    MDQR_FN real_term(const slices_arguments& p, i64 item, i64 r, i64 t) {
+    MDQR_FN real_term(const slicing& p, i64 item, i64 r, i64 t) {
         const i64 row = p.right ? r / parts : r, k = t / parts;
         const bool imaginary = MDQR_COMPLEX && ((p.right ? r + t : t) & 1) != 0;
         exists = row < p.rows && k < p.inner;
@@ -37,7 +41,7 @@ struct real_term {
 
 // The exponent of the largest value of row r, from all threads of the block; not_finite if there is
 // an infinity or a NaN.
-MDQR_FN i64 row_exponent(const slices_arguments& p, i64 item, i64 r, i64 terms) {
+MDQR_FN i64 row_exponent(const slicing& p, i64 item, i64 r, i64 terms) {
     const int warp = thread_index() / 32, lane = thread_index() % 32;
     double peak = 0.0;
     for (i64 t = quad * warp + lane % quad; t < terms; t += quad * slicing_warps) {
@@ -60,7 +64,7 @@ MDQR_FN i64 row_exponent(const slices_arguments& p, i64 item, i64 r, i64 terms) 
     return !is_finite(peak) ? not_finite : peak == 0.0 ? 0 : exponent(peak);
 }
 
-MDQR_FN void put_slices(const slices_arguments& p, const real_term& x, i64 e, unsigned* to) {
+MDQR_FN void put_slices(const slicing& p, const real_term& x, i64 e, unsigned* to) {
     const i64 plane = p.to.rows * quad;
     double scaled[limbs], slice[slices];
     const bool used = x.exists && e != not_finite;
@@ -77,17 +81,12 @@ MDQR_FN void put_slices(const slices_arguments& p, const real_term& x, i64 e, un
     static_for<0, slices>([&](auto s) MDQR_LAMBDA { to[s * plane] = slice_word(slice[s]); });
 }
 
-MDQR_END
-
-// Grid: items * groups * segments. Each warp takes 8 rows by one quad at a time; every block looks
-// at whole rows for their maxima.
-MDQR_KERNEL(mdqr_slices, mdqr::slices_arguments, mdqr::slicing_threads) {
-    using namespace mdqr;
-    const i64 segment = block_x() % p.segments, group = block_x() / p.segments % p.groups;
-    const i64 item = block_x() / p.segments / p.groups;
+// Block `index` of an operand's items * groups * segments. Each warp takes 8 rows by one quad at a
+// time; every block looks at whole rows for their maxima.
+MDQR_FN void cut(const slicing& p, i64 index) {
+    const i64 segment = index % p.segments, group = index / p.segments % p.groups;
+    const i64 item = index / p.segments / p.groups;
     const int warp = thread_index() / 32, lane = thread_index() % 32;
-    if (block_x() == 0 && thread_index() == 0 && p.counter != nullptr)
-        *p.counter = 0;
     const i64 r = 8 * group + lane / quad;
     const i64 e = row_exponent(p, item, r, p.inner * parts);
     if (segment == 0 && warp == 0 && lane % quad == 0)
@@ -96,4 +95,15 @@ MDQR_KERNEL(mdqr_slices, mdqr::slices_arguments, mdqr::slicing_threads) {
         const real_term x(p, item, r, quad * q + lane % quad);
         put_slices(p, x, e, p.to.at(item, q, 0) + quad * r + lane % quad);
     }
+}
+
+MDQR_END
+
+// Both operands of a product; grid: the blocks of A, then those of B.
+MDQR_KERNEL(mdqr_slices, mdqr::slices_arguments, mdqr::slicing_threads) {
+    using namespace mdqr;
+    if (block_x() == 0 && thread_index() == 0)
+        *p.counter = 0;
+    const bool is_b = block_x() >= p.blocks_of_a;
+    cut(is_b ? p.b : p.a, is_b ? block_x() - p.blocks_of_a : block_x());
 }

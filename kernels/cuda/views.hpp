@@ -23,9 +23,8 @@ struct planes {
 };
 
 template <int N> MDQR_FN void load_number(const planes& x, i64 offset, md<double, N>& r) {
-    static_for<0, N>([&](auto l) MDQR_LAMBDA {
-        r.limb[l] = l < x.held ? x.data[l * x.plane + offset] : 0.0;
-    });
+    static_for<0, N>(
+        [&](auto l) MDQR_LAMBDA { r.limb[l] = l < x.held ? x.data[l * x.plane + offset] : 0.0; });
 }
 template <int N> MDQR_FN void load_number(const planes& x, i64 offset, cmd<double, N>& r) {
     load_number(x, offset, r.re);

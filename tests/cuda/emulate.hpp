@@ -1,5 +1,5 @@
-// The names of kernels/cuda/device.hpp for a CPU: every CUDA thread is a fiber, run in turn until it
-// waits. Slow, deterministic, exact: it runs the kernels' own text where there is no GPU.
+// The names of kernels/cuda/device.hpp for a CPU: every CUDA thread is a fiber, run in turn until
+// it waits. Slow, deterministic, exact: it runs the kernels' own text where there is no GPU.
 #pragma once
 #include <ucontext.h>
 
@@ -232,8 +232,8 @@ template <int Rows> inline void emulated_product(double* c, const double* a, dou
     for (int r = 0; r < Rows; ++r)
         for (int j = 0; j < 2; ++j)
             for (int k = 0; k < 4; ++k)
-                c[2 * r + j] = fma(w.a[r][4 * (lane / 4) + k],
-                                   w.a[2][4 * (2 * (lane % 4) + j) + k], c[2 * r + j]);
+                c[2 * r + j] = fma(w.a[r][4 * (lane / 4) + k], w.a[2][4 * (2 * (lane % 4) + j) + k],
+                                   c[2 * r + j]);
     mdqr_emulate::sync_lanes();
 }
 inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {

@@ -31,9 +31,7 @@ class _Unplanned(Exception):
 class _Launch(NamedTuple):
     module: Module
     name: str
-    arguments: NDArray[np.int64]  # offsets in place of addresses
-    places: NDArray[np.intp]  # of the addresses
-    sources: NDArray[np.intp]  # which operand or scratch memory each belongs to
+    arguments: slice  # of those of all launches
     grid: tuple[int, ...]
     threads: int
     shared: int
@@ -51,6 +49,7 @@ class Recorder:
     def __init__(self, kernels: Kernels, addresses: Sequence[int]) -> None:
         self.xp: ModuleType = kernels.xp
         self.launches: list[_Launch] = []
+        self.arguments: list[NDArray[np.int64]] = []
         self.scratches: list[_Scratch] = []
         self._kernels = kernels
         self._operands = len(addresses)
@@ -84,38 +83,46 @@ class Recorder:
         shared: int = 0,
         cooperative: bool = False,
     ) -> None:
-        """Keep a launch, its addresses apart."""
-        tags = arguments >> _TAG
-        (places,) = np.nonzero(tags > 0)
-        offsets = arguments.copy()
-        offsets[places] -= tags[places] << _TAG
-        self.launches.append(
-            _Launch(
-                module, name, offsets, places, tags[places] - 1, grid, threads, shared, cooperative
-            )
-        )
+        """Keep a launch."""
+        start = self.launches[-1].arguments.stop if self.launches else 0
+        part = slice(start, start + len(arguments))
+        self.arguments.append(arguments)
+        self.launches.append(_Launch(module, name, part, grid, threads, shared, cooperative))
 
 
 class _Plan(NamedTuple):
     launches: tuple[_Launch, ...]
+    arguments: NDArray[np.int64]  # of all launches, offsets in place of addresses
+    places: NDArray[np.intp]  # of the addresses
+    sources: NDArray[np.intp]  # which operand or scratch memory each belongs to
     scratches: tuple[_Scratch, ...]
+
+    @classmethod
+    def of(cls, recorder: Recorder) -> _Plan:
+        """Return the plan that repeats what a recorder wrote down."""
+        arguments = np.concatenate(recorder.arguments)
+        tags = arguments >> _TAG
+        (places,) = np.nonzero(tags > 0)
+        arguments[places] -= tags[places] << _TAG
+        scratches = tuple(recorder.scratches)
+        return cls(tuple(recorder.launches), arguments, places, tags[places] - 1, scratches)
 
     def run(self, kernels: Kernels, addresses: list[int]) -> None:
         """Launch with the addresses of the operands."""
         # Kept until all is launched; later work of the stream may have the memory again.
         memories = [kernels.scratch(words, zero=zero) for words, zero in self.scratches]
         bases = np.array(addresses + [address for _, address in memories], dtype=np.int64)
-        for step in self.launches:
-            arguments = step.arguments.copy()
-            arguments[step.places] += bases[step.sources]
+        arguments = self.arguments.copy()
+        arguments[self.places] += bases[self.sources]
+        for module, name, part, grid, threads, shared, cooperative in self.launches:
             kernels.launch(
-                step.module,
-                step.name,
-                arguments,
-                grid=step.grid,
-                threads=step.threads,
-                shared=step.shared,
-                cooperative=step.cooperative,
+                module,
+                name,
+                arguments[part],
+                grid=grid,
+                threads=threads,
+                shared=shared,
+                cooperative=cooperative,
             )
 
 
@@ -162,4 +169,4 @@ def _record(
         launch(recorder)
     except _Unplanned:
         return None
-    return _Plan(tuple(recorder.launches), tuple(recorder.scratches))
+    return _Plan.of(recorder)

@@ -66,7 +66,7 @@ def choose_tile(items: int, m: int, n: int) -> Tile:
 
 
 class Sliced:
-    """One operand cut into slices: its place in the scratch memory and its launch."""
+    """One operand cut into slices: its place in the scratch memory."""
 
     def __init__(
         self, block: Block, product: Product, conjugate: bool, right: bool, tile: Tile,
@@ -89,18 +89,13 @@ class Sliced:
         """Return the fields of `struct sliced`."""
         return [base + self.words, base + self.exponents, self.items, self.rows, self.quads]
 
-    def launch(self, kernels: Kernels, base: int, counter: int) -> None:
-        """Cut the operand."""
+    def slicing(self, kernels: Kernels, base: int) -> tuple[list[int], int]:
+        """Return the fields of `struct slicing`, and the number of blocks that cut the operand."""
         groups = self.rows // 8
         segments = min(max(1, _MANY // (self.items * groups)), max(1, self.quads // 8))
-        arguments = fields(
-            matrix_view(kernels, self.block, self.is_complex), self.view(base), self.flags,
-            groups, segments, counter,
-        )  # fmt: skip
-        module = Module("slices", self.limbs, self.is_complex)
-        grid = (self.items * groups * segments,)
-        # A row maximum a warp and row.
-        kernels.launch(module, "mdqr_slices", arguments, grid=grid, threads=_THREADS, shared=512)
+        block = matrix_view(kernels, self.block, self.is_complex)
+        fields = [*block, *self.view(base), *self.flags, groups, segments]
+        return fields, self.items * groups * segments
 
 
 def product(
@@ -121,8 +116,13 @@ def product(
     sums = scratch.take(splits * tiles * tile.sums(product.limbs) if splits > 1 else 0)
     todo, count = scratch.take(items * m * n), scratch.take(1)
     memory, base = scratch.allocate(kernels)
-    a.launch(kernels, base, 0)
-    b.launch(kernels, base, base + count)
+    (cut_a, blocks_a), (cut_b, blocks_b) = (v.slicing(kernels, base) for v in (a, b))
+    # A row maximum a warp and row.
+    kernels.launch(
+        Module("slices", product.limbs, product.is_complex), "mdqr_slices",
+        fields(cut_a, cut_b, blocks_a, base + count),
+        grid=(blocks_a + blocks_b,), threads=_THREADS, shared=512,
+    )  # fmt: skip
     arguments = fields(
         a.view(base), b.view(base), c, out, int(subtract), items, m, n, tiles_m, tiles_n,
         splits, split_quads, base + sums, base + todo, base + count,
