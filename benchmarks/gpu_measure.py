@@ -21,7 +21,7 @@ import mdqr
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _householder
 
-LONGEST = 3.0  # seconds that the repeats of one timing may take
+LONGEST = 1.0  # seconds that the repeats of one timing may take
 
 
 @cache
