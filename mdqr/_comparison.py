@@ -163,8 +163,9 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     else:
         given = condition if is_cuda_array(condition) else np.asarray(condition)
         chosen = given.astype(bool, copy=False)
-        # A NumPy mask goes where the values are, as the index of an array does.
-        chosen = place_beside(chosen, ops.blocks[0]) if chosen is not condition else chosen
+        if not is_cuda_array(condition):
+            # A NumPy mask goes where the values are, as the index of an array does.
+            chosen = place_beside(chosen, ops.blocks[0])
     check_together([chosen, ops.blocks[0]])
     shape = common_shape([chosen.shape, ops.shape])
     left, right = (_limbs.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())

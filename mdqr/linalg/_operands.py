@@ -138,7 +138,9 @@ def _flags(block: Block, is_complex: bool) -> Iterator[Block]:
     """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
     for fewer, count in _steps(_limbs.limb_count(block, is_complex)):
         # By bits: who flushes subnormals takes a plane of them for zeros.
-        yield _planes(block, is_complex, fewer, count).view(np.int64).any()
+        bits = _planes(block, is_complex, fewer, count).view(np.int64)
+        # CuPy reduces what is not contiguous to one value by one block of threads, rows by many.
+        yield bits.any() if isinstance(bits, np.ndarray) else bits.any(axis=-1).any()
 
 
 def _cut(block: Block, is_complex: bool, flags: Iterable[Any]) -> Block:
