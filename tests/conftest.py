@@ -60,3 +60,9 @@ def rng(request):
 def no_cupy(monkeypatch):
     """Make CuPy look as if it were not installed."""
     monkeypatch.setitem(sys.modules, "cupy", None)
+
+
+@pytest.fixture(scope="session")
+def kernel_folder(tmp_path_factory):
+    """Return the folder of the CUDA kernels that are compiled for this run's emulation."""
+    return tmp_path_factory.mktemp("kernels")

@@ -34,8 +34,8 @@ every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
 
 
 @pytest.fixture(scope="module")
-def backend(tmp_path_factory):
-    return CudaBackend(EmulatedKernels(tmp_path_factory.mktemp("kernels")))
+def backend(kernel_folder):
+    return CudaBackend(EmulatedKernels(kernel_folder))
 
 
 def factor(backend, a, tile):

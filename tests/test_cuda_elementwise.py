@@ -24,8 +24,8 @@ VALUES = 96
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return EmulatedKernels(tmp_path_factory.mktemp("kernels"))
+def kernels(kernel_folder):
+    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="module")

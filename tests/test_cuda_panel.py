@@ -38,8 +38,8 @@ multiples = pytest.mark.parametrize(("precision", "dtype"), MULTIPLE)
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return EmulatedKernels(tmp_path_factory.mktemp("kernels"))
+def kernels(kernel_folder):
+    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(params=["alone", "shared"])

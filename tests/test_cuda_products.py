@@ -34,8 +34,8 @@ CASES = [
 
 
 @pytest.fixture(scope="session")
-def kernels(tmp_path_factory):
-    return emulated_kernels.EmulatedKernels(tmp_path_factory.mktemp("products"))
+def kernels(kernel_folder):
+    return emulated_kernels.EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="session", params=CASES)

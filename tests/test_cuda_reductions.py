@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler to emu
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return EmulatedKernels(tmp_path_factory.mktemp("kernels"))
+def kernels(kernel_folder):
+    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,16 @@ from numpy.typing import NDArray
 from mdqr._backend.cuda.kernels import Kernels, Module
 from mdqr._backend.protocol import Block
 
-# A tag is a multiple of this: far beyond sizes and strides, and addresses have 47 bits.
+# Tags are odd multiples of 2**47: far beyond sizes and strides, and far enough from each other for
+# the first row of a view that runs backwards, which lies below or above its address.
 _TAG = 48
+
+
+def _tag(source: Any) -> Any:
+    """Return the tag of operand or scratch memory number `source`; also for arrays."""
+    return (source + 1 << _TAG) + (1 << _TAG - 1)
+
+
 # Plans of a layout that are kept before all are dropped.
 _MOST_PLANS = 4096
 
@@ -53,7 +61,7 @@ class Recorder:
         self.scratches: list[_Scratch] = []
         self._kernels = kernels
         self._operands = len(addresses)
-        self._tags = {address: (i + 1) << _TAG for i, address in reversed([*enumerate(addresses)])}
+        self._tags = {address: _tag(i) for i, address in reversed([*enumerate(addresses)])}
         self.plans: dict[Hashable, object] = {}
 
     def address(self, block: Block) -> int:
@@ -70,7 +78,7 @@ class Recorder:
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
         """Return the tag of new memory."""
         self.scratches.append(_Scratch(words, zero))
-        return None, (self._operands + len(self.scratches)) << _TAG
+        return None, _tag(self._operands + len(self.scratches) - 1)
 
     def launch(
         self,
@@ -101,11 +109,11 @@ class _Plan(NamedTuple):
     def of(cls, recorder: Recorder) -> _Plan:
         """Return the plan that repeats what a recorder wrote down."""
         arguments = np.concatenate(recorder.arguments)
-        tags = arguments >> _TAG
-        (places,) = np.nonzero(tags > 0)
-        arguments[places] -= tags[places] << _TAG
+        (places,) = np.nonzero(arguments >= _tag(0) - (1 << _TAG - 1))
+        sources = (arguments[places] >> _TAG) - 1
+        arguments[places] -= _tag(sources)
         scratches = tuple(recorder.scratches)
-        return cls(tuple(recorder.launches), arguments, places, tags[places] - 1, scratches)
+        return cls(tuple(recorder.launches), arguments, places, sources, scratches)
 
     def run(self, kernels: Kernels, addresses: list[int]) -> None:
         """Launch with the addresses of the operands."""
