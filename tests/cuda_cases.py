@@ -21,7 +21,9 @@ def cases(operations, dtypes=(float, complex)):
             for op in operations:
                 if dtype is complex and op in REAL_ONLY:
                     continue
-                wanted = precision is pair or (precision is quadruple and op not in IMPLIED)
+                wanted = precision is pair or (
+                    precision is quadruple and dtype is float and op not in IMPLIED
+                )
                 marks = [] if wanted else [pytest.mark.long]
                 name = f"{op}-{precision}-{dtype.__name__}"
                 result.append(pytest.param(op, precision, dtype, marks=marks, id=name))

@@ -47,7 +47,7 @@ def is_plain(module) -> bool:
     """Say whether the plain run compiles a module: some seconds in all."""
     if module.is_complex:
         return False
-    largest = {"matmul", "panel", "triangular"}
+    largest = {"matmul", "panel"}
     return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
 
 

@@ -21,15 +21,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Compiling takes most of the time: by default the lower precisions, one field each.
-FIELDS = (complex, float)
 CASES = [
     pytest.param(
         (precision, dtype),
         id=f"{precision}-{dtype.__name__}",
-        marks=() if i < len(FIELDS) and dtype is FIELDS[i] else pytest.mark.long,
+        marks=() if precision is PRECISIONS[1] and dtype is complex else pytest.mark.long,
     )
-    for i, precision in enumerate(PRECISIONS[1:])
-    for dtype in FIELDS
+    for precision in PRECISIONS[1:]
+    for dtype in (complex, float)
 ]
 
 

@@ -29,7 +29,7 @@ EVERY = [
         precision,
         dtype,
         id=f"{precision}-{dtype.__name__}",
-        marks=[pytest.mark.long] if precision.limbs * (1 + (dtype is complex)) >= LONGEST else [],
+        marks=[pytest.mark.long] if precision.limbs > 2 else [],
     )
     for precision in PRECISIONS
     for dtype in FIELDS

@@ -7,11 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from gpu_presence import why_absent
 
 import mdqr
 from mdqr.testing import RELATIONS, assert_same_bits
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
+
+# One skip a file: thousands of tests that say the same take half a minute.
+if why_absent() is not None:
+    pytest.skip(str(why_absent()), allow_module_level=True)
 
 DEVICE = "cuda"
 VALUES = int(float(os.environ.get("MDQR_GPU_VALUES", "100_000")))

@@ -163,7 +163,13 @@ def summary(options, code, tests, log, seconds):
 def good(report, options):
     """Say whether the run proves what it set out to."""
     complete = report["exit code"] == 0 and report["passed"] > 0 and report["failed"] == 0
+    if options.sanitize:
+        said = report["sanitizer"]["summary"]
+        complete &= bool(said) and all(
+            re.search(r"[:(] ?0 (errors|hazards)", line) for line in said
+        )
     if options.record:
+        complete &= options.k is None
         complete &= report["host extension"] == "compared with"
         complete &= report["values an operation"] >= RECORDED_VALUES or bool(options.sanitize)
     return complete

@@ -23,6 +23,11 @@ from mdqr._backend.sources import digest, kernels_folder
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
+# What a device must have: products on its FP64 units, panels of up to 96 blocks that meet, and
+# their rows in shared memory.
+_LEAST_CAPABILITY = (8, 0)
+_LEAST_MULTIPROCESSORS = 96
+_LEAST_SHARED = 160_000
 # A first compilation longer than this is announced, in seconds.
 _PATIENCE = 1.0
 
@@ -207,7 +212,7 @@ class CupyKernels:
         start = time.monotonic()
         kernel = self._modules[module].get_function(name)
         kernel.compile()
-        most: int = self.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        most = self._require_device()
         reserved = kernel.attributes["shared_size_bytes"]
         if most - reserved > _PLAIN_SHARED:
             kernel.max_dynamic_shared_size_bytes = most - reserved
@@ -219,3 +224,30 @@ class CupyKernels:
                 file=sys.stderr,
             )
         return kernel.kernel
+
+    def _require_device(self) -> int:
+        """Return the most shared memory of a block on the current device.
+
+        Raises
+        ------
+        RuntimeError
+            If the kernels do not fit the device.
+        """
+        device = self.xp.cuda.Device()
+        found = device.attributes
+        capability = (found["ComputeCapabilityMajor"], found["ComputeCapabilityMinor"])
+        multiprocessors, most = found["MultiProcessorCount"], found["MaxSharedMemoryPerBlockOptin"]
+        if (
+            capability < _LEAST_CAPABILITY
+            or multiprocessors < _LEAST_MULTIPROCESSORS
+            or most < _LEAST_SHARED
+        ):
+            name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
+            raise RuntimeError(
+                f"mdqr needs a GPU of compute capability 8.0 or later with at least "
+                f"{_LEAST_MULTIPROCESSORS} multiprocessors and {_LEAST_SHARED:,} bytes of shared "
+                f"memory a block, such as an A100 or H100; cuda:{device.id}, {name}, has "
+                f"{capability[0]}.{capability[1]}, {multiprocessors} and {most:,}: "
+                'use device="cpu"'
+            )
+        return int(most)

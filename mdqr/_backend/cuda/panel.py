@@ -103,27 +103,36 @@ def qr_panel(
 
     def launch(kernels: Kernels) -> None:
         matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
-        views = [
-            matrix_view(kernels, batched(xp, block, tuple(batch), 2, is_complex), is_complex)
-            for block in matrices
-        ]
+        # Blocks whose batch axes do not merge are copied; the copies live until the launch.
+        used = [batched(xp, block, tuple(batch), 2, is_complex) for block in matrices]
+        views = [matrix_view(kernels, block, is_complex) for block in used]
         items = prod(batch)
         steps = plan(items, m, w, limbs, is_complex)
-        scratch = counter = 0
+        exchange, meetings = (None, 0), (None, 0)
         if steps.blocks > 1:
-            _, scratch = kernels.scratch(items * steps.exchange)
-            _, counter = kernels.scratch(items, zero=True)
+            exchange = kernels.scratch(items * steps.exchange)
+            meetings = kernels.scratch(items, zero=True)
         kernels.launch(
             Module("panel", limbs, is_complex),
             "mdqr_qr_panel",
             fields(
-                *views, scratch, counter, m, w, steps.blocks, steps.rows_a_block, steps.in_shared
+                *views,
+                exchange[1],
+                meetings[1],
+                m,
+                w,
+                steps.blocks,
+                steps.rows_a_block,
+                steps.in_shared,
             ),
             grid=(items * steps.group,),
             threads=steps.threads,
             shared=steps.shared,
             cooperative=steps.blocks > 1,
         )
+        for block, wanted in zip(used[1:], matrices[1:], strict=True):
+            if not xp.may_share_memory(block, wanted):
+                wanted[...] = block.reshape(wanted.shape)
 
     planned(kernels, ("qr_panel", limbs, is_complex), [a, *out], launch)
     return out
