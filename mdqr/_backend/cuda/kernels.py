@@ -8,7 +8,7 @@ compiled on first use and cached on disk by CuPy, under a key with the digest of
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Hashable
 from functools import cache, cached_property
 from math import prod
@@ -28,7 +28,7 @@ _PLAIN_SHARED = 48 * 1024
 _LEAST_CAPABILITY = (8, 0)
 _LEAST_MULTIPROCESSORS = 96
 _LEAST_SHARED = 160_000
-# A first compilation longer than this is announced, in seconds.
+# A compilation is announced after so many seconds.
 _PATIENCE = 1.0
 
 # Constants of cuBLAS. Pedantic: no emulation by integers, whatever the environment says.
@@ -121,6 +121,13 @@ def _one_value(size: int) -> np.dtype:
     return np.dtype(f"V{size}")
 
 
+def _announce(module: Module) -> None:
+    print(
+        f"mdqr: compiling {module.source} for {module.limbs} limbs; it is kept on disk",
+        file=sys.stderr,
+    )
+
+
 class CupyKernels:
     """Kernels on the current CUDA device and stream, in CuPy's memory."""
 
@@ -202,6 +209,7 @@ class CupyKernels:
 
     def _function(self, module: Module, name: str) -> Any:
         """Return the function of a module on the current device, compiling it if need be."""
+        most = self._require_device()
         if module not in self._modules:
             text = (kernels_folder() / "cuda" / f"{module.source}.cu").read_text()
             self._modules[module] = self.xp.RawModule(
@@ -209,20 +217,16 @@ class CupyKernels:
                 options=self._options + module.options,
                 backend="nvrtc",
             )
-        start = time.monotonic()
-        kernel = self._modules[module].get_function(name)
-        kernel.compile()
-        most = self._require_device()
+        note = threading.Timer(_PATIENCE, _announce, [module])
+        note.start()
+        try:
+            kernel = self._modules[module].get_function(name)
+            kernel.compile()
+        finally:
+            note.cancel()
         reserved = kernel.attributes["shared_size_bytes"]
         if most - reserved > _PLAIN_SHARED:
             kernel.max_dynamic_shared_size_bytes = most - reserved
-        passed = time.monotonic() - start
-        if passed > _PATIENCE:
-            print(
-                f"mdqr: compiled {module.source} for {module.limbs} limbs in {passed:.1f} s; "
-                "the next process finds it in CuPy's cache",
-                file=sys.stderr,
-            )
         return kernel.kernel
 
     def _require_device(self) -> int:
