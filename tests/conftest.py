@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+from host_compiler import COMPILER
 from hypothesis import HealthCheck, settings
 
 from mdqr._precision import PRECISIONS
@@ -65,4 +66,14 @@ def no_cupy(monkeypatch):
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory):
     """Return the folder of the CUDA kernels that are compiled for this run's emulation."""
+    if COMPILER is None:
+        pytest.skip("no C++ compiler on this machine")
     return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(scope="session")
+def kernels(kernel_folder):
+    """Return the CUDA kernels, run by the CPU."""
+    from emulated_kernels import EmulatedKernels
+
+    return EmulatedKernels(kernel_folder)

@@ -12,6 +12,20 @@ IMPLIED = {"square", "reciprocal", "subtract", "floor", "ceil", "hypot", "min", 
 REAL_ONLY = {"floor", "ceil", "rint", "hypot", "compare", "ldexp", "max", "min"}
 
 
+FIELDS = [float, complex]
+# Every precision and field; networks of many limbs take the emulation seconds.
+EVERY = [
+    pytest.param(
+        precision,
+        dtype,
+        id=f"{precision}-{dtype.__name__}",
+        marks=[pytest.mark.long] if precision.limbs > 2 else [],
+    )
+    for precision in PRECISIONS
+    for dtype in FIELDS
+]
+
+
 def cases(operations, dtypes=(float, complex)):
     """Return operations by precisions and fields; those that others imply are `long`."""
     pair, quadruple = PRECISIONS[1:3]

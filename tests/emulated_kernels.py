@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from host_compiler import COMPILER
 
 from mdqr._backend.cuda.kernels import Module
 from mdqr._backend.sources import digest, kernels_folder
 
-COMPILER = next(
-    (name for name in (os.environ.get("CXX", "c++"), "g++") if shutil.which(name)), None
-)
 FLAGS = ("-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fwrapv", "-DMDQR_EMULATE")
 EMULATION = Path(__file__).parent / "cuda"
 

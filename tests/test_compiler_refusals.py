@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 import subprocess
 
 import pytest
+from host_compiler import COMPILER, needs_compiler
 
 from mdqr._backend import sources
 
-COMPILER = next(filter(None, map(shutil.which, (os.environ.get("CXX", ""), "c++", "g++"))), None)
+pytestmark = needs_compiler
 
 
 def refusal(*flags: str) -> str:
@@ -27,9 +26,6 @@ def refusal(*flags: str) -> str:
     )
     assert (run.returncode == 0) == (run.stderr == ""), run.stderr
     return run.stderr
-
-
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 
 
 def test_plain_flags_are_taken():

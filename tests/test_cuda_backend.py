@@ -7,7 +7,6 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
-from emulated_kernels import COMPILER, EmulatedKernels
 
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
@@ -15,8 +14,6 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._triangular import Triangle
-
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
 
 PAIR = PRECISIONS[1]
 # One field of one precision takes a compiler ten seconds: the plain run has the cheapest.
@@ -34,8 +31,8 @@ every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
 
 
 @pytest.fixture(scope="module")
-def backend(kernel_folder):
-    return CudaBackend(EmulatedKernels(kernel_folder))
+def backend(kernels):
+    return CudaBackend(kernels)
 
 
 def factor(backend, a, tile):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuda_cases import assert_same, cases, flipped_axes
-from emulated_kernels import COMPILER, EmulatedKernels
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_hashes import draws, mixed, plain
@@ -16,16 +15,9 @@ from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
 from mdqr._backend.cuda.kernels import Module, fields, planes
 from mdqr.testing import arrays, pairs
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler to emulate kernels with")
-
 UNARY = ("sqrt", "square", "reciprocal", "abs", "floor", "ceil", "rint")
 BINARY = ("add", "subtract", "multiply", "divide", "hypot")
 VALUES = 96
-
-
-@pytest.fixture(scope="module")
-def kernels(kernel_folder):
-    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
-from cuda_cases import assert_same, flipped_axes
-from emulated_kernels import EmulatedKernels
+from cuda_cases import EVERY, FIELDS, assert_same, flipped_axes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_cases import array_of, check_form, errors, vectors
@@ -20,25 +19,9 @@ from mdqr._backend.protocol import PanelOut
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
-FIELDS = [float, complex]
-EVERY = [
-    pytest.param(
-        precision,
-        dtype,
-        id=f"{precision}-{dtype.__name__}",
-        marks=[pytest.mark.long] if precision.limbs > 2 else [],
-    )
-    for precision in PRECISIONS
-    for dtype in FIELDS
-]
 MULTIPLE = [case for case in EVERY if case.values[0].limbs > 1]
 every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
 multiples = pytest.mark.parametrize(("precision", "dtype"), MULTIPLE)
-
-
-@pytest.fixture(scope="module")
-def kernels(kernel_folder):
-    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(params=["alone", "shared"])

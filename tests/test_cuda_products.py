@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import emulated_kernels
 import linalg_cases as cases
 import numpy as np
 import pytest
@@ -16,10 +15,6 @@ from mdqr._backend.cuda import products, sliced
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
-pytestmark = pytest.mark.skipif(
-    emulated_kernels.COMPILER is None, reason="no C++ compiler to run the CUDA kernels on the CPU"
-)
-
 # Compiling takes most of the time: by default the lower precisions, one field each.
 CASES = [
     pytest.param(
@@ -30,11 +25,6 @@ CASES = [
     for precision in PRECISIONS[1:]
     for dtype in (complex, float)
 ]
-
-
-@pytest.fixture(scope="session")
-def kernels(kernel_folder):
-    return emulated_kernels.EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="session", params=CASES)

@@ -8,19 +8,11 @@ from itertools import accumulate
 import numpy as np
 import pytest
 from cuda_cases import assert_same, cases, flipped_axes
-from emulated_kernels import COMPILER, EmulatedKernels
 from kernel_hashes import draws, mixed, plain
 
 from mdqr._backend import host
 from mdqr._backend.cuda import reductions
 from mdqr._backend.cuda.axes import MAX_AXES
-
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler to emulate kernels with")
-
-
-@pytest.fixture(scope="module")
-def kernels(kernel_folder):
-    return EmulatedKernels(kernel_folder)
 
 
 @pytest.fixture(scope="module")

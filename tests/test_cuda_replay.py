@@ -12,11 +12,6 @@ import mdqr
 from mdqr._backend.cuda import products, replay, triangular
 
 
-@pytest.fixture(scope="module")
-def kernels(kernel_folder):
-    return EmulatedKernels(kernel_folder)
-
-
 def draw(rng, *shape):
     return cases.random(*shape, mdqr.dd, float, rng).limbs
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
+from cuda_cases import EVERY, FIELDS
 from emulated_kernels import EmulatedKernels
 from exact_limbs import is_normalised
 from hypothesis import given, settings
@@ -23,17 +24,6 @@ ROWS = 32
 UNSET = np.int64(0x7FF80000756E7365).view(np.float64)
 
 LONGEST = 8  # limbs whose networks take the emulation seconds
-FIELDS = [float, complex]
-EVERY = [
-    pytest.param(
-        precision,
-        dtype,
-        id=f"{precision}-{dtype.__name__}",
-        marks=[pytest.mark.long] if precision.limbs > 2 else [],
-    )
-    for precision in PRECISIONS
-    for dtype in FIELDS
-]
 
 
 class Watched(EmulatedKernels):

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from device_compiler import device_compiler
+from host_compiler import COMPILER, needs_compiler
 
 from mdqr._backend.sources import kernels_folder
 from mdqr._precision import PRECISIONS
 
 INCLUDE = kernels_folder() / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.hpp"))
-CANDIDATES = (os.environ.get("CXX", "c++"), "g++", "clang++")
-HOST_COMPILER = next((name for name in CANDIDATES if shutil.which(name)), None)
-COMPILE = device_compiler()
+DEVICE_COMPILE = device_compiler()
 PROBE = (Path(__file__).parent / "device_probe.cu").read_text()
 
-needs_host = pytest.mark.skipif(HOST_COMPILER is None, reason="no C++ compiler on this machine")
 needs_device = pytest.mark.skipif(
-    COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
+    DEVICE_COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
 )
 
 
@@ -40,13 +36,13 @@ def test_no_std_header(header):
     assert "std::" not in text
 
 
-@needs_host
+@needs_compiler
 @pytest.mark.parametrize("header", HEADERS)
 def test_header_compiles_alone_on_the_host(header):
     source = f'#include "{header}"\n#include "{header}"\n'
     flags = ["-std=c++17", "-fsyntax-only", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
     done = subprocess.run(
-        [HOST_COMPILER, *flags, f"-I{INCLUDE}", "-x", "c++", "-"],
+        [COMPILER, *flags, f"-I{INCLUDE}", "-x", "c++", "-"],
         input=source,
         capture_output=True,
         text=True,
@@ -63,7 +59,7 @@ def warnings_of(log: str) -> list[str]:
 @pytest.mark.parametrize("header", HEADERS)
 def test_header_compiles_alone_for_sm_90(header, tmp_path):
     source = f'#include "{header}"\n#include "{header}"\nextern "C" __global__ void probe() {{}}\n'
-    log = COMPILE(source, INCLUDE, tmp_path)
+    log = DEVICE_COMPILE(source, INCLUDE, tmp_path)
     assert warnings_of(log) == []
     assert "registers" in log
 
@@ -71,7 +67,7 @@ def test_header_compiles_alone_for_sm_90(header, tmp_path):
 @needs_device
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_operations_compile_for_sm_90_without_spills(precision, tmp_path):
-    log = COMPILE(f"#define MDQR_LIMBS {precision.limbs}\n{PROBE}", INCLUDE, tmp_path)
+    log = DEVICE_COMPILE(f"#define MDQR_LIMBS {precision.limbs}\n{PROBE}", INCLUDE, tmp_path)
     assert warnings_of(log) == []
     kernels = set(re.findall(r"^PROBE\((\w+)", PROBE, flags=re.MULTILINE))
     assert kernels == set(re.findall(r"entry function '(\w+)'", log))

@@ -1,19 +1,13 @@
-"""Skips without a GPU, fixtures that need nothing beside this folder, and the record of a run."""
+"""Fixtures of the device, and the record of a run; those of tests/conftest.py serve here too."""
 
 from __future__ import annotations
 
 import json
 import os
-import zlib
-from pathlib import Path
 
-import numpy as np
 import pytest
-from gpu_presence import why_absent, why_no_host
+from gpu_presence import why_no_host
 
-from mdqr._precision import PRECISIONS
-
-HERE = Path(__file__).parent
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
 
@@ -21,14 +15,6 @@ RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_G
 def pytest_configure(config):
     # CuPy warns about its own installation, and of functions that NumPy has renamed.
     config.addinivalue_line("filterwarnings", "default:::cupy")
-
-
-def pytest_collection_modifyitems(items):
-    reason = why_absent()
-    if reason is not None:
-        for item in items:
-            if HERE in item.path.parents:
-                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +28,10 @@ def cupy():
 
 
 @pytest.fixture(autouse=True)
-def _device(request):
+def _device(cupy):
     """Report the errors of kernels in the test that started them."""
-    if why_absent() is None:
-        cupy = request.getfixturevalue("cupy")
-        yield
-        cupy.cuda.runtime.deviceSynchronize()
-    else:
-        yield
+    yield
+    cupy.cuda.runtime.deviceSynchronize()
 
 
 @pytest.fixture(scope="session")
@@ -58,30 +40,6 @@ def host():
     reason = why_no_host()
     if reason is not None:
         pytest.skip(reason)
-
-
-@pytest.fixture(scope="session", params=PRECISIONS, ids=str)
-def precision(request):
-    """Every precision of the registry."""
-    return request.param
-
-
-@pytest.fixture(scope="session", params=PRECISIONS[1:], ids=str)
-def multiple(request):
-    """Every precision of more than one limb."""
-    return request.param
-
-
-@pytest.fixture(scope="session", params=[float, complex], ids=["real", "complex"])
-def dtype(request):
-    """Both fields."""
-    return request.param
-
-
-@pytest.fixture
-def rng(request):
-    """Return a generator whose seed is the name of the test."""
-    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 def pytest_runtest_logreport(report):

@@ -71,6 +71,7 @@ def command(options):
     """Return the command that runs the tests, under the sanitizer if asked."""
     tests = [
         sys.executable, "-m", "pytest", "-c", str(HERE / "pytest.ini"), str(HERE), "-q",
+        "--rootdir", str(ROOT), "--confcutdir", str(HERE.parent),
         "-m", "gpu", "-o", f"faulthandler_timeout={options.timeout}", "--durations=15",
         "--tb=short", "-p", "no:benchmark",
     ]  # fmt: skip

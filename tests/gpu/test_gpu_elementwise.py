@@ -54,14 +54,17 @@ def compare(backends, operands, record_property):
     return check
 
 
-def fields(dtype, both, real):
-    return (*both, *real) if dtype is float else both
+def operations(both, real):
+    """Return the operations with their fields, as parameters."""
+    cases = [(dtype, op) for dtype in (float, complex) for op in both] + [
+        (float, op) for op in real
+    ]
+    names = [f"{'real' if dtype is float else 'complex'}-{op}" for dtype, op in cases]
+    return pytest.mark.parametrize(("dtype", "op"), cases, ids=names, indirect=["dtype"])
 
 
-@pytest.mark.parametrize("op", [*UNARY, *REAL_UNARY])
+@operations(UNARY, REAL_UNARY)
 def test_unary(compare, precision, dtype, op):
-    if op not in fields(dtype, UNARY, REAL_UNARY):
-        pytest.skip(f"{op} is for real values")
     options = {"limbs": precision.limbs, "is_complex": dtype is complex}
 
     def prepare(x, y):
@@ -71,10 +74,8 @@ def test_unary(compare, precision, dtype, op):
     compare(f"{op}", lambda backend, x: backend.unary(op, x, **options), prepare)
 
 
-@pytest.mark.parametrize("op", [*BINARY, *REAL_BINARY])
+@operations(BINARY, REAL_BINARY)
 def test_binary(compare, precision, dtype, op):
-    if op not in fields(dtype, BINARY, REAL_BINARY):
-        pytest.skip(f"{op} is for real values")
     options = {"limbs": precision.limbs, "is_complex": dtype is complex}
     compare(op, lambda backend, x, y: backend.binary(op, x, y, **options))
 
@@ -169,11 +170,14 @@ def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
     np.testing.assert_array_equal(cases.to_host(own), wanted)
 
 
-@pytest.mark.parametrize("op", [*BINARY, "compare"])
-@pytest.mark.parametrize("held", PRECISIONS, ids=str)
+@pytest.mark.parametrize(
+    ("held", "precision"),
+    [(held, precision) for precision in PRECISIONS for held in PRECISIONS if held <= precision],
+    ids=str,
+    indirect=["precision"],
+)
+@operations(BINARY, ["compare"])
 def test_fewer_limbs_than_the_result(backends, precision, dtype, op, held, rng):
-    if held > precision or (op == "compare" and dtype is complex):
-        pytest.skip("operands have no more limbs than the result, and order is for real values")
     device, host = backends
     is_complex = dtype is complex
     options = {"limbs": precision.limbs, "is_complex": is_complex}
