@@ -331,10 +331,11 @@ class MDArray(Operators, Reductions, Exports):
         return self._like(_indexing.get(self._block, self._complex, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        pair = _promotion.to_block(value, self._precision.limbs)
-        if not (isinstance(pair[0], np.ndarray) and isinstance(self._block, np.ndarray)):
-            pair = _promotion.together([pair, (self._block, self._complex)], (value, self))[0]
-        block, value_complex = pair
+        pairs = [
+            _promotion.to_block(value, self._precision.limbs),
+            (self._block, self._complex),
+        ]
+        block, value_complex = _promotion.together(pairs, (value, self))[0]
         if value_complex and not self._complex:
             raise TypeError(
                 "complex values cannot be assigned to a real array; "

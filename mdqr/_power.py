@@ -106,16 +106,17 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
     # The block of exponents takes part in the broadcasting, its values do not.
     spread = operands(x, xp.zeros(exponents.shape))
     base = spread.wrap(spread.full_blocks()[0])
-    exponents = np.broadcast_to(exponents, base.shape)
     if (exponents < 0).any():
-        negative = xp.asarray(exponents < 0)
+        negative = xp.asarray(np.broadcast_to(exponents < 0, base.shape))
         base = _comparison.where(negative, _elementwise.reciprocal(base), base)
     sizes = np.abs(exponents).view(np.uint64)
+    bits = int(sizes.max(initial=0)).bit_length()
+    sizes = xp.asarray(np.broadcast_to(sizes, base.shape))
     result = _one(base)
     # Bit by bit as in _scalar_power, so that both give the same limbs.
-    for bit in reversed(range(int(sizes.max(initial=0)).bit_length())):
+    for bit in reversed(range(bits)):
         prefix = sizes >> np.uint64(bit)
-        started, odd = xp.asarray(prefix > 1), xp.asarray(prefix & np.uint64(1) == 1)
+        started, odd = prefix > 1, prefix & np.uint64(1) == 1
         result = _elementwise.square(result)
         product = _comparison.where(started, _elementwise.multiply(result, base), base)
         result = _comparison.where(odd, product, result)

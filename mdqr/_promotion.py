@@ -98,10 +98,10 @@ def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tup
     ValueError
         If arrays live on two devices.
     """
+    if all(isinstance(block, np.ndarray) for block, _ in pairs):
+        return pairs
     arrays = [block for (block, _), value in zip(pairs, values, strict=True) if _has_place(value)]
     check_together(arrays)
-    if not arrays or isinstance(arrays[0], np.ndarray):
-        return pairs
     return [
         (place_beside(block, arrays[0]) if isinstance(block, np.ndarray) else block, field)
         for block, field in pairs

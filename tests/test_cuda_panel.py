@@ -97,7 +97,7 @@ def test_rows_in_global_memory_give_the_same_bits(
 ):
     a = cases.random(21, 6, precision, dtype, rng)
     wanted = factor(kernels, a)
-    monkeypatch.setattr(panel, "_MOST_SHARED", 0)
+    monkeypatch.setattr(panel, "SHARED_BYTES", 0)
     panel.plan.cache_clear()
     assert not panel.plan(1, 21, 6, precision.limbs, dtype is complex).in_shared
     for x, y in zip(factor(kernels, a), wanted, strict=True):

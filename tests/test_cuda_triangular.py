@@ -161,7 +161,7 @@ def shared(kernels):
 @pytest.mark.parametrize(("blocks", "most", "grid"), [(12, 9, 12), (6, 9, 6), (6, 4, 4)], ids=str)
 def test_how_blocks_share_the_jobs(kernels, shared, monkeypatch, blocks, most, grid):
     a, b, expected = shared
-    monkeypatch.setattr(triangular, "_BLOCKS", blocks)
+    monkeypatch.setattr(triangular, "BLOCKS_TOGETHER", blocks)
     monkeypatch.setattr(triangular, "_MOST_BLOCKS", most)
     x = solve(kernels, a, b)
     assert kernels.grid == (grid,)

@@ -35,9 +35,8 @@ _WIDTHS: _Table = {
 }
 
 
-def tile_width(m: int, n: int, limbs: int, backend: str) -> int:
-    """Return the tile width for matrices of m rows and n columns."""
-    reflectors = min(m, n)
+def tile_width(reflectors: int, backend: str) -> int:
+    """Return the number of columns of a tile for so many reflectors."""
     return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
 
 
@@ -204,14 +203,15 @@ def factor(
     """
     m, n = work.shape[-2:]
     count = min(m, n)
-    width = tile or tile_width(m, n, limbs, backend.name)
+    width = tile or tile_width(count, backend.name)
     tau = backend.xp.zeros((*work.shape[:-2], count))
     factors = Factors(backend, limbs, is_complex, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
     for start in range(0, count, width):
         stop = min(start + width, count)
-        v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop)
+        if keep_q or limbs > 1:
+            v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop)
         if keep_q:
             factors.vs.append(v)
             factors.ts.append(t)

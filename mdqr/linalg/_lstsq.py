@@ -9,9 +9,8 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._device import check_together
 from mdqr._precision import Precision
-from mdqr._promotion import to_block
+from mdqr._promotion import to_block, together
 from mdqr.linalg import _bounds, _householder, _rank, _scaling
 from mdqr.linalg._augmented import Solution, System, refine, take_rows
 from mdqr.linalg._checks import Checks
@@ -248,7 +247,8 @@ def _weights(inputs: Inputs, weights: Any, checks: Checks) -> Weighted:
         raise ValueError("lstsq: weights must be real; got complex ones")
     if given != shape[-1:] and given != shape:
         raise ValueError(f"lstsq: weights must have shape {shape[-1:]} or {shape}; got {given}")
-    check_together([inputs.blocks[0], block])
+    a = inputs.blocks[0]
+    block = together([(a, inputs.is_complex), (block, False)], (a, weights))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
     block = _limbs.broadcast(block, False, shape)
     omega = (_scaling.exponents(_scaling.magnitude_bits(block, False), -1) + 1) // 2

@@ -89,8 +89,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         next(arrays) if isinstance(value, MDArray) else _converted(value, work.limbs)
         for value in values
     ]
-    if not all(isinstance(block, np.ndarray) for block, _ in pairs):
-        pairs = together(pairs, values)
+    pairs = together(pairs, values)
     is_complex = any(field for _, field in pairs)
     operands = [
         _limbs.complexify(block) if is_complex and not field else block for block, field in pairs

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._device import check_together
 from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
+from mdqr._promotion import together
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
@@ -206,9 +206,9 @@ class QRFactor:
         given = gather(
             x, precision=None if isinstance(x, MDArray) else self._inputs.work, trimmed=False
         )
-        check_together([given.blocks[0], self._scaled.factors.h])
-        limbs = self._inputs.work.limbs
-        block = _limbs.narrow(given.blocks[0], given.is_complex, limbs)
+        h, limbs = self._scaled.factors.h, self._inputs.work.limbs
+        pairs = [(h, self._inputs.is_complex), (given.blocks[0], given.is_complex)]
+        block = _limbs.narrow(together(pairs, (h, x))[1][0], given.is_complex, limbs)
         if self._inputs.is_complex and not given.is_complex:
             block = _limbs.complexify(block)
         elif given.is_complex and not self._inputs.is_complex:

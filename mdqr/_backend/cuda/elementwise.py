@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr._backend.blocks import broadcast, empty, lead, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, planes
+from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
 from mdqr._limbs import absolute
 
@@ -124,7 +124,7 @@ def _start(
         views += own
         views += padded([step[k] for step in strides], 0)
     arguments = fields(size, len(lengths), padded(lengths, 1), views)
-    blocks = (size + _THREADS - 1) // _THREADS
+    blocks = divided(size, _THREADS)
     kernels.launch(module, name, arguments, grid=(blocks,), threads=_THREADS)
 
 

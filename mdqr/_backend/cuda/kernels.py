@@ -23,11 +23,11 @@ from mdqr._backend.sources import digest, kernels_folder
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
-# What a device must have: products on its FP64 units, panels of up to 96 blocks that meet, and
-# their rows in shared memory.
+# What a device must have: products on its FP64 units, blocks that run at the same time, and the
+# shared memory of one. Launches are planned for no more, so that they fit every device admitted.
 _LEAST_CAPABILITY = (8, 0)
-_LEAST_MULTIPROCESSORS = 96
-_LEAST_SHARED = 160_000
+BLOCKS_TOGETHER = 96
+SHARED_BYTES = 160_000
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
 
@@ -91,6 +91,11 @@ class Kernels(Protocol):
         The blocks of a cooperative launch run at the same time, or the launch fails.
         """
         ...
+
+
+def divided(x: int, y: int) -> int:
+    """Return ``x / y`` rounded up."""
+    return -(-x // y)
 
 
 def planes(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
@@ -243,13 +248,13 @@ class CupyKernels:
         multiprocessors, most = found["MultiProcessorCount"], found["MaxSharedMemoryPerBlockOptin"]
         if (
             capability < _LEAST_CAPABILITY
-            or multiprocessors < _LEAST_MULTIPROCESSORS
-            or most < _LEAST_SHARED
+            or multiprocessors < BLOCKS_TOGETHER
+            or most < SHARED_BYTES
         ):
             name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
             raise RuntimeError(
                 f"mdqr needs a GPU of compute capability 8.0 or later with at least "
-                f"{_LEAST_MULTIPROCESSORS} multiprocessors and {_LEAST_SHARED:,} bytes of shared "
+                f"{BLOCKS_TOGETHER} multiprocessors and {SHARED_BYTES:,} bytes of shared "
                 f"memory a block, such as an A100 or H100; cuda:{device.id}, {name}, has "
                 f"{capability[0]}.{capability[1]}, {multiprocessors} and {most:,}: "
                 'use device="cpu"'

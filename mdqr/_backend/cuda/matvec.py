@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
-from mdqr._backend.cuda.operands import Product, Scratch, Todo, divided
+from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
+from mdqr._backend.cuda.operands import Product, Scratch, Todo
 
 _THREADS = 256
 _WARPS = 8

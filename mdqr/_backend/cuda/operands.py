@@ -55,8 +55,3 @@ class Scratch:
     def allocate(self, kernels: Kernels) -> tuple[Block, int]:
         """Return the memory and its address."""
         return kernels.scratch(self._words)
-
-
-def divided(x: int, y: int) -> int:
-    """Return ``x / y`` rounded up."""
-    return -(-x // y)

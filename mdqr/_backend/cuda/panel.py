@@ -7,7 +7,15 @@ from math import prod
 from typing import NamedTuple
 
 from mdqr._backend.blocks import batched, empty, value_shape
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.kernels import (
+    BLOCKS_TOGETHER,
+    SHARED_BYTES,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+)
 from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
 
@@ -17,8 +25,6 @@ _THREADS = 256
 _WARP = 32
 _MOST_COLUMNS = 128
 
-# Blocks that meet must all run at once: fewer than the multiprocessors of any data centre GPU.
-_MOST_BLOCKS = 96
 # A panel of so many rows is left with 64 row blocks: more of them have more sums to exchange.
 _MODERATE_ROWS = 8192
 _MODERATE_BLOCKS = 64
@@ -27,8 +33,6 @@ _MODERATE_BLOCKS = 64
 # meeting costs 2 microseconds, and the rows of a block where several share a panel.
 _ROWS = ((1, 512, 64), (2, 192, 32), (4, 64, 16), (float("inf"), 32, 16))
 
-# Bytes of shared memory for a block's rows and what goes with them, on A100 and later.
-_MOST_SHARED = 160_000
 # Doubles of shared memory before the arrays of `struct panel_shared`.
 _FIXED_SHARED = 64
 
@@ -54,13 +58,13 @@ def _blocks(items: int, m: int, limbs: int) -> int:
     alone, rows = next(line[1:] for line in _ROWS if limbs <= line[0])
     if m <= alone:
         return 1
-    most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else _MOST_BLOCKS - 1
-    return max(1, min(-(-m // rows), most, _MOST_BLOCKS // items - 1))
+    most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else BLOCKS_TOGETHER - 1
+    return max(1, min(divided(m, rows), most, BLOCKS_TOGETHER // items - 1))
 
 
 def _threads(items: int, m: int, w: int, blocks: int) -> int:
     """Return the threads of a block: few where many small panels share a multiprocessor."""
-    if blocks > 1 or items <= _MOST_BLOCKS or w > 3 * _WARP:
+    if blocks > 1 or items <= BLOCKS_TOGETHER or w > 3 * _WARP:
         return _THREADS
     if m * w <= 512 and w <= _WARP:
         return 64
@@ -72,10 +76,10 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     """Return the launch for `items` panels of shape ``(m, w)``."""
     values = limbs * (1 + is_complex)
     blocks = _blocks(items, m, limbs)
-    rows = -(-m // blocks)
+    rows = divided(m, blocks)
     column = (rows + 7) // 16 * 16 + 8
     arrays = 8 * (_FIXED_SHARED + (1 + values) * w + blocks)
-    in_shared = arrays + 8 * values * w * column <= _MOST_SHARED
+    in_shared = arrays + 8 * values * w * column <= SHARED_BYTES
     return Plan(
         blocks,
         rows,

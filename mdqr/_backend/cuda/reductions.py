@@ -14,7 +14,7 @@ import numpy as np
 
 from mdqr._backend.blocks import empty, lead, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, planes
+from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
 
 _THREADS = 64  # row_threads in kernels/cuda/rows.hpp
@@ -51,7 +51,7 @@ class _Rows:
 
     def extent(self, length: int, piece: int) -> tuple[list[int], int]:
         """Return the fields of `struct row_extent`, and the number of pieces a row."""
-        pieces = (length + piece - 1) // piece
+        pieces = divided(length, piece)
         front = [self.count, length, self.step, piece, pieces, self.across]
         return front + self.lengths, pieces
 
@@ -76,7 +76,7 @@ def _integer_part(kernels: Kernels, array: Block | None) -> list[int]:
 
 
 def _blocks(tasks: int, block_tasks: int) -> tuple[int]:
-    return ((tasks + block_tasks - 1) // block_tasks,)
+    return (divided(tasks, block_tasks),)
 
 
 def _shared(words: int) -> int:
@@ -101,7 +101,7 @@ def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) ->
     if rows.length <= _REDUCE_PIECE:
         _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, result)
         return out
-    pieces = -(-rows.length // _REDUCE_PIECE)
+    pieces = divided(rows.length, _REDUCE_PIECE)
     parts = rows.empty(kernels.xp, pieces, limbs, is_complex)
     _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, parts)
     _reduce_pieces(kernels, module, _Rows(kernels, parts, is_complex), pieces, result)

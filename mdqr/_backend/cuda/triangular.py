@@ -17,14 +17,20 @@ from __future__ import annotations
 from math import prod
 
 from mdqr._backend.blocks import batched, empty, matrix_shape
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.kernels import (
+    BLOCKS_TOGETHER,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+)
 from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block
 
 _ROWS = 32  # of a tile: the lanes of a warp
 _WARPS = 8  # of a block at most
 _THREADS = 256  # of a block for large orders
-_BLOCKS = 96  # that run at the same time on every device with 96 multiprocessors
 _MOST_BLOCKS = 2**20
 _FEW_COLUMNS = 8
 _COLUMN_LIMBS = 128
@@ -146,7 +152,7 @@ def _solve_small(
 ) -> None:
     order, columns, unit = flags
     warps = min(columns, _WARPS)
-    blocks = min(-(-columns // warps), max(1, _MOST_BLOCKS // items))
+    blocks = min(divided(columns, warps), max(1, _MOST_BLOCKS // items))
     parts, rows = (3, _ROWS) if order > _ROWS else (1, order)
     doubles = _number_planes(limbs, is_complex) * (parts * rows * rows + order) + warps
     kernels.launch(
@@ -169,8 +175,8 @@ def _solve_large(
 ) -> None:
     order, columns, unit = flags
     jobs = items * columns
-    blocks = max(1, min(-(-order // _ROWS), _BLOCKS // jobs))
-    groups = min(jobs, _BLOCKS // blocks if blocks > 1 else _MOST_BLOCKS)
+    blocks = max(1, min(divided(order, _ROWS), BLOCKS_TOGETHER // jobs))
+    groups = min(jobs, BLOCKS_TOGETHER // blocks if blocks > 1 else _MOST_BLOCKS)
     _state, address = kernels.scratch(groups + jobs, zero=True)
     doubles = _number_planes(limbs, is_complex) * _ROWS * (_ROWS + 2) + _ROWS
     needs_guard = order < _GUARDED_ORDER and limbs > _UNGUARDED_LIMBS
