@@ -72,7 +72,7 @@ MDQR_FN double special_sum(const exact_arguments& p, const element& at, int part
 }
 
 MDQR_FN void add_exactly(const exact_arguments& p, const element& at, int part,
-                         const exact_column& column) {
+                         exact_column& column) {
     for_terms(p, at, part, [&](i64 x, i64 y, double sign) MDQR_LAMBDA {
         for (int i = 0; i < p.a.to.held; ++i)
             for (int j = 0; j < p.b.to.held; ++j)
@@ -88,7 +88,7 @@ MDQR_FN void sum_part(const exact_arguments& p, const element& at, int part, i64
         acc.add(double(sign) * special_sum(p, at, part));
         return;
     }
-    const exact_column column;
+    exact_column column;
     column.clear();
     add_exactly(p, at, part, column);
     column.gather();

@@ -9,8 +9,11 @@
 MDQR_BEGIN
 
 // Digit i has weight 2^(32 i - 2176), as in superacc.hpp: products of doubles begin at 2^-2148 and
-// end below 2^2048. A deposit adds less than 2^32 to a digit, a term makes 9 N^2 of them: sums of
-// 2^20 terms a lane stay below 2^62.
+// end below 2^2048. A product makes 9 deposits, each below 2^32 in a digit: those of a lane stay
+// below 2^57.2 between two carries, and those of a warp below 2^62.2.
+#ifndef MDQR_PRODUCTS_A_CARRY
+#define MDQR_PRODUCTS_A_CARRY (1 << 22)
+#endif
 inline constexpr int exact_digits = 136, exact_bias = 2176, warp_lanes = 32;
 
 class exact_column {
@@ -23,9 +26,11 @@ public:
     }
 
     // += x y for finite x, y.
-    MDQR_FN void add_product(double x, double y) const {
+    MDQR_FN void add_product(double x, double y) {
         if (x == 0.0 || y == 0.0)
             return;
+        if (++products % MDQR_PRODUCTS_A_CARRY == 0)
+            carry();
         const bool negative = (bits(x) < 0) != (bits(y) < 0);
         const int e = exponent_of(x) + exponent_of(y);
         const u64 a = mantissa(x), b = mantissa(y);
@@ -57,7 +62,20 @@ public:
 
 private:
     static constexpr u64 mask = 0xffffffffULL;
+    static constexpr i64 radix = i64(1) << 32;
     i64* digit;
+    unsigned products = 0;
+
+    // The sum as it is, every digit between -2^32 and 2^32: the sign goes along, so that nothing
+    // is borrowed from digits above the sum.
+    MDQR_FN void carry() const {
+        i64 over = 0;
+        for (int i = 0; i < exact_digits; ++i) {
+            const i64 all = digit[i * warp_lanes] + over;
+            over = all / radix;
+            digit[i * warp_lanes] = all - over * radix;
+        }
+    }
 
     MDQR_FN static int exponent_of(double x) {
         const int field = int((bits(x) >> 52) & 0x7ff);
