@@ -10,7 +10,7 @@ import pytest
 from gpu_presence import why_absent
 
 import mdqr
-from mdqr.testing import RELATIONS, assert_same_bits
+from mdqr.testing import RELATIONS, assert_same_bits, matrix
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
 
@@ -88,6 +88,12 @@ def array(rng, precision, shape, dtype, **options):
     return mdqr.MDArray._wrap(limbs, precision, is_complex)
 
 
+def random_matrix(m, n, precision, dtype, rng, cond=100):
+    """Return a random matrix of the condition on the device."""
+    a = matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
+    return to_device(a)
+
+
 def to_device(x):
     return x.to_device(DEVICE) if isinstance(x, mdqr.MDArray) else x
 
@@ -150,8 +156,6 @@ def assert_same_block(xp, got, wanted, what, operands):
 
 def to_device_block(values):
     """Return a NumPy array on the device."""
-    if DEVICE == "cpu":
-        return values
     import cupy
 
     return cupy.asarray(values)

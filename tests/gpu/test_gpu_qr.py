@@ -16,14 +16,9 @@ pytestmark = pytest.mark.gpu
 SHAPES = [(1, 1), (1, 4), (6, 1), (9, 5), (5, 9), (35, 17), (41, 41)]
 
 
-def random(m, n, precision, dtype, rng, cond=100):
-    a = matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
-    return cases.to_device(a)
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_acceptance(precision, dtype, shape, rng):
-    a = random(*shape, precision, dtype, rng)
+    a = cases.random_matrix(*shape, precision, dtype, rng)
     Q, R = qr(a)
     assert Q.device == R.device == a.device
     gpu_exact.accept(a, Q, R)
@@ -37,7 +32,7 @@ def test_special_matrices(precision, dtype, kind, rng):
 
 def test_the_largest_condition(precision, dtype, rng):
     cond = min(1e100, 0.01 / precision.eps)
-    a = random(30, 21, precision, dtype, rng, cond=cond)
+    a = cases.random_matrix(30, 21, precision, dtype, rng, cond=cond)
     gpu_exact.accept(a, *qr(a))
 
 
@@ -51,13 +46,13 @@ def scaled(a, rows=0, columns=0):
     ("rows", "columns"), [(0, -20), (0, 20), (-20, 0), (20, 0), (-10, 20)], ids=str
 )
 def test_graded_matrices(precision, dtype, rows, columns, rng):
-    a = scaled(random(30, 21, precision, dtype, rng), rows, columns)
+    a = scaled(cases.random_matrix(30, 21, precision, dtype, rng), rows, columns)
     gpu_exact.accept(a, *qr(a))
 
 
 @pytest.mark.parametrize("exponent", [-1000, -700, 1000])
 def test_the_ends_of_the_range(precision, dtype, exponent, rng):
-    a = random(12, 9, precision, dtype, rng)
+    a = cases.random_matrix(12, 9, precision, dtype, rng)
     block = np.ldexp(cases.to_host(a).limbs, exponent) + 0.0
     a = cases.to_device(mdqr.MDArray._wrap(block, precision, dtype is complex))
     gpu_exact.accept(a, *qr(a))
@@ -87,7 +82,7 @@ def test_a_larger_matrix_of_condition_1e100(rng):
 @pytest.mark.usefixtures("host")
 def test_certificates_agree(multiple, dtype, rng):
     """Each figure is right to 1/8 and to 12 digits, on the host and on the device."""
-    a = random(40, 25, multiple, dtype, rng)
+    a = cases.random_matrix(40, 25, multiple, dtype, rng)
     Q, R = qr(a)
     found = certify(a, Q, R)
     wanted = certify(*(cases.to_host(x) for x in (a, Q, R)))
@@ -97,7 +92,7 @@ def test_certificates_agree(multiple, dtype, rng):
 
 @pytest.mark.parametrize("tile", [1, 5, 100])
 def test_every_tile_width_is_accurate(multiple, dtype, tile, rng):
-    a = random(33, 21, multiple, dtype, rng)
+    a = cases.random_matrix(33, 21, multiple, dtype, rng)
     gpu_exact.accept(a, *qr(a, tile=tile))
 
 
@@ -128,7 +123,7 @@ def test_empty_matrices(precision, shape, mode):
 
 @pytest.mark.parametrize("shape", [(9, 5), (5, 9), (7, 7)], ids=str)
 def test_complete_q(precision, dtype, shape, rng):
-    a = random(*shape, precision, dtype, rng)
+    a = cases.random_matrix(*shape, precision, dtype, rng)
     Q, R = qr(a, "complete")
     assert Q.shape == (shape[0], shape[0])
     gpu_exact.accept(a, Q, R)
@@ -148,7 +143,7 @@ def test_zero_columns(precision, dtype, rng):
 
 
 def test_dependent_columns(multiple, dtype, rng):
-    a = random(12, 4, multiple, dtype, rng)
+    a = cases.random_matrix(12, 4, multiple, dtype, rng)
     a = mdqr.concatenate([a, a[:, :2]], axis=1)
     Q, R = qr(a)
     gpu_exact.accept(a, Q, R)
@@ -157,7 +152,7 @@ def test_dependent_columns(multiple, dtype, rng):
 
 
 def test_batches(multiple, dtype, rng):
-    parts = [random(11, 6, multiple, dtype, rng) for _ in range(6)]
+    parts = [cases.random_matrix(11, 6, multiple, dtype, rng) for _ in range(6)]
     a = mdqr.stack(parts).reshape(2, 3, 11, 6)
     Q, R = qr(a)
     for i, part in enumerate(parts):
@@ -180,7 +175,7 @@ def test_a_thousand_small_matrices(multiple, dtype, shape):
 
 
 def test_factorisations_repeat_their_bits(multiple, dtype, rng):
-    a = random(150, 90, multiple, dtype, rng)
+    a = cases.random_matrix(150, 90, multiple, dtype, rng)
     Q, R = qr(a)
     for _ in range(3):
         again = qr(a)
@@ -189,11 +184,11 @@ def test_factorisations_repeat_their_bits(multiple, dtype, rng):
 
 
 def test_implicit_q(precision, dtype, rng):
-    a = random(23, 14, precision, dtype, rng)
+    a = cases.random_matrix(23, 14, precision, dtype, rng)
     f = qr_factor(a)
     gpu_exact.accept(a, f.q(), f.R)
     full = f.q("complete")
-    x = random(23, 3, precision, dtype, rng)
+    x = cases.random_matrix(23, 3, precision, dtype, rng)
     # 14 reflections of norm 1 with dot products of 23 terms, twice; 20 n eps for Q itself.
     bound = (2 * 14 * (23 + 12) + 20 * 23) * precision.eps
     for found, wanted in ((f.apply_q(x), full @ x), (f.apply_qh(x, "complete"), full.H @ x)):
@@ -204,7 +199,7 @@ def test_implicit_q(precision, dtype, rng):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("function", [qr, qr_factor])
 def test_check_raises_with_the_place(precision, dtype, bad, function, rng):
-    a = random(6, 5, precision, dtype, rng).copy()
+    a = cases.random_matrix(6, 5, precision, dtype, rng).copy()
     a[2, 3] = bad
     message = rf"{function.__name__}: the entry in row 2, column 3 of a is NaN or infinite"
     with pytest.raises(np.linalg.LinAlgError, match=message):
@@ -212,7 +207,7 @@ def test_check_raises_with_the_place(precision, dtype, bad, function, rng):
 
 
 def test_without_check_nan_goes_through(precision, dtype, rng):
-    a = random(20, 12, precision, dtype, rng).copy()
+    a = cases.random_matrix(20, 12, precision, dtype, rng).copy()
     clean = qr(a, "r", tile=5)
     a[2, 3] = np.nan
     Q, R = qr(a, check=False, tile=5)

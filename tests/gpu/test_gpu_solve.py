@@ -13,14 +13,9 @@ import pytest
 import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
-from mdqr.testing import LSTSQ_PROBLEMS, assert_close, lstsq_problem, matrix
+from mdqr.testing import LSTSQ_PROBLEMS, assert_close, assert_same_bits, lstsq_problem
 
 pytestmark = pytest.mark.gpu
-
-
-def random(m, n, precision, dtype, rng, cond=100):
-    a = matrix("random", m, n, cond=cond, precision=precision, dtype=dtype, rng=rng)
-    return cases.to_device(a)
 
 
 def assert_small_residual(a, x, b, factor):
@@ -36,11 +31,11 @@ def assert_small_residual(a, x, b, factor):
 @pytest.mark.parametrize("trans", ["N", "T", "C"])
 def test_triangular_systems(precision, dtype, n, lower, trans, rng):
     """Substitution is backward stable: ``(n + 10) eps |T| |x|`` in every row, complex thrice."""
-    full = random(n, n, precision, dtype, rng) + mdqr.eye(
+    full = cases.random_matrix(n, n, precision, dtype, rng) + mdqr.eye(
         n, precision=precision, device=cases.DEVICE
     )
     a = mdqr.tril(full) if lower else mdqr.triu(full)
-    b = random(n, 2, precision, dtype, rng)
+    b = cases.random_matrix(n, 2, precision, dtype, rng)
     x = solve_triangular(full, b, trans, lower)
     assert x.device == a.device
     op = {"N": a, "T": a.T, "C": a.H}[trans]
@@ -48,8 +43,8 @@ def test_triangular_systems(precision, dtype, n, lower, trans, rng):
 
 
 def test_unit_diagonal_and_vectors(precision, dtype, rng):
-    a = random(20, 20, precision, dtype, rng)
-    b = random(20, 1, precision, dtype, rng)
+    a = cases.random_matrix(20, 20, precision, dtype, rng)
+    b = cases.random_matrix(20, 1, precision, dtype, rng)
     x = solve_triangular(a, b[:, 0], unit_diagonal=True)
     assert x.shape == (20,)
     unit = mdqr.triu(a, 1) + mdqr.eye(20, precision=precision, device=cases.DEVICE)
@@ -84,7 +79,10 @@ def test_empty_systems(precision, shape):
 
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_linear_systems(precision, dtype, n, rng):
-    a, b = random(n, n, precision, dtype, rng, 1e3), random(n, 2, precision, dtype, rng)
+    a, b = (
+        cases.random_matrix(n, n, precision, dtype, rng, 1e3),
+        cases.random_matrix(n, 2, precision, dtype, rng),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if precision == mdqr.d else "error", mdqr.PrecisionWarning)
         x = solve(a, b)
@@ -123,23 +121,23 @@ def test_reference_problems(multiple, name):
     assert (error <= bound).all()
 
 
-def solution(a, b):
+def solution(a, b, weights=1):
     """Solve the normal equations of Fractions by elimination."""
-    rows = np.concatenate([a.T.dot(a), a.T.dot(b)[:, None]], axis=1)
+    rows = np.concatenate([a.T.dot(weights * a), a.T.dot(weights * b)], axis=1)
     for i in range(len(rows)):
         rows[i] = rows[i] / rows[i, i]
         for k in range(len(rows)):
             if k != i:
                 rows[k] = rows[k] - rows[k, i] * rows[i]
-    return rows[:, -1]
+    return rows[:, len(rows) :]
 
 
 @pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("shape", [(30, 7), (120, 40)], ids=str)
 def test_least_squares(multiple, dtype, shape, rng):
     """The same answers as the host's to the bounds that both report."""
-    a = random(*shape, multiple, dtype, rng, 1e6)
-    b = random(shape[0], 2, multiple, dtype, rng)
+    a = cases.random_matrix(*shape, multiple, dtype, rng, 1e6)
+    b = cases.random_matrix(shape[0], 2, multiple, dtype, rng)
     fit = lstsq(a, b)
     wanted = lstsq(cases.to_host(a), cases.to_host(b))
     assert fit.rank == wanted.rank == shape[1]
@@ -155,31 +153,32 @@ def test_float64_data_to_127_digits():
     a, b = rng.standard_normal((40, 9)), rng.standard_normal(40)
     moved = [mdqr.array(v, precision=mdqr.d, device=cases.DEVICE) for v in (a, b)]
     fit = lstsq(*moved, precision=mdqr.od)
-    exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v) for v in (a, b)))
+    exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v) for v in (a, b[:, None])))
+    assert_close(cases.to_host(fit.x), exact[:, 0], ulps=4)
+
+
+@pytest.mark.parametrize("away", [True, False], ids=["array", "list"])
+def test_weights_and_several_sides(multiple, away, rng):
+    """Weights on the device, and as a list of the host."""
+    a = cases.random_matrix(20, 4, multiple, float, rng)
+    b = cases.random_matrix(20, 3, multiple, float, rng)
+    weights = rng.integers(1, 9, 20).astype(float).tolist()
+    given = mdqr.array(weights, precision=multiple, device=cases.DEVICE) if away else weights
+    fit = lstsq(a, b, weights=given)
+    x, y = (np.asarray(v.to_fractions()) for v in (a, b))
+    exact = solution(x, y, np.array([Fraction(w) for w in weights], dtype=object)[:, None])
     assert_close(cases.to_host(fit.x), exact, ulps=4)
 
 
-def test_weights_and_several_sides(multiple, rng):
-    a, b = random(20, 4, multiple, float, rng), random(20, 3, multiple, float, rng)
-    weights = rng.integers(1, 9, 20).astype(float)
-    fit = lstsq(a, b, weights=mdqr.array(weights, precision=multiple, device=cases.DEVICE))
-    root = np.array([Fraction(w) for w in weights], dtype=object)[:, None]
-    x, y = (np.asarray(v.to_fractions()) for v in (a, b))
-    for k in range(3):
-        normal = np.concatenate([x.T.dot(root * x), x.T.dot(root[:, 0] * y[:, k])[:, None]], 1)
-        exact = solution_of(normal)
-        assert_close(cases.to_host(fit.x)[:, k], exact, ulps=4)
-
-
-def solution_of(rows):
-    """Reduce ``[S, y]`` with a positive definite S of Fractions."""
-    n = len(rows)
-    for i in range(n):
-        rows[i] = rows[i] / rows[i, i]
-        for k in range(n):
-            if k != i:
-                rows[k] = rows[k] - rows[k, i] * rows[i]
-    return rows[:, -1]
+def test_factors_take_lists(multiple, rng):
+    """A list of the host goes where the factors are."""
+    a = cases.random_matrix(9, 4, multiple, float, rng)
+    factors, b = qr_factor(a), rng.standard_normal(9)
+    found = factors.apply_qh(b.tolist())
+    assert found.device == a.device
+    assert_same_bits(
+        found, factors.apply_qh(mdqr.array(b, precision=multiple, device=cases.DEVICE))
+    )
 
 
 @pytest.mark.parametrize(("order", "good"), [(12, mdqr.dd), (22, mdqr.qd), (43, mdqr.od)], ids=str)
