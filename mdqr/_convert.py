@@ -47,9 +47,7 @@ def check_depth(depth: int) -> None:
         )
 
 
-def objects_to_block(
-    x: Any, limbs: int, dtype: type | None = None, *, strings: bool = True
-) -> tuple[Block, bool]:
+def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block, bool]:
     """Convert a nested sequence or a NumPy array of numbers, each rounded once.
 
     Parameters
@@ -59,8 +57,6 @@ def objects_to_block(
         longdouble, complex, string or object type; none goes through float64 on its way.
     limbs : int
         Number of limbs wanted.
-    dtype : None, float or complex
-        None: complex if any leaf is.
     strings : bool
         Whether texts are numbers; not so in arithmetic.
 
@@ -77,7 +73,7 @@ def objects_to_block(
         If a text is no number (its place is named), the rows differ in length, or a list
         contains itself.
     TypeError
-        If a leaf is no number, a text without `strings`, or complex where ``dtype`` is float.
+        If a leaf is no number, or a text without `strings`.
     OverflowError
         If an exact number is beyond the largest double.
     """
@@ -85,18 +81,12 @@ def objects_to_block(
         array = np.asarray(x)
         shape = array.shape
         real, imag = _numbers_to_planes(array.reshape(-1), limbs)
-        if imag is not None and dtype is float:
-            raise _complex_in_real(array.dtype)
     else:
         leaves: list[Any] = []
         shape = _flatten(x, leaves, 0)
         if not strings:
             _refuse_texts(leaves)
         real, imag = _leaves_to_planes(leaves, limbs, shape)
-        if imag is not None and dtype is float:
-            raise _complex_in_real(_first_complex(leaves))
-    if imag is None and dtype is complex:
-        imag = np.zeros_like(real)
     if imag is None:
         return real.reshape(limbs, *shape), False
     return np.stack([real, imag]).reshape(2, limbs, *shape), True
@@ -115,14 +105,6 @@ def _refuse_texts(leaves: list[Any]) -> None:
     kinds = tuple(kind for kind in set(map(type, leaves)) if issubclass(kind, (str, bytes)))
     if kinds:
         refuse_text(next(leaf for leaf in leaves if isinstance(leaf, kinds)))
-
-
-def _complex_in_real(what: object) -> TypeError:
-    return TypeError(f"a complex value cannot go into a real array: {what!s}; give dtype=complex")
-
-
-def _first_complex(leaves: list[Any]) -> Any:
-    return next(leaf for leaf in leaves if scalar_to_limbs(leaf, 1)[1] is not None)
 
 
 def _children(x: Any) -> Sequence[Any] | None:
