@@ -68,7 +68,11 @@ def kernel_folder(tmp_path_factory):
     """Return the folder of the CUDA kernels that are compiled for this run's emulation."""
     if COMPILER is None:
         pytest.skip("no C++ compiler on this machine")
-    return tmp_path_factory.mktemp("kernels")
+    root = tmp_path_factory.getbasetemp()
+    # The processes of one run share what they compile.
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "kernels"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

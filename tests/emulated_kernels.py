@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -48,16 +49,18 @@ class EmulatedKernels:
         key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8] + emulation[:8]
         file = self._folder / f"{name}-{key}.so"
         if not file.exists():
+            unfinished = file.with_suffix(f".{os.getpid()}")
             command = [COMPILER, *FLAGS, *module.options]
             command += [f"-I{path}" for path in (kernels / "include", kernels / "cuda", EMULATION)]
             source = kernels / "cuda" / f"{module.source}.cu"
             done = subprocess.run(
-                [*command, "-x", "c++", str(source), "-o", str(file)],
+                [*command, "-x", "c++", str(source), "-o", str(unfinished)],
                 capture_output=True,
                 text=True,
                 check=False,
             )
             assert done.returncode == 0, done.stderr
+            unfinished.replace(file)
         return ctypes.CDLL(str(file))
 
     def launch(
