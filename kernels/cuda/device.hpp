@@ -20,8 +20,6 @@ MDQR_BEGIN
 MDQR_FN int thread_index() { return int(threadIdx.x); }
 MDQR_FN int thread_count() { return int(blockDim.x); }
 MDQR_FN i64 block_x() { return i64(blockIdx.x); }
-MDQR_FN i64 block_y() { return i64(blockIdx.y); }
-MDQR_FN i64 block_z() { return i64(blockIdx.z); }
 MDQR_FN i64 blocks_x() { return i64(gridDim.x); }
 
 MDQR_FN void sync_threads() {
@@ -206,14 +204,6 @@ MDQR_FN void matrix_multiply_add(double (&c)[4], double a0, double a1, double b)
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
         : "+d"(c[2]), "+d"(c[3])
         : "d"(a1), "d"(b));
-#endif
-}
-// The same with a 8 x 4 and c 8 x 8.
-MDQR_FN void matrix_multiply_add(double (&c)[2], double a, double b) {
-#if defined(__CUDA_ARCH__)
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(c[0]), "+d"(c[1])
-        : "d"(a), "d"(b));
 #endif
 }
 

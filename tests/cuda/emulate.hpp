@@ -159,8 +159,6 @@ MDQR_BEGIN
 inline int thread_index() { return mdqr_emulate::current->index; }
 inline int thread_count() { return mdqr_emulate::threads; }
 inline i64 block_x() { return mdqr_emulate::current->block->x; }
-inline i64 block_y() { return mdqr_emulate::current->block->y; }
-inline i64 block_z() { return mdqr_emulate::current->block->z; }
 inline i64 blocks_x() { return mdqr_emulate::grid[0]; }
 inline void sync_threads() { mdqr_emulate::sync_block(); }
 inline void sync_warp() { mdqr_emulate::sync_lanes(); }
@@ -222,26 +220,19 @@ inline void keep_order() {}
 template <int Pending> inline void wait_copies() {}
 
 // One step of four products a number, in the order of k.
-template <int Rows> inline void emulated_product(double* c, const double* a, double b) {
+inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
     auto& w = mdqr_emulate::warp();
     const int lane = mdqr_emulate::current->index % mdqr_emulate::warp_size;
-    for (int r = 0; r < Rows; ++r)
-        w.a[r][lane] = a[r];
+    w.a[0][lane] = a0;
+    w.a[1][lane] = a1;
     w.a[2][lane] = b;
     mdqr_emulate::sync_lanes();
-    for (int r = 0; r < Rows; ++r)
+    for (int r = 0; r < 2; ++r)
         for (int j = 0; j < 2; ++j)
             for (int k = 0; k < 4; ++k)
                 c[2 * r + j] = fma(w.a[r][4 * (lane / 4) + k], w.a[2][4 * (2 * (lane % 4) + j) + k],
                                    c[2 * r + j]);
     mdqr_emulate::sync_lanes();
-}
-inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
-    const double a[2] = {a0, a1};
-    emulated_product<2>(c, a, b);
-}
-inline void matrix_multiply_add(double (&c)[2], double a, double b) {
-    emulated_product<1>(c, &a, b);
 }
 
 MDQR_END
