@@ -85,10 +85,10 @@ class Phases:
         self.events.append((self.stack[-1], event))
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `function` as the phase `name`, unless it is called inside of "T"."""
+        """Return `function` as the phase `name`, unless it is called inside of "T" or "Q"."""
 
         def run(*arguments: Any, **options: Any) -> Any:
-            if self.stack[-1] == name or (self.stack[-1] == "T" and name == "updates"):
+            if self.stack[-1] == name or (self.stack[-1] in "TQ" and name == "updates"):
                 return function(*arguments, **options)
             self.stack.append(name)
             self.boundary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ def _cuda_number(device: str) -> int:
 def place(block: Block, device: str | None) -> Block:
     """Return `block` on `device`: itself if it lives there already or `device` is None.
 
-    A copy to a GPU runs on its current stream; raises as `check_device`.
+    A copy to a GPU runs on its current stream, after what the current stream of the GPU of `block`
+    has to do; raises as `check_device`.
     """
     number = check_device(device)
     if device is None or device_of(block) == (device if number is None else f"cuda:{number}"):
@@ -94,7 +96,21 @@ def place(block: Block, device: str | None) -> Block:
         return host_block(block)
     cupy = importlib.import_module("cupy")
     with cupy.cuda.Device(number):
-        return cupy.array(block, order="C")
+        if isinstance(block, np.ndarray):
+            return cupy.array(block, order="C")
+        return _copy_between(cupy, block)
+
+
+def _copy_between(cupy: ModuleType, block: Block) -> Block:
+    """Return a copy of `block` on the current device, which is another than its own."""
+    here = cupy.cuda.get_current_stream()
+    with block.device:
+        there = cupy.cuda.get_current_stream()
+        here.wait_event(there.record())
+    copy = cupy.array(block, order="C")
+    # Its memory may have another owner as soon as the caller drops it.
+    there.wait_event(here.record())
+    return copy
 
 
 def zeros(shape: tuple[int, ...], device: str | None) -> Block:

@@ -59,6 +59,11 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         backend.reduce(op, x, **options)
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
+    square, column = blocks(limbs, is_complex, (40, 40), (40, 1))
+    powers = np.zeros(40, dtype=np.int64)
+    backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
+    backend.balance_columns(column, powers, is_complex=is_complex)
+    backend.scale(column, powers, powers[:1], is_complex=is_complex)
     if not is_complex:
         backend.compare(x, y)
         backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))

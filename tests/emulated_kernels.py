@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 from functools import cache
+from math import prod
 from pathlib import Path
 from types import ModuleType
 
@@ -16,8 +17,37 @@ from host_compiler import COMPILER
 from mdqr._backend.cuda.kernels import Module
 from mdqr._backend.sources import digest, kernels_folder
 
+# What the smallest device admitted offers: bytes of shared memory of a block, blocks that run
+# at the same time, bytes of arguments.
+MOST_SHARED = 163 * 1024
+MOST_TOGETHER = 96
+MOST_ARGUMENTS = 4096
+
 FLAGS = ("-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fwrapv", "-DMDQR_EMULATE")
 EMULATION = Path(__file__).parent / "cuda"
+
+
+class Reflectors:
+    """Q by one reflector at a time, for what ``np.linalg.qr(a, mode="raw")`` returned."""
+
+    def __init__(self, raw, tau):
+        v = np.tril(raw.swapaxes(-1, -2), -1)[..., : tau.shape[-1]]
+        np.einsum("...ii->...i", v[..., : tau.shape[-1], :])[...] = 1.0
+        self.v, self.tau = v, tau
+
+    def form(self, columns):
+        m = self.v.shape[-2]
+        one = np.eye(m, columns, dtype=self.v.dtype)
+        return self.apply(np.broadcast_to(one, (*self.v.shape[:-2], m, columns)), adjoint=False)
+
+    def apply(self, x, *, adjoint):
+        x = x.copy()
+        order = range(self.tau.shape[-1])
+        for j in order if adjoint else reversed(order):
+            v, tau = self.v[..., :, j : j + 1], self.tau[..., j, None, None]
+            w = v.conj().swapaxes(-1, -2) @ x
+            x -= (tau.conj() if adjoint else tau) * v * w
+        return x
 
 
 class EmulatedKernels:
@@ -36,6 +66,9 @@ class EmulatedKernels:
 
     def multiply(self, a, b):
         return a @ b
+
+    def reflectors(self, raw, tau):
+        return Reflectors(raw, tau)
 
     def scratch(self, words, *, zero=False):
         # Memory that nobody wrote reads as NaN.
@@ -69,6 +102,9 @@ class EmulatedKernels:
         assert arguments.dtype == np.int64
         assert min(grid) > 0
         assert 0 < threads <= 1024
+        assert shared <= MOST_SHARED
+        assert arguments.nbytes <= MOST_ARGUMENTS
+        assert not cooperative or prod(grid) <= MOST_TOGETHER
         self.launched.append(name)
         library = self._library(module)
         kernel = ctypes.cast(getattr(library, name), ctypes.c_void_p)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr._backend import host
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import _householder
@@ -72,6 +73,35 @@ def test_implicit_q(backend, precision, dtype, rng):
 
 
 @every
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+def test_reflections(backend, precision, dtype, adjoint, batch, rng):
+    """One plan for three products gives their limbs; a corner of the identity is only a hint."""
+    is_complex = dtype is complex
+    options = {"limbs": precision.limbs, "is_complex": is_complex}
+
+    def draw(m, n):
+        found = cases.random(m, n, precision, dtype, rng)
+        return (mdqr.stack([found, -found]) if batch else found).limbs
+
+    v, t, x = draw(9, 4), draw(4, 4), draw(12, 14)[..., 3:, 4:]
+    x[..., :4, :] = 0.0
+    x[..., :4] = 0.0
+    _householder.set_unit_diagonal(x[..., :4, :4], is_complex)
+    w = backend.matmul(v.swapaxes(-1, -2), x, conj_a=True, **options)
+    w = backend.matmul(t.swapaxes(-1, -2) if adjoint else t, w, conj_a=adjoint, **options)
+    wanted = backend.matmul(v, w, c=x, subtract=True, **options)
+    for unit in (0, 4):
+        found, on_host = x.copy(), x.copy()
+        backend.reflect(v, t, found, adjoint=adjoint, unit=unit, **options)
+        np.testing.assert_array_equal(found, wanted)
+        host.backend().reflect(v, t, on_host, adjoint=adjoint, unit=unit, **options)
+        # Results below 2**17 in leading limbs: 17 - 53 bits.
+        first = (slice(None), 0) if is_complex else 0
+        np.testing.assert_allclose(on_host[first], found[first], rtol=0, atol=1e-10)
+
+
+@every
 def test_batch(backend, precision, dtype, rng):
     parts = [cases.random(7, 4, precision, dtype, rng) for _ in range(2)]
     a = mdqr.stack(parts)
@@ -84,6 +114,31 @@ def test_batch(backend, precision, dtype, rng):
     )
     for i, part in enumerate(parts):
         assert cases.column_errors(part, Q[i], R[i]).max() <= 20 * 4
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("shape", [(9, 5), (5, 9), (6, 6), (2, 7, 4), (9, 3, 3)], ids=str)
+def test_one_limb_by_the_library(backend, dtype, shape, rng):
+    """A few matrices go to the library as they are, batches of many get tiles."""
+    a = cases.random(*shape[-2:], mdqr.d, dtype, rng)
+    a = mdqr.stack([a] * shape[0]) if len(shape) > 2 else a
+    factors = _householder.factor(backend, a.limbs.copy(), limbs=1, is_complex=a.is_complex)
+    assert (factors.library is None) == (shape[0] > 8 and len(shape) > 2) == bool(factors.vs)
+    m, n = shape[-2:]
+
+    def native(block):
+        return mdqr.MDArray._wrap(block, mdqr.d, a.is_complex).to_numpy()
+
+    # Orthogonal transformations of a matrix with entries below 8: n eps each.
+    near = {"rtol": 0, "atol": 8 * 16 * mdqr.d.eps * max(m, n)}
+    r, q = native(factors.form_r(m)), native(factors.form_q(m))
+    np.testing.assert_allclose(q @ r, a.to_numpy(), **near)
+    np.testing.assert_allclose(q.conj().swapaxes(-1, -2) @ q, np.broadcast_to(
+        np.eye(m), (*shape[:-2], m, m)), **near)  # fmt: skip
+    np.testing.assert_allclose(native(factors.apply_qh(a.limbs)), r, **near)
+    np.testing.assert_allclose(native(factors.apply_q(factors.form_r(m))), a.to_numpy(), **near)
+    slim = native(factors.form_q(min(m, n)))
+    np.testing.assert_allclose(slim, q[..., : min(m, n)], **near)
 
 
 @every

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 
+from mdqr import _device
 from mdqr._backend.cuda import kernels
 from mdqr._backend.cuda.kernels import CupyKernels, Module
 
@@ -40,6 +42,63 @@ def test_the_least_device_is_accepted():
 def test_small_devices_are_refused_by_name(attributes, said):
     with pytest.raises(RuntimeError, match=rf'Small One.*{said}.*use device="cpu"'):
         kernels_on(**attributes)._require_device()
+
+
+class Stream:
+    """A stream that notes what it is asked to do."""
+
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def record(self):
+        self.log.append(f"{self.name} records")
+        return self.name
+
+    def wait_event(self, event):
+        self.log.append(f"{self.name} waits for {event}")
+
+
+class Number:
+    """A device; inside `with` it is the current one."""
+
+    current = 0
+
+    def __init__(self, number):
+        self.id = number
+
+    def __enter__(self):
+        self.before, Number.current = Number.current, self.id
+
+    def __exit__(self, *_):
+        Number.current = self.before
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
+    """The copy runs after the work of its source, whose memory is given back after the copy."""
+    log = []
+    streams = [Stream(f"stream {i}", log) for i in range(2)]
+    cuda = SimpleNamespace(
+        Device=Number,
+        get_current_stream=lambda: streams[Number.current],
+        runtime=SimpleNamespace(getDeviceCount=lambda: 2, getDevice=lambda: Number.current),
+    )
+
+    def copy(block, order):
+        log.append(f"copy on {Number.current}")
+        return SimpleNamespace(device=Number(Number.current))
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, array=copy))
+    block = SimpleNamespace(device=Number(held))
+    moved = _device.place(block, f"cuda:{1 - held}")
+    assert moved.device.id == 1 - held
+    here, there = f"stream {1 - held}", f"stream {held}"
+    assert log == [
+        f"{there} records", f"{here} waits for {there}", f"copy on {1 - held}",
+        f"{here} records", f"{there} waits for {here}",
+    ]  # fmt: skip
+    assert _device.place(block, f"cuda:{held}") is block
+    assert Number.current == 0
 
 
 def test_long_compilations_are_announced(capsys):

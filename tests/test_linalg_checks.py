@@ -8,8 +8,9 @@ import away_blocks
 import numpy as np
 import pytest
 
+import mdqr
 from mdqr import _limbs
-from mdqr.linalg import _operands
+from mdqr.linalg import _operands, solve_triangular
 from mdqr.linalg._checks import Checks, fetch
 
 
@@ -85,6 +86,56 @@ def test_conditions_wait_for_the_next_settlement():
     assert checks.settle(Away(2.5)) == (2.5,)
     assert checks.settle() == ()
     assert Away.transfers == 2
+
+
+@pytest.mark.usefixtures("device")
+def test_the_first_fault_is_complained_of():
+    def complain(name):
+        raise ValueError(name)
+
+    def both(checks, faults):
+        checks.refuse(faults, lambda: complain("first"), lambda: complain("second"))
+
+    checks = Checks()
+    both(checks, Away(np.array([0, 0])))
+    both(checks, Away(np.array([0, 1])))
+    assert Away.transfers == 0
+    with pytest.raises(ValueError, match="second"):
+        checks.settle()
+    assert Away.transfers == 1
+    checks.refuse(Away(np.array([1])), lambda: complain("single"))
+    with pytest.raises(ValueError, match="single"):
+        checks.settle()
+    both(Checks(), np.array([0, 0]))
+    with pytest.raises(ValueError, match="first"):
+        both(Checks(), np.array([1, 1]))
+
+
+@pytest.mark.parametrize("trans", ["N", "C"])
+def test_a_triangle_waits_for_its_device_once(monkeypatch, trans, rng):
+    a = mdqr.random.normal((5, 5), precision=mdqr.qd, rng=rng, dtype=complex)
+    b = mdqr.random.normal((5,), precision=mdqr.dd, rng=rng)
+    wanted = solve_triangular(a, b, trans)
+    away_blocks.install(monkeypatch)
+
+    def away(x):
+        return mdqr.MDArray._wrap(away_blocks.Away(x.limbs), x.precision, x.is_complex)
+
+    counted = []
+    get = away_blocks.Away.get
+    monkeypatch.setattr(away_blocks.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    found = solve_triangular(away(a), away(b), trans)
+    assert len(counted) == 1
+    assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
+    a[2, 2] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="diagonal entry of column 2 is exactly zero"):
+        solve_triangular(away(a), away(b), trans)
+    a[1, 2] = np.inf
+    with pytest.raises(np.linalg.LinAlgError, match="row 1, column 2 of a is NaN or infinite"):
+        solve_triangular(away(a), away(b), trans)
+    b[3] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="row 3, column 0 of b is NaN or infinite"):
+        solve_triangular(away(mdqr.eye(5, precision=mdqr.dd)), away(b), trans)
 
 
 def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from mdqr._backend.protocol import Block
+from mdqr._limbs import absolute
 
 Shape = tuple[int, ...]
 
@@ -57,6 +58,20 @@ def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int,
     return batch, shapes[0][-2], shapes[1][-1]
 
 
+def real_abs(xp: ModuleType, x: Block, limbs: int, out: Block | None) -> Block:
+    """Return the absolute values of real `x` with `limbs` limbs."""
+    result = empty(xp, x.shape[1:], limbs, False) if out is None else out
+    result[: len(x)] = absolute(x)
+    result[len(x) :] = 0.0
+    return result
+
+
+def fill_with_identity(out: Block, op: str, is_complex: bool) -> None:
+    """Write what the reduction `op`, "sum" or "prod", of nothing is."""
+    out[...] = 0.0
+    out[(0, 0) if is_complex else 0] = float(op == "prod")
+
+
 def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:
     """Return the first limbs as a float64 or complex128 array."""
     if not is_complex:
@@ -64,6 +79,11 @@ def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = 
     z = xp.empty(block.shape[2:], dtype=xp.complex128)
     z.real, z.imag = block[0, 0], block[1, 0]
     return z.conj() if conjugate else z
+
+
+def from_native(xp: ModuleType, values: Block, is_complex: bool) -> Block:
+    """Return the block of one limb of a float64 or complex128 array."""
+    return xp.stack([values.real, values.imag])[:, None] if is_complex else values[None]
 
 
 def float_matmul(
@@ -84,4 +104,4 @@ def float_matmul(
         product = addend - product if subtract else addend + product
     elif subtract:
         product = -product
-    return xp.stack([product.real, product.imag])[:, None] if is_complex else product[None]
+    return from_native(xp, product, is_complex)

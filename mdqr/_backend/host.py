@@ -6,14 +6,25 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.blocks import batched, broadcast, empty, float_matmul, matrix_shape, value_shape
-from mdqr._backend.protocol import PanelOut
+from mdqr._backend import powers
+from mdqr._backend.blocks import (
+    batched,
+    broadcast,
+    empty,
+    fill_with_identity,
+    float_matmul,
+    matrix_shape,
+    real_abs,
+    value_shape,
+)
+from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs import absolute
+from mdqr._limbs import negate
 
 Block = NDArray[np.float64]
 
@@ -86,7 +97,7 @@ class HostBackend:
     ) -> Block:
         """Apply `op` to every element."""
         if op == "abs" and not is_complex:
-            return self._real_abs(x, limbs, out)
+            return real_abs(np, x, limbs, out)
         shape = value_shape(x, is_complex)
         if out is None:
             out = empty(np, shape, limbs, is_complex and op != "abs")
@@ -94,12 +105,6 @@ class HostBackend:
             to = _part(out, piece, is_complex and op != "abs")
             self._module.unary(op, to, _part(x, piece, is_complex), limbs, is_complex)
         return out
-
-    def _real_abs(self, x: Block, limbs: int, out: Block | None) -> Block:
-        result = np.zeros((limbs, *x.shape[1:])) if out is None else out
-        np.copyto(result[: len(x)], absolute(x))
-        result[len(x) :] = 0.0
-        return result
 
     def binary(
         self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
@@ -133,6 +138,24 @@ class HostBackend:
             self._module.ldexp(out, broadcast(np, x, shape, False), exponent, len(x))
         return out
 
+    def balance_triangle(
+        self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
+    ) -> Balanced:
+        """Multiply rows and columns of triangles by powers of two."""
+        return powers.balance_triangle(self.ldexp, a, is_complex, lower, unit_diagonal)
+
+    def balance_columns(
+        self, x: Block, rows: NDArray[np.int64], *, is_complex: bool
+    ) -> tuple[Block, NDArray[np.int64]]:
+        """Multiply rows by given powers of two, columns by others."""
+        return powers.balance_columns(self.ldexp, x, rows, is_complex)
+
+    def scale(
+        self, x: Block, rows: NDArray[np.int64], columns: NDArray[np.int64], *, is_complex: bool
+    ) -> tuple[Block, NDArray[np.int64]]:
+        """Multiply by powers of two, and tell whether something is not finite."""
+        return powers.scale(self.ldexp, x, rows, columns, is_complex)
+
     def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
         """Reduce the last axis."""
         out = empty(np, value_shape(x, is_complex)[:-1], limbs, is_complex)
@@ -140,8 +163,7 @@ class HostBackend:
             self._module.reduce(op, out, x, limbs, is_complex)
         else:
             # The planes of an empty NumPy array may have no distance, which reads as real.
-            out[...] = 0.0
-            out[(0, 0) if is_complex else 0] = float(op == "prod")
+            fill_with_identity(out, op, is_complex)
         return out
 
     def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
@@ -251,6 +273,33 @@ class HostBackend:
         diagonal = np.einsum("...ii->...i", out.v[..., :w, :])
         diagonal[(0, 0) if is_complex else 0] = 1.0
         return out
+
+    def reflect(
+        self,
+        v: Block,
+        t: Block,
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+        unit: int = 0,
+    ) -> None:
+        """Replace `x` by its product with a block of reflectors."""
+        options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+        below, rest = v[..., unit:, :].swapaxes(-1, -2), x[..., unit:, unit:]
+        w = self.matmul(below, rest, conj_a=True, **options)
+        if unit:
+            top = v[..., :unit, :].swapaxes(-1, -2)
+            if is_complex:
+                top = np.stack([top[0], negate(top[1], False)])
+            w = np.concatenate([np.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
+        turned = t.swapaxes(-1, -2) if adjoint else t
+        w = self.matmul(turned, w, conj_a=adjoint, **options)
+        self.matmul(v, w, c=x, subtract=True, out=x, **options)
+
+    def reflectors(self, raw: Block, tau: Block) -> None:
+        """Return nothing: NumPy has only factorisations."""
 
     def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
         """Return the order of the tiles of a triangle; 16 and 64 are no faster."""

@@ -27,6 +27,27 @@ class PanelOut(NamedTuple):
     t: Block
 
 
+class Balanced(NamedTuple):
+    """A scaled triangle; see `Backend.balance_triangle`."""
+
+    block: Block
+    rows: Block
+    columns: Block
+    faults: Block
+
+
+class Reflectors(Protocol):
+    """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
+
+    def form(self, columns: int) -> Block:
+        """Return the first columns of Q, at least as many as there are reflectors."""
+        ...
+
+    def apply(self, x: Block, *, adjoint: bool) -> Block:
+        """Return ``Q x`` or ``Q^H x`` for `x` ``(..., m, p)`` of the batch of the matrices."""
+        ...
+
+
 class Backend(Protocol):
     """Kernel calls over blocks; see the module docstring for the conventions."""
 
@@ -64,6 +85,40 @@ class Backend(Protocol):
 
     def ldexp(self, x: Block, exponent: Block) -> Block:
         """Multiply by ``2**exponent`` (int64, broadcast against the shape of the values)."""
+        ...
+
+    # -- powers of two ---------------------------------------------------------------------------
+    def balance_triangle(
+        self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
+    ) -> Balanced:
+        """Multiply rows and columns of triangles ``(..., n, n)`` by powers of two.
+
+        Returns ``(block, rows, columns, faults)``: ``block[i, j] = 2**(rows[i] + columns[j])
+        a[i, j]`` in the named triangle, which alone is read, and zero elsewhere; the largest entry
+        of each column, then of each row, is brought to at least 1/2 and below 1. A triangle whose
+        diagonal would fall below ``2**-700`` keeps its entries, with powers 0. With
+        `unit_diagonal` the diagonal counts as ones. `rows` and `columns` are int64 ``(..., n)``;
+        `faults`, int64, tells whether an entry is not finite, and whether one of the diagonal is
+        zero, where powers and block mean nothing.
+        """
+        ...
+
+    def balance_columns(self, x: Block, rows: Block, *, is_complex: bool) -> tuple[Block, Block]:
+        """Multiply row i of matrices by ``2**rows[i]``, then columns, as `balance_triangle`.
+
+        `x` holds ``(..., m, n)`` and `rows` int64 ``(..., m)``, whose leading dimensions broadcast
+        to those of `x`. Returns the block and the powers of its columns, int64 ``(..., n)``, 0
+        for columns of zeros and those with an entry that is not finite.
+        """
+        ...
+
+    def scale(
+        self, x: Block, rows: Block, columns: Block, *, is_complex: bool
+    ) -> tuple[Block, Block]:
+        """Return ``2**(rows[i] - columns[j]) x[i, j]``, and whether something is not finite.
+
+        Shapes as in `balance_columns`; the second result is int64 ``(1,)``, 0 or 1.
+        """
         ...
 
     # -- reductions over the last axis ---------------------------------------------------------
@@ -138,6 +193,31 @@ class Backend(Protocol):
         is real. Columns are scaled by powers of two inside, so that no square overflows or
         vanishes. A zero column gives ``tau = 0``. `out` holds blocks for the results, of any
         strides; its `h` may be `a` itself.
+        """
+        ...
+
+    def reflect(
+        self,
+        v: Block,
+        t: Block,
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+        unit: int = 0,
+    ) -> None:
+        """Replace `x` ``(..., m, n)`` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x``.
+
+        `v` is ``(..., m, w)`` and `t` ``(..., w, w)``, as `qr_panel` returns them. The first `unit`
+        rows and columns of `x` are those of the identity, which may save work; `unit` is 0 or w.
+        """
+        ...
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
+        """Return Q for what ``xp.linalg.qr(a, mode="raw")`` returned, by the device's library.
+
+        None where there is no such library, or tiles of reflectors are faster: batches of many.
         """
         ...
 

@@ -25,23 +25,35 @@ class Checks:
     """
 
     def __init__(self) -> None:
-        self._pending: list[tuple[Block, Complaint]] = []
+        self._pending: list[tuple[Block, bool, tuple[Complaint, ...]]] = []
 
     def require(self, holds: Block, complain: Complaint) -> None:
         """Call `complain`, which raises, unless the 0-d bool `holds` is true."""
-        if not isinstance(holds, (np.ndarray, np.generic)):
-            self._pending.append((holds, complain))
-        elif not holds:
-            complain()
+        self._add(holds, True, complain)
+
+    def refuse(self, faults: Block, *complaints: Complaint) -> None:
+        """Call the complaint of the first of the int64 `faults` that is not 0."""
+        self._add(faults, False, *complaints)
+
+    def _add(self, flags: Block, good: bool, *complaints: Complaint) -> None:
+        if isinstance(flags, (np.ndarray, np.generic)):
+            _look(np.asarray(flags), good, complaints)
+        else:
+            self._pending.append((flags, good, complaints))
 
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
         """Return `values` on the host, after a look at all conditions; one transfer in all."""
         pending, self._pending = self._pending, []
-        found = fetch(*(holds for holds, _ in pending), *values)
-        for holds, (_, complain) in zip(found, pending, strict=False):
-            if not holds:
-                complain()
+        found = fetch(*(flags for flags, _, _ in pending), *values)
+        for flags, (_, good, complaints) in zip(found, pending, strict=False):
+            _look(flags, good, complaints)
         return found[len(pending) :]
+
+
+def _look(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
+    for flag, complain in zip(flags.ravel(), complaints, strict=True):
+        if bool(flag) != good:
+            complain()
 
 
 def fetch(*values: Block) -> tuple[np.ndarray, ...]:
@@ -50,7 +62,8 @@ def fetch(*values: Block) -> tuple[np.ndarray, ...]:
     if not away:
         return tuple(np.asarray(value) for value in values)
     xp = _limbs.namespace(away[0])
-    packed = host_block(xp.concatenate([_packed(value) for value in away]))
+    rows = [_packed(value) for value in away]
+    packed = host_block(rows[0] if len(rows) == 1 else xp.concatenate(rows))
     parts = iter(np.split(packed, np.cumsum([value.size for value in away])[:-1]))
     return tuple(
         np.asarray(value)
@@ -64,6 +77,8 @@ def _packed(value: Block) -> Block:
     """Return the values as a row of int64: the bits of floats, 0 and 1 for bools."""
     xp = _limbs.namespace(value)
     row = value.ravel()
+    if row.dtype == xp.int64:
+        return row
     return row.view(xp.int64) if row.dtype == xp.float64 else row.astype(xp.int64)
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr import _limbs
+from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
-from mdqr.linalg._householder import from_native, to_native
 from mdqr.linalg._triangular import Triangle
 
 _STEPS = 3
@@ -58,8 +58,8 @@ def condition(triangle: Triangle) -> Condition:
     x = _starts(triangle, batch)
     for _ in range(_STEPS):
         size = _norms(x)
-        z, up = _rescaled(triangle.solve(from_native(x, field), "C"), field)
-        x, further = _rescaled(triangle.solve(from_native(z, field), "N"), field)
+        z, up = _rescaled(triangle.solve(from_native(xp, x, field), "C"), field)
+        x, further = _rescaled(triangle.solve(from_native(xp, z, field), "N"), field)
     with np.errstate(all="ignore"):
         growth = xp.log2(_norms(x) / size) + up + further
     growth = xp.where(xp.isnan(growth), xp.inf, growth)
@@ -93,20 +93,28 @@ def _rescaled(block: Block, is_complex: bool) -> tuple[Block, Block]:
     exponent = _scaling.column_exponents(first, is_complex)
     with np.errstate(all="ignore"):
         small = xp.ldexp(first, -exponent[..., None, :])
-    return to_native(small, is_complex), exponent
+    return to_native(xp, small, is_complex), exponent
 
 
 def _largest_singular_value(triangle: Triangle) -> Block:
     """Return the 2-norm of the matrix by power iteration on its leading limbs, in float64."""
-    xp, field = triangle.backend.xp, triangle.is_complex
+    backend, xp, field = triangle.backend, triangle.backend.xp, triangle.is_complex
     first = triangle.block[:, :1] if field else triangle.block[:1]
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
-    r = to_native(xp.ldexp(first, shift), field)
-    x = _starts(triangle, r.shape[:-2])[..., :1]
-    size = xp.ones(r.shape[:-2])
+    r = xp.ldexp(first, -shift)
+
+    def multiply(a: Block, x: Block, adjoint: bool = False) -> Block:
+        # The backend's product is in float64 whatever the environment asks of a device's library.
+        found = backend.matmul(
+            a, from_native(xp, x, field), limbs=1, is_complex=field, conj_a=adjoint
+        )
+        return to_native(xp, found, field)
+
+    x = _starts(triangle, triangle.rows.shape[:-1])[..., :1]
+    size = xp.ones(x.shape[:-2])
     for _ in range(_POWER_STEPS):
         x = x / xp.maximum(_norms(x), 1e-300)[..., None, :]
-        y = r @ x
+        y = multiply(r, x)
         size = _norms(y)[..., 0]
-        x = r.conj().swapaxes(-1, -2) @ y
+        x = multiply(r.swapaxes(-1, -2), y, adjoint=True)
     return size

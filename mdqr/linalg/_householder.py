@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from mdqr import _limbs
-from mdqr._backend.protocol import Backend, Block, PanelOut
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
 from mdqr.linalg._operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -51,7 +52,8 @@ class Factors:
 
     `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it; `ts` has the
     triangular T of each tile and `edges` the first column of each, then the number of reflectors.
-    `vs` has the unit lower trapezoidal V of each tile; nothing where Q is not wanted.
+    `vs` has the unit lower trapezoidal V of each tile; nothing where Q is not wanted. One limb may
+    have `library` instead of tiles.
     """
 
     backend: Backend
@@ -62,6 +64,7 @@ class Factors:
     vs: list[Block] = field(default_factory=list)
     ts: list[Block] = field(default_factory=list)
     edges: list[int] = field(default_factory=lambda: [0])
+    library: Reflectors | None = None
 
     @property
     def rows(self) -> int:
@@ -86,15 +89,16 @@ class Factors:
         steps = list(zip(self.edges[:-1], self.edges[1:], self.vs, self.ts, strict=True))
         yield from reversed(steps) if backwards else steps
 
-    def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool) -> None:
+    def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool, unit: int = 0) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
-        w = self.adjoint_multiply(v, x)
-        w = self.adjoint_multiply(t, w) if adjoint else self.multiply(t, w)
-        self.multiply(v, w, c=x, subtract=True, out=x)
+        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
+        self.backend.reflect(v, t, x, adjoint=adjoint, unit=unit, **options)
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
         y = self.own(x)
+        if self.library is not None:
+            return self._by_library(self.library, y, adjoint=True)
         for start, _, v, t in self.tiles():
             self.reflect(v, t, y[..., start:, :], adjoint=True)
         return y
@@ -102,9 +106,16 @@ class Factors:
     def apply_q(self, x: Block) -> Block:
         """Return ``Q x`` for `x` with all rows."""
         y = self.own(x)
+        if self.library is not None:
+            return self._by_library(self.library, y, adjoint=False)
         for start, _, v, t in self.tiles(backwards=True):
             self.reflect(v, t, y[..., start:, :], adjoint=False)
         return y
+
+    def _by_library(self, q: Reflectors, x: Block, *, adjoint: bool) -> Block:
+        xp = self.backend.xp
+        found = q.apply(to_native(xp, x, self.is_complex), adjoint=adjoint)
+        return from_native(xp, found, self.is_complex)
 
     def own(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
@@ -125,33 +136,17 @@ class Factors:
 
         Tiles are applied from the last to the first, each to the part that is not yet trivial.
         """
+        if self.library is not None:
+            return from_native(self.backend.xp, self.library.form(columns), self.is_complex)
         q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
-        set_unit_diagonal(q[..., self.count :, self.count :], self.is_complex)
+        set_unit_diagonal(q, self.is_complex)
         for start, stop, v, t in self.tiles(backwards=True):
-            width = stop - start
-            w = self.backend.xp.empty((*t.shape[:-1], columns - start))
-            w[..., :width] = adjoint(v[..., :width, :], self.is_complex)
-            if stop < self.rows:
-                rest = w[..., width:]
-                self.adjoint_multiply(v[..., width:, :], q[..., stop:, stop:], out=rest)
-            set_unit_diagonal(q[..., start:stop, start:stop], self.is_complex)
-            part = q[..., start:, start:]
-            self.multiply(v, self.multiply(t, w), c=part, subtract=True, out=part)
+            self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=stop - start)
         return q
 
     def form_r(self, rows: int) -> Block:
         """Return the first `rows` rows of R, with zeros below the diagonal."""
         return self.backend.xp.triu(self.h[..., :rows, :])
-
-
-def adjoint(block: Block, is_complex: bool) -> Block:
-    """Return the conjugate transpose as a new block, or a view if real."""
-    turned = block.swapaxes(-1, -2)
-    if not is_complex:
-        return turned
-    turned = turned.copy()
-    turned[1] = _limbs.negate(turned[1], False)
-    return turned
 
 
 def set_unit_diagonal(block: Block, is_complex: bool) -> None:
@@ -210,9 +205,10 @@ def factor(
         _factor_by_lapack(factors)
     for start in range(0, count, width):
         stop = min(start + width, count)
-        if keep_q or limbs > 1:
+        wanted = keep_q and factors.library is None
+        if wanted or limbs > 1:
             v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop)
-        if keep_q:
+        if wanted:
             factors.vs.append(v)
             factors.ts.append(t)
             factors.edges.append(stop)
@@ -258,11 +254,12 @@ def _factor_columns(factors: Factors, panel: PanelOut) -> None:
 
 
 def _factor_by_lapack(factors: Factors) -> None:
-    """Fill `h` and `tau` of one limb by LAPACK."""
-    xp = factors.backend.xp
-    h, tau = xp.linalg.qr(to_native(factors.h, factors.is_complex), mode="raw")
-    factors.h[...] = from_native(h.swapaxes(-1, -2), factors.is_complex)
-    factors.tau[...] = from_native(tau, factors.is_complex)
+    """Fill `h` and `tau` of one limb by LAPACK, and `library` where the device has one."""
+    backend, xp, field = factors.backend, factors.backend.xp, factors.is_complex
+    raw, tau = xp.linalg.qr(to_native(xp, factors.h, field), mode="raw")
+    factors.h[...] = from_native(xp, raw.swapaxes(-1, -2), field)
+    factors.tau[...] = from_native(xp, tau, field)
+    factors.library = backend.reflectors(raw, tau)
 
 
 def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
@@ -273,24 +270,7 @@ def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block
     xp, field = factors.backend.xp, factors.is_complex
     v = xp.tril(factors.h[..., start:, start:stop], -1)
     set_unit_diagonal(v, field)
-    gram = to_native(factors.adjoint_multiply(v, v), field)
-    tau = to_native(factors.tau[..., start:stop], field)[..., :, None]
+    gram = to_native(xp, factors.adjoint_multiply(v, v), field)
+    tau = to_native(xp, factors.tau[..., start:stop], field)[..., :, None]
     one = xp.eye(stop - start)
-    return v, from_native(xp.linalg.solve(tau * xp.triu(gram, 1) + one, tau * one), field)
-
-
-def to_native(block: Block, is_complex: bool) -> Block:
-    """Return the float64 or complex128 array of a block of one limb."""
-    if not is_complex:
-        return block[0]
-    xp = _limbs.namespace(block)
-    values = xp.empty(block.shape[2:], dtype=xp.complex128)
-    values.real, values.imag = block[0, 0], block[1, 0]
-    return values
-
-
-def from_native(values: Block, is_complex: bool) -> Block:
-    """Return the block of one limb of a float64 or complex128 array."""
-    if not is_complex:
-        return values[None]
-    return _limbs.namespace(values).stack([values.real, values.imag])[:, None]
+    return v, from_native(xp, xp.linalg.solve(tau * xp.triu(gram, 1) + one, tau * one), field)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 
 from mdqr import _limbs
+from mdqr._backend import powers
+from mdqr._backend.powers import exponents_of as exponents_of
+from mdqr._backend.powers import largest as largest
+from mdqr._backend.powers import magnitude_bits as magnitude_bits
 from mdqr._backend.protocol import Backend, Block
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._checks import Checks, fetch
 
 
 def shifted(backend: Backend, block: Block, exponent: Block, is_complex: bool) -> Block:
     """Return ``block * 2**exponent``."""
-    if not is_complex:
-        return backend.ldexp(block, exponent)
-    return backend.xp.stack([backend.ldexp(part, exponent) for part in block])
+    return powers.shifted(backend.ldexp, block, exponent, is_complex)
 
 
 def leading(block: Block, is_complex: bool) -> Block:
@@ -24,48 +26,6 @@ def leading(block: Block, is_complex: bool) -> Block:
         return abs(block[0])
     xp = _limbs.namespace(block)
     return xp.maximum(abs(block[0, 0]), abs(block[1, 0]))
-
-
-def magnitude_bits(block: Block, is_complex: bool) -> Block:
-    """Return the bits of `leading` as int64, which order as the magnitudes do.
-
-    Integers also where the caller flushes subnormals, which float comparisons would take for zeros.
-    """
-    xp = _limbs.namespace(block)
-    if not is_complex:
-        return abs(block[0]).view(xp.int64)
-    return xp.maximum(abs(block[0, 0]).view(xp.int64), abs(block[1, 0]).view(xp.int64))
-
-
-def exponents_of(bits: Block) -> Block:
-    """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
-    xp = _limbs.namespace(bits)
-    biased = bits >> 52
-    subnormal = xp.frexp(bits.astype(xp.float64))[1] - 1074
-    exponent = xp.where(biased == 0, subnormal, biased - 1022)
-    return xp.where((bits == 0) | (biased == 2047), 0, exponent)
-
-
-def largest(
-    values: Block, axis: int | tuple[int, ...] | None, empty: float, *, keepdims: bool = False
-) -> Block:
-    """Return the maximum along `axis`, as an array; `empty` where there is nothing.
-
-    CuPy's maximum has no `initial`, and refuses arrays without entries.
-    """
-    if isinstance(values, np.generic):
-        return np.asarray(values)
-    xp = _limbs.namespace(values)
-    if values.size:
-        return xp.asarray(values.max(axis=axis, keepdims=keepdims))
-    axes = range(values.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    reduced = {i % values.ndim for i in axes}
-    kept = [
-        1 if i in reduced else length
-        for i, length in enumerate(values.shape)
-        if keepdims or i not in reduced
-    ]
-    return xp.full(tuple(kept), empty, dtype=values.dtype)
 
 
 def exponents(bits: Block, axis: int) -> Block:
@@ -87,27 +47,36 @@ def finite(block: Block, is_complex: bool) -> Block:
 def require_finite(
     checks: Checks, function: str, name: str, block: Block, is_complex: bool
 ) -> None:
-    """Demand finite values; the LinAlgError names the first column of `block` that is not."""
+    """Demand finite values."""
+    checks.require(
+        finite(block, is_complex), lambda: complain_of_special(function, name, block, is_complex)
+    )
 
-    def complain() -> NoReturn:
-        raise np.linalg.LinAlgError(
-            f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
-            "remove or mend these entries first"
-        )
 
-    checks.require(finite(block, is_complex), complain)
+def complain_of_special(function: str, name: str, block: Block, is_complex: bool) -> NoReturn:
+    """Raise the LinAlgError that names the first column of `block` that is not finite."""
+    raise np.linalg.LinAlgError(
+        f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
+        "remove or mend these entries first"
+    )
 
 
 def require_in_range(
     checks: Checks, function: str, name: str, block: Block, is_complex: bool, advice: str = ""
 ) -> None:
     """Demand that nothing overflowed in `block`, computed from finite values."""
+    checks.require(
+        finite(block, is_complex),
+        lambda: complain_of_range(function, name, block, is_complex, advice),
+    )
 
-    def complain() -> NoReturn:
-        where = where_not_finite(name, block, is_complex)
-        raise np.linalg.LinAlgError(f"{function}: {where} is beyond the largest double{advice}")
 
-    checks.require(finite(block, is_complex), complain)
+def complain_of_range(
+    function: str, name: str, block: Block, is_complex: bool, advice: str = ""
+) -> NoReturn:
+    """Raise the LinAlgError that names the first column of `block` that overflowed."""
+    where = where_not_finite(name, block, is_complex)
+    raise np.linalg.LinAlgError(f"{function}: {where} is beyond the largest double{advice}")
 
 
 def where_not_finite(name: str, block: Block, is_complex: bool) -> str:
@@ -126,4 +95,5 @@ def of_batch(index: tuple[int, ...]) -> str:
 def first_true(flags: Block) -> tuple[int, ...]:
     """Return the index of the first true flag."""
     xp = _limbs.namespace(flags)
-    return cast("tuple[int, ...]", tuple(int(i) for i in xp.argwhere(flags)[0]))
+    (place,) = fetch(xp.argwhere(flags)[0])
+    return tuple(place.tolist())

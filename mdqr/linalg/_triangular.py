@@ -11,8 +11,8 @@ from mdqr._array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
-from mdqr.linalg._householder import diagonal, set_unit_diagonal
+from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg._householder import diagonal
 from mdqr.linalg._operands import (
     Callback,
     as_integer,
@@ -24,8 +24,6 @@ from mdqr.linalg._operands import (
 )
 
 _TRANS = "NTC"
-_ABSENT = -(2**40)
-_RANGE = 700
 
 
 class Triangle:
@@ -67,42 +65,27 @@ class Triangle:
         function: str,
         checks: Checks,
     ) -> None:
-        xp = backend.xp
-        if unit_diagonal:
-            part = xp.tril(block, -1) if lower else xp.triu(block, 1)
-            set_unit_diagonal(part, is_complex)
-        else:
-            part = xp.tril(block) if lower else xp.triu(block)
         self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
         self.lower, self.function = lower, function
         self.order = int(block.shape[-1])
-        _scaling.require_finite(checks, function, "a", part, is_complex)
-        self._require_nonzero_diagonal(checks, part)
-        self.rows, self.columns = self._exponents(part)
-        both = self.rows[..., :, None] + self.columns[..., None, :]
-        self.block = _scaling.shifted(backend, part, -both, is_complex)
+        self.block, self.rows, self.columns, faults = backend.balance_triangle(
+            block, is_complex=is_complex, lower=lower, unit_diagonal=unit_diagonal
+        )
 
-    def _require_nonzero_diagonal(self, checks: Checks, part: Block) -> None:
-        zero = diagonal(_scaling.magnitude_bits(part, self.is_complex)) == 0
+        def complain_of_entries() -> NoReturn:
+            k = int(unit_diagonal)
+            part = backend.xp.tril(block, -k) if lower else backend.xp.triu(block, k)
+            _scaling.complain_of_special(function, "a", part, is_complex)
 
-        def complain() -> NoReturn:
+        def complain_of_zero() -> NoReturn:
+            zero = diagonal(_scaling.magnitude_bits(block, is_complex)) == 0
             *batch, column = _scaling.first_true(zero)
             raise np.linalg.LinAlgError(
-                f"{self.function}: the matrix is singular: the diagonal entry of column {column} "
+                f"{function}: the matrix is singular: the diagonal entry of column {column} "
                 f"is exactly zero{_scaling.of_batch(tuple(batch))}"
             )
 
-        checks.require(~zero.any(), complain)
-
-    def _exponents(self, part: Block) -> tuple[Block, Block]:
-        xp = self.backend.xp
-        bits = _scaling.magnitude_bits(part, self.is_complex)
-        found = xp.where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
-        columns = _scaling.largest(found, -2, _ABSENT)
-        rows = _scaling.largest(found - columns[..., None, :], -1, _ABSENT)
-        middle = diagonal(found) - rows - columns
-        sound = (middle >= -_RANGE).all(axis=-1)[..., None]
-        return xp.where(sound, rows, 0), xp.where(sound, columns, 0)
+        checks.refuse(faults, complain_of_entries, complain_of_zero)
 
     def solve(
         self,
@@ -111,6 +94,7 @@ class Triangle:
         *,
         checks: Checks | None = None,
         callback: Callback | None = None,
+        name: str | None = None,
     ) -> Block:
         """Return the solution of ``op(a) x = b`` for blocks ``(..., n, k)``.
 
@@ -124,37 +108,52 @@ class Triangle:
             Gets the demand that the solution does not overflow.
         callback : callable, optional
             Called as ``callback("substitute", done, total)`` after each tile of rows.
+        name : str, optional
+            What the caller of the public function calls `b`, if it is given as it came: an entry
+            that is not finite is then told from a solution that overflows.
 
         Returns
         -------
         Block
             The solution.
         """
-        before, after = (self.rows, self.columns) if trans == "N" else (self.columns, self.rows)
+        rows, columns = (self.rows, self.columns) if trans == "N" else (self.columns, self.rows)
         a = self.block if trans == "N" else self.block.swapaxes(-1, -2)
-        lower = self.lower == (trans == "N")
-        _, (a, b) = broadcast_batch(self.function, [a, b], self.is_complex)
-        bits = _scaling.magnitude_bits(b, self.is_complex)
-        xp = self.backend.xp
-        found = xp.where(bits > 0, _scaling.exponents_of(bits) - before[..., :, None], _ABSENT)
-        shift = _scaling.largest(found, -2, _ABSENT, keepdims=True)
-        shift = xp.where(shift < _ABSENT // 2, 0, shift)
-        y = _scaling.shifted(self.backend, b, -(before[..., :, None] + shift), self.is_complex)
-        conjugate = trans == "C" and self.is_complex
+        lower, field = self.lower == (trans == "N"), self.is_complex
+        _, (a, wide) = broadcast_batch(self.function, [a, b], field)
+        y, powers = self.backend.balance_columns(wide, rows, is_complex=field)
+        conjugate = trans == "C" and field
         y = self._substitute(a, y, lower=lower, conjugate=conjugate, callback=callback)
-        x = _scaling.shifted(self.backend, y, shift - after[..., :, None], self.is_complex)
+        x, fault = self.backend.scale(y, columns, powers, is_complex=field)
+
+        def complain() -> NoReturn:
+            if name is not None and not fetch(_scaling.finite(b, field))[0]:
+                _scaling.complain_of_special(self.function, name, b, field)
+            _scaling.complain_of_range(self.function, "the solution", x, field)
+
         if checks is not None:
-            name = "the solution"
-            _scaling.require_in_range(checks, self.function, name, x, self.is_complex)
+            checks.refuse(fault, complain)
         return x
 
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
-        front = _limbs.lead(self.is_complex)
         options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
-        x = self.backend.xp.empty((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
+
+        def solve(tile: Block, right: Block) -> Block:
+            tile = conjugated(tile) if conjugate else tile
+            return self.backend.solve_triangular_tile(
+                tile, right, lower=lower, unit_diagonal=False, **options
+            )
+
         width = self.backend.triangular_tile(self.order, b.shape[-1], **options)
+        if width >= self.order:
+            x = solve(a, b)
+            if callback is not None and self.order:
+                callback("substitute", self.order, self.order)
+            return x
+        front = _limbs.lead(self.is_complex)
+        x = self.backend.xp.empty((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
         starts = range(0, self.order, width)
         done = 0
         for start in starts if lower else reversed(starts):
@@ -162,7 +161,7 @@ class Triangle:
             rows = slice(start, stop)
             known = slice(0, start) if lower else slice(stop, self.order)
             right = b[..., rows, :]
-            if known.stop > known.start:
+            if done:
                 right = self.backend.matmul(
                     a[..., rows, known],
                     x[..., known, :],
@@ -171,14 +170,7 @@ class Triangle:
                     subtract=True,
                     **options,
                 )
-            tile = a[..., rows, rows]
-            x[..., rows, :] = self.backend.solve_triangular_tile(
-                conjugated(tile) if conjugate else tile,
-                right,
-                lower=lower,
-                unit_diagonal=False,
-                **options,
-            )
+            x[..., rows, :] = solve(a[..., rows, rows], right)
             done += stop - start
             if callback is not None:
                 callback("substitute", done, self.order)
@@ -251,11 +243,12 @@ def solve_triangular(
     """
     check_callback("solve_triangular", callback)
     letter = _letter_of(trans)
-    inputs = gather(a, b, precision=precision)
+    # The search for zero planes would wait for a device.
+    on_host = all(isinstance(v.limbs, np.ndarray) for v in (a, b) if isinstance(v, MDArray))
+    inputs = gather(a, b, precision=precision, trimmed=on_host)
     n = square_order("solve_triangular", "a", inputs.shape(0))
     right, is_vector = right_hand_side("solve_triangular", inputs.blocks[1], inputs.shape(1), n)
     checks = Checks()
-    _scaling.require_finite(checks, "solve_triangular", "b", right, inputs.is_complex)
     triangle = Triangle(
         inputs.backend,
         inputs.blocks[0],
@@ -266,7 +259,7 @@ def solve_triangular(
         function="solve_triangular",
         checks=checks,
     )
-    x = triangle.solve(right, letter, checks=checks, callback=callback)
+    x = triangle.solve(right, letter, checks=checks, callback=callback, name="b")
     checks.settle()
     return inputs.wrap(x[..., 0] if is_vector else x)
 

@@ -188,6 +188,29 @@ def test_another_device_than_the_current(cupy, multiple):
         draw(multiple, float, 20, 10) + a
 
 
+def test_copies_between_devices_wait(cupy, spin, multiple):
+    """The source is still being written when the copy is asked for, and overwritten after it."""
+    if cupy.cuda.runtime.getDeviceCount() == 1:
+        pytest.skip("one GPU: nothing to copy to")
+    a = draw(multiple, float, 200, 100)
+    wanted = cases.to_host(a)
+    b = mdqr.zeros_like(a)
+    with cupy.cuda.Stream(non_blocking=True):
+        spin(0.5)
+        b.limbs[...] = a.limbs
+        away = b.to_device("cuda:1")
+        b.limbs[...] = 0.0
+    with cupy.cuda.Device(1):
+        cupy.cuda.get_current_stream().synchronize()
+        assert_same_bits(cases.to_host(away), wanted)
+
+
+def test_a_triangle_reads_the_device_once(transfers, multiple, dtype):
+    a = draw(multiple, dtype, 70, 70)
+    solve_triangular(a, a[:, :3])
+    assert len(transfers) == 1
+
+
 def test_a_long_series_of_launches_keeps_its_order(cupy, multiple, dtype):
     """Hundreds of launches without waiting, each on the result of the last."""
     a = draw(multiple, dtype, 64)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from types import ModuleType
 
-from mdqr._backend.cuda import elementwise, panel, products, reductions, triangular
+from mdqr._backend.cuda import balance, elementwise, panel, products, reductions, triangular
 from mdqr._backend.cuda.kernels import CupyKernels, Kernels
-from mdqr._backend.protocol import Block, PanelOut
+from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
+
+# Matrices of a batch that are handed to cuSOLVER one by one.
+_FEW_MATRICES = 8
 
 
 @cache
@@ -45,6 +49,22 @@ class CudaBackend:
     def ldexp(self, x: Block, exponent: Block) -> Block:
         """Multiply by powers of two."""
         return elementwise.ldexp(self.kernels, x, exponent)
+
+    def balance_triangle(
+        self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
+    ) -> Balanced:
+        """Multiply rows and columns of triangles by powers of two."""
+        return balance.triangle(self.kernels, a, is_complex, lower, unit_diagonal)
+
+    def balance_columns(self, x: Block, rows: Block, *, is_complex: bool) -> tuple[Block, Block]:
+        """Multiply rows by given powers of two, columns by others."""
+        return balance.columns(self.kernels, x, rows, is_complex)
+
+    def scale(
+        self, x: Block, rows: Block, columns: Block, *, is_complex: bool
+    ) -> tuple[Block, Block]:
+        """Multiply by powers of two, and tell whether something is not finite."""
+        return balance.scale(self.kernels, x, rows, columns, is_complex)
 
     def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
         """Reduce the last axis."""
@@ -94,6 +114,25 @@ class CudaBackend:
     ) -> PanelOut:
         """Factor panels by Householder reflections."""
         return panel.qr_panel(self.kernels, a, limbs, is_complex, out)
+
+    def reflect(
+        self,
+        v: Block,
+        t: Block,
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+        unit: int = 0,
+    ) -> None:
+        """Replace `x` by its product with a block of reflectors."""
+        products.reflect(self.kernels, v, t, x, limbs, is_complex, adjoint)
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
+        """Return Q by cuSOLVER, matrix by matrix."""
+        few = prod(raw.shape[:-2]) <= _FEW_MATRICES
+        return self.kernels.reflectors(raw, tau) if few else None
 
     def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
         """Return the order of the tiles of a triangle."""

@@ -10,11 +10,10 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast, empty, lead, value_shape
+from mdqr._backend.blocks import broadcast, empty, lead, real_abs, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
-from mdqr._limbs import absolute
 
 _THREADS = 256
 
@@ -30,7 +29,7 @@ def unary(
 ) -> Block:
     """Apply `op` to every element; see `mdqr._backend.protocol.Backend.unary`."""
     if op == "abs" and not is_complex:
-        return _real_abs(kernels, x, limbs, out)
+        return real_abs(kernels.xp, x, limbs, out)
     to_complex = is_complex and op != "abs"
     shape = value_shape(x, is_complex)
     if out is None:
@@ -40,13 +39,6 @@ def unary(
     module = Module("elementwise", limbs, is_complex, (define,))
     _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
     return out
-
-
-def _real_abs(kernels: Kernels, x: Block, limbs: int, out: Block | None) -> Block:
-    result = empty(kernels.xp, x.shape[1:], limbs, False) if out is None else out
-    result[: len(x)] = absolute(x)
-    result[len(x) :] = 0.0
-    return result
 
 
 def binary(

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.protocol import Block
+from mdqr._backend.cuda import cusolver
+from mdqr._backend.protocol import Block, Reflectors
 from mdqr._backend.sources import digest, kernels_folder
 
 # Dynamic shared memory that a block may have without asking.
@@ -73,6 +74,10 @@ class Kernels(Protocol):
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
+        ...
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors:
+        """Return Q of float64 or complex128 matrices; see `Backend.reflectors`."""
         ...
 
     def launch(
@@ -179,6 +184,10 @@ class CupyKernels:
             _COMPUTE_64F_PEDANTIC, _GEMM_DEFAULT,
         )  # fmt: skip
         return c
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors:
+        """Return Q by cuSOLVER."""
+        return cusolver.Reflectors(self.xp, raw, tau)
 
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
         """Return memory of CuPy's pool, and its address."""

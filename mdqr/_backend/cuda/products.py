@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import batched, empty, float_matmul, matrix_shape
+from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape, value_shape
 from mdqr._backend.cuda import matvec, sliced
 from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.operands import NO_VIEW, Product, Todo
@@ -49,20 +49,71 @@ def matmul(
     operands = [a, b, result] if c is None else [a, b, result, c]
 
     def launch(kernels: Kernels) -> None:
-        x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
-        product = Product(x, y, conj_a, conj_b, limbs, is_complex)
-        addend = None if c is None else batched(xp, c, batch, 2, is_complex)
-        if m < n and m <= _FEW:
-            turned = None if addend is None else addend.swapaxes(-1, -2)
-            _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
-        else:
-            _matmul(kernels, product, addend, subtract, target)
-        # Reshaping copies where `out` is strided in a way that one batch axis does not show.
-        if out is not None and len(batch) > 1 and not xp.may_share_memory(target, result):
-            result[...] = target.reshape(result.shape)
+        product = Product(a, b, conj_a, conj_b, limbs, is_complex)
+        _batches(kernels, product, batch, c, subtract, result)
 
     planned(kernels, flags, operands, launch)
     return result
+
+
+def reflect(
+    kernels: Kernels,
+    v: Block,
+    t: Block,
+    x: Block,
+    limbs: int,
+    is_complex: bool,
+    adjoint: bool,
+) -> None:
+    """Replace `x` by ``(I - V T V^H) x``; see `mdqr._backend.protocol.Backend.reflect`.
+
+    One plan for the three products: Python would take longer than a GPU for small ones.
+    """
+    if not x.size:
+        return
+    xp, options = kernels.xp, (limbs, is_complex)
+    if limbs == 1:
+        w = matmul(kernels, v.swapaxes(-1, -2), x, *options, conj_a=True)
+        w = matmul(kernels, t.swapaxes(-1, -2) if adjoint else t, w, *options, conj_a=adjoint)
+        matmul(kernels, v, w, *options, c=x, subtract=True, out=x)
+        return
+    *batch, _, n = value_shape(x, is_complex)
+    first, second = (empty(xp, (*batch, v.shape[-1], n), limbs, is_complex) for _ in range(2))
+
+    def launch(kernels: Kernels) -> None:
+        def run(a: Block, b: Block, conj_a: bool, out: Block, c: Block | None = None) -> None:
+            product = Product(a, b, conj_a, False, limbs, is_complex)
+            _batches(kernels, product, tuple(batch), c, c is not None, out)
+
+        run(v.swapaxes(-1, -2), x, True, first)
+        run(t.swapaxes(-1, -2) if adjoint else t, first, adjoint, second)
+        run(v, second, False, x, x)
+
+    planned(kernels, ("reflect", limbs, is_complex, adjoint), [v, t, x, first, second], launch)
+
+
+def _batches(
+    kernels: Kernels,
+    given: Product,
+    batch: Shape,
+    c: Block | None,
+    subtract: bool,
+    out: Block,
+) -> None:
+    """Write a product of blocks with any batch axes to `out`."""
+    xp, is_complex = kernels.xp, given.is_complex
+    a, b, target = (batched(xp, v, batch, 2, is_complex) for v in (given.a, given.b, out))
+    addend = None if c is None else batched(xp, c, batch, 2, is_complex)
+    product = given._replace(a=a, b=b)
+    _, m, n, _ = product.shape
+    if m < n and m <= _FEW:
+        turned = None if addend is None else addend.swapaxes(-1, -2)
+        _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
+    else:
+        _matmul(kernels, product, addend, subtract, target)
+    # Reshaping copies where `out` is strided in a way that one batch axis does not show.
+    if len(batch) > 1 and not xp.may_share_memory(target, out):
+        out[...] = target.reshape(out.shape)
 
 
 def _matmul(
@@ -99,20 +150,32 @@ def residual(
     result = empty(xp, (*batch, m, n), limbs, is_complex)
     if not prod((*batch, m, n)):
         return result
-    x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
-    addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
-    product = Product(x, y, conj_a, False, limbs, is_complex)
-    if m < n:
-        product, target = product.turned(), target.swapaxes(-1, -2)
-        addends = [term.swapaxes(-1, -2) for term in addends]
-    signs = [sign for sign, _ in terms] + [1] * (_MOST_TERMS - len(terms))
+    signs = [sign for sign, _ in terms]
+
+    def launch(kernels: Kernels) -> None:
+        x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
+        addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
+        product = Product(x, y, conj_a, False, limbs, is_complex)
+        if m < n:
+            product, target = product.turned(), target.swapaxes(-1, -2)
+            addends = [term.swapaxes(-1, -2) for term in addends]
+        _residual(kernels, product, signs, addends, target)
+
+    flags = ("residual", limbs, is_complex, conj_a, *signs)
+    planned(kernels, flags, [result, a, b, *(term for _, term in terms)], launch)
+    return result
+
+
+def _residual(
+    kernels: Kernels, product: Product, signs: list[int], addends: list[Block], target: Block
+) -> None:
+    is_complex, missing = product.is_complex, _MOST_TERMS - len(signs)
     views = [field for term in addends for field in matrix_view(kernels, term, is_complex)]
-    packed = [len(terms), *signs, *views, *NO_VIEW * (_MOST_TERMS - len(terms))]
+    packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
     todo = matvec.residual(kernels, product, out, packed)
-    module = Module("exact", limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
     _exact(kernels, module, product, todo, out, packed)
-    return result
 
 
 def _exact(

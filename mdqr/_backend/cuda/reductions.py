@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import empty, lead, value_shape
+from mdqr._backend.blocks import empty, fill_with_identity, lead, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
@@ -92,8 +92,7 @@ def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) ->
     if out.size == 0:
         return out
     if x.shape[-1] == 0:
-        out[...] = 0.0
-        out[(0, 0) if is_complex else 0] = float(op == "prod")
+        fill_with_identity(out, op, is_complex)
         return out
     module = Module("reduce", limbs, is_complex, (f"MDQR_REDUCE={_OPERATIONS[op]}",))
     rows = _Rows(kernels, x, is_complex)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.cuda.kernels import Kernels, Module
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Block, Reflectors
 
 # Tags are odd multiples of 2**47: far beyond sizes and strides, and far enough from each other for
 # the first row of a view that runs backwards, which lies below or above its address.
@@ -73,6 +73,10 @@ class Recorder:
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Refuse: a product by cuBLAS is no launch of ours."""
+        raise _Unplanned
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors:
+        """Refuse likewise."""
         raise _Unplanned
 
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
@@ -154,7 +158,8 @@ def planned(
         Does its work by ``kernels.launch`` and ``kernels.scratch`` alone.
     """
     addresses = [kernels.address(block) for block in operands]
-    same = tuple(addresses.index(address) for address in addresses)
+    shared = len(set(addresses)) < len(addresses)
+    same = tuple(map(addresses.index, addresses)) if shared else ()
     key = (*flags, same, *((block.shape, block.strides) for block in operands))
     try:
         plan = kernels.plans[key]

@@ -1,0 +1,163 @@
+"""Powers of two for rows and columns on a GPU: kernels/cuda/balance.cu."""
+
+from __future__ import annotations
+
+from math import prod
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import Shape, batched, empty, lead, value_shape
+from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
+from mdqr._backend.cuda.replay import planned
+from mdqr._backend.protocol import Balanced, Block
+
+# `most_threads` and `scale_threads` of the kernels.
+_MOST_THREADS = 512
+_SCALE_THREADS = 256
+_LEAST_THREADS = 128
+# Lines that a block looks at side by side: eight doubles are two sectors.
+_LINES = 8
+
+# `part_of_matrix` of the kernels.
+_WHOLE, _BELOW, _ABOVE = 0, 1, 2
+
+
+def triangle(
+    kernels: Kernels, a: Block, is_complex: bool, lower: bool, unit_diagonal: bool
+) -> Balanced:
+    """Scale triangles; see `mdqr._backend.protocol.Backend.balance_triangle`."""
+    xp = kernels.xp
+    shape = value_shape(a, is_complex)
+    batch, n = shape[:-2], shape[-1]
+    block = empty(xp, shape, a.shape[lead(is_complex) - 1], is_complex)
+    rows, columns = (xp.empty((*batch, n), dtype=np.int64) for _ in range(2))
+    faults = xp.zeros(2, dtype=np.int64)
+    if not block.size:
+        return Balanced(block, rows, columns, faults)
+
+    def launch(kernels: Kernels) -> None:
+        x, to = (_matrices(kernels, v, batch, is_complex) for v in (a, block))
+        first, second, marks = (kernels.address(v) for v in (rows, columns, faults))
+        _unsound, unsound = kernels.scratch(prod(batch), zero=True)
+        part, turned = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
+        unit = int(unit_diagonal)
+        _powers(kernels, x, [part, unit], [0, second, marks, 0])
+        _powers(kernels, x.turned(), [turned, unit], [second, first, marks, unsound])
+        _scale(kernels, to, x, [part, unit], [first, second, 1, unsound, 0])
+
+    flags = ("balance_triangle", is_complex, lower, unit_diagonal)
+    planned(kernels, flags, [a, block, rows, columns, faults], launch)
+    return Balanced(block, rows, columns, faults)
+
+
+def columns(kernels: Kernels, x: Block, rows: Block, is_complex: bool) -> tuple[Block, Block]:
+    """Scale rows, then columns; see `mdqr._backend.protocol.Backend.balance_columns`."""
+    xp = kernels.xp
+    *batch, m, n = value_shape(x, is_complex)
+    block = empty(xp, (*batch, m, n), x.shape[lead(is_complex) - 1], is_complex)
+    found = xp.zeros((*batch, n), dtype=np.int64)
+    if not block.size:
+        return block, found
+    given = _spread(xp, rows, (*batch, m))
+
+    def launch(kernels: Kernels) -> None:
+        source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
+        first, second = kernels.address(given), kernels.address(found)
+        _powers(kernels, source, [_WHOLE, 0], [first, second, 0, 0])
+        _scale(kernels, to, source, [_WHOLE, 0], [first, second, 1, 0, 0])
+
+    planned(kernels, ("balance_columns", is_complex), [x, block, given, found], launch)
+    return block, found
+
+
+def scale(
+    kernels: Kernels, x: Block, rows: Block, columns: Block, is_complex: bool
+) -> tuple[Block, Block]:
+    """Scale and look; see `mdqr._backend.protocol.Backend.scale`."""
+    xp = kernels.xp
+    *batch, m, n = value_shape(x, is_complex)
+    block = empty(xp, (*batch, m, n), x.shape[lead(is_complex) - 1], is_complex)
+    fault = xp.zeros(1, dtype=np.int64)
+    if not block.size:
+        return block, fault
+    given = [_spread(xp, rows, (*batch, m)), _spread(xp, columns, (*batch, n))]
+
+    def launch(kernels: Kernels) -> None:
+        source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
+        first, second, mark = (kernels.address(v) for v in (*given, fault))
+        _scale(kernels, to, source, [_WHOLE, 0], [first, second, -1, 0, mark])
+
+    planned(kernels, ("scale", is_complex), [x, block, *given, fault], launch)
+    return block, fault
+
+
+class _Matrices(NamedTuple):
+    """Matrices with one batch axis."""
+
+    block: Block  # kept until the launch
+    module: Module
+    view: list[int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Items, rows and columns."""
+        items, rows, columns = self.block.shape[-3:]
+        return items, rows, columns
+
+    def turned(self) -> _Matrices:
+        """Return the transposes."""
+        *front, row, column = self.view
+        return _Matrices(self.block.swapaxes(-1, -2), self.module, [*front, column, row])
+
+
+def _matrices(kernels: Kernels, block: Block, batch: Shape, is_complex: bool) -> _Matrices:
+    block = batched(kernels.xp, block, batch, 2, is_complex)
+    module = Module("balance", block.shape[lead(is_complex) - 1], is_complex)
+    return _Matrices(block, module, matrix_view(kernels, block, is_complex))
+
+
+def _spread(xp: ModuleType, powers: Block, shape: Shape) -> Block:
+    """Return int64 powers of the batch of a block, one after the other in memory."""
+    if powers.shape != shape:
+        powers = xp.broadcast_to(powers, shape)
+    return xp.ascontiguousarray(powers)
+
+
+def _power_above(x: int) -> int:
+    """Return the least power of two that is at least `x`."""
+    return 1 << max(x - 1, 0).bit_length()
+
+
+def _powers(kernels: Kernels, x: _Matrices, area: list[int], results: list[int]) -> None:
+    """Find the powers of the columns."""
+    items, rows, columns = x.shape
+    row, column = x.view[-2:]
+    across = abs(column) < abs(row) and columns > 1
+    width = min(_power_above(rows), _MOST_THREADS // (_LINES if across else 1))
+    lines = min(_power_above(columns), max(_LINES if across else 1, _LEAST_THREADS // width))
+    groups = divided(columns, lines)
+    kernels.launch(
+        x.module,
+        "mdqr_powers",
+        fields(x.view, rows, columns, groups, width, int(across), area, results),
+        grid=(items * groups,),
+        threads=lines * width,
+        shared=8 * (lines * width + lines),
+    )
+
+
+def _scale(
+    kernels: Kernels, to: _Matrices, x: _Matrices, area: list[int], powers: list[int]
+) -> None:
+    """Write the scaled entries of `x` to `to`."""
+    items, rows, columns = x.shape
+    size = items * rows * columns
+    kernels.launch(
+        x.module,
+        "mdqr_scale",
+        fields(to.view, x.view, size, rows, columns, area, powers),
+        grid=(divided(size, _SCALE_THREADS),),
+        threads=_SCALE_THREADS,
+    )
