@@ -12,18 +12,20 @@ from mdqr._backend.cuda import kernels
 from mdqr._backend.cuda.kernels import CupyKernels, Module
 
 
-def kernels_on(**attributes):
-    """Return kernels on a device with the attributes of an A100 but for some."""
+def kernels_on(**properties):
+    """Return kernels on a device with the properties of an A100 but for some."""
     found = {
-        "ComputeCapabilityMajor": 8,
-        "ComputeCapabilityMinor": 0,
-        "MultiProcessorCount": 108,
-        "MaxSharedMemoryPerBlockOptin": 166_912,
+        "name": b"Small One",
+        "major": 8,
+        "minor": 0,
+        "multiProcessorCount": 108,
+        "sharedMemPerBlockOptin": 166_912,
     }
-    device = SimpleNamespace(id=0, attributes=found | attributes)
-    runtime = SimpleNamespace(getDeviceProperties=lambda number: {"name": b"Small One"})
+    runtime = SimpleNamespace(
+        getDevice=lambda: 0, getDeviceProperties=lambda number: found | properties
+    )
     made = CupyKernels.__new__(CupyKernels)
-    made.xp = SimpleNamespace(cuda=SimpleNamespace(Device=lambda: device, runtime=runtime))
+    made.xp = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
     return made
 
 
@@ -32,16 +34,16 @@ def test_the_least_device_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("attributes", "said"),
+    ("properties", "said"),
     [
-        ({"ComputeCapabilityMajor": 7}, r"has 7\.0, 108 and 166,912"),
-        ({"MultiProcessorCount": 56}, r"has 8\.0, 56 and 166,912"),
-        ({"ComputeCapabilityMinor": 6, "MaxSharedMemoryPerBlockOptin": 101_376}, "101,376"),
+        ({"major": 7}, r"has 7\.0, 108 and 166,912"),
+        ({"multiProcessorCount": 56}, r"has 8\.0, 56 and 166,912"),
+        ({"minor": 6, "sharedMemPerBlockOptin": 101_376}, "101,376"),
     ],
 )
-def test_small_devices_are_refused_by_name(attributes, said):
+def test_small_devices_are_refused_by_name(properties, said):
     with pytest.raises(RuntimeError, match=rf'Small One.*{said}.*use device="cpu"'):
-        kernels_on(**attributes)._require_device()
+        kernels_on(**properties)._require_device()
 
 
 class Stream:

@@ -251,20 +251,21 @@ class CupyKernels:
         RuntimeError
             If the kernels do not fit the device.
         """
-        device = self.xp.cuda.Device()
-        found = device.attributes
-        capability = (found["ComputeCapabilityMajor"], found["ComputeCapabilityMinor"])
-        multiprocessors, most = found["MultiProcessorCount"], found["MaxSharedMemoryPerBlockOptin"]
+        runtime = self.xp.cuda.runtime
+        device = runtime.getDevice()
+        found = runtime.getDeviceProperties(device)
+        capability = (found["major"], found["minor"])
+        multiprocessors, most = found["multiProcessorCount"], found["sharedMemPerBlockOptin"]
         if (
             capability < _LEAST_CAPABILITY
             or multiprocessors < BLOCKS_TOGETHER
             or most < SHARED_BYTES
         ):
-            name = self.xp.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
+            name = found["name"].decode()
             raise RuntimeError(
                 f"mdqr needs a GPU of compute capability 8.0 or later with at least "
                 f"{BLOCKS_TOGETHER} multiprocessors and {SHARED_BYTES:,} bytes of shared "
-                f"memory a block, such as an A100 or H100; cuda:{device.id}, {name}, has "
+                f"memory a block, such as an A100 or H100; cuda:{device}, {name}, has "
                 f"{capability[0]}.{capability[1]}, {multiprocessors} and {most:,}: "
                 'use device="cpu"'
             )
