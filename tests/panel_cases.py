@@ -36,15 +36,29 @@ def errors(a, h, t):
 
     H = I - V T V^H, and so I - H^H H = V (T + T^H - T^H (V^H V) T) V^H.
     """
-    is_complex, w = a.is_complex, a.shape[-1]
-    blocks = (vectors(h), vectors(h)[..., :w, :], t, np.triu(h), np.triu(h[..., :w, :]))
-    v, top, triangle, below, r = (exact(block, is_complex) for block in blocks)
-    found = below - v @ (triangle @ (top.H @ r))
-    columns = column_errors(exact(a.limbs, is_complex), found, a.shape[0])
+    v, triangle, found = factors(h, t, a.is_complex)
+    columns = column_errors(exact(a.limbs, a.is_complex), found, a.shape[0])
     middle = plus(triangle, triangle.H) - triangle.H @ ((v.H @ v) @ triangle)
     gap = v @ middle @ v.H
     orthogonality = cases.quotients(np.sum(gap.squares()), gap.exponent, 1, 0)
     return columns / a.precision.eps, float(orthogonality) / a.precision.eps
+
+
+def factors(h, t, is_complex):
+    """V, T and H R."""
+    w = h.shape[-1]
+    blocks = (vectors(h), vectors(h)[..., :w, :], t, np.triu(h), np.triu(h[..., :w, :]))
+    v, top, triangle, below, r = (exact(block, is_complex) for block in blocks)
+    return v, triangle, below - v @ (triangle @ (top.H @ r))
+
+
+def row_error(a, h, t):
+    """The largest error of an element of H R relative to the largest of its row, in eps."""
+    wanted = exact(a.limbs, a.is_complex)
+    difference = wanted - factors(h, t, a.is_complex)[-1]
+    errors, sizes = (x.squares().max(axis=1) for x in (difference, wanted))
+    quotients = cases.quotients(errors, difference.exponent, sizes, wanted.exponent)
+    return quotients.max() / a.precision.eps
 
 
 def column_errors(wanted, found, rows):

@@ -10,7 +10,7 @@ import pytest
 from cuda_cases import EVERY, FIELDS, assert_same, flipped_axes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from panel_cases import array_of, check_form, errors, vectors
+from panel_cases import array_of, check_form, errors, row_error, vectors
 
 import mdqr
 from mdqr._backend import host
@@ -134,6 +134,25 @@ def test_columns_that_nearly_depend(kernels, blocks, precision, dtype, small, rn
     a = mdqr.from_limbs(limbs, dtype=dtype)
     noise = cases.random(19, 5, precision, dtype, rng) * size
     accept(kernels, a + without(noise, [0, 2, 3]))
+
+
+@multiples
+@pytest.mark.parametrize("step", [3, 20, 30])
+def test_rows_of_decreasing_size(kernels, blocks, precision, dtype, step, rng):
+    """Rowwise errors stay small: the scale of a sum follows what is left of its columns."""
+    limbs = cases.random(19, 5, precision, dtype, rng).limbs
+    a = mdqr.from_limbs(limbs * 2.0 ** (-step * np.arange(19.0))[:, None], dtype=dtype)
+    h, _, t = accept(kernels, a)
+    assert row_error(a, h, t) <= 20 * 5
+
+
+@multiples
+def test_little_below_the_diagonal(kernels, blocks, precision, dtype, rng):
+    """Vectors of 2**-70 and less beside their unit: far below the digits of alpha."""
+    below = np.array([2.0**-70, 2.0**-300, 2.0**-700, 1.0])
+    limbs = cases.random(19, 4, precision, dtype, rng).limbs.copy()
+    limbs *= np.where(np.arange(19)[:, None] > np.arange(4), below, 1.0)
+    accept(kernels, mdqr.from_limbs(limbs, dtype=dtype))
 
 
 @every

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._backend.cuda import products, sliced
+from mdqr._backend.cuda import matvec, products, sliced
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -101,6 +101,40 @@ def test_wide_tiles(kernels, kind, rng, monkeypatch):
     kernels.launched.clear()
     check(call(kernels, a, b, c=c, subtract=True), a, b, c, True)
     assert kernels.launched == ["mdqr_slices", "mdqr_matmul", "mdqr_exact"]
+
+
+def in_columns(a):
+    """The same values with neighbours of a column side by side."""
+    limbs = np.ascontiguousarray(a.limbs.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return mdqr.from_limbs(limbs, dtype=complex if a.is_complex else float, normalize=False)
+
+
+def growing(kind, rng, m, k):
+    """A matrix and a vector that start with zeros and grow by 2^14 along the terms."""
+    a, b = draw(kind, rng, m, k), draw(kind, rng, k, 1)
+    steps = np.arange(k)
+    up = mdqr.array(np.where(steps < 40, 0.0, np.ldexp(1.0, 14 * steps // k)), precision=kind[0])
+    return a * up, b * up[:, None]
+
+
+@pytest.mark.parametrize("shape", [(2, 2100), (9, 300), (35, 300)], ids=str)
+@pytest.mark.parametrize("limits", [(1, 1), (1, 64), (10**9, 1), (10**9, 64)], ids=str)
+def test_ways_to_sum_along_rows(kernels, kind, shape, limits, rng, monkeypatch):
+    """Lanes along rows and along columns, several rows a warp, and parts of the vector in turn."""
+    for name, limit in zip(("_BUSY", "_MOST_SPLITS"), limits, strict=True):
+        monkeypatch.setattr(matvec, name, limit)
+    kernels.plans.clear()
+    a, b = growing(kind, rng, *shape)
+    check(call(kernels, a, b), a, b)
+    check(call(kernels, in_columns(a), b), a, b)
+    kernels.plans.clear()
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_residual_of_long_rows(kernels, kind, columns, rng):
+    a, b = growing(kind, rng, 9, 300)
+    near = call(kernels, a, b)
+    check_residual(kernels, kind, [(1, near)], in_columns(a) if columns else a, b, False)
 
 
 @pytest.mark.parametrize("n", [1, 4])

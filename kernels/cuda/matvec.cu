@@ -1,174 +1,198 @@
-// Products with few columns and residuals, as sums along rows: digits of B, partial sums, elements.
+// Products with few columns and residuals, as sums along rows: partial sums, then elements.
 #include "device.hpp"
 
 #include "matvec_finish.hpp"
+#include "matvec_stage.hpp"
 
 MDQR_BEGIN
 
+// The sums of the threads of a row together, from lanes and then from warps; stored by `put`.
 #if MDQR_CARRY_SAVE
-MDQR_FN void negate_imaginary(md<double, limbs>&) {}
-MDQR_FN void negate_imaginary(cmd<double, limbs>& x) { x.im = neg(x.im); }
-
-MDQR_FN void sum_row(const matvec_arguments& p, i64 item, i64 row, i64 j, i64 split, i64 first,
-                     i64 step, row_sums& sums) {
-    for (i64 t = first; t < p.end_of(split); t += step) {
-        number x = load_as<number>(p.a.to, p.a.at(item, row, t));
-        number y = load_as<number>(p.b.to, p.b.at(item, j, t));
-        if (p.conj_a)
-            negate_imaginary(x);
-        if (p.conj_b)
-            negate_imaginary(y);
-        sums.add(x, y);
-    }
+MDQR_FN void join_lanes(row_sums& sums, double* word) {
     sums.fold();
-}
-
-// Limbs of a part together.
-struct join {
-    template <class F> MDQR_FN void operator()(const row_sums& sums, F f) const {
-        static_for<0, parts>([&](auto part) MDQR_LAMBDA {
-            constexpr int at = 3 * part.value;
-            double word[3] = {sums.get<at>(), sums.get<at + 1>(), sums.get<at + 2>()};
-            f(word, index<3>{}, index<at>{}, [](double* x, const double* y) MDQR_LAMBDA {
-                const md<double, 2> a{{x[0], x[1]}}, b{{y[0], y[1]}};
-                const md<double, 2> sum = add_network(a, b);
-                x[0] = sum.limb[0];
-                x[1] = sum.limb[1];
-                x[2] = one_sum(x[2], y[2]);
-            });
-        });
+    sums.get(word);
+    for (int mask = 1; mask < lanes_along; mask *= 2) {
+        double other[row_sums::words];
+        static_for<0, row_sums::words>([&](auto w)
+                                           MDQR_LAMBDA { other[w] = shuffle_xor(word[w], mask); });
+        row_sums::join(word, other);
     }
-};
-
-#else
-// Sums of this thread: row `row` of A times column j of B, every `step`th term from `first` on.
-MDQR_FN void sum_row(const matvec_arguments& p, i64 item, i64 row, i64 j, i64 split, i64 first,
-                     i64 step, row_sums& sums) {
-    const i64 end = p.end_of(split);
-    double peak = 0.0;
-    for (i64 t = first; t < end; t += step)
-        peak = larger_size(p.a.to, p.a.at(item, row, t), peak);
-    const i64 e = joint_exponent<R>(peak, shared_memory());
-    if (thread_index() / 32 == 0 && thread_index() % lanes_along == 0)
-        p.a_exponent[split * p.elements() + (item * p.m + row) * p.n + j] = e;
-    const row_factors factor(e);
-    const double sign = p.conj_a ? -1.0 : 1.0;
-    if (e != not_finite)
-        for (i64 t = first; t < end; t += step)
-            sums.add(p.a.to, p.a.at(item, row, t), sign, factor.first, factor.second,
-                     p.vector_at(p.b_item(item), j, t));
-    sums.carry();
 }
 
-MDQR_FN void put_digits(const matvec_arguments& p, i64 item, i64 j, i64 t,
-                        const row_factors& factor) {
-    static_for<0, parts>([&](auto part) MDQR_LAMBDA {
-        double limb[limbs], digit[D];
-        const double sign = part == 1 && p.conj_b ? -1.0 : 1.0;
-        load_scaled(p.b.to, p.b.at(item, j, t) + part * p.b.to.imag, sign * factor.first,
-                    factor.second, limb);
-        to_digits<D, limbs>(limb, digit);
-        double* to = p.vector_at(item, j, t) + part * row_sums::vector_words;
-        static_for<0, D>([&](auto i) MDQR_LAMBDA { to[i] = digit[i]; });
-        to[D] = raised(abs(limb[0]));
+// Word w of warp s and lane: shared[(w * matvec_warps + s) * 32 + lane].
+MDQR_FN void join_warps(double* word, double* shared) {
+    const int warp = thread_index() / 32, lane = thread_index() % 32;
+    sync_threads();
+    static_for<0, row_sums::words>(
+        [&](auto w) MDQR_LAMBDA { shared[(w * matvec_warps + warp) * 32 + lane] = word[w]; });
+    for (int half = matvec_warps / 2; half > 0; half /= 2) {
+        sync_threads();
+        if (warp >= half)
+            continue;
+        double other[row_sums::words];
+        static_for<0, row_sums::words>([&](auto w) MDQR_LAMBDA {
+            other[w] = shared[(w * matvec_warps + warp + half) * 32 + lane];
+        });
+        row_sums::join(word, other);
+        static_for<0, row_sums::words>(
+            [&](auto w) MDQR_LAMBDA { shared[(w * matvec_warps + warp) * 32 + lane] = word[w]; });
+    }
+}
+#else
+MDQR_FN int larger(int a, int b) { return a > b ? a : b; }
+
+MDQR_FN void join_lanes(row_sums& sums, double* word) {
+    sums.carry();
+    int top = sums.exponent();
+    for (int mask = 1; mask < lanes_along; mask *= 2)
+        top = larger(top, int(bits(shuffle_xor(from_bits(top), mask))));
+    sums.raise_to(top);
+    sums.get(word);
+    static_for<0, row_sums::words>([&](auto w) MDQR_LAMBDA {
+        for (int mask = 1; mask < lanes_along; mask *= 2)
+            word[w] = row_sums::joined(w, word[w], shuffle_xor(word[w], mask));
     });
 }
 
-// Word by word.
-struct join {
-    template <class F> MDQR_FN void operator()(const row_sums& sums, F f) const {
-        static_for<0, row_sums::words>([&](auto i) MDQR_LAMBDA {
-            double word[1] = {sums.get<i.value>()};
-            f(word, index<1>{}, i, [](double* x, const double* y) MDQR_LAMBDA {
-                x[0] = row_sums::joined<decltype(i)::value>(x[0], y[0]);
-            });
-        });
-    }
-};
+// The largest exponent of a row in any warp.
+MDQR_FN int joint_top(int top, double* shared) {
+    const int warp = thread_index() / 32, lane = thread_index() % 32;
+    sync_threads();
+    shared[warp * 32 + lane] = from_bits(top);
+    sync_threads();
+    for (int s = 0; s < matvec_warps; ++s)
+        top = larger(top, int(bits(shared[s * 32 + lane])));
+    return top;
+}
 #endif
 
-// The sums of all threads of a row, one word after the other.
-MDQR_FN void put_joined(const matvec_arguments& p, i64 item, i64 row, i64 j, i64 split,
-                        const row_sums& sums) {
-    const int warp = thread_index() / 32, in_warp = thread_index() % 32 / lanes_along;
-    const i64 flat = (item * p.m + row) * p.n + j;
-    join()(sums, [&](double* word, auto count, auto first, auto joined) MDQR_LAMBDA {
-        for (int mask = 1; mask < lanes_along; mask *= 2) {
-            double other[count.value];
-            static_for<0, count.value>([&](auto w)
-                                           MDQR_LAMBDA { other[w] = shuffle_xor(word[w], mask); });
-            joined(word, other);
-        }
-        double* shared = shared_memory();
-        sync_threads();
-        if (thread_index() % lanes_along == 0)
-            static_for<0, count.value>([&](auto w) MDQR_LAMBDA {
-                shared[(w * matvec_warps + warp) * R + in_warp] = word[w];
-            });
-        sync_threads();
-        if (warp != 0 || thread_index() % lanes_along != 0)
-            return;
-        for (int other_warp = 1; other_warp < matvec_warps; ++other_warp) {
-            double other[count.value];
-            static_for<0, count.value>([&](auto w) MDQR_LAMBDA {
-                other[w] = shared[(w * matvec_warps + other_warp) * R + in_warp];
-            });
-            joined(word, other);
-        }
-        if (row < p.m)
-            static_for<0, count.value>([&](auto w) MDQR_LAMBDA {
-                p.sums[(split * row_sums::words + first.value + w.value) * p.elements() + flat] =
-                    word[w];
-            });
+struct place {
+    i64 item, row, j, split;
+    MDQR_FN i64 element(const matvec_arguments& p) const { return (item * p.m + row) * p.n + j; }
+    MDQR_FN double* words(const matvec_arguments& p) const {
+        return p.sums + (split * p.elements() + element(p)) * row_sums::words;
+    }
+};
+
+// Every lane holds the sums of the row: each stores some words.
+MDQR_FN void put_row(const matvec_arguments& p, const place& at, const double* word, int exponent) {
+    const int lane = thread_index() % 32;
+    double* to = at.words(p);
+    static_for<0, row_sums::words>([&](auto w) MDQR_LAMBDA {
+        if (lane == w % 32)
+            to[w] = word[w];
     });
+    if (!MDQR_CARRY_SAVE && lane == 0)
+        p.exponent[at.split * p.elements() + at.element(p)] = exponent;
+}
+
+// Every thread holds the sums of a warp for the row of its lane.
+MDQR_FN void put_rows(const matvec_arguments& p, const place& at, row_sums& sums, i64 f,
+                      double* shared) {
+    const int warp = thread_index() / 32, lane = thread_index() % 32;
+    const bool mine = at.row < p.m && (lanes_along == 1 || lane == 0);
+    double word[row_sums::words];
+#if MDQR_CARRY_SAVE
+    join_lanes(sums, word);
+    join_warps(word, shared);
+    if (warp == 0 && mine)
+        static_for<0, row_sums::words>([&](auto w) MDQR_LAMBDA { at.words(p)[w] = word[w]; });
+#else
+    sums.carry();
+    int top = sums.exponent();
+    for (int mask = 1; mask < lanes_along; mask *= 2)
+        top = larger(top, int(bits(shuffle_xor(from_bits(top), mask))));
+    top = joint_top(top, shared);
+    sums.raise_to(top);
+    join_lanes(sums, word);
+    // Eight words at a time, one for each warp to sum.
+    static_for<0, (row_sums::words + matvec_warps - 1) / matvec_warps>([&](auto round) MDQR_LAMBDA {
+        constexpr int first = round.value * matvec_warps;
+        sync_threads();
+        static_for<0, matvec_warps>([&](auto w) MDQR_LAMBDA {
+            if constexpr (first + w.value < row_sums::words)
+                shared[(w * matvec_warps + warp) * 32 + lane] = word[first + w.value];
+        });
+        sync_threads();
+        if (first + warp < row_sums::words) {
+            double sum = shared[warp * matvec_warps * 32 + lane];
+            for (int s = 1; s < matvec_warps; ++s)
+                sum = row_sums::joined(first + warp, sum,
+                                       shared[(warp * matvec_warps + s) * 32 + lane]);
+            if (mine)
+                at.words(p)[first + warp] = sum;
+        }
+    });
+    if (warp == 0 && mine)
+        p.exponent[at.split * p.elements() + at.element(p)] =
+            top == not_finite || f == not_finite ? not_finite : top + f;
+#endif
+}
+
+// A row for each warp; group after group of rows.
+MDQR_FN void sum_rows(const matvec_arguments& p, place at, i64 first, double* shared) {
+    const i64 f = prepare(p, at.item, at.j, first, no_exponent, shared);
+    const i64 start = at.row;
+    for (i64 pass = 0; pass < p.passes; ++pass) {
+        at.row = start + pass * rows_together + thread_index() / 32;
+        if (at.row >= p.m)
+            return;
+        row_sums sums;
+        add_stage(p, at.item, at.row, first, shared, sums);
+        double word[row_sums::words];
+        join_lanes(sums, word);
+#if MDQR_CARRY_SAVE
+        put_row(p, at, word, 0);
+#else
+        const int e = sums.exponent();
+        put_row(p, at, word, e == not_finite || f == not_finite ? not_finite : e + int(f));
+#endif
+    }
+}
+
+// The warps divide the terms of the rows.
+MDQR_FN void sum_terms(const matvec_arguments& p, place at, double* shared) {
+    if (lanes_along == 1)
+        at.row += thread_index() % 32;
+    const i64 row = at.row < p.m ? at.row : p.m - 1;
+    row_sums sums;
+    i64 f = no_exponent;
+    for (i64 s = 0; s < p.stages; ++s) {
+        const i64 first = (at.split * p.stages + s) * p.stage_terms;
+        if (first >= p.k && s > 0)
+            break;
+        sync_threads();
+        const i64 larger = prepare(p, at.item, at.j, first, f, shared);
+#if !MDQR_CARRY_SAVE
+        if (s > 0 && larger > f && larger != not_finite)
+            sums.shift(int(larger - f));
+#endif
+        f = larger;
+        add_stage(p, at.item, row, first, shared, sums);
+    }
+    put_rows(p, at, sums, f, shared);
 }
 
 MDQR_END
 
-#if !MDQR_CARRY_SAVE
-// Grid: b_items * n * splits * pieces, where `pieces` blocks share a split.
-MDQR_KERNEL(mdqr_vectors, mdqr::matvec_arguments, mdqr::matvec_threads) {
+// Grid: items * tiles * splits * n; a tile is passes * rows_together rows.
+MDQR_KERNEL(mdqr_matvec, mdqr::matvec_arguments, mdqr::matvec_threads, mdqr::matvec_blocks) {
     using namespace mdqr;
-    const i64 pieces = blocks_x() / (p.b_items * p.n * p.splits);
-    const i64 piece = block_x() % pieces, split = block_x() / pieces % p.splits;
-    const i64 column = block_x() / pieces / p.splits, item = column / p.n, j = column % p.n;
-    const i64 first = split * p.split_terms + thread_index(), end = p.end_of(split);
-    double peak = 0.0;
-    for (i64 t = first; t < end; t += matvec_threads)
-        peak = larger_size(p.b.to, p.b.at(item, j, t), peak);
-    const i64 f = joint_exponent<1>(peak, shared_memory());
-    if (piece == 0 && thread_index() == 0)
-        p.b_exponent_at(split, item, j) = f;
-    const row_factors factor(f);
-    if (f != not_finite)
-        for (i64 t = first + piece * matvec_threads; t < end; t += pieces * matvec_threads)
-            put_digits(p, item, j, t, factor);
-}
-
-#endif
-
-// Grid: items * groups * n * splits; a group is R rows.
-MDQR_KERNEL(mdqr_matvec, mdqr::matvec_arguments, mdqr::matvec_threads) {
-    using namespace mdqr;
-    const i64 groups = (p.m + R - 1) / R;
-    const i64 split = block_x() % p.splits, j = block_x() / p.splits % p.n;
-    const i64 group = block_x() / p.splits / p.n;
-    const i64 item = group / groups, row = group % groups * R + thread_index() % 32 / lanes_along;
-    const i64 first =
-        split * p.split_terms + thread_index() / 32 * lanes_along + thread_index() % lanes_along;
-    // Rows behind the last one repeat it.
-    const i64 used = row < p.m ? row : p.m - 1;
+    const i64 tile_rows = p.passes * rows_together, tiles = (p.m + tile_rows - 1) / tile_rows;
+    const i64 j = block_x() % p.n, split = block_x() / p.n % p.splits;
+    const i64 tile = block_x() / p.n / p.splits;
     if (block_x() == 0 && thread_index() == 0)
         *p.count = 0;
-    row_sums sums;
-    sum_row(p, item, used, j, split, first, matvec_warps * lanes_along, sums);
-    put_joined(p, item, row, j, split, sums);
+    const place at{tile / tiles, tile % tiles * tile_rows, j, split};
+    if (layout == 0)
+        sum_rows(p, at, split * p.stage_terms, shared_memory());
+    else
+        sum_terms(p, at, shared_memory());
 }
 
-// Grid: one thread an element.
-MDQR_KERNEL(mdqr_matvec_finish, mdqr::matvec_arguments, 128) {
+// Grid: finish_lanes threads an element.
+MDQR_KERNEL(mdqr_matvec_finish, mdqr::matvec_arguments, mdqr::finish_threads) {
     using namespace mdqr;
-    const i64 flat = block_x() * 128 + thread_index();
-    if (flat < p.elements())
-        finish_element(finished(p, flat));
+    const i64 flat = (block_x() * finish_threads + thread_index()) / finish_lanes;
+    finish_element(finished(p, flat < p.elements() ? flat : p.elements() - 1), flat < p.elements());
 }

@@ -1,4 +1,4 @@
-// The arguments of the kernels that sum along rows, and where their partial sums lie.
+// The arguments of the kernels that sum along rows, and how a block divides its rows and terms.
 #pragma once
 #include "device.hpp"
 
@@ -24,12 +24,13 @@ using row_sums = digit_sums;
 struct matvec_arguments {
     matrix_view a, b; // (batch, m, k); (batch, n, k), the columns of B
     i64 conj_a, conj_b;
-    i64 items, m, n, k, b_items;  // b_items: 1 if one B serves the batch
-    i64 splits, split_terms;      // parts of k, each with exponents of its own
-    double* digits;               // of B: [item][column][k][part][vector_words]
-    i64 *a_exponent, *b_exponent; // [split][element]; [split][b item][column]
-    double* sums;                 // [split][word][element]
-    i64 *list, *count;            // elements for the exact accumulator
+    i64 items, m, n, k;
+    i64 passes; // groups of rows of a block, one after the other
+    // Parts of k, each with an exponent of its own; of so many stages, of so many terms at most.
+    i64 splits, stages, stage_terms;
+    double* sums;      // [split][element][word]
+    i64* exponent;     // [split][element], of both factors together
+    i64 *list, *count; // elements for the exact accumulator
     matrix_view out;
 #if MDQR_RESIDUAL
     residual_terms terms;
@@ -39,43 +40,28 @@ struct matvec_arguments {
 #endif
 
     MDQR_FN i64 elements() const { return items * m * n; }
-    MDQR_FN i64 b_item(i64 item) const { return b_items == 1 ? 0 : item; }
-    // The prepared value t of column j of B.
-    MDQR_FN double* vector_at(i64 item, i64 j, i64 t) const {
-        return digits + ((item * n + j) * k + t) * parts * row_sums::vector_words;
-    }
-    MDQR_FN i64& b_exponent_at(i64 split, i64 item, i64 j) const {
-        return b_exponent[(split * b_items + item) * n + j];
-    }
-    MDQR_FN i64 end_of(i64 split) const {
-        const i64 end = (split + 1) * split_terms;
-        return end < k ? end : k;
-    }
 };
 
 inline constexpr int matvec_threads = 256, matvec_warps = matvec_threads / 32;
-inline constexpr int R = MDQR_ROWS; // rows of a warp, the same ones for all warps of a block
-inline constexpr int lanes_along = 32 / R;
 
-// Exponent of the largest magnitude that the threads of a row hold; 0 for zeros, not_finite if one
-// is no number. `shared` holds matvec_warps * Rows doubles.
-template <int Rows> MDQR_FN i64 joint_exponent(double peak, double* shared) {
-    constexpr int along = 32 / Rows;
-    const int warp = thread_index() / 32, row = thread_index() % 32 / along;
-    for (int mask = 1; mask < along; mask *= 2) {
-        const double other = shuffle_xor(peak, mask);
-        peak = bits(other) > bits(peak) ? other : peak;
-    }
-    if (thread_index() % along == 0)
-        shared[Rows * warp + row] = peak;
-    sync_threads();
-    for (int w = 0; w < matvec_warps; ++w) {
-        const double other = shared[Rows * w + row];
-        peak = bits(other) > bits(peak) ? other : peak;
-    }
-    sync_threads();
-    return !is_finite(peak) ? not_finite : peak == 0.0 ? 0 : exponent(peak);
-}
+// What neighbouring lanes hold: terms of a row, with a row for each warp (0) or one for all (1), or
+// one term of neighbouring rows (2), where the warps divide the terms.
+inline constexpr int layout = MDQR_LAYOUT;
+inline constexpr int lanes_along = layout == 2 ? 1 : 32;
+inline constexpr int warps_along = layout == 0 ? 1 : matvec_warps;
+inline constexpr int rows_together = 32 / lanes_along * (matvec_warps / warps_along);
+// From one term of a thread to its next.
+inline constexpr int term_step = lanes_along * warps_along;
+// Terms of a row that the threads load before they use the first.
+inline constexpr int turn = term_step * row_sums::ahead;
+// Terms of the vector that shared memory holds at most.
+inline constexpr int stage = MDQR_STAGE;
+static_assert(stage % turn == 0);
+
+// Blocks that a multiprocessor is to hold.
+inline constexpr int matvec_blocks = MDQR_CARRY_SAVE                       ? 4 - parts
+                                     : parts * row_sums::vector_words > 12 ? 1
+                                                                           : 2;
 
 MDQR_FN double larger_size(const planes& x, i64 offset, double peak) {
     static_for<0, parts>([&](auto part) MDQR_LAMBDA {
@@ -83,6 +69,25 @@ MDQR_FN double larger_size(const planes& x, i64 offset, double peak) {
         peak = bits(size) > bits(peak) ? size : peak;
     });
     return peak;
+}
+
+// Below every exponent of a number.
+inline constexpr i64 no_exponent = -1100;
+
+// Exponent of the largest magnitude that the threads hold; not_finite if one is no number. `shared`
+// holds matvec_warps doubles.
+MDQR_FN i64 joint_exponent(double peak, double* shared) {
+    for (int mask = 1; mask < 32; mask *= 2) {
+        const double other = shuffle_xor(peak, mask);
+        peak = bits(other) > bits(peak) ? other : peak;
+    }
+    if (thread_index() % 32 == 0)
+        shared[thread_index() / 32] = peak;
+    sync_threads();
+    for (int w = 0; w < matvec_warps; ++w)
+        peak = bits(shared[w]) > bits(peak) ? shared[w] : peak;
+    sync_threads();
+    return !is_finite(peak) ? not_finite : peak == 0.0 ? exponent(0x1p-1074) : exponent(peak);
 }
 
 struct row_factors {

@@ -1,12 +1,13 @@
 // Sums of products along rows for N = 2, one thread a part of a row: two carry-save limbs.
 //
-// Carry-save, in units of u^2 sum|a||b|: T terms a thread, folded every F = 64, err by 9 + 4 (F -
-// 1)
-// + F (F - 1) / 2 + 3 (T / F) (kernels/host/matmul_engine.hpp has the steps), min(F, T) for F; at
-// most 13 levels and 64 blocks of sums by 3 each, but no more than there are terms. With K > 32 (T
-// - 1) this is within 4 (K + 8) for every K; complex: 2K terms against 0.7 of that. Nothing is
-// scaled: sums that are not finite, or so small that 2^-1074 a term counts, are left to the exact
-// accumulator.
+// In units of u^2 sum|a||b|: T real terms a thread, folded every F of them, err by 9 + 4 (F - 1) +
+// F (F - 1) / 2 + 3 (T / F) (kernels/host/matmul_engine.hpp has the steps; min(F, T) for F), and
+// every further addition to an element by 3: 5 levels of lanes or 3 of warps (layouts 0 and 2), or
+// both (1), and less than one a hundred terms for the splits. The bound is 4 (K + 8), complex 2.8
+// (K + 8) with 2K real terms. With L threads a row K > L (T - 1); L = 8 (layout 2) is the
+// narrowest: F = 32, T = 32: 648 of 1024; complex, F = 12: T = 12 (6 complex terms) 131 of 137, T =
+// 10: 102 of 114, T = 8: 77 of 92. Nothing is scaled: sums that are not finite, or so small that
+// 2^-1074 a term counts, are left to the exact accumulator.
 #pragma once
 #include "mdqr/add.hpp"
 
@@ -14,9 +15,14 @@
 
 MDQR_BEGIN
 
+MDQR_FN bool is_nonzero(double x) { return (u64(bits(x)) << 1) != 0; }
+
 class carry_save_sums {
 public:
-    static constexpr int words = parts * 3, vector_words = 0;
+    static constexpr int words = parts * 3, vector_words = 2;
+    // Values that a thread loads before it uses the first.
+    static constexpr int ahead = MDQR_COMPLEX ? 2 : 4;
+    static constexpr int fold_terms = MDQR_COMPLEX ? 6 : 32;
 
     MDQR_FN carry_save_sums() {
         static_for<0, parts>([&](auto part) MDQR_LAMBDA {
@@ -25,9 +31,24 @@ public:
         });
     }
 
-    MDQR_FN void add(const number& x, const number& y) {
-        add_terms(x, y);
-        if (++terms == 64 / parts)
+    // += the values x, of one row, times those of the vector from y on, `step` apart; limb l of
+    // part P lies at y[(2 P + l) * Plane].
+    template <int Plane>
+    MDQR_FN void add(const double (&x)[ahead][parts][2], bool conjugate, const double* y,
+                     int step) {
+        static_for<0, ahead>([&](auto u) MDQR_LAMBDA {
+            md<double, 2> a[parts], b[parts];
+            static_for<0, parts>([&](auto part) MDQR_LAMBDA {
+                static_for<0, 2>([&](auto l) MDQR_LAMBDA {
+                    const double limb = x[u][part][l];
+                    a[part].limb[l] = part == 1 && conjugate ? -limb : limb;
+                    b[part].limb[l] = y[u * step + (2 * part + l) * Plane];
+                });
+            });
+            add_terms(a, b);
+        });
+        terms += ahead;
+        if (terms >= fold_terms)
             fold();
     }
 
@@ -42,8 +63,23 @@ public:
         terms = 0;
     }
 
-    template <int I> MDQR_FN double get() const {
-        return I % 3 == 2 ? size[I / 3] : total[I / 3].limb[I % 3];
+    MDQR_FN void get(double* word) const {
+        static_for<0, parts>([&](auto part) MDQR_LAMBDA {
+            word[3 * part] = total[part].limb[0];
+            word[3 * part + 1] = total[part].limb[1];
+            word[3 * part + 2] = size[part];
+        });
+    }
+    // The words of two sums together.
+    MDQR_FN static void join(double* x, const double* y) {
+        static_for<0, parts>([&](auto part) MDQR_LAMBDA {
+            constexpr int at = 3 * part.value;
+            const md<double, 2> a{{x[at], x[at + 1]}}, b{{y[at], y[at + 1]}};
+            const md<double, 2> sum = add_network(a, b);
+            x[at] = sum.limb[0];
+            x[at + 1] = sum.limb[1];
+            x[at + 2] = one_sum(x[at + 2], y[at + 2]);
+        });
     }
 
 private:
@@ -52,12 +88,16 @@ private:
     md<double, 2> total[parts];
     int terms = 0;
 
-    MDQR_FN void add_terms(const md<double, 2>& x, const md<double, 2>& y) { term(0, x, y); }
-    MDQR_FN void add_terms(const cmd<double, 2>& x, const cmd<double, 2>& y) {
-        term(0, x.re, y.re);
-        term(0, neg(x.im), y.im);
-        term(parts - 1, x.re, y.im);
-        term(parts - 1, x.im, y.re);
+    MDQR_FN void add_terms(const md<double, 2>* x, const md<double, 2>* y) {
+        static_for<0, parts>([&](auto part) MDQR_LAMBDA {
+            static_for<0, parts>([&](auto other) MDQR_LAMBDA {
+                constexpr int P = decltype(part)::value, Q = decltype(other)::value;
+                md<double, 2> left = x[P];
+                if (P == 1 && Q == 1)
+                    left = {{-left.limb[0], -left.limb[1]}};
+                term(P == Q ? 0 : parts - 1, left, y[Q]);
+            });
+        });
     }
     MDQR_FN void term(int part, const md<double, 2>& x, const md<double, 2>& y) {
         double p, e, f;
@@ -66,7 +106,7 @@ private:
         t[part] =
             one_sum(t[part], one_sum(fma(x.limb[1], y.limb[0], fma(x.limb[0], y.limb[1], e)), f));
         size[part] = one_sum(size[part], abs(p));
-        seen[part] = seen[part] || (x.limb[0] != 0.0 && y.limb[0] != 0.0);
+        seen[part] = seen[part] || (is_nonzero(x.limb[0]) && is_nonzero(y.limb[0]));
     }
 };
 

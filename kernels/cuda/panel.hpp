@@ -1,9 +1,12 @@
 // A panel's memory: what a block of the launch keeps, and what the blocks tell each other.
 //
-// `blocks` blocks share the rows of one panel, and one more block makes T; a block of its own does
-// both where there is one. Between two meetings a block touches only its own rows. Everything that
-// all need to know - tau, 1 / (alpha - beta), the row of the diagonal - each computes from the same
-// published numbers in the same order, so that one meeting a column is enough.
+// `blocks` blocks share the rows of one panel, and one more block makes T and R; a block of its own
+// does everything where there is one. Between two meetings a block touches only its own rows. What
+// all need to know - the root, 1 / (alpha - beta), the sizes of the columns - each computes from
+// the same numbers in the same order, so that one meeting a column is enough.
+//
+// Sums over the rows are integers: x and y divided by the powers of two next to their norms, cut to
+// digits (panel_digits.hpp). Blocks add theirs to words in global memory, in any order.
 #pragma once
 #include "device.hpp"
 
@@ -15,7 +18,7 @@ struct panel_arguments {
     matrix_view a, h, v, t; // v.to.data null: not wanted
     matrix_view tau;        // (batch, 1, columns)
     double* exchange;       // panel_exchange::size doubles an item
-    i64* counter;           // one an item, zero
+    i64* counter;           // panel_exchange::counters words an item, zero
     i64 rows, columns;
     i64 blocks, rows_a_block;
     i64 in_shared; // whether a block's rows fit its shared memory
@@ -62,26 +65,37 @@ template <int N, class F> MDQR_FN void set_planes(cmd<double, N>& x, F&& f) {
     set_planes(x.im, f, N);
 }
 
-// Shared memory: one number each, then arrays over the columns, then the rows.
+// Shared memory: scalars, then arrays over the columns, the column in work, and the rows.
 struct panel_shared {
-    static constexpr int tau = 0, inverse = 16, scratch = 32, arrays = 64;
+    static constexpr int below = 0, inverse = 8, tau = 32, arrays = 64;
+    // Digits of the column in work, where sums are formed of them.
+    static constexpr int pivot_digits = sums_in_digits ? number_digits : 0;
+    static constexpr int pivot_words = number_planes + pivot_digits;
     double* memory;
-    int w, blocks;
-    MDQR_FN panel_shared(double* memory, int w, int blocks)
-        : memory(memory), w(w), blocks(blocks) {}
-    MDQR_FN double* exponents() const { return memory + arrays; }
-    // Sums over rows, later the factors made of them: plane l of column c at sums()[l * w + c].
-    MDQR_FN double* sums() const { return memory + arrays + w; }
-    // Of the parts of the column in work.
-    MDQR_FN double* block_exponents() const { return memory + arrays + (1 + number_planes) * w; }
-    MDQR_FN double* rows() const { return block_exponents() + blocks; }
-    MDQR_FN number sum(int c) const {
+    int w;
+    MDQR_FN panel_shared(double* memory, int w) : memory(memory), w(w) {}
+
+    // The power of two that column c of the panel was divided by.
+    MDQR_FN double& exponent(int c) const { return memory[arrays + c]; }
+    // What is left of column c below the rows that are done: its squared norm is size * 4^base;
+    // `first` is the size when it was measured, 0 where nothing is left.
+    MDQR_FN double& base(int c) const { return memory[arrays + w + c]; }
+    MDQR_FN double& size(int c) const { return memory[arrays + 2 * w + c]; }
+    MDQR_FN double& first(int c) const { return memory[arrays + 3 * w + c]; }
+    // Digits of the sums of column c, and of its element on the row of the diagonal.
+    MDQR_FN double* sums(int c) const { return memory + arrays + 4 * w + c * number_digits; }
+    MDQR_FN double* row(int c) const { return sums(w) + c * number_digits; }
+    MDQR_FN double* pivot() const { return row(w) + number_planes * w; }
+    MDQR_FN double* rows(i64 column) const { return pivot() + pivot_words * column; }
+
+    // Plane l of the factor of column c at l * w + c.
+    MDQR_FN number factor(int c) const {
         number r;
-        set_planes(r, [&](int l) MDQR_LAMBDA { return sums()[l * w + c]; });
+        set_planes(r, [&](int l) MDQR_LAMBDA { return row(w)[l * w + c]; });
         return r;
     }
-    MDQR_FN void set_sum(int c, const number& x) const {
-        each_plane(x, [&](int l, double limb) MDQR_LAMBDA { sums()[l * w + c] = limb; });
+    MDQR_FN void set_factor(int c, const number& x) const {
+        each_plane(x, [&](int l, double limb) MDQR_LAMBDA { row(w)[l * w + c] = limb; });
     }
     MDQR_FN number scalar(int at) const {
         number r;
@@ -91,34 +105,45 @@ struct panel_shared {
     MDQR_FN void set_scalar(int at, const number& x) const {
         each_plane(x, [&](int l, double limb) MDQR_LAMBDA { memory[at + l] = limb; });
     }
+
+    // What is left of column c, divided by 2^power(c), has a norm between 1/4 and 1/2.
+    MDQR_FN int power(int c) const {
+        return first(c) == 0.0 ? 0 : int(base(c)) + ((mdqr::exponent(size(c)) + 4) >> 1);
+    }
 };
 
-// What the blocks of one item publish. Column j uses the buffer of its parity: nobody writes that
-// of column j + 2 before the meeting of column j + 1, where all have read that of column j.
+// What the blocks of one item publish. Nobody adds to the sums of column j before the meeting of
+// column j - 1, and nobody reads them after that of column j + 1; those of column j + 2 are cleared
+// between these two. A row is read between two meetings, and written two columns later.
 struct panel_exchange {
-    double* first; // exponents of the columns
-    double* buffer;
+    static constexpr int line = 16; // words that keep the counter to itself
+    double* sizes;
+    i64* counter; // of meetings; then sums
     i64 w, blocks;
 
-    MDQR_FN static i64 buffer_size(i64 w, i64 blocks) {
-        return number_planes * w * (blocks + 1) + blocks;
+    MDQR_FN static i64 column_digits(i64 w) { return w * number_digits; }
+    MDQR_FN static i64 counters(i64 w) { return line + 3 * (column_digits(w) + 1); }
+    MDQR_FN static i64 size(const panel_arguments& p) {
+        const i64 pivots = p.in_shared ? 0 : p.blocks * pivot_size(p);
+        return p.blocks == 1 ? pivots : 2 * p.columns * (p.blocks + number_digits) + pivots;
     }
-    MDQR_FN static i64 size(i64 w, i64 blocks) { return w * blocks + 2 * buffer_size(w, blocks); }
+    MDQR_FN static i64 pivot_size(const panel_arguments& p) {
+        return panel_shared::pivot_words * p.rows_a_block;
+    }
     MDQR_FN panel_exchange(const panel_arguments& p, i64 item) : w(p.columns), blocks(p.blocks) {
-        first = p.exchange + item * size(w, blocks);
-        buffer = first + w * blocks;
+        sizes = p.exchange + item * size(p);
+        counter = p.counter + item * counters(w);
     }
-    MDQR_FN void turn(int j) { buffer = first + w * blocks + (j & 1) * buffer_size(w, blocks); }
-    MDQR_FN double* column_exponent(int c, i64 block) const { return first + c * blocks + block; }
-    MDQR_FN double* sum(int plane, int c, i64 block) const {
-        return buffer + (plane * w + c) * blocks + block;
+    MDQR_FN double* pivot(const panel_arguments& p, i64 block) const {
+        return sizes + (blocks == 1 ? 0 : 2 * w * (blocks + number_digits)) + block * pivot_size(p);
     }
-    MDQR_FN double* row(int plane, int c) const {
-        return buffer + number_planes * w * blocks + plane * w + c;
+    MDQR_FN double* column_size(int c, i64 block) const { return sizes + 2 * (c * blocks + block); }
+    MDQR_FN double* row_of(int j) const {
+        return sizes + 2 * w * blocks + (j & 1) * column_digits(w);
     }
-    MDQR_FN double* exponent(i64 block) const {
-        return buffer + number_planes * w * (blocks + 1) + block;
-    }
+    // Word k of column c at c * number_digits + k; behind them, how many warps saw a number that is
+    // not zero below the diagonal.
+    MDQR_FN i64* sums_of(int j) const { return counter + line + j % 3 * (column_digits(w) + 1); }
 };
 
 // Threads in groups of a power of two of lanes within a warp, one group a column.
@@ -133,11 +158,18 @@ struct lane_groups {
     }
 };
 
-// The sum or maximum over the lanes of a group, in all of them: both operations commute, so that
-// the lanes get the same bits.
+// The sum or maximum over the lanes of a group, in all of them: the operations commute, so that the
+// lanes get the same bits.
 MDQR_FN number group_sum(number x, int lanes) {
     for (int mask = lanes / 2; mask > 0; mask /= 2)
         x = plus(x, shuffle_xor(x, mask));
+    return x;
+}
+template <int M> MDQR_FN words<M> group_sum(words<M> x, int lanes) {
+    for (int mask = lanes / 2; mask > 0; mask /= 2)
+        static_for<0, M>([&](auto k) MDQR_LAMBDA {
+            x.w[k] = wrapping_add(x.w[k], bits(shuffle_xor(from_bits(x.w[k]), mask)));
+        });
     return x;
 }
 MDQR_FN double group_peak(double x, int lanes) {

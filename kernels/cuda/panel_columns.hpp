@@ -1,205 +1,253 @@
 // The steps of a panel that a block does on its own rows.
 #pragma once
-#include "panel.hpp"
+#include "panel_block.hpp"
 
 MDQR_BEGIN
 
-struct panel_block {
-    const panel_arguments& p;
-    const i64 item, block, first;
-    const int m_rows, w, thread, threads;
-    const panel_shared shared;
-    panel_exchange exchange;
-    panel_rows rows;
-    i64 step = 0;
+// Digits of all parts of the number 2 x.
+struct number_in_digits {
+    digits<D> part[parts];
+};
+MDQR_FN number_in_digits half_as_digits(const number& x) {
+    number_in_digits r;
+    static_for<0, parts>(
+        [&](auto p) MDQR_LAMBDA { r.part[p] = half_as_digits<D, limbs>(limbs_of<p.value>(x)); });
+    return r;
+}
+// Digit k of the parts at data[k * stride].
+MDQR_FN number_in_digits get_digits(const double* data, i64 stride) {
+    number_in_digits r;
+    static_for<0, number_digits>([&](auto k)
+                                     MDQR_LAMBDA { r.part[k / D].d[k % D] = data[k * stride]; });
+    return r;
+}
 
-    MDQR_FN panel_block(const panel_arguments& p, i64 item, i64 block)
-        : p(p), item(item), block(block), first(block * p.rows_a_block), m_rows(rows_of(p, block)),
-          w(int(p.columns)), thread(thread_index()), threads(thread_count()),
-          shared(shared_memory(), w, int(p.blocks)), exchange(p, item) {
-        if (p.in_shared) {
-            const i64 column = shared_column(p.rows_a_block), plane = column * w;
-            rows = {{shared.rows(), plane, limbs * plane, limbs}, column, 1};
-        } else {
-            rows = {p.h.to, p.h.column, p.h.row};
-            rows.to.data += p.h.at(item, first, 0);
-        }
-    }
-    MDQR_FN static int rows_of(const panel_arguments& p, i64 block) {
-        const i64 left = p.rows - block * p.rows_a_block;
-        return int(block == p.blocks || left < 0 ? 0
-                   : left < p.rows_a_block       ? left
-                                                 : p.rows_a_block);
-    }
-    // 8 lanes of a column and those of the next one meet different banks.
-    MDQR_FN static i64 shared_column(i64 rows) { return (rows + 7) / 16 * 16 + 8; }
-
-    MDQR_FN bool alone() const { return p.blocks == 1; }
-    MDQR_FN bool makes_rows() const { return block < p.blocks; }
-    MDQR_FN bool makes_t() const { return alone() || block == p.blocks; }
-    MDQR_FN bool owns(int row) const { return row >= first && row < first + m_rows; }
-    // The first own row of the panel's rows from `row` on.
-    MDQR_FN int own_from(int row) const {
-        return row <= first ? 0 : row - first < m_rows ? int(row - first) : m_rows;
-    }
-    MDQR_FN void meet() { sync_blocks(p.counter + item, alone() ? 1 : p.blocks + 1, ++step); }
-
-    // -- on the way in ----------------------------------------------------------------------------
-
-    // Exponents of the largest element of each column, to all threads of all blocks.
-    MDQR_FN void find_column_exponents() {
-        const lane_groups by(thread, threads, w);
-        const int c = by.group;
-        double peak = 0.0;
-        for (int i = by.lane; c < w && i < m_rows; i += by.lanes) {
-            const i64 at = p.a.at(item, first + i, c);
-            peak = larger(abs(p.a.to.data[at]), peak);
-            if (MDQR_COMPLEX)
-                peak = larger(abs(p.a.to.data[at + p.a.to.imag]), peak);
-        }
-        peak = group_peak(peak, by.lanes);
-        if (c < w && by.lane == 0 && makes_rows()) {
-            const int e = part_exponent(peak);
-            if (alone())
-                shared.exponents()[c] = usable_exponent(e);
-            else
-                publish(exchange.column_exponent(c, block), double(e));
-        }
-        meet();
-        if (!alone())
-            combine_column_exponents(by);
-        sync_threads();
-    }
-    MDQR_FN void combine_column_exponents(const lane_groups& by) {
-        const int c = by.group;
-        int e = no_exponent;
-        for (i64 b = by.lane; c < w && b < p.blocks; b += by.lanes) {
-            const int other = int(load_fresh(exchange.column_exponent(c, b)));
-            e = other > e ? other : e;
-        }
-        e = group_maximum(e, by.lanes);
-        if (c < w && by.lane == 0)
-            shared.exponents()[c] = usable_exponent(e);
-    }
-    MDQR_FN void read_rows() {
-        const lane_groups by(thread, threads, w);
-        const int c = by.group;
-        if (c >= w)
-            return;
-        const int e = int(shared.exponents()[c]);
-        for (int i = by.lane; i < m_rows; i += by.lanes) {
-            const number x = load_as<number>(p.a.to, p.a.at(item, first + i, c));
-            rows.put(c, i, divided_by_power(x, e));
-        }
-    }
-
-    // -- column j ---------------------------------------------------------------------------------
-
-    // Normalise what is left of column j and divide it by the power of two of its largest element
-    // here; returns its exponent. Fast sums leave zeros on top where a column cancels: leading
-    // limbs must tell its size.
-    MDQR_FN int settle_column(int j) {
-        double peak = 0.0;
-        for (int i = own_from(j) + thread; i < m_rows; i += threads) {
-            number x = rows.get(j, i);
-            settle(x);
-            rows.put(j, i, x);
-            peak = larger(size_of(x), peak);
-        }
-        peak = group_peak(peak, warp_lanes);
-        double* scratch = shared.memory + panel_shared::scratch;
-        if (thread % warp_lanes == 0)
-            scratch[thread / warp_lanes] = peak;
-        sync_threads();
-        for (int k = 0; k < threads / warp_lanes; ++k)
-            peak = larger(scratch[k], peak);
-        const int e = part_exponent(peak);
-        for (int i = own_from(j) + thread; i < m_rows; i += threads)
-            rows.put(j, i, divided_by_power(rows.get(j, i), usable_exponent(e)));
-        sync_threads();
-        return e;
-    }
-
-    // Sums of conj(x_i) y_i over the rows below the diagonal, x the scaled column j and y each
-    // column: itself, the vectors before it and the columns behind it.
-    MDQR_FN void add_up(int j) {
-        const lane_groups by(thread, threads, w);
-        const int c = by.group;
-        number sum = zero_number();
-        for (int i = own_from(j + 1) + by.lane; c < w && i < m_rows; i += by.lanes)
-            multiply_add(sum, conjugate(rows.get(j, i)), rows.get(c, i));
-        sum = group_sum(sum, by.lanes);
-        if (c >= w)
-            return;
-        if (alone()) {
-            if (by.lane == 0)
-                shared.set_sum(c, sum);
-            return;
-        }
-        each_plane(sum, [&](int l, double limb) MDQR_LAMBDA {
-            if (l % by.lanes == by.lane)
-                publish(exchange.sum(l, c, block), limb);
+// A sum of conj(x) y by one thread: exact in digits, or by limbs where there are few.
+class product_sum {
+public:
+    struct sums {
+        words<D> part[parts];
+    };
+    MDQR_FN product_sum() {
+        static_for<0, parts>([&](auto p) MDQR_LAMBDA {
+            static_for<0, D>([&](auto k) MDQR_LAMBDA { total.part[p].w[k] = 0; });
         });
     }
-    MDQR_FN void publish_row(int j, int e) {
-        if (thread == 0)
-            publish(exchange.exponent(block), double(e));
-        if (!owns(j))
-            return;
-        const int i = int(j - first);
-        for (int c = thread; c < w; c += threads)
-            each_plane(rows.get(c, i),
-                       [&](int l, double limb) MDQR_LAMBDA { publish(exchange.row(l, c), limb); });
-    }
-
-    // v = inverse x in place of x, by the threads from `skip` on.
-    MDQR_FN void make_vector(int j, int skip, int below) {
-        const number factor = times_power(shared.scalar(panel_shared::inverse), small_power(below));
-        for (int i = own_from(j + 1) + thread - skip; i < m_rows; i += threads - skip) {
-            number v = multiply(rows.get(j, i), factor);
-            settle(v);
-            rows.put(j, i, v);
+    MDQR_FN void add(const number_in_digits& x, const number_in_digits& y) {
+        multiply_add(x.part[0], y.part[0], total.part[0]);
+        if constexpr (parts == 2) {
+            constexpr int im = parts - 1;
+            multiply_add(x.part[im], y.part[im], total.part[0]);
+            multiply_add(x.part[0], y.part[im], total.part[im]);
+            multiply_add(negative_if(true, x.part[im]), y.part[0], total.part[im]);
         }
+        if (++terms == chunk_limit<D> / parts)
+            carry();
+    }
+    // The sums of the lanes of a group, in all of them.
+    MDQR_FN sums combined(int lanes) {
+        carry();
+        sums r;
+        static_for<0, parts>(
+            [&](auto p) MDQR_LAMBDA { r.part[p] = carried(group_sum(total.part[p], lanes)); });
+        return r;
     }
 
-    // Columns behind j += v times their factors.
-    MDQR_FN void update(int j) {
-        const int behind = w - 1 - j;
-        if (behind == 0)
-            return;
-        const int lanes = threads / behind, c = j + 1 + thread / lanes;
-        if (c >= w)
-            return;
-        const number factor = shared.sum(c);
-        for (int i = own_from(j + 1) + thread % lanes; i < m_rows; i += lanes) {
-            number y = rows.get(c, i);
-            multiply_add(y, rows.get(j, i), factor);
-            rows.put(c, i, y);
-        }
-    }
+private:
+    sums total;
+    int terms = 0;
 
-    // -- on the way out ---------------------------------------------------------------------------
-
-    MDQR_FN void write_rows() {
-        const lane_groups by(thread, threads, w);
-        const int c = by.group;
-        if (c >= w)
-            return;
-        const int e = int(shared.exponents()[c]);
-        const bool all = p.in_shared || p.v.to.data != nullptr || first + m_rows < w;
-        const int end = all ? m_rows : w > first ? int(w - first) : 0;
-        for (int i = by.lane; i < end; i += by.lanes) {
-            number x = rows.get(c, i);
-            if (p.v.to.data != nullptr)
-                store_number(p.v.to, p.v.at(item, first + i, c), unit_lower(x, int(first + i), c));
-            if (first + i <= c)
-                x = scaled_back(x, e);
-            store_number(p.h.to, p.h.at(item, first + i, c), x);
-        }
+    MDQR_FN static void multiply_add(const digits<D>& x, const digits<D>& y, words<D>& sum) {
+        digit_multiply_add<D, D, D>(x.d, y.d, sum.w);
     }
-    MDQR_FN static number unit_lower(const number& x, int row, int c) {
-        return row > c ? x : row == c ? from_real(from_double<double, limbs>(1.0)) : zero_number();
+    // The patterns of the constants are taken off here, all at once.
+    MDQR_FN void carry() {
+        static_for<0, parts>([&](auto p) MDQR_LAMBDA {
+            static_for<0, D>([&](auto k) MDQR_LAMBDA {
+                const i64 bias = digit_bias<D, D>(k, bits(digit_split), bits(digit_rest));
+                total.part[p].w[k] =
+                    wrapping_add(total.part[p].w[k], i64(u64(0) - u64(bias) * u64(parts * terms)));
+            });
+            total.part[p] = carried(total.part[p]);
+        });
+        terms = 0;
     }
 };
+
+// -- on the way in --------------------------------------------------------------------------------
+
+// Divide the columns by powers of two next to their largest elements; returns the first column that
+// is not finite, or their number.
+MDQR_FN int read_panel(panel_block& q) {
+    const panel_arguments& p = q.p;
+    q.measure(0, [&](int c, i64 i) MDQR_LAMBDA {
+        return load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
+    });
+    int first_wild = q.w;
+    for (int c = q.w - 1; c >= 0; --c)
+        first_wild = q.shared.base(c) == wild_exponent ? c : first_wild;
+    const lane_groups by(q.thread, q.threads, q.w);
+    const int c = by.group;
+    if (c < q.w) {
+        const int mark = int(q.shared.base(c)), e = usable_exponent(mark);
+        for (int i = by.lane; i < q.m_rows; i += by.lanes) {
+            const number x = load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
+            q.rows.put(c, i, mark == wild_exponent ? zero_number() : divided_by_power(x, e));
+        }
+    }
+    sync_threads();
+    for (int k = q.thread; k < q.w; k += q.threads) {
+        q.shared.exponent(k) = q.shared.base(k) == no_exponent ? 0.0 : q.shared.base(k);
+        q.shared.base(k) = 0.0;
+    }
+    sync_threads();
+    return first_wild;
+}
+
+// -- column j -------------------------------------------------------------------------------------
+
+// Sizes shrink as rows are done; where one has lost too many bits, all are measured again.
+MDQR_FN void refresh_sizes(panel_block& q, int j) {
+    bool stale = false;
+    for (int c = q.thread % warp_lanes; c < q.w; c += warp_lanes)
+        stale = stale || q.shared.size(c) < one_prod(0x1p-24, q.shared.first(c));
+    if (!warp_any(stale))
+        return;
+    sync_threads();
+    const lane_groups by(q.thread, q.threads, q.w);
+    const int c = by.group;
+    for (int i = q.own_from(j) + by.lane; c < q.w && i < q.m_rows; i += by.lanes) {
+        number x = q.rows.get(c, i);
+        settle(x);
+        q.rows.put(c, i, x);
+    }
+    q.measure(j, [&](int c, i64 i) MDQR_LAMBDA { return q.rows.get(c, i); });
+    for (int k = q.thread; k < q.w; k += q.threads)
+        q.shared.base(k) = usable_exponent(int(q.shared.base(k)));
+    sync_threads();
+}
+
+// Column j, divided by its power of two, to the pivot.
+MDQR_FN void make_pivot(const panel_block& q, int j) {
+    const int e = q.shared.power(j);
+    bool below = false;
+    for (int i = q.own_from(j) + q.thread; i < q.m_rows; i += q.threads) {
+        number x = q.rows.get(j, i);
+        settle(x);
+        x = divided_by_power(x, e);
+        q.pivot.put(0, i, x);
+        each_plane(x, [&](int, double limb)
+                          MDQR_LAMBDA { below = below || (limb != 0.0 && q.first + i > j); });
+        if constexpr (sums_in_digits) {
+            const number_in_digits d = half_as_digits(times_power(x, 2.0));
+            static_for<0, number_digits>(
+                [&](auto k) MDQR_LAMBDA { q.digits[k * q.column + i] = d.part[k / D].d[k % D]; });
+        }
+    }
+    if (warp_any(below) && q.thread % warp_lanes == 0) {
+        if (q.alone())
+            q.shared.memory[panel_shared::below] = 1.0;
+        else
+            atomic_add(q.exchange.sums_of(j) + q.exchange.column_digits(q.w), 1);
+    }
+}
+
+// The digits of element c on the row of the diagonal, to all that need them.
+MDQR_FN void pass_on(const panel_block& q, int j, int c, const number_in_digits& x) {
+    double* shared = q.shared.row(c);
+    double* others = q.exchange.row_of(j) + c * number_digits;
+    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA {
+        const double digit = x.part[k / D].d[k % D];
+        if (q.alone())
+            shared[k] = digit;
+        else
+            publish(others + k, digit);
+    });
+}
+
+// Sums of conj(x_i) y_i over the rows from the diagonal on, x the pivot and y each column: the
+// pivot itself, the vectors before it and the columns behind it. The elements on the row of the
+// diagonal are passed on as well.
+MDQR_FN void add_up(const panel_block& q, int j) {
+    const lane_groups by(q.thread, q.threads, q.w);
+    const int c = by.group, end = c < q.w ? q.m_rows : 0;
+    const int row = q.owns(j) ? int(j - q.first) : -1;
+    const int e = c < q.w && c != j ? q.shared.power(c) - 1 : -1;
+    product_sum exact;
+    number sum = zero_number();
+    for (int i = q.own_from(j) + by.lane; i < end; i += by.lanes) {
+        const number y = divided_by_power(c == j ? q.pivot.get(0, i) : q.rows.get(c, i), e);
+        if (sums_in_digits || i == row) {
+            const number_in_digits d = half_as_digits(y);
+            if (i == row)
+                pass_on(q, j, c, d);
+            if constexpr (sums_in_digits)
+                exact.add(get_digits(q.digits + i, q.column), d);
+        }
+        if constexpr (!sums_in_digits)
+            multiply_add(sum, conjugate(q.pivot.get(0, i)), y);
+    }
+    product_sum::sums total;
+    if constexpr (sums_in_digits) {
+        total = exact.combined(by.lanes);
+    } else {
+        const number_in_digits d = half_as_digits(group_sum(sum, by.lanes));
+        static_for<0, parts>([&](auto p) MDQR_LAMBDA { total.part[p] = as_words(d.part[p]); });
+    }
+    if (c >= q.w)
+        return;
+    i64* to = q.exchange.sums_of(j) + c * number_digits;
+    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA {
+        const i64 word = total.part[k / D].w[k % D];
+        if (k % by.lanes != by.lane)
+            return;
+        if (q.alone())
+            q.shared.sums(c)[k] = to_double(word);
+        else
+            atomic_add(to + k, word);
+    });
+}
+
+// Columns behind j += x times their factors; v = x times its own in column j.
+MDQR_FN void update(const panel_block& q, int j, bool identity) {
+    const int lanes = q.threads / (q.w - j), c = j + q.thread / lanes;
+    if (c >= (identity ? j + 1 : q.w))
+        return;
+    const number factor = q.shared.factor(c);
+    for (int i = q.own_from(j + 1) + q.thread % lanes; i < q.m_rows; i += lanes) {
+        number y = c == j ? zero_number() : q.rows.get(c, i);
+        multiply_add(y, q.pivot.get(0, i), factor);
+        if (c == j)
+            settle(y);
+        q.rows.put(c, i, y);
+    }
+}
+
+// -- on the way out -------------------------------------------------------------------------------
+
+MDQR_FN number unit_lower(const number& x, int row, int c) {
+    return row > c ? x : row == c ? from_real(from_double<double, limbs>(1.0)) : zero_number();
+}
+
+// The vectors; R was written row by row, and NaN is left from a column on that was not finite.
+MDQR_FN void write_panel(const panel_block& q, int first_wild) {
+    const panel_arguments& p = q.p;
+    const lane_groups by(q.thread, q.threads, q.w);
+    const int c = by.group;
+    if (c >= q.w)
+        return;
+    const bool wild = q.shared.exponent(c) == wild_exponent;
+    for (int i = by.lane; i < q.m_rows; i += by.lanes) {
+        const int row = int(q.first + i);
+        number x = q.rows.get(c, i);
+        const bool bad = c >= first_wild && (wild || row >= first_wild);
+        if (bad)
+            x = not_numbers();
+        if (p.v.to.data != nullptr)
+            store_number(p.v.to, p.v.at(q.item, row, c), unit_lower(x, row, c));
+        if (bad || row > c)
+            store_number(p.h.to, p.h.at(q.item, row, c), x);
+    }
+}
 
 MDQR_END

@@ -1,11 +1,21 @@
 // Numbers and reflectors of the panel: sums and products relative to their operands.
 #pragma once
-#include "newton.hpp"
+#include "panel_digits.hpp"
 #include "views.hpp"
 
 MDQR_BEGIN
 
-inline constexpr int number_planes = limbs * (MDQR_COMPLEX ? 2 : 1);
+inline constexpr int parts = MDQR_COMPLEX ? 2 : 1, number_planes = limbs * parts;
+// Digits of a real number, and of a number.
+inline constexpr int D = result_digits<limbs>, number_digits = D * parts;
+// Sums and T by digits: with few limbs these take longer than the limbs themselves.
+inline constexpr bool sums_in_digits = limbs > 2;
+
+template <int N> MDQR_FN void settle(md<double, N>& x) { x = renormalize<N, N>(x.limb); }
+template <int N> MDQR_FN void settle(cmd<double, N>& x) {
+    settle(x.re);
+    settle(x.im);
+}
 
 // By value, and out of line where there are many limbs.
 template <int N>
@@ -106,6 +116,8 @@ template <int N> MDQR_FN cmd<double, N> scaled_back(const cmd<double, N>& x, int
 
 template <int N> MDQR_FN md<double, N>& real_part(md<double, N>& x) { return x; }
 template <int N> MDQR_FN md<double, N>& real_part(cmd<double, N>& x) { return x.re; }
+template <int N> MDQR_FN md<double, N>& imaginary_part(md<double, N>& x) { return x; }
+template <int N> MDQR_FN md<double, N>& imaginary_part(cmd<double, N>& x) { return x.im; }
 template <int N> MDQR_FN md<double, N> real_as(const md<double, N>& x, const md<double, N>*) {
     return x;
 }
@@ -115,85 +127,35 @@ template <int N> MDQR_FN cmd<double, N> real_as(const md<double, N>& x, const cm
 MDQR_FN number from_real(const real_number& x) {
     return real_as(x, static_cast<const number*>(nullptr));
 }
+MDQR_FN number not_numbers() {
+    const real_number bad = from_double<double, limbs>(not_a_number());
+    number r = from_real(bad);
+    imaginary_part(r) = bad;
+    return r;
+}
 MDQR_FN number zero_number() { return from_real(from_double<double, limbs>(0.0)); }
 
-// The larger leading limb, by magnitude; NaN is the largest of all.
+// The larger magnitude; NaN is the largest of all.
 MDQR_FN double larger(double a, double b) { return bits(a) > bits(b) ? a : b; }
-template <int N> MDQR_FN double size_of(const md<double, N>& x) { return abs(x.limb[0]); }
-template <int N> MDQR_FN double size_of(const cmd<double, N>& x) {
-    return larger(size_of(x.re), size_of(x.im));
-}
 
-// Exponents of parts of a column; these two stand for a part without a nonzero, and one with an
-// infinity or a NaN.
+// Exponents of columns and parts of them; these two stand for one without a nonzero, and one with
+// an infinity or a NaN.
 inline constexpr int no_exponent = -4096, wild_exponent = 4096;
 MDQR_FN int part_exponent(double peak) {
     return peak == 0.0 ? no_exponent : is_finite(peak) ? exponent(peak) : wild_exponent;
 }
 MDQR_FN int usable_exponent(int e) { return e == no_exponent || e == wild_exponent ? 0 : e; }
-// 2^e for e <= 0, and 0 where nothing counts any more. Above 0 the part is zero: its exponent
-// counts as 0 beside smaller ones.
-MDQR_FN double small_power(int e) { return e < -1000 || e > 0 ? 0.0 : power_of_two(e); }
+
+// The limbs of the real part, and of the imaginary one.
+template <int Part, int N> MDQR_FN const double* limbs_of(const md<double, N>& x) { return x.limb; }
+template <int Part, int N> MDQR_FN const double* limbs_of(const cmd<double, N>& x) {
+    return Part == 0 ? x.re.limb : x.im.limb;
+}
 
 // The product with 2^-e for |e| <= 2000: both factors are normal.
 template <class Number> MDQR_FN Number divided_by_power(const Number& x, int e) {
     const int half = -e / 2;
     return times_power(times_power(x, power_of_two(half)), power_of_two(-e - half));
-}
-
-// H = I - tau v v^H with v = (1, inverse x) as in mdqr/householder.hpp; inverse = 0 where H = I.
-struct panel_reflector {
-    number tau, inverse;
-    real_number beta;
-};
-
-// y = 1 / norm(alpha, x): beta = -+ norm, tau = 1 +- alpha y, inverse = 1 / (alpha - beta). Every
-// sum is of one sign, so that each has a small relative error, which is all that H needs to be
-// unitary. sigma = sum of |x_i|^2; the largest of alpha and x lies between 1 and 2.
-template <int N>
-MDQR_CALL panel_reflector make_panel_reflector(md<double, N> alpha, md<double, N> sigma) {
-    const md<double, N> zero = from_double<double, N>(0.0);
-    if (sigma.limb[0] == 0.0)
-        return {zero, zero, alpha};
-    const bool negative = alpha.limb[0] < 0.0;
-    const md<double, N> size = negative ? neg(alpha) : alpha;
-    md<double, N> s = plus(mul_network(alpha, alpha), sigma);
-    settle(s);
-    const md<double, N> y = newton_reciprocal_sqrt(s);
-    const md<double, N> norm = mul_network(s, y);
-    md<double, N> tau = plus(from_double<double, N>(1.0), mul_network(size, y));
-    md<double, N> difference = plus(size, norm);
-    settle(tau);
-    settle(difference);
-    const md<double, N> inverse = newton_reciprocal(difference);
-    return {tau, negative ? neg(inverse) : inverse, negative ? norm : neg(norm)};
-}
-
-template <int N>
-MDQR_CALL panel_reflector make_panel_reflector(cmd<double, N> alpha, md<double, N> sigma) {
-    const md<double, N> zero = from_double<double, N>(0.0);
-    if (sigma.limb[0] == 0.0 && alpha.im.limb[0] == 0.0)
-        return {{zero, zero}, {zero, zero}, alpha.re};
-    const bool negative = alpha.re.limb[0] < 0.0;
-    const md<double, N> size = negative ? neg(alpha.re) : alpha.re;
-    const md<double, N> side = negative ? neg(alpha.im) : alpha.im;
-    const md<double, N> side_square = mul_network(side, side);
-    md<double, N> s = plus(plus(mul_network(size, size), side_square), sigma);
-    settle(s);
-    const md<double, N> y = newton_reciprocal_sqrt(s);
-    const md<double, N> norm = mul_network(s, y);
-    md<double, N> tau = plus(from_double<double, N>(1.0), mul_network(size, y));
-    md<double, N> difference = plus(size, norm);
-    settle(tau);
-    settle(difference);
-    // alpha - beta = +-(difference + i side).
-    md<double, N> square = plus(mul_network(difference, difference), side_square);
-    settle(square);
-    const md<double, N> q = newton_reciprocal(square);
-    const md<double, N> re = mul_network(difference, q), im = mul_network(alpha.im, q);
-    return {{tau, mul_network(side, y)},
-            {negative ? neg(re) : re, neg(im)},
-            negative ? norm : neg(norm)};
 }
 
 MDQR_END

@@ -1,185 +1,214 @@
-// What every block of a panel computes again from the published sums of a column, and T.
+// What every block of a panel computes from the sums of a column; R and T.
+//
+// With x divided by its power of two, s = x^H x, y = 1 / sqrt s and beta = -+ 1 / y:
+//   H = I - tau v v^H, v = x / (alpha - beta) with v_j = 1, tau = 1 - alpha / beta.
+// For column c and u = x^H a_c, the row of the diagonal becomes r = u / beta, and the others get
+// v f for f = r - a_jc = -conj(tau) v^H a_c. With vectors before j in place of columns behind it
+// conj(f) = -tau v_c^H v, which T is made of. All sums that s, tau and alpha - beta are made of are
+// of one sign, so that each has a small relative error, which is all that H needs to be unitary.
 #pragma once
 #include "panel_columns.hpp"
 
 MDQR_BEGIN
 
-// The part of a block's sums of column j: x was divided by 2^e there, and is by 2^largest here.
-struct column_scale {
-    int own;     // exponent of this block's part
-    int largest; // of all parts, and 0 where nothing is left
-};
-
-MDQR_FN int known_exponent(double e) { return usable_exponent(int(e)); }
-
-// Exponents of all blocks' parts of column j, to shared memory, and the largest, to all threads; a
-// part that is not finite was left as it is, as if its exponent were 0.
-MDQR_FN column_scale combine_exponents(const panel_block& q, int e) {
-    if (q.alone())
-        return {usable_exponent(e), usable_exponent(e)};
-    double* known = q.shared.block_exponents();
-    if (q.thread < q.p.blocks)
-        known[q.thread] = load_fresh(q.exchange.exponent(q.thread));
+// Sums and the row of the diagonal, to shared memory; returns whether H = I.
+MDQR_FN bool gather(const panel_block& q, int j) {
+    const panel_shared& shared = q.shared;
+    if (!q.alone()) {
+        const double* sums = reinterpret_cast<const double*>(q.exchange.sums_of(j));
+        const int all = q.w * number_digits;
+        for (int t = q.thread; t < all; t += q.threads) {
+            const int k = t % D;
+            const i64 word = bits(load_fresh(sums + t));
+            const i64 next = k + 1 < D ? bits(load_fresh(sums + t + 1)) : 0;
+            const i64 own = k > 0 ? carry_of(word) * (i64(1) << 51) : 0;
+            shared.sums(0)[t] = to_double(word - own + carry_of(next));
+            shared.row(0)[t] = load_fresh(q.exchange.row_of(j) + t);
+        }
+        if (q.thread == 0)
+            shared.memory[panel_shared::below] = load_fresh(sums + all);
+    }
     sync_threads();
-    int largest = no_exponent;
-    for (int b = q.thread % warp_lanes; b < q.p.blocks; b += warp_lanes) {
-        const int other = int(known[b]), used = other == wild_exponent ? 0 : other;
-        largest = used > largest ? used : largest;
+    bool identity = bits(shared.memory[panel_shared::below]) == 0;
+    if (parts == 2)
+        identity = identity && is_zero(get_digits(shared.row(j), 1).part[parts - 1]);
+    return identity;
+}
+
+MDQR_FN double square_of(const number_in_digits& x) {
+    double sum = 0.0;
+    static_for<0, parts>([&](auto p) MDQR_LAMBDA {
+        const double y = leading(x.part[p]);
+        sum = one_sum(sum, one_prod(y, y));
+    });
+    return sum;
+}
+
+// What the size of column c loses with the row of the diagonal; column j becomes v.
+MDQR_FN void shrink_column(const panel_block& q, int j, int c, bool identity, double root) {
+    const panel_shared& shared = q.shared;
+    const number_in_digits row = get_digits(shared.row(c), 1);
+    if (c != j) {
+        double square = square_of(row);
+        if (c > j && !identity)
+            square = one_prod(square_of(get_digits(shared.sums(c), 1)), one_prod(root, root));
+        const int e = shared.power(c) - int(shared.base(c));
+        shared.size(c) = one_sum(shared.size(c), -one_prod(square, power_of_two(2 * e)));
+        return;
     }
-    return {usable_exponent(e), usable_exponent(group_maximum(largest, warp_lanes))};
+    const double s = leading(get_digits(shared.sums(j), 1).part[0]);
+    const double alpha = square_of(row), re = abs(leading(row.part[0]));
+    // |alpha - beta|^2.
+    const double square =
+        one_sum(one_sum(alpha, s), one_prod(one_prod(2.0, re), one_prod(s, root)));
+    shared.base(j) = 0.0;
+    shared.first(j) = identity ? 0.0 : s / square;
+    shared.size(j) = identity ? 0.0 : one_sum(s, -alpha) / square;
 }
 
-// The power by which a block's sums count; nothing is left where the exponent says so.
-MDQR_FN double part_power(double exponent, int largest, int times) {
-    const int e = int(exponent);
-    return e == no_exponent ? 0.0 : small_power(times * (usable_exponent(e) - largest));
+// 8 y x for the digits y of root / 8.
+MDQR_FN words<D> times_root(const digits<D>& root, const digits<D>& x, i64 factor) {
+    return times(product<D>(root, x), factor);
 }
 
-// Parts that a lane has on the way at a time: reading one takes as long as some hundred additions.
-inline constexpr int parts_on_the_way = number_planes <= 4 ? 4 : number_planes <= 8 ? 2 : 1;
-
-// The sum of the blocks' sums of column c by the lanes of a group.
-MDQR_FN number combine_sums(const panel_block& q, int c, bool exists, int lane, int lanes,
-                            int largest, int times) {
-    number sum = zero_number();
-    const int blocks = exists ? int(q.p.blocks) : 0;
-    for (int b = lane; b < blocks; b += parts_on_the_way * lanes) {
-        number part[parts_on_the_way];
-        static_for<0, parts_on_the_way>([&](auto i) MDQR_LAMBDA {
-            const int other = b + i.value * lanes;
-            set_planes(part[i], [&](int l) MDQR_LAMBDA {
-                return other < blocks ? load_fresh(q.exchange.sum(l, c, other)) : 0.0;
-            });
-        });
-        static_for<0, parts_on_the_way>([&](auto i) MDQR_LAMBDA {
-            const int other = b + i.value * lanes;
-            if (other < blocks) {
-                const double e = q.shared.block_exponents()[other];
-                sum = plus(sum, times_power(part[i], part_power(e, largest, times)));
-            }
-        });
+// 1 / (8 (alpha - beta)) in digits to shared memory, and what is behind the factor of column j.
+MDQR_CALL void make_inverse(const double* sums, const double* row, double* to) {
+    const digits<D> s = get_digits(sums, 1).part[0];
+    const number_in_digits alpha = get_digits(row, 1);
+    const bool negative = leading(alpha.part[0]) < 0.0;
+    const digits<D> size = negative_if(negative, alpha.part[0]);
+    const words<D> norm = carried(times_root(reciprocal_root(s), s, 8));
+    const digits<D> difference = settled(plus(norm, as_words(size)));
+    number_in_digits inverse;
+    if constexpr (parts == 1) {
+        inverse.part[0] = negative_if(negative, reciprocal<3>(difference));
+    } else {
+        constexpr int im = parts - 1;
+        const digits<D>& side = alpha.part[im];
+        const digits<D> square =
+            settled(plus(product<D>(difference, difference), product<D>(side, side)));
+        const digits<D> q = reciprocal<5>(square);
+        inverse.part[0] = negative_if(negative, settled(times(product<D>(difference, q), 4)));
+        inverse.part[im] = negative_if(true, settled(times(product<D>(side, q), 4)));
     }
-    return group_sum(sum, lanes);
+    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { to[k] = inverse.part[k / D].d[k % D]; });
 }
 
-MDQR_FN number diagonal_row(const panel_block& q, int j, int c) {
-    if (q.alone())
-        return q.rows.get(c, j);
-    number r;
-    set_planes(r, [&](int l) MDQR_LAMBDA { return load_fresh(q.exchange.row(l, c)); });
+template <int N> MDQR_FN void set_limbs(md<double, N>& x, const number_in_digits& d) {
+    x = to_limbs<N>(d.part[0]);
+}
+template <int N> MDQR_FN void set_limbs(cmd<double, N>& x, const number_in_digits& d) {
+    x = {to_limbs<N>(d.part[0]), to_limbs<N>(d.part[parts - 1])};
+}
+// The number that these digits are times 2^e, |e| <= 2000.
+MDQR_CALL number to_number(number_in_digits d, int e) {
+    number x;
+    set_limbs(x, d);
+    return divided_by_power(x, -e);
+}
+
+MDQR_FN number_in_digits multiply(const number_in_digits& x, const number_in_digits& y) {
+    number_in_digits r;
+    words<D> re = product<D>(x.part[0], y.part[0]);
+    if constexpr (parts == 2) {
+        constexpr int im = parts - 1;
+        re = plus(re, product<D>(negative_if(true, x.part[im]), y.part[im]));
+        r.part[im] =
+            settled(plus(product<D>(x.part[0], y.part[im]), product<D>(x.part[im], y.part[0])));
+    }
+    r.part[0] = settled(re);
     return r;
 }
 
-// The reflector of column j by the last warp, tau and 1 / (alpha - beta) to shared memory; beta to
-// the diagonal.
-MDQR_FN void make_scalars(const panel_block& q, int j, int largest) {
-    const int lane = q.thread % warp_lanes;
-    number squares = zero_number();
-    if (!q.alone())
-        squares = combine_sums(q, j, true, lane, warp_lanes, largest, 2);
-    if (lane != 0)
+MDQR_FN void write_r(const panel_block& q, int j, int c, const number_in_digits& r) {
+    if (q.shared.exponent(c) == wild_exponent)
         return;
-    if (q.alone())
-        squares = q.shared.sum(j);
-    number alpha = diagonal_row(q, j, j);
-    if (!q.alone()) {
-        const double e = q.shared.block_exponents()[j / q.p.rows_a_block];
-        alpha = times_power(alpha, small_power(known_exponent(e) - largest));
-    }
-    settle(real_part(squares));
-    const panel_reflector r = make_panel_reflector(alpha, real_part(squares));
-    q.shared.set_scalar(panel_shared::tau, r.tau);
-    q.shared.set_scalar(panel_shared::inverse, r.inverse);
-    if (q.owns(j))
-        q.rows.put(j, j - q.first, from_real(scaled_back(r.beta, largest)));
+    number x = to_number(r, 0);
+    if (c == j)
+        x = from_real(real_part(x));
+    x = scaled_back(x, q.shared.power(c) + int(q.shared.exponent(c)));
+    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
+}
+// Where H = I the row stays as it is.
+MDQR_FN void write_row(const panel_block& q, int j, int c) {
+    number x = q.rows.get(c, j - q.first);
+    if (c == j)
+        x = from_real(real_part(x));
+    x = scaled_back(x, int(q.shared.exponent(c)));
+    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
 }
 
-// Sums of the columns that this block needs, by all other warps.
-MDQR_FN void gather_sums(const panel_block& q, int j, int largest) {
-    const int first = q.makes_rows() ? j + 1 : 0, end = q.makes_rows() ? q.w : j;
-    const lane_groups by(q.thread, q.threads - warp_lanes, end - first);
-    const int c = first + by.group;
-    const number sum = combine_sums(q, c, c < end, by.lane, by.lanes, largest, 1);
-    if (c < end && by.lane == 0)
-        q.shared.set_sum(c, sum);
+// Tau by the thread behind those of the columns.
+MDQR_FN void make_tau(const panel_block& q, int j, const digits<D>& root, bool negative) {
+    const number_in_digits alpha = get_digits(q.shared.row(j), 1);
+    number_in_digits tau;
+    static_for<0, parts>([&](auto p) MDQR_LAMBDA {
+        words<D> part = times_root(root, negative_if(negative, alpha.part[p]), 2);
+        if (p == 0)
+            part.w[0] += top_word(-2);
+        tau.part[p] = settled(part);
+    });
+    q.shared.set_scalar(panel_shared::tau, to_number(tau, 2));
 }
 
-// z = v^H y for column c: with y = a_c behind j, -conj(tau) z is its factor in the update, and its
-// element on row j is done; with y = v_c before j, conj(z) belongs to T.
-MDQR_FN void make_factor(const panel_block& q, int j, int c) {
-    const number y = diagonal_row(q, j, c);
-    number z = y;
-    multiply_add(z, conjugate(q.shared.scalar(panel_shared::inverse)), q.shared.sum(c));
-    if (c < j) {
-        q.shared.set_sum(c, conjugate(z));
+// Column c of the row of the diagonal: R behind and on the diagonal, f elsewhere.
+MDQR_FN number_in_digits make_factor(const panel_block& q, int j, int c, const digits<D>& root,
+                                     bool negative) {
+    const number_in_digits sum = get_digits(q.shared.sums(c), 1);
+    number_in_digits r, f = get_digits(q.shared.row(c), 1);
+    static_for<0, parts>([&](auto p) MDQR_LAMBDA {
+        const words<D> part = carried(times_root(root, negative_if(!negative, sum.part[p]), 8));
+        r.part[p] = as_digits(part);
+        f.part[p] = settled(plus(part, as_words(negative_if(true, f.part[p]))));
+    });
+    if (c >= j && q.makes_t())
+        write_r(q, j, c, r);
+    return f;
+}
+
+// H = I: the row of the diagonal stays as it is, v = 0 and tau = 0.
+MDQR_FN void leave_column(const panel_block& q, int j) {
+    const int c = q.thread;
+    if (c == q.w)
+        q.shared.set_scalar(panel_shared::tau, zero_number());
+    if (c >= q.w)
         return;
-    }
-    z = opposite(multiply(conjugate(q.shared.scalar(panel_shared::tau)), z));
-    q.shared.set_sum(c, z);
-    if (q.owns(j))
-        q.rows.put(c, j - q.first, plus(y, z));
+    shrink_column(q, j, c, true, 0.0);
+    q.shared.set_factor(c, zero_number());
+    if (c >= j && q.owns(j))
+        write_row(q, j, c);
 }
 
-MDQR_FN number get_t(const panel_arguments& p, i64 item, int i, int c) {
-    return load_as<number>(p.t.to, p.t.at(item, i, c));
-}
-
-// T[:j, j] = -tau T[:j, :j] V^H v, T[j, j] = tau.
-MDQR_FN void extend_triangle(const panel_block& q, int j) {
-    const number tau = q.shared.scalar(panel_shared::tau);
-    if (q.thread == 0) {
-        store_number(q.p.t.to, q.p.t.at(q.item, j, j), tau);
-        store_number(q.p.tau.to, q.p.tau.at(q.item, 0, j), tau);
+// The reflector of column j: factors of all columns that this block needs, to shared memory.
+MDQR_FN void make_factors(const panel_block& q, int j) {
+    const panel_shared& shared = q.shared;
+    const int c = q.thread, e = c < q.w ? shared.power(c) : 0;
+    const bool negative = leading(get_digits(shared.row(j), 1).part[0]) < 0.0;
+    number_in_digits f;
+    if (c <= q.w) {
+        const digits<D> root = reciprocal_root(get_digits(shared.sums(j), 1).part[0]);
+        if (c < q.w) {
+            if (c >= j || q.makes_t())
+                f = make_factor(q, j, c, root, negative);
+            shrink_column(q, j, c, false, one_prod(8.0, leading(root)));
+        } else if (q.makes_t()) {
+            make_tau(q, j, root, negative);
+        }
+    } else if (q.makes_rows() && c == q.threads - 1) {
+        make_inverse(shared.sums(j), shared.row(j), shared.memory + panel_shared::inverse);
     }
-    if (j == 0)
+    sync_threads();
+    if (c == 0 && q.alone())
+        shared.memory[panel_shared::below] = 0.0;
+    if (c >= q.w)
         return;
-    const lane_groups by(q.thread, q.threads, j);
-    const int i = by.group;
-    number sum = zero_number();
-    for (int c = i + by.lane; i < j && c < j; c += by.lanes)
-        multiply_add(sum, get_t(q.p, q.item, i, c), q.shared.sum(c));
-    sum = group_sum(sum, by.lanes);
-    if (i < j && by.lane == 0) {
-        sum = opposite(multiply(tau, sum));
-        settle(sum);
-        store_number(q.p.t.to, q.p.t.at(q.item, i, j), sum);
-    }
-}
-
-MDQR_FN void clear_triangle(const panel_block& q) {
-    for (int k = q.thread; k < q.w * q.w; k += q.threads)
-        store_number(q.p.t.to, q.p.t.at(q.item, k / q.w, k % q.w), zero_number());
-}
-
-// One column: two passes over the rows, one meeting.
-MDQR_FN void reflect_column(panel_block& q, int j) {
-    q.exchange.turn(j);
-    int e = no_exponent;
-    if (q.makes_rows()) {
-        e = q.settle_column(j);
-        q.add_up(j);
-        if (!q.alone())
-            q.publish_row(j, e);
-    }
-    q.meet();
-    const column_scale scale = combine_exponents(q, e);
-    if (q.thread >= q.threads - warp_lanes)
-        make_scalars(q, j, scale.largest);
-    else if (!q.alone())
-        gather_sums(q, j, scale.largest);
-    sync_threads();
-    const bool needed = q.thread > j ? q.makes_rows() : q.makes_t();
-    if (q.thread < q.w && q.thread != j && needed)
-        make_factor(q, j, q.thread);
-    const int skip = (q.w + warp_lanes - 1) / warp_lanes * warp_lanes;
-    if (q.makes_rows() && q.thread >= skip)
-        q.make_vector(j, skip, scale.own - scale.largest);
-    sync_threads();
-    if (q.makes_rows())
-        q.update(j);
-    if (q.makes_t())
-        extend_triangle(q, j);
-    sync_threads();
+    const number_in_digits inverse = get_digits(shared.memory + panel_shared::inverse, 1);
+    if (c > j && q.makes_rows())
+        shared.set_factor(c, to_number(multiply(inverse, f), e + 3));
+    else if (c == j && q.makes_rows())
+        shared.set_factor(c, to_number(inverse, 3));
+    else if (c < j && q.makes_t())
+        shared.set_factor(c, conjugate(to_number(f, e)));
 }
 
 MDQR_END

@@ -2,23 +2,77 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._backend.cuda.operands import Product, Scratch, Todo
 
-_THREADS = 256
-_WARPS = 8
-_FINISH_THREADS = 128
-# Rows of a block: eight where there are enough of them to fill the GPU, or too few terms for one.
-_ROWS = 8
-# Blocks that fill a large GPU, and the fewest and most terms of a block.
-_BUSY = 264
-_LEAST_TERMS, _MOST_TERMS = 2048, 2**16
+_THREADS, _WARPS, _LANES = 256, 8, 32
+# As in kernels/cuda/matvec_finish.hpp.
+_FINISH_THREADS, _FINISH_LANES = 128, 8
+# Layouts: a row for each warp, one row for all, a row for each lane; rows of a pass.
+_ROW_A_WARP, _ONE_ROW, _ROW_A_LANE = 0, 1, 2
+_ROWS = {_ROW_A_WARP: _WARPS, _ONE_ROW: 1, _ROW_A_LANE: _LANES}
+_MOST_PASSES = 4
+# Bytes of shared memory for a part of the vector, and its fewest and most terms.
+_STAGE_BYTES, _LEAST_TERMS, _MOST_TERMS = 48 * 1024, 256, 1024
+# Below this many terms lanes take rows of their own.
+_FEW_TERMS = 64
+# Blocks that fill a large GPU several times.
+_BUSY = 1000
+# Where stages can follow each other in a block, more splits than these are not made.
+_MOST_SPLITS = 64
 
 
-def _splits(rows: int, k: int) -> int:
-    """Return into how many parts the terms are divided."""
-    wanted = max(divided(_BUSY, rows), divided(k, _MOST_TERMS))
-    return max(1, min(wanted, k // _LEAST_TERMS))
+def _words(limbs: int, is_residual: bool) -> tuple[int, int]:
+    """Return the words of a prepared value of the vector and of a sum, for each part."""
+    if limbs == 2 and not is_residual:
+        return 2, 3
+    # Digits as in kernels/include/mdqr/digits.hpp.
+    result = 3 if limbs <= 2 else limbs + 1
+    digits = 2 * limbs + (2 if limbs > 4 else 1) if is_residual else result
+    return digits + 1, digits + 2
+
+
+class _Tiles(NamedTuple):
+    """How rows and terms are divided among blocks."""
+
+    layout: int
+    stage: int  # terms that shared memory has room for
+    passes: int
+    splits: int
+    stages: int
+    stage_terms: int
+    rows: int  # tiles of rows
+
+    @classmethod
+    def of(cls, product: Product, value_words: int) -> _Tiles:
+        items, m, n, k = product.shape
+        rows_apart, terms_apart = (abs(stride) for stride in product.a.strides[-2:])
+        if m < _WARPS and k >= _THREADS:
+            layout = _ONE_ROW
+        elif k < _FEW_TERMS or rows_apart < terms_apart:
+            layout = _ROW_A_LANE
+        else:
+            layout = _ROW_A_WARP
+        stage = _MOST_TERMS
+        while stage > _LEAST_TERMS and 8 * value_words * stage > _STAGE_BYTES:
+            stage //= 2
+        terms, passes = stage, _MOST_PASSES if layout == _ROW_A_WARP else 1
+
+        def blocks() -> int:
+            return items * n * divided(m, _ROWS[layout] * passes) * divided(k, terms)
+
+        while blocks() < _BUSY and terms > _LEAST_TERMS and layout != _ONE_ROW:
+            terms //= 2
+        while blocks() < _BUSY and passes > 1:
+            passes //= 2
+        splits, stages = max(1, divided(k, terms)), 1
+        if layout != _ROW_A_WARP:
+            stages = divided(splits, _MOST_SPLITS)
+            splits = divided(splits, stages)
+        return cls(layout, stage, passes, splits, stages, terms,
+                   divided(m, _ROWS[layout] * passes))  # fmt: skip
 
 
 def product(
@@ -40,49 +94,41 @@ def _run(
     kernels: Kernels, product: Product, out: list[int], ending: list[int], is_residual: bool
 ) -> Todo:
     items, m, n, k = product.shape
-    parts = 2 if product.is_complex else 1
-    a, b = product.a, product.b.swapaxes(-1, -2)
-    b_items = items
-    if b.strides[-3] == 0:
-        b, b_items = b[..., :1, :, :], 1
-    rows = 1 if m < _ROWS and k >= 32 * _WARPS else _ROWS
-    groups = items * divided(m, rows) * n
-    splits = _splits(groups, k)
-    # Whole turns of a block.
-    split_terms = divided(divided(max(k, 1), splits), _THREADS) * _THREADS
-    splits = max(1, divided(k, split_terms))
-    digits = 2 * product.limbs + 2 + 1  # of a residual, and a size; the kernels use no more
-    carry_save = product.limbs == 2 and not is_residual
+    is_complex = product.is_complex
+    value_words, sum_words = (
+        (2 if is_complex else 1) * words for words in _words(product.limbs, is_residual)
+    )
+    tiles = _Tiles.of(product, value_words)
     elements = items * m * n
     scratch = Scratch()
     places = [
-        scratch.take(0 if carry_save else b_items * n * k * parts * digits),
-        scratch.take(splits * elements),
-        scratch.take(splits * b_items * n),
-        scratch.take(splits * parts * (digits + 1) * elements),
+        scratch.take(tiles.splits * elements * sum_words),
+        scratch.take(tiles.splits * elements),
         scratch.take(elements),
         scratch.take(1),
     ]
     memory, base = scratch.allocate(kernels)
     arguments = fields(
-        matrix_view(kernels, a, product.is_complex), matrix_view(kernels, b, product.is_complex),
-        int(product.conj_a), int(product.conj_b), items, m, n, k, b_items, splits, split_terms,
+        matrix_view(kernels, product.a, is_complex),
+        matrix_view(kernels, product.b.swapaxes(-1, -2), is_complex),
+        int(product.conj_a), int(product.conj_b), items, m, n, k,
+        tiles.passes, tiles.splits, tiles.stages, tiles.stage_terms,
         *(base + place for place in places), out, ending,
     )  # fmt: skip
-    defines = (f"MDQR_RESIDUAL={int(is_residual)}", f"MDQR_ROWS={rows}")
-    module = Module("matvec", product.limbs, product.is_complex, defines)
-    shared = 8 * 3 * _WARPS * rows
-    if not carry_save:
-        pieces = min(divided(split_terms, _THREADS), divided(_BUSY, b_items * n * splits))
-        grid = (b_items * n * splits * pieces,)
-        kernels.launch(
-            module, "mdqr_vectors", arguments, grid=grid, threads=_THREADS, shared=shared
-        )
-    kernels.launch(
-        module, "mdqr_matvec", arguments, grid=(groups * splits,), threads=_THREADS, shared=shared
+    defines = (
+        f"MDQR_RESIDUAL={int(is_residual)}",
+        f"MDQR_LAYOUT={tiles.layout}",
+        f"MDQR_STAGE={tiles.stage}",
     )
+    module = Module("matvec", product.limbs, is_complex, defines)
+    # Words of the warps, eight at a time, share the room with the vector.
+    shared = 8 * max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
+    kernels.launch(
+        module, "mdqr_matvec", arguments,
+        grid=(items * tiles.rows * tiles.splits * n,), threads=_THREADS, shared=shared,
+    )  # fmt: skip
     kernels.launch(
         module, "mdqr_matvec_finish", arguments,
-        grid=(divided(elements, _FINISH_THREADS),), threads=_FINISH_THREADS,
+        grid=(divided(elements * _FINISH_LANES, _FINISH_THREADS),), threads=_FINISH_THREADS,
     )  # fmt: skip
-    return Todo(base + places[4], base + places[5], memory)
+    return Todo(base + places[2], base + places[3], memory)

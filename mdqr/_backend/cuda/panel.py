@@ -20,7 +20,8 @@ from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel.hpp), and columns at most: a
-# thread makes the factor of each column while the others make the vector.
+# thread makes the factor of each column, the next one tau, and one of another warp the scale of the
+# vector.
 _THREADS = 256
 _WARP = 32
 _MOST_COLUMNS = 128
@@ -33,8 +34,15 @@ _MODERATE_BLOCKS = 64
 # meeting costs 2 microseconds, and the rows of a block where several share a panel.
 _ROWS = ((1, 512, 64), (2, 192, 32), (4, 64, 16), (float("inf"), 32, 16))
 
-# Doubles of shared memory before the arrays of `struct panel_shared`.
+# Digits of the scalars of a panel (`result_digits` of kernels/include/mdqr/digits.hpp), for each
+# number of limbs (at most).
+_DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
+
+# As in kernels/cuda/panel.hpp: doubles of shared memory before the arrays over the columns, and of
+# each column beside its digits and its factor; words before the sums of an item.
 _FIXED_SHARED = 64
+_COLUMN_SHARED = 4
+_LINE = 16
 
 
 class Plan(NamedTuple):
@@ -46,6 +54,7 @@ class Plan(NamedTuple):
     in_shared: bool
     shared: int
     exchange: int
+    counters: int
 
     @property
     def group(self) -> int:
@@ -64,9 +73,9 @@ def _blocks(items: int, m: int, limbs: int) -> int:
 
 def _threads(items: int, m: int, w: int, blocks: int) -> int:
     """Return the threads of a block: few where many small panels share a multiprocessor."""
-    if blocks > 1 or items <= BLOCKS_TOGETHER or w > 3 * _WARP:
+    if blocks > 1 or items <= BLOCKS_TOGETHER or w >= 3 * _WARP:
         return _THREADS
-    if m * w <= 512 and w <= _WARP:
+    if m * w <= 512 and w < _WARP:
         return 64
     return 128 if m * w <= 4096 else _THREADS
 
@@ -74,19 +83,26 @@ def _threads(items: int, m: int, w: int, blocks: int) -> int:
 @lru_cache(maxsize=1024)
 def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     """Return the launch for `items` panels of shape ``(m, w)``."""
-    values = limbs * (1 + is_complex)
+    parts = 1 + is_complex
+    values = limbs * parts
+    digits = next(count for most, count in _DIGITS if limbs <= most) * parts
+    # Sums are formed of digits of the column in work, but for few limbs.
+    pivot = values + (digits if limbs > 2 else 0)
     blocks = _blocks(items, m, limbs)
     rows = divided(m, blocks)
     column = (rows + 7) // 16 * 16 + 8
-    arrays = 8 * (_FIXED_SHARED + (1 + values) * w + blocks)
-    in_shared = arrays + 8 * values * w * column <= SHARED_BYTES
+    arrays = _FIXED_SHARED + w * (_COLUMN_SHARED + 2 * digits + values)
+    matrix = column * (pivot + w * values)
+    in_shared = 8 * (arrays + matrix) <= SHARED_BYTES
+    pivots = 0 if in_shared else blocks * rows * pivot
     return Plan(
         blocks,
         rows,
         _threads(items, m, w, blocks),
         in_shared,
-        arrays + (8 * values * w * column if in_shared else 0),
-        0 if blocks == 1 else w * blocks + 2 * (values * w * (blocks + 1) + blocks),
+        8 * (arrays + (matrix if in_shared else 0)),
+        pivots + (2 * w * (blocks + digits) if blocks > 1 else 0),
+        _LINE + 3 * (w * digits + 1) if blocks > 1 else 0,
     )
 
 
@@ -113,9 +129,10 @@ def qr_panel(
         items = prod(batch)
         steps = plan(items, m, w, limbs, is_complex)
         exchange, meetings = (None, 0), (None, 0)
-        if steps.blocks > 1:
+        if steps.exchange:
             exchange = kernels.scratch(items * steps.exchange)
-            meetings = kernels.scratch(items, zero=True)
+        if steps.counters:
+            meetings = kernels.scratch(items * steps.counters, zero=True)
         kernels.launch(
             Module("panel", limbs, is_complex),
             "mdqr_qr_panel",
