@@ -106,6 +106,8 @@ def _copy_between(cupy: ModuleType, block: Block) -> Block:
     here = cupy.cuda.get_current_stream()
     with block.device:
         there = cupy.cuda.get_current_stream()
+        # CuPy would bring it into order on its own device, after what is waited for.
+        block = cupy.ascontiguousarray(block)
         here.wait_event(there.record())
     copy = cupy.array(block, order="C")
     # Its memory may have another owner as soon as the caller drops it.

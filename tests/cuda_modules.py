@@ -75,6 +75,8 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         backend.matmul(a, b, **options)
         backend.residual([], a, b, **options)
     if limbs > 1:
+        v, t = blocks(limbs, is_complex, (40, 3), (3, 3))
+        backend.reflect_all([v], [t], column, adjoint=True, **options)
         for shape in PANELS:
             (panel,) = blocks(limbs, is_complex, shape)
             backend.qr_panel(panel, **options)

@@ -79,6 +79,9 @@ def test_columns(backend, precision, dtype, data):
     wanted = host.backend().balance_columns(block, rows, is_complex=is_complex)
     found = backend.balance_columns(block, rows, is_complex=is_complex)
     same(found, wanted)
+    plain = host.backend().balance_columns(block, rows * 0, is_complex=is_complex)
+    for each in (host.backend(), backend):
+        same(each.balance_columns(block, None, is_complex=is_complex), plain)
     same(
         backend.scale(found[0], rows, found[1], is_complex=is_complex),
         host.backend().scale(wanted[0], rows, wanted[1], is_complex=is_complex),

@@ -22,7 +22,7 @@ ARCHITECTURES = ("sm_90", "sm_80")
 PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
-HOT = {"matmul", "matvec", "panel", "slices", "triangular", "triangular_tile"}
+HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile"}
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.

@@ -90,14 +90,19 @@ def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
         log.append(f"copy on {Number.current}")
         return SimpleNamespace(device=Number(Number.current))
 
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, array=copy))
+    def in_order(block):
+        log.append(f"in order on {Number.current}")
+        return block
+
+    fake = SimpleNamespace(cuda=cuda, array=copy, ascontiguousarray=in_order)
+    monkeypatch.setitem(sys.modules, "cupy", fake)
     block = SimpleNamespace(device=Number(held))
     moved = _device.place(block, f"cuda:{1 - held}")
     assert moved.device.id == 1 - held
     here, there = f"stream {1 - held}", f"stream {held}"
     assert log == [
-        f"{there} records", f"{here} waits for {there}", f"copy on {1 - held}",
-        f"{here} records", f"{there} waits for {here}",
+        f"in order on {held}", f"{there} records", f"{here} waits for {there}",
+        f"copy on {1 - held}", f"{here} records", f"{there} waits for {here}",
     ]  # fmt: skip
     assert _device.place(block, f"cuda:{held}") is block
     assert Number.current == 0

@@ -29,7 +29,7 @@ def blocks(request, monkeypatch):
     """Panels by one block, and by several of at most 8 rows that meet; few threads are faster."""
     rows = 10**9 if request.param == "alone" else 1
     monkeypatch.setattr(panel, "_THREADS", 64)
-    monkeypatch.setattr(panel, "_ROWS", ((float("inf"), rows, 8),))
+    monkeypatch.setattr(panel, "_ROWS", ((float("inf"), rows, 8, 8),))
     panel.plan.cache_clear()
     yield request.param
     panel.plan.cache_clear()
@@ -391,3 +391,19 @@ def test_batches_whose_axes_do_not_merge(kernels, rng):
             wanted = panel.qr_panel(kernels, a[:, i, j], 2, False)
             for x, y in zip(out, wanted, strict=True):
                 assert_same(np.ascontiguousarray(x[:, i, j]), y)
+
+
+@pytest.mark.parametrize("exponent", [31, 33, 36])
+@multiples
+def test_a_norm_that_downdating_leaves_a_little_low(kernels, exponent, precision, dtype):
+    """Just above a power of four, and all of it on the diagonal."""
+    for large in (Fraction(2500), Fraction(3001), Fraction(3889)):
+        b, g = large / 5, (1 + Fraction(1, 2**exponent)) / 5
+        rows = [
+            [3, 3 * b - 4 * g, Fraction(7, 5)],
+            [4, 4 * b + 3 * g, Fraction(-3, 7)],
+            [Fraction(1, 2**90), Fraction(1, 2**70), 1],
+            [0, 0, 2],
+        ]
+        a = mdqr.array(rows, precision=precision, dtype=dtype)
+        accept(kernels, a)

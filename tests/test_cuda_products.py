@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from fractions import Fraction
 
 import emulated_kernels
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.cuda import matvec, products, sliced
+from mdqr._backend.cuda.kernels import matrix_view
 from mdqr._precision import PRECISIONS
-from mdqr.testing import arrays
+from mdqr.testing import arrays, assert_close
 
 # Compiling takes most of the time: by default the lower precisions, one field each.
 CASES = [
@@ -243,6 +245,54 @@ def test_sums_carry_before_they_overflow(kernels, kind, rng, monkeypatch, tmp_pa
     assert "mdqr_exact" in often.launched
     check(found, a, b)
     assert np.array_equal(found.limbs, wanted.limbs)
+
+
+def test_sums_of_many_parts_carry(kernels, monkeypatch):
+    """Rows of more parts than 2^63 has room for: the sums of one part, again and again."""
+    terms, parts = 256, 40_000
+    third = mdqr.full((8, terms), Fraction(1, 3), precision=mdqr.qd)
+    tiles = matvec._Tiles(matvec._ROW_A_WARP, terms, 1, 1, 1, terms, 1)
+    monkeypatch.setattr(matvec._Tiles, "of", lambda *_: tiles)
+    # As in struct matvec_arguments: two views and six numbers, then these.
+    start = 2 * len(matrix_view(kernels, third.limbs, False)) + 7
+    splits, sums, exponent = start, start + 3, start + 4
+    launch, kept = kernels.launch, []
+
+    def repeated(module, name, arguments, **options):
+        if name == "mdqr_matvec_finish":
+            arguments = arguments.copy()
+            for place, words in ((sums, 7 * 8), (exponent, 8)):
+                memory = (ctypes.c_int64 * words).from_address(int(arguments[place]))
+                one = np.ctypeslib.as_array(memory)
+                kept.append(np.tile(one, parts))
+                arguments[place] = kept[-1].ctypes.data
+            assert arguments[splits] == 1
+            arguments[splits] = parts
+        launch(module, name, arguments, **options)
+
+    monkeypatch.setattr(kernels, "launch", repeated)
+    kernels.plans.clear()
+    found = call(kernels, third, third[0, :, None])
+    kernels.plans.clear()
+    assert len(kept) == 2
+    wanted = sum(map(Fraction, third.limbs[:, 0, 0].tolist())) ** 2 * terms * parts
+    assert_close(found, [[wanted]] * 8, ulps=1)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_terms_that_are_left_where_the_largest_meet_zeros(kernels, kind, n):
+    """What underflows beside the largest values is no zero."""
+    precision, dtype = kind
+    options = {"precision": precision, "dtype": dtype}
+    for large, small in ((2.0**900, 2.0**-300), (2.0**540, 2.0**-540)):
+        far = mdqr.array([[large] * n, [small] * n], **options)
+        last = mdqr.array([[0, 1]] * 3, **options)
+        for a, b in ((last, far), (far.T, last.T)):
+            assert (call(kernels, a, b) == small).all()
+            left = products.residual(
+                kernels, [], a.limbs, b.limbs, precision.limbs, dtype is complex
+            )
+            assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
 
 
 @pytest.mark.parametrize("n", [1, 4])

@@ -10,7 +10,7 @@ import pytest
 
 import mdqr
 from mdqr import _limbs
-from mdqr.linalg import _operands, solve_triangular
+from mdqr.linalg import _operands, matmul, solve_triangular
 from mdqr.linalg._checks import Checks, fetch
 
 
@@ -136,6 +136,28 @@ def test_a_triangle_waits_for_its_device_once(monkeypatch, trans, rng):
     b[3] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="row 3, column 0 of b is NaN or infinite"):
         solve_triangular(away(mdqr.eye(5, precision=mdqr.dd)), away(b), trans)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_thin_products_do_not_wait_for_a_device(monkeypatch, columns, rng):
+    """The search for zero planes would take longer than a product with a few columns."""
+    a = mdqr.random.normal((4, 5), precision=mdqr.qd, rng=rng)
+    b = mdqr.array(rng.standard_normal((5, columns)), precision=mdqr.qd)
+    wanted = matmul(a, b)
+    away_blocks.install(monkeypatch)
+
+    def away(x):
+        return mdqr.MDArray._wrap(away_blocks.Away(x.limbs), x.precision, x.is_complex)
+
+    counted = []
+    get = away_blocks.Away.get
+    monkeypatch.setattr(away_blocks.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    for x, y in ((a, b), (b.T, a.T), (a, b[:, 0])):
+        counted.clear()
+        found = matmul(away(x), away(y))
+        assert len(counted) == (columns > 2 and y.ndim == 2)
+        if x is a and y.ndim == 2:
+            assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
 
 
 def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):

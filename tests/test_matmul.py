@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._backend import host
 from mdqr.linalg import _products, matmul
 from mdqr.testing import arrays, assert_same_bits
 
@@ -153,3 +154,18 @@ def test_callback_counts_the_columns(multiple, dtype, batch, monkeypatch, rng):
     assert calls == [("matmul", end, 200) for end in ends]
     with pytest.raises(TypeError, match=r"^matmul: callback must be callable.*got list"):
         matmul(a, b, callback=calls)
+
+
+def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):
+    """What underflows beside the largest values is no zero."""
+    options = {"precision": multiple, "dtype": dtype}
+    last = mdqr.array([[0, 1]] * 3, **options)
+    for large, small in ((2.0**900, 2.0**-300), (2.0**540, 2.0**-540)):
+        for n in (1, 3):
+            far = mdqr.array([[large] * n, [small] * n], **options)
+            for a, b in ((last, far), (far.T, last.T)):
+                assert (matmul(a, b) == small).all()
+                left = host.backend().residual(
+                    [], a.limbs, b.limbs, limbs=multiple.limbs, is_complex=dtype is complex
+                )
+                assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()

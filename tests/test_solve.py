@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import solve
+from mdqr.linalg import lstsq, solve
+from mdqr.linalg._householder import Factors
 from mdqr.testing import assert_same_bits
 
 
@@ -35,6 +36,23 @@ def test_solve_of_batches(multiple, rng):
     for i in range(3):
         assert_same_bits(x[i], solve(a[i], b))
     assert solve(a, b[:, 0]).shape == (3, 6)
+
+
+def test_square_systems_have_no_residual_to_refine(multiple, dtype, monkeypatch, rng):
+    """r stays zero: neither Q nor the transposed triangle is applied, and no bit depends on it."""
+    a = cases.random(12, 12, multiple, dtype, rng, cond=1e3)
+    b = cases.random(12, 2, multiple, dtype, rng)
+    wanted = lstsq(a, b).x
+
+    def refuse(*_, **__):
+        raise AssertionError("a square system needs no residual")
+
+    monkeypatch.setattr(Factors, "apply_q", refuse)
+    assert_same_bits(solve(a, b), wanted)
+    fit = lstsq(a, b, weights=np.linspace(1.0, 2.0, 12))
+    assert not fit.residuals.limbs.any()
+    with pytest.raises(AssertionError):
+        lstsq(a[:, :7], b)
 
 
 def test_callback(precision):

@@ -48,8 +48,9 @@ struct power_arguments {
     region area;               // of (i, line)
     const i64* offsets;        // null, or (item, i): powers by which x counts as multiplied
     i64* powers;               // (item, line)
-    i64* faults;               // null, or: not finite; zero on the diagonal
-    i64* unsound;              // null, or (item): a diagonal would become too small
+    i64* faults;               // not finite; zero on the diagonal
+    i64* unsound;              // (item): a diagonal would become too small
+    i64 items, clears;         // clears: both are set to zero, for the launch that sets them
 };
 
 // Where a thread works.
@@ -106,6 +107,22 @@ MDQR_FN i64 largest_of_line(const line_place& here, int width, i64 largest) {
     return largest;
 }
 
+MDQR_FN i64 power_for(i64 largest) {
+    return largest == special || largest < absent / 2 ? 0 : -largest;
+}
+
+MDQR_FN void clear_marks(const power_arguments& p) {
+    for (i64 i = thread_index(); i < p.items; i += thread_count())
+        p.unsound[i] = 0;
+    if (thread_index() == 0)
+        p.faults[0] = p.faults[1] = 0;
+}
+
+struct balance_arguments {
+    power_arguments lines;
+    matrix_view out; // (item, i, line)
+};
+
 struct scale_arguments {
     matrix_view out, x;
     i64 size, rows, columns;
@@ -160,19 +177,44 @@ MDQR_KERNEL(mdqr_powers, mdqr::power_arguments, mdqr::most_threads, 1) {
     double* diagonal = shared_memory() + thread_count() + here.slot;
     i64 largest = here.is_line ? largest_of_lane(p, here, diagonal) : absent;
     largest = largest_of_line(here, int(p.width), largest);
+    if (p.clears && block_x() == 0)
+        clear_marks(p);
     if (here.lane != 0 || !here.is_line)
         return;
-    const i64 power = largest == special || largest < absent / 2 ? 0 : -largest;
+    const i64 power = power_for(largest);
     p.powers[here.item * p.lines + here.line] = power;
-    if (p.faults && largest == special)
-        p.faults[0] = 1;
-    if (!p.unsound)
+    if (p.clears)
         return;
+    if (largest == special)
+        p.faults[0] = 1;
     const i64 found = bits(*diagonal);
     if (found == absent)
         p.faults[1] = 1;
     else if (found + power < least_diagonal)
         p.unsound[here.item] = 1;
+}
+
+// The powers of whole lines, and the lines times them; shared memory as above.
+MDQR_KERNEL(mdqr_balance_lines, mdqr::balance_arguments, mdqr::most_threads, 1) {
+    using namespace mdqr;
+    const power_arguments& q = p.lines;
+    const line_place here = place_of(q);
+    double* common = shared_memory() + thread_count() + here.slot;
+    i64 largest = here.is_line ? largest_of_lane(q, here, common) : absent;
+    largest = largest_of_line(here, int(q.width), largest);
+    if (here.lane == 0)
+        *common = from_bits(power_for(largest));
+    sync_threads();
+    if (!here.is_line)
+        return;
+    const i64 power = bits(*common);
+    if (here.lane == 0)
+        q.powers[here.item * q.lines + here.line] = power;
+    for (i64 i = here.lane; i < q.length; i += q.width) {
+        const i64 offset = q.offsets ? q.offsets[here.item * q.length + i] : 0;
+        const number r = load_as<number>(q.x.to, q.x.at(here.item, i, here.line));
+        store_number(p.out.to, p.out.at(here.item, i, here.line), scaled(r, offset + power));
+    }
 }
 
 MDQR_KERNEL(mdqr_scale, mdqr::scale_arguments, mdqr::scale_threads) {

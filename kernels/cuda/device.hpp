@@ -108,6 +108,21 @@ MDQR_FN void publish(double* address, double x) {
     *address = x;
 #endif
 }
+// 1 / x and 1 / sqrt(x) to some 20 bits, for positive numbers far from the ends of the range.
+MDQR_FN double near_reciprocal(double x) {
+    double r = x;
+#if defined(__CUDA_ARCH__)
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+#endif
+    return r;
+}
+MDQR_FN double near_reciprocal_root(double x) {
+    double r = x;
+#if defined(__CUDA_ARCH__)
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+#endif
+    return r;
+}
 // Between two calls of load_fresh that look for what another block will publish.
 MDQR_FN void between_looks() {
 #if defined(__CUDA_ARCH__)
@@ -139,8 +154,8 @@ MDQR_FN void signal(i64* counter) {
 #if defined(__CUDA_ARCH__)
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence();
-        atomicAdd(reinterpret_cast<u64*>(counter), u64(1));
+        // A release orders what the barrier above has gathered; a full fence would take longer.
+        asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(counter) : "memory");
     }
 #else
     ++*counter;

@@ -98,6 +98,8 @@ private:
         shift_words(own, by);
         static_for<0, D + 1>([&](auto w) MDQR_LAMBDA { word[part][w] += own[w]; });
         const double scaled = scale(x, by > 4000 ? -4000 : -int(by));
+        // Below 2^51 after any number of splits.
+        carry_words<D>(word[part]);
         // A zero by underflow is none.
         size[part] = one_sum(size[part], scaled == 0.0 && x != 0.0 ? 0x1p-1074 : scaled);
     }

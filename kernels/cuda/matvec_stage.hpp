@@ -33,19 +33,21 @@ MDQR_FN i64 prepare(const matvec_arguments& p, i64 item, i64 j, i64 first, i64, 
 MDQR_FN void put_digits(const matvec_arguments& p, i64 offset, bool exists,
                         const row_factors& factor, double* to) {
     static_for<0, parts>([&](auto part) MDQR_LAMBDA {
-        double limb[limbs], digit[D];
+        double limb[limbs], digit[D], leading = 0.0;
         const double sign = part == 1 && p.conj_b ? -1.0 : 1.0;
         static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
             double x = 0.0;
             if (exists && l < p.b.to.held)
                 x = p.b.to.data[offset + part * p.b.to.imag + l * p.b.to.plane];
+            if (l == 0)
+                leading = x;
             limb[l] = one_prod(one_prod(x, sign * factor.first), factor.second);
         });
         to_digits<D, limbs>(limb, digit);
         weigh_digits(digit);
         double* own = to + part * ((D + 1) * stage);
         static_for<0, D>([&](auto i) MDQR_LAMBDA { own[i * stage] = digit[i]; });
-        own[D * stage] = raised(abs(limb[0]));
+        own[D * stage] = raised(leading, abs(limb[0]));
     });
 }
 

@@ -47,7 +47,10 @@ MDQR_FN void weigh_digits(double* digit) {
     });
 }
 
-MDQR_FN double raised(double size) { return size != 0.0 && size < 0x1p-500 ? 0x1p-500 : size; }
+// A bound of a scaled magnitude, which may have underflowed, that is 0 for zeros alone.
+MDQR_FN double raised(double value, double scaled) {
+    return value == 0.0 ? 0.0 : scaled < 0x1p-500 ? 0x1p-500 : scaled;
+}
 MDQR_FN unsigned upper(double x) { return unsigned(u64(bits(x)) >> 32) & 0x7fffffffu; }
 
 // Carried words divided by 2^by, rounded to the last word.
@@ -195,7 +198,7 @@ private:
             static_for<2, D>([&](auto i) MDQR_LAMBDA { is_long = is_long || digit[i] != 0.0; });
             kind = !is_long ? 2 : short_digits < D ? 1 : 0;
             weigh_digits(digit);
-            magnitude = raised(magnitude);
+            magnitude = raised(x[0], magnitude);
         }
         static_for<0, parts>([&](auto to) MDQR_LAMBDA {
             constexpr int T = to.value, from = P == T ? 0 : 1;

@@ -23,17 +23,18 @@ MDQR_FN void reflect_column(panel_block& q, int j) {
     if (q.makes_rows()) {
         make_pivot(q, j);
         sync_threads();
-        add_up(q, j);
+        if constexpr (sums_in_digits)
+            add_up_digits(q, j);
+        else
+            add_up_limbs(q, j);
     } else {
         clear_next_sums(q, j);
     }
     q.meet();
-    const bool identity = gather(q, j);
-    if (identity)
-        leave_column(q, j);
-    else
-        make_factors(q, j);
+    const bool identity = reflect(q, j);
     sync_threads();
+    if (q.thread == 0 && q.alone())
+        q.shared.memory[panel_shared::below] = 0.0;
     if (q.makes_rows())
         update(q, j, identity);
     if (q.makes_t())
@@ -44,14 +45,14 @@ MDQR_FN void reflect_column(panel_block& q, int j) {
 MDQR_END
 
 // Grid: items * (1 if blocks == 1 else blocks + 1); cooperative if blocks > 1.
-MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, 1) {
+MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, mdqr::panel_blocks) {
     using namespace mdqr;
     const i64 group = p.blocks == 1 ? 1 : p.blocks + 1;
     panel_block q(p, block_x() / group, block_x() % group);
     if (q.makes_t())
         clear_triangle(q);
     if (q.thread == 0)
-        q.shared.memory[panel_shared::below] = 0.0;
+        q.shared.memory[panel_shared::below] = q.shared.memory[panel_shared::stale] = 0.0;
     const int first_wild = read_panel(q);
     for (int j = 0; j < first_wild; ++j)
         reflect_column(q, j);

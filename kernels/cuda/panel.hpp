@@ -25,6 +25,8 @@ struct panel_arguments {
 };
 
 inline constexpr int panel_threads = 256, warp_lanes = 32;
+// Blocks of so many threads that the registers of a multiprocessor must suffice for.
+inline constexpr int panel_blocks = number_planes <= 2 ? 3 : limbs <= 2 ? 2 : 1;
 
 // Number (c, i) of a block's rows: limb l at data[l * plane + c * column + i * row].
 struct panel_rows {
@@ -67,7 +69,7 @@ template <int N, class F> MDQR_FN void set_planes(cmd<double, N>& x, F&& f) {
 
 // Shared memory: scalars, then arrays over the columns, the column in work, and the rows.
 struct panel_shared {
-    static constexpr int below = 0, inverse = 8, tau = 32, arrays = 64;
+    static constexpr int below = 0, stale = 1, inverse = 8, tau = 32, arrays = 64;
     // Digits of the column in work, where sums are formed of them.
     static constexpr int pivot_digits = sums_in_digits ? number_digits : 0;
     static constexpr int pivot_words = number_planes + pivot_digits;
@@ -82,9 +84,17 @@ struct panel_shared {
     MDQR_FN double& base(int c) const { return memory[arrays + w + c]; }
     MDQR_FN double& size(int c) const { return memory[arrays + 2 * w + c]; }
     MDQR_FN double& first(int c) const { return memory[arrays + 3 * w + c]; }
-    // Digits of the sums of column c, and of its element on the row of the diagonal.
-    MDQR_FN double* sums(int c) const { return memory + arrays + 4 * w + c * number_digits; }
-    MDQR_FN double* row(int c) const { return sums(w) + c * number_digits; }
+    // What is left of column c, divided by 2^power(c), has a norm between 1/4 and 1/2.
+    MDQR_FN int power(int c) const { return int(bits(memory[arrays + 4 * w + c])); }
+    MDQR_FN void set_power(int c) const {
+        // Downdating may have left the size too low by 2^-28 of it: the power must not be.
+        const int top = mdqr::exponent(one_prod(size(c), 1.0 + 0x1p-16));
+        const int e = first(c) == 0.0 ? 0 : int(base(c)) + ((top + 4) >> 1);
+        memory[arrays + 4 * w + c] = from_bits(e);
+    }
+    // The sums of column c, and its element on the row of the diagonal.
+    MDQR_FN double* sums(int c) const { return memory + arrays + 5 * w + c * scalar_words; }
+    MDQR_FN double* row(int c) const { return sums(w) + c * scalar_words; }
     MDQR_FN double* pivot() const { return row(w) + number_planes * w; }
     MDQR_FN double* rows(i64 column) const { return pivot() + pivot_words * column; }
 
@@ -105,11 +115,6 @@ struct panel_shared {
     MDQR_FN void set_scalar(int at, const number& x) const {
         each_plane(x, [&](int l, double limb) MDQR_LAMBDA { memory[at + l] = limb; });
     }
-
-    // What is left of column c, divided by 2^power(c), has a norm between 1/4 and 1/2.
-    MDQR_FN int power(int c) const {
-        return first(c) == 0.0 ? 0 : int(base(c)) + ((mdqr::exponent(size(c)) + 4) >> 1);
-    }
 };
 
 // What the blocks of one item publish. Nobody adds to the sums of column j before the meeting of
@@ -119,27 +124,28 @@ struct panel_exchange {
     static constexpr int line = 16; // words that keep the counter to itself
     double* sizes;
     i64* counter; // of meetings; then sums
-    i64 w, blocks;
+    int w, blocks;
 
     MDQR_FN static i64 column_digits(i64 w) { return w * number_digits; }
     MDQR_FN static i64 counters(i64 w) { return line + 3 * (column_digits(w) + 1); }
     MDQR_FN static i64 size(const panel_arguments& p) {
         const i64 pivots = p.in_shared ? 0 : p.blocks * pivot_size(p);
-        return p.blocks == 1 ? pivots : 2 * p.columns * (p.blocks + number_digits) + pivots;
+        return p.blocks == 1 ? pivots : 2 * p.columns * (p.blocks + scalar_words) + pivots;
     }
     MDQR_FN static i64 pivot_size(const panel_arguments& p) {
         return panel_shared::pivot_words * p.rows_a_block;
     }
-    MDQR_FN panel_exchange(const panel_arguments& p, i64 item) : w(p.columns), blocks(p.blocks) {
+    MDQR_FN panel_exchange(const panel_arguments& p, i64 item)
+        : w(int(p.columns)), blocks(int(p.blocks)) {
         sizes = p.exchange + item * size(p);
         counter = p.counter + item * counters(w);
     }
     MDQR_FN double* pivot(const panel_arguments& p, i64 block) const {
-        return sizes + (blocks == 1 ? 0 : 2 * w * (blocks + number_digits)) + block * pivot_size(p);
+        return sizes + (blocks == 1 ? 0 : 2 * w * (blocks + scalar_words)) + block * pivot_size(p);
     }
     MDQR_FN double* column_size(int c, i64 block) const { return sizes + 2 * (c * blocks + block); }
     MDQR_FN double* row_of(int j) const {
-        return sizes + 2 * w * blocks + (j & 1) * column_digits(w);
+        return sizes + 2 * w * blocks + (j & 1) * w * scalar_words;
     }
     // Word k of column c at c * number_digits + k; behind them, how many warps saw a number that is
     // not zero below the diagonal.
@@ -149,12 +155,14 @@ struct panel_exchange {
 // Threads in groups of a power of two of lanes within a warp, one group a column.
 struct lane_groups {
     int group, lane, lanes;
-    MDQR_FN lane_groups(int thread, int threads, int groups) {
-        lanes = warp_lanes;
-        while (lanes > 1 && lanes * groups > threads)
-            lanes /= 2;
-        group = thread / lanes;
-        lane = thread % lanes;
+    // Divisions by a number that is not constant take longer than some of the sums.
+    MDQR_FN lane_groups(int thread, int shift)
+        : group(thread >> shift), lane(thread & ((1 << shift) - 1)), lanes(1 << shift) {}
+    MDQR_FN static int shift_of(int threads, int groups, int most = 5) {
+        int shift = 0;
+        while (shift < most && groups << (shift + 1) <= threads)
+            ++shift;
+        return shift;
     }
 };
 

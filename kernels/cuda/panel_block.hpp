@@ -6,19 +6,20 @@ MDQR_BEGIN
 
 struct panel_block {
     const panel_arguments& p;
-    const i64 item, block, first;
-    const int m_rows, w, thread, threads;
+    const int item, block, first, m_rows, w, thread, threads;
     const panel_shared shared;
     const panel_exchange exchange;
+    const int column_shift; // log2 of the lanes of a column
     panel_rows rows, pivot;
     double* digits; // of the pivot: digit k of row i at digits[k * rows.column + i]
     i64 column;     // doubles between two columns of the pivot
-    i64 step = 0;
+    int step = 0;
 
     MDQR_FN panel_block(const panel_arguments& p, i64 item, i64 block)
-        : p(p), item(item), block(block), first(block * p.rows_a_block), m_rows(rows_of(p, block)),
-          w(int(p.columns)), thread(thread_index()), threads(thread_count()),
-          shared(shared_memory(), w), exchange(p, item),
+        : p(p), item(int(item)), block(int(block)), first(int(block * p.rows_a_block)),
+          m_rows(rows_of(p, block)), w(int(p.columns)), thread(thread_index()),
+          threads(thread_count()), shared(shared_memory(), w), exchange(p, item),
+          column_shift(lane_groups::shift_of(threads, w)),
           column(p.in_shared ? shared_column(p.rows_a_block) : p.rows_a_block) {
         double* memory = p.in_shared ? shared.pivot() : exchange.pivot(p, block);
         pivot = {{memory, column, limbs * column, limbs}, 0, 1};
@@ -40,13 +41,15 @@ struct panel_block {
     // 8 lanes of a column and those of the next one meet different banks.
     MDQR_FN static i64 shared_column(i64 rows) { return (rows + 7) / 16 * 16 + 8; }
 
+    // One group a column.
+    MDQR_FN lane_groups by() const { return lane_groups(thread, column_shift); }
     MDQR_FN bool alone() const { return p.blocks == 1; }
     MDQR_FN bool makes_rows() const { return block < p.blocks; }
     MDQR_FN bool makes_t() const { return alone() || block == p.blocks; }
     MDQR_FN bool owns(int row) const { return row >= first && row < first + m_rows; }
     // The first own row of the panel's rows from `row` on.
     MDQR_FN int own_from(int row) const {
-        return row <= first ? 0 : row - first < m_rows ? int(row - first) : m_rows;
+        return row <= first ? 0 : row - first < m_rows ? row - first : m_rows;
     }
     MDQR_FN void meet() { sync_blocks(exchange.counter, alone() ? 1 : p.blocks + 1, ++step); }
 
@@ -55,7 +58,7 @@ struct panel_block {
     // Sizes of the columns on the rows from `row` on, to all threads of all blocks; `get(c, i)` is
     // number (c, i) of this block.
     template <class Get> MDQR_FN void measure(int row, Get&& get) {
-        const lane_groups by(thread, threads, w);
+        const lane_groups by = this->by();
         const int c = by.group, from = own_from(row), end = c < w ? m_rows : 0;
         double peak = 0.0;
         for (int i = from + by.lane; i < end; i += by.lanes)

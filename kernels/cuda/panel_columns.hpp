@@ -8,10 +8,19 @@ MDQR_BEGIN
 struct number_in_digits {
     digits<D> part[parts];
 };
-MDQR_FN number_in_digits half_as_digits(const number& x) {
+// Of many limbs out of line: what a column takes should fit the instruction cache.
+MDQR_CALL digits<D> half_as_digits_call(real_number x) { return half_as_digits<D, limbs>(x.limb); }
+MDQR_FN digits<D> half_in_digits(const real_number& x) {
+    if constexpr (limbs > 4)
+        return half_as_digits_call(x);
+    else
+        return half_as_digits<D, limbs>(x.limb);
+}
+MDQR_FN number_in_digits half_as_digits(number x) {
     number_in_digits r;
-    static_for<0, parts>(
-        [&](auto p) MDQR_LAMBDA { r.part[p] = half_as_digits<D, limbs>(limbs_of<p.value>(x)); });
+    r.part[0] = half_in_digits(real_part(x));
+    if constexpr (parts == 2)
+        r.part[parts - 1] = half_in_digits(imaginary_part(x));
     return r;
 }
 // Digit k of the parts at data[k * stride].
@@ -86,7 +95,7 @@ MDQR_FN int read_panel(panel_block& q) {
     int first_wild = q.w;
     for (int c = q.w - 1; c >= 0; --c)
         first_wild = q.shared.base(c) == wild_exponent ? c : first_wild;
-    const lane_groups by(q.thread, q.threads, q.w);
+    const lane_groups by = q.by();
     const int c = by.group;
     if (c < q.w) {
         const int mark = int(q.shared.base(c)), e = usable_exponent(mark);
@@ -99,6 +108,7 @@ MDQR_FN int read_panel(panel_block& q) {
     for (int k = q.thread; k < q.w; k += q.threads) {
         q.shared.exponent(k) = q.shared.base(k) == no_exponent ? 0.0 : q.shared.base(k);
         q.shared.base(k) = 0.0;
+        q.shared.set_power(k);
     }
     sync_threads();
     return first_wild;
@@ -108,13 +118,11 @@ MDQR_FN int read_panel(panel_block& q) {
 
 // Sizes shrink as rows are done; where one has lost too many bits, all are measured again.
 MDQR_FN void refresh_sizes(panel_block& q, int j) {
-    bool stale = false;
-    for (int c = q.thread % warp_lanes; c < q.w; c += warp_lanes)
-        stale = stale || q.shared.size(c) < one_prod(0x1p-24, q.shared.first(c));
-    if (!warp_any(stale))
+    double& stale = q.shared.memory[panel_shared::stale];
+    if (stale == 0.0)
         return;
     sync_threads();
-    const lane_groups by(q.thread, q.threads, q.w);
+    const lane_groups by = q.by();
     const int c = by.group;
     for (int i = q.own_from(j) + by.lane; c < q.w && i < q.m_rows; i += by.lanes) {
         number x = q.rows.get(c, i);
@@ -122,8 +130,12 @@ MDQR_FN void refresh_sizes(panel_block& q, int j) {
         q.rows.put(c, i, x);
     }
     q.measure(j, [&](int c, i64 i) MDQR_LAMBDA { return q.rows.get(c, i); });
-    for (int k = q.thread; k < q.w; k += q.threads)
+    for (int k = q.thread; k < q.w; k += q.threads) {
         q.shared.base(k) = usable_exponent(int(q.shared.base(k)));
+        q.shared.set_power(k);
+    }
+    if (q.thread == 0)
+        stale = 0.0;
     sync_threads();
 }
 
@@ -152,54 +164,21 @@ MDQR_FN void make_pivot(const panel_block& q, int j) {
     }
 }
 
-// The digits of element c on the row of the diagonal, to all that need them.
-MDQR_FN void pass_on(const panel_block& q, int j, int c, const number_in_digits& x) {
-    double* shared = q.shared.row(c);
-    double* others = q.exchange.row_of(j) + c * number_digits;
-    static_for<0, number_digits>([&](auto k) MDQR_LAMBDA {
-        const double digit = x.part[k / D].d[k % D];
-        if (q.alone())
-            shared[k] = digit;
-        else
-            publish(others + k, digit);
-    });
+// Word k of element c on the row of the diagonal, to all that need it.
+MDQR_FN void pass_on(const panel_block& q, int j, int c, int k, double word) {
+    if (q.alone())
+        q.shared.row(c)[k] = word;
+    else
+        publish(q.exchange.row_of(j) + c * scalar_words + k, word);
 }
 
-// Sums of conj(x_i) y_i over the rows from the diagonal on, x the pivot and y each column: the
-// pivot itself, the vectors before it and the columns behind it. The elements on the row of the
-// diagonal are passed on as well.
-MDQR_FN void add_up(const panel_block& q, int j) {
-    const lane_groups by(q.thread, q.threads, q.w);
-    const int c = by.group, end = c < q.w ? q.m_rows : 0;
-    const int row = q.owns(j) ? int(j - q.first) : -1;
-    const int e = c < q.w && c != j ? q.shared.power(c) - 1 : -1;
-    product_sum exact;
-    number sum = zero_number();
-    for (int i = q.own_from(j) + by.lane; i < end; i += by.lanes) {
-        const number y = divided_by_power(c == j ? q.pivot.get(0, i) : q.rows.get(c, i), e);
-        if (sums_in_digits || i == row) {
-            const number_in_digits d = half_as_digits(y);
-            if (i == row)
-                pass_on(q, j, c, d);
-            if constexpr (sums_in_digits)
-                exact.add(get_digits(q.digits + i, q.column), d);
-        }
-        if constexpr (!sums_in_digits)
-            multiply_add(sum, conjugate(q.pivot.get(0, i)), y);
-    }
-    product_sum::sums total;
-    if constexpr (sums_in_digits) {
-        total = exact.combined(by.lanes);
-    } else {
-        const number_in_digits d = half_as_digits(group_sum(sum, by.lanes));
-        static_for<0, parts>([&](auto p) MDQR_LAMBDA { total.part[p] = as_words(d.part[p]); });
-    }
-    if (c >= q.w)
-        return;
+// Sums of column c, to the words that all blocks add to; the lanes share the work.
+MDQR_FN void pass_on_sums(const panel_block& q, int j, int c, const product_sum::sums& total) {
+    const lane_groups by = q.by();
     i64* to = q.exchange.sums_of(j) + c * number_digits;
     static_for<0, number_digits>([&](auto k) MDQR_LAMBDA {
         const i64 word = total.part[k / D].w[k % D];
-        if (k % by.lanes != by.lane)
+        if ((k.value & (by.lanes - 1)) != by.lane)
             return;
         if (q.alone())
             q.shared.sums(c)[k] = to_double(word);
@@ -208,22 +187,110 @@ MDQR_FN void add_up(const panel_block& q, int j) {
     });
 }
 
-// Columns behind j += x times their factors; v = x times its own in column j.
-MDQR_FN void update(const panel_block& q, int j, bool identity) {
-    const int lanes = q.threads / (q.w - j), c = j + q.thread / lanes;
-    if (c >= (identity ? j + 1 : q.w))
-        return;
-    const number factor = q.shared.factor(c);
-    for (int i = q.own_from(j + 1) + q.thread % lanes; i < q.m_rows; i += lanes) {
-        number y = c == j ? zero_number() : q.rows.get(c, i);
-        multiply_add(y, q.pivot.get(0, i), factor);
-        if (c == j)
-            settle(y);
-        q.rows.put(c, i, y);
+// Sums of conj(x_i) y_i over the rows from the diagonal on, x the pivot and y each column: the
+// pivot itself, the vectors before it and the columns behind it. The elements on the row of the
+// diagonal are passed on as well.
+MDQR_FN void add_up_digits(const panel_block& q, int j) {
+    const lane_groups by = q.by();
+    const int c = by.group, end = c < q.w ? q.m_rows : 0;
+    const int row = q.owns(j) ? j - q.first : -1;
+    const int e = c < q.w && c != j ? q.shared.power(c) - 1 : -1;
+    product_sum exact;
+    for (int i = q.own_from(j) + by.lane; i < end; i += by.lanes) {
+        const number y = divided_by_power(c == j ? q.pivot.get(0, i) : q.rows.get(c, i), e);
+        const number_in_digits d = half_as_digits(y);
+        if (i == row)
+            static_for<0, number_digits>(
+                [&](auto k) MDQR_LAMBDA { pass_on(q, j, c, k, d.part[k / D].d[k % D]); });
+        exact.add(get_digits(q.digits + i, q.column), d);
     }
+    const product_sum::sums total = exact.combined(by.lanes);
+    if (c < q.w)
+        pass_on_sums(q, j, c, total);
+}
+
+// The same by limbs.
+MDQR_FN void add_up_limbs(const panel_block& q, int j) {
+    const lane_groups by = q.by();
+    const int c = by.group, end = c < q.w ? q.m_rows : 0;
+    const int row = q.owns(j) ? j - q.first : -1;
+    const int e = c < q.w && c != j ? q.shared.power(c) : 0;
+    number sum[rows_at_once];
+    static_for<0, rows_at_once>([&](auto k) MDQR_LAMBDA { sum[k] = zero_number(); });
+    for (int i = q.own_from(j) + by.lane; i < end; i += rows_at_once * by.lanes) {
+        static_for<0, rows_at_once>([&](auto k) MDQR_LAMBDA {
+            const int at = i + k * by.lanes, used = at < end ? at : i;
+            const number x = conjugate(q.pivot.get(0, used));
+            const number y = c == j ? conjugate(x) : divided_by_power(q.rows.get(c, used), e);
+            multiply_add(sum[k], at < end ? x : zero_number(), y);
+            if (at == row)
+                each_plane(y, [&](int l, double limb) MDQR_LAMBDA { pass_on(q, j, c, l, limb); });
+        });
+    }
+    number all = sum[0];
+    static_for<1, rows_at_once>([&](auto k) MDQR_LAMBDA { all = plus(all, sum[k]); });
+    all = group_sum(all, by.lanes);
+    if (c >= q.w)
+        return;
+    if (q.alone()) {
+        if (by.lane == 0)
+            each_plane(all, [&](int l, double limb) MDQR_LAMBDA { q.shared.sums(c)[l] = limb; });
+        return;
+    }
+    const number_in_digits d = half_as_digits(times_power(all, 2.0));
+    product_sum::sums total;
+    static_for<0, parts>([&](auto p) MDQR_LAMBDA { total.part[p] = as_words(d.part[p]); });
+    pass_on_sums(q, j, c, total);
+}
+
+// What is next to the row of the diagonal, as doubles: 1 / sqrt(s), squares of the element on the
+// row and of the sum, s, and |re alpha|.
+struct column_leads {
+    double root, row, sum, s, size;
+};
+// What the size of column c loses with the row of the diagonal; column j becomes v.
+MDQR_FN void shrink_column(const panel_block& q, int j, int c, bool identity,
+                           const column_leads& x) {
+    const panel_shared& shared = q.shared;
+    if (c != j) {
+        const bool changed = c > j && !identity;
+        const double square = changed ? one_prod(x.sum, one_prod(x.root, x.root)) : x.row;
+        const int e = shared.power(c) - int(shared.base(c));
+        shared.size(c) = one_sum(shared.size(c), -one_prod(square, power_of_two(2 * e)));
+    } else {
+        // |alpha - beta|^2.
+        const double square =
+            one_sum(one_sum(x.row, x.s), one_prod(one_prod(2.0, x.size), one_prod(x.s, x.root)));
+        const double inverse = identity ? 0.0 : quick_reciprocal(square);
+        shared.base(j) = 0.0;
+        shared.first(j) = identity ? 0.0 : one_prod(x.s, inverse);
+        shared.size(j) = identity ? 0.0 : one_prod(one_sum(x.s, -x.row), inverse);
+    }
+    shared.set_power(c);
+    if (shared.size(c) < one_prod(0x1p-24, shared.first(c)))
+        shared.memory[panel_shared::stale] = 1.0;
 }
 
 // -- on the way out -------------------------------------------------------------------------------
+
+// Element c on row j of R, for the column divided by 2^e.
+MDQR_FN void write_r(const panel_block& q, int j, int c, const number& r, int e) {
+    if (q.shared.exponent(c) == wild_exponent)
+        return;
+    number x = r;
+    if (c == j)
+        x = from_real(real_part(x));
+    x = scaled_back(x, e + int(q.shared.exponent(c)));
+    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
+}
+// Where H = I the row stays as it is.
+MDQR_FN void write_row(const panel_block& q, int j, int c) {
+    number x = q.rows.get(c, j - q.first);
+    if (c == j)
+        x = from_real(real_part(x));
+    x = scaled_back(x, int(q.shared.exponent(c)));
+    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
+}
 
 MDQR_FN number unit_lower(const number& x, int row, int c) {
     return row > c ? x : row == c ? from_real(from_double<double, limbs>(1.0)) : zero_number();
@@ -232,13 +299,13 @@ MDQR_FN number unit_lower(const number& x, int row, int c) {
 // The vectors; R was written row by row, and NaN is left from a column on that was not finite.
 MDQR_FN void write_panel(const panel_block& q, int first_wild) {
     const panel_arguments& p = q.p;
-    const lane_groups by(q.thread, q.threads, q.w);
+    const lane_groups by = q.by();
     const int c = by.group;
     if (c >= q.w)
         return;
     const bool wild = q.shared.exponent(c) == wild_exponent;
     for (int i = by.lane; i < q.m_rows; i += by.lanes) {
-        const int row = int(q.first + i);
+        const int row = q.first + i;
         number x = q.rows.get(c, i);
         const bool bad = c >= first_wild && (wild || row >= first_wild);
         if (bad)

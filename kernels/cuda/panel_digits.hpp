@@ -6,11 +6,13 @@
 // on their order. Carries are taken all at once: a word is cut to 51 bits and gets what is above
 // 51 bits of the next one, which leaves digits a little above 2^50.
 //
-// Reciprocals and roots start from a double; each step triples their digits. With x0 and the
-// residual e,
+// Reciprocals and roots start from a double, and that from 20 bits; each step triples their digits.
+// With x0 and the residual e,
 //   1 / d      = x0 (1 + e + e^2 + O(e^3)),              e = 1 - d x0,
 //   1 / sqrt s = x0 (1 + e / 2 + 3 e^2 / 8 + O(e^3)),    e = 1 - s x0^2.
 #pragma once
+#include "device.hpp"
+
 #include "mdqr/digits.hpp"
 
 MDQR_BEGIN
@@ -188,6 +190,16 @@ template <int N, int M> MDQR_FN md<double, N> to_limbs(const digits<M>& x) {
 
 // -- reciprocals ----------------------------------------------------------------------------------
 
+// To an ulp or two, in less time than the correctly rounded operations.
+MDQR_FN double quick_reciprocal(double d) {
+    const double x = near_reciprocal(d), e = fma(-d, x, 1.0);
+    return fma(x, fma(e, e, e), x);
+}
+MDQR_FN double quick_reciprocal_root(double s) {
+    const double y = near_reciprocal_root(s), e = fma(-one_prod(s, y), y, 1.0);
+    return fma(one_prod(y, e), fma(e, 0.375, 0.5), y);
+}
+
 // x (1 + q) for q = first t + second t^2 and Known digits x; of the M words of t the first Zeros
 // are 0 once carries are taken, and so they are of q but for a carry from word 1 to word 0.
 template <int Zeros, int Result, int Known, int M>
@@ -209,7 +221,7 @@ MDQR_FN digits<Result> corrected(const digits<Known>& x, const words<M>& residua
 template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
     constexpr int first = M < 4 ? M : 4;
     digits<1> seed;
-    seed.d[0] = to_double(to_integer(one_prod(two_to(48), 1.0 / sqrt(leading(s)))));
+    seed.d[0] = to_double(to_integer(one_prod(two_to(48), quick_reciprocal_root(leading(s)))));
     const digits<2> square = settled(product<2>(seed, seed));
     const words<4> e = less_than(-6, product<4>(first_of<first>(s), square));
     const digits<3> y = corrected<1, 3>(seed, e, 32, 1536);
@@ -225,7 +237,7 @@ template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
 template <int Shift, int M> MDQR_CALL digits<M> reciprocal(digits<M> d) {
     constexpr int first = M < 4 ? M : 4;
     constexpr i64 power = i64(1) << Shift;
-    const double x = one_prod(two_to(51 - Shift), 1.0 / leading(d));
+    const double x = one_prod(two_to(51 - Shift), quick_reciprocal(leading(d)));
     digits<2> seed;
     seed.d[0] = to_double(to_integer(x));
     seed.d[1] = to_double(to_integer(one_prod(one_sum(x, -seed.d[0]), two_to(51))));

@@ -8,16 +8,30 @@ MDQR_BEGIN
 inline constexpr int parts = MDQR_COMPLEX ? 2 : 1, number_planes = limbs * parts;
 // Digits of a real number, and of a number.
 inline constexpr int D = result_digits<limbs>, number_digits = D * parts;
-// Sums and T by digits: with few limbs these take longer than the limbs themselves.
+// Sums, scalars and T by digits: with few limbs these take longer than the limbs themselves.
 inline constexpr bool sums_in_digits = limbs > 2;
+inline constexpr bool updates_by_digits = limbs > 4 || (limbs > 2 && MDQR_COMPLEX);
+// Two rows on the way where a number leaves the registers for them: operations wait for each other.
+inline constexpr int rows_at_once = number_planes <= 2 ? 2 : 1;
+inline constexpr int scalar_words = sums_in_digits ? number_digits : number_planes;
 
-template <int N> MDQR_FN void settle(md<double, N>& x) { x = renormalize<N, N>(x.limb); }
+// By value, and out of line where there are many limbs.
+template <int N> MDQR_CALL md<double, N> settle_call(md<double, N> x) {
+    return renormalize<N, N>(x.limb);
+}
+template <int N> MDQR_FN void settle(md<double, N>& x) {
+    if constexpr (N == 2)
+        two_sum(x.limb[0], x.limb[1], x.limb[0], x.limb[1]);
+    else if constexpr (N > 4)
+        x = settle_call(x);
+    else
+        x = renormalize<N, N>(x.limb);
+}
 template <int N> MDQR_FN void settle(cmd<double, N>& x) {
     settle(x.re);
     settle(x.im);
 }
 
-// By value, and out of line where there are many limbs.
 template <int N>
 MDQR_CALL md<double, N> multiply_add_call(md<double, N> a, md<double, N> x, md<double, N> y) {
     return add_fast(a, mul_fast(x, y));

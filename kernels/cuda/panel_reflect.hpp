@@ -44,31 +44,17 @@ MDQR_FN double square_of(const number_in_digits& x) {
     return sum;
 }
 
-// What the size of column c loses with the row of the diagonal; column j becomes v.
-MDQR_FN void shrink_column(const panel_block& q, int j, int c, bool identity, double root) {
-    const panel_shared& shared = q.shared;
-    const number_in_digits row = get_digits(shared.row(c), 1);
-    if (c != j) {
-        double square = square_of(row);
-        if (c > j && !identity)
-            square = one_prod(square_of(get_digits(shared.sums(c), 1)), one_prod(root, root));
-        const int e = shared.power(c) - int(shared.base(c));
-        shared.size(c) = one_sum(shared.size(c), -one_prod(square, power_of_two(2 * e)));
-        return;
-    }
-    const double s = leading(get_digits(shared.sums(j), 1).part[0]);
-    const double alpha = square_of(row), re = abs(leading(row.part[0]));
-    // |alpha - beta|^2.
-    const double square =
-        one_sum(one_sum(alpha, s), one_prod(one_prod(2.0, re), one_prod(s, root)));
-    shared.base(j) = 0.0;
-    shared.first(j) = identity ? 0.0 : s / square;
-    shared.size(j) = identity ? 0.0 : one_sum(s, -alpha) / square;
+MDQR_CALL words<D> product_call(digits<D> x, digits<D> y) { return product<D>(x, y); }
+MDQR_FN words<D> full_product(const digits<D>& x, const digits<D>& y) {
+    if constexpr (limbs > 4 && parts == 1)
+        return product_call(x, y);
+    else
+        return product<D>(x, y);
 }
 
 // 8 y x for the digits y of root / 8.
 MDQR_FN words<D> times_root(const digits<D>& root, const digits<D>& x, i64 factor) {
-    return times(product<D>(root, x), factor);
+    return times(full_product(root, x), factor);
 }
 
 // 1 / (8 (alpha - beta)) in digits to shared memory, and what is behind the factor of column j.
@@ -86,10 +72,10 @@ MDQR_CALL void make_inverse(const double* sums, const double* row, double* to) {
         constexpr int im = parts - 1;
         const digits<D>& side = alpha.part[im];
         const digits<D> square =
-            settled(plus(product<D>(difference, difference), product<D>(side, side)));
+            settled(plus(full_product(difference, difference), full_product(side, side)));
         const digits<D> q = reciprocal<5>(square);
-        inverse.part[0] = negative_if(negative, settled(times(product<D>(difference, q), 4)));
-        inverse.part[im] = negative_if(true, settled(times(product<D>(side, q), 4)));
+        inverse.part[0] = negative_if(negative, settled(times(full_product(difference, q), 4)));
+        inverse.part[im] = negative_if(true, settled(times(full_product(side, q), 4)));
     }
     static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { to[k] = inverse.part[k / D].d[k % D]; });
 }
@@ -107,35 +93,19 @@ MDQR_CALL number to_number(number_in_digits d, int e) {
     return divided_by_power(x, -e);
 }
 
-MDQR_FN number_in_digits multiply(const number_in_digits& x, const number_in_digits& y) {
+// The product with the number whose digit k lies at x[k * stride].
+MDQR_CALL number_in_digits multiply_call(const double* at, i64 stride, number_in_digits y) {
+    const number_in_digits x = get_digits(at, stride);
     number_in_digits r;
-    words<D> re = product<D>(x.part[0], y.part[0]);
+    words<D> re = full_product(x.part[0], y.part[0]);
     if constexpr (parts == 2) {
         constexpr int im = parts - 1;
-        re = plus(re, product<D>(negative_if(true, x.part[im]), y.part[im]));
+        re = plus(re, full_product(negative_if(true, x.part[im]), y.part[im]));
         r.part[im] =
-            settled(plus(product<D>(x.part[0], y.part[im]), product<D>(x.part[im], y.part[0])));
+            settled(plus(full_product(x.part[0], y.part[im]), full_product(x.part[im], y.part[0])));
     }
     r.part[0] = settled(re);
     return r;
-}
-
-MDQR_FN void write_r(const panel_block& q, int j, int c, const number_in_digits& r) {
-    if (q.shared.exponent(c) == wild_exponent)
-        return;
-    number x = to_number(r, 0);
-    if (c == j)
-        x = from_real(real_part(x));
-    x = scaled_back(x, q.shared.power(c) + int(q.shared.exponent(c)));
-    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
-}
-// Where H = I the row stays as it is.
-MDQR_FN void write_row(const panel_block& q, int j, int c) {
-    number x = q.rows.get(c, j - q.first);
-    if (c == j)
-        x = from_real(real_part(x));
-    x = scaled_back(x, int(q.shared.exponent(c)));
-    store_number(q.p.h.to, q.p.h.at(q.item, j, c), x);
 }
 
 // Tau by the thread behind those of the columns.
@@ -151,9 +121,10 @@ MDQR_FN void make_tau(const panel_block& q, int j, const digits<D>& root, bool n
     q.shared.set_scalar(panel_shared::tau, to_number(tau, 2));
 }
 
-// Column c of the row of the diagonal: R behind and on the diagonal, f elsewhere.
-MDQR_FN number_in_digits make_factor(const panel_block& q, int j, int c, const digits<D>& root,
-                                     bool negative) {
+// Column c of the row of the diagonal: R behind and on the diagonal, f elsewhere, which takes the
+// place of the element that nobody else needs.
+MDQR_FN void make_factor(const panel_block& q, int j, int c, const digits<D>& root, bool negative,
+                         int e) {
     const number_in_digits sum = get_digits(q.shared.sums(c), 1);
     number_in_digits r, f = get_digits(q.shared.row(c), 1);
     static_for<0, parts>([&](auto p) MDQR_LAMBDA {
@@ -162,8 +133,10 @@ MDQR_FN number_in_digits make_factor(const panel_block& q, int j, int c, const d
         f.part[p] = settled(plus(part, as_words(negative_if(true, f.part[p]))));
     });
     if (c >= j && q.makes_t())
-        write_r(q, j, c, r);
-    return f;
+        write_r(q, j, c, to_number(r, 0), e);
+    if (c != j)
+        static_for<0, number_digits>(
+            [&](auto k) MDQR_LAMBDA { q.shared.row(c)[k] = f.part[k / D].d[k % D]; });
 }
 
 // H = I: the row of the diagonal stays as it is, v = 0 and tau = 0.
@@ -173,10 +146,23 @@ MDQR_FN void leave_column(const panel_block& q, int j) {
         q.shared.set_scalar(panel_shared::tau, zero_number());
     if (c >= q.w)
         return;
-    shrink_column(q, j, c, true, 0.0);
+    shrink_column(q, j, c, true, {0.0, square_of(get_digits(q.shared.row(c), 1)), 0.0, 0.0, 0.0});
     q.shared.set_factor(c, zero_number());
+    if constexpr (updates_by_digits)
+        static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { q.shared.sums(c)[k] = 0.0; });
     if (c >= j && q.owns(j))
         write_row(q, j, c);
+}
+
+// The factor of column c in the update: these digits times 2^e. They take the place of the sums and
+// of the row, which nobody needs any more.
+MDQR_FN void set_update_factor(const panel_block& q, int c, const number_in_digits& f, int e) {
+    q.shared.set_factor(c, to_number(f, e));
+    if constexpr (updates_by_digits) {
+        static_for<0, number_digits>(
+            [&](auto k) MDQR_LAMBDA { q.shared.sums(c)[k] = f.part[k / D].d[k % D]; });
+        q.shared.row(c)[0] = from_bits(e);
+    }
 }
 
 // The reflector of column j: factors of all columns that this block needs, to shared memory.
@@ -184,13 +170,17 @@ MDQR_FN void make_factors(const panel_block& q, int j) {
     const panel_shared& shared = q.shared;
     const int c = q.thread, e = c < q.w ? shared.power(c) : 0;
     const bool negative = leading(get_digits(shared.row(j), 1).part[0]) < 0.0;
-    number_in_digits f;
     if (c <= q.w) {
         const digits<D> root = reciprocal_root(get_digits(shared.sums(j), 1).part[0]);
         if (c < q.w) {
+            const number_in_digits alpha = get_digits(shared.row(j), 1);
+            shrink_column(q, j, c, false,
+                          {one_prod(8.0, leading(root)), square_of(get_digits(shared.row(c), 1)),
+                           square_of(get_digits(shared.sums(c), 1)),
+                           leading(get_digits(shared.sums(j), 1).part[0]),
+                           abs(leading(alpha.part[0]))});
             if (c >= j || q.makes_t())
-                f = make_factor(q, j, c, root, negative);
-            shrink_column(q, j, c, false, one_prod(8.0, leading(root)));
+                make_factor(q, j, c, root, negative, e);
         } else if (q.makes_t()) {
             make_tau(q, j, root, negative);
         }
@@ -198,17 +188,26 @@ MDQR_FN void make_factors(const panel_block& q, int j) {
         make_inverse(shared.sums(j), shared.row(j), shared.memory + panel_shared::inverse);
     }
     sync_threads();
-    if (c == 0 && q.alone())
-        shared.memory[panel_shared::below] = 0.0;
     if (c >= q.w)
         return;
-    const number_in_digits inverse = get_digits(shared.memory + panel_shared::inverse, 1);
-    if (c > j && q.makes_rows())
-        shared.set_factor(c, to_number(multiply(inverse, f), e + 3));
-    else if (c == j && q.makes_rows())
-        shared.set_factor(c, to_number(inverse, 3));
+    const double* inverse = shared.memory + panel_shared::inverse;
+    if (c >= j && q.makes_rows())
+        set_update_factor(q, c,
+                          c == j ? get_digits(inverse, 1)
+                                 : multiply_call(inverse, 1, get_digits(shared.row(c), 1)),
+                          c == j ? 3 : e + 3);
     else if (c < j && q.makes_t())
-        shared.set_factor(c, conjugate(to_number(f, e)));
+        shared.set_factor(c, conjugate(to_number(get_digits(shared.row(c), 1), e)));
+}
+
+// The reflector of column j from the sums; returns whether H = I.
+MDQR_FN bool reflect(const panel_block& q, int j) {
+    const bool identity = gather(q, j);
+    if (identity)
+        leave_column(q, j);
+    else
+        make_factors(q, j);
+    return identity;
 }
 
 MDQR_END

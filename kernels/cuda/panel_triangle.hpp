@@ -1,6 +1,6 @@
 // T of a panel: T[:j, j] = -tau T[:j, :j] V^H v, T[j, j] = tau.
 #pragma once
-#include "panel_reflect.hpp"
+#include "panel_update.hpp"
 
 MDQR_BEGIN
 
@@ -8,6 +8,16 @@ MDQR_FN number get_t(const panel_arguments& p, i64 item, int i, int c) {
     return load_as<number>(p.t.to, p.t.at(item, i, c));
 }
 
+#if MDQR_LIMBS <= 2
+MDQR_FN number row_of_triangle(const panel_block& q, int i, int j, const lane_groups& by) {
+    number sum = zero_number();
+    for (int c = i + by.lane; i < j && c < j; c += by.lanes)
+        multiply_add(sum, get_t(q.p, q.item, i, c), q.shared.factor(c));
+    sum = group_sum(sum, by.lanes);
+    settle(sum);
+    return sum;
+}
+#else
 // The exponent of a number, no_exponent where it counts as zero.
 MDQR_FN int exponent_of(const number& x) {
     double peak = abs(limbs_of<0>(x)[0]);
@@ -18,7 +28,7 @@ MDQR_FN int exponent_of(const number& x) {
 
 // The sum over a group of lanes of T[i, c] factor(c): digits relative to the largest term, since
 // the terms may lie far apart.
-MDQR_FN number row_by_digits(const panel_block& q, int i, int j, const lane_groups& by) {
+MDQR_FN number row_of_triangle(const panel_block& q, int i, int j, const lane_groups& by) {
     const int end = i < j ? j : 0;
     int largest = 2 * no_exponent;
     for (int c = i + by.lane; c < end; c += by.lanes) {
@@ -30,7 +40,7 @@ MDQR_FN number row_by_digits(const panel_block& q, int i, int j, const lane_grou
     for (int c = i + by.lane; c < end; c += by.lanes) {
         const number t = get_t(q.p, q.item, i, c), f = q.shared.factor(c);
         const int e = exponent_of(t);
-        if (e + exponent_of(f) < largest - 900 || largest < no_exponent)
+        if (e + exponent_of(f) < largest - 900 || largest < no_exponent / 2)
             continue;
         // |t| 2^(-e - 2) < 1 / 2, and the sum of 128 products is below 1 / 2.
         exact.add(half_as_digits(conjugate(times_power(t, power_of_two(-e - 1)))),
@@ -39,17 +49,9 @@ MDQR_FN number row_by_digits(const panel_block& q, int i, int j, const lane_grou
     const product_sum::sums total = exact.combined(by.lanes);
     number_in_digits sum;
     static_for<0, parts>([&](auto p) MDQR_LAMBDA { sum.part[p] = as_digits(total.part[p]); });
-    return largest < no_exponent ? zero_number() : to_number(sum, largest + 10);
+    return largest < no_exponent / 2 ? zero_number() : to_number(sum, largest + 10);
 }
-
-MDQR_FN number row_by_limbs(const panel_block& q, int i, int j, const lane_groups& by) {
-    number sum = zero_number();
-    for (int c = i + by.lane; i < j && c < j; c += by.lanes)
-        multiply_add(sum, get_t(q.p, q.item, i, c), q.shared.factor(c));
-    sum = group_sum(sum, by.lanes);
-    settle(sum);
-    return sum;
-}
+#endif
 
 MDQR_FN void extend_triangle(const panel_block& q, int j) {
     const number tau = q.shared.scalar(panel_shared::tau);
@@ -59,13 +61,9 @@ MDQR_FN void extend_triangle(const panel_block& q, int j) {
     }
     if (j == 0)
         return;
-    const lane_groups by(q.thread, q.threads, j);
+    const lane_groups by(q.thread, lane_groups::shift_of(q.threads, j));
     const int i = by.group;
-    number sum;
-    if constexpr (sums_in_digits)
-        sum = row_by_digits(q, i, j, by);
-    else
-        sum = row_by_limbs(q, i, j, by);
+    const number sum = row_of_triangle(q, i, j, by);
     if (i < j && by.lane == 0)
         store_number(q.p.t.to, q.p.t.at(q.item, i, j), sum);
 }

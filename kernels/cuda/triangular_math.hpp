@@ -198,24 +198,35 @@ struct divided_rows {
     MDQR_FN i64 at(int i, int j) const { return i64(j) * number_planes * rows + i; }
 };
 
-// x_j for the rows that the lanes hold, in order; `record(x)` is called by the lane of its row when
-// x is known, `size` follows the largest term of the row.
+// Between two settlements words overlap by a few bits, which the next sum bears; settling loses
+// nothing, so that x_j has one value before and after.
+inline constexpr int rows_unsettled = limbs > 2 ? 8 : 1;
+
+// x_j for the rows that the lanes hold, in order; `record(x, size)` is called by the lane of a row
+// some rows after x is known, `size` follows the largest term of the row.
 template <bool Guarded, class Record>
 MDQR_FN void substitute(number s, int size, const divided_rows& c, int rows, Record record) {
     const int lane = lane_index(), row = lane < c.rows ? lane : c.rows - 1;
     const planes coefficients = c.to();
 #pragma unroll 1
-    for (int j = 0; j < rows; ++j) {
+    for (int j = 0;; ++j) {
+        if (j % rows_unsettled == 0 || j == rows) {
+            settle(s);
+            if (lane < j && lane / rows_unsettled == (j - 1) / rows_unsettled) {
+                number known = s;
+                clear_zeros(known);
+                record(known, size);
+            }
+            if (j == rows)
+                break;
+        }
         number element;
         load_number(coefficients, c.at(row, j), element);
-        settle(s);
         const number x = from_lane(s, j);
-        if (lane == j) {
-            clear_zeros(s);
-            record(s, size);
+        if (lane > j) {
+            size = larger_of(size, term_exponent(leading(element), leading(x)));
+            multiply_add<Guarded>(s, element, x);
         }
-        size = larger_of(size, term_exponent(leading(element), leading(x)));
-        multiply_add<Guarded>(s, element, x);
     }
 }
 

@@ -134,7 +134,7 @@ public:
         if (!scale_s.finite[s])
             return all(false);
         const lane least = broadcast<lane>(scale(0.5, -limit));
-        mask_t<lane> ok = (largest_at(v, scale_s.peak[s]) >= least) | unused(v);
+        mask_t<lane> ok = (scaled(v, magnitude_at(v, scale_s.peak[s])) >= least) | unused(v);
         if (any(!ok))
             ok = ok | spans(v, s, least);
         if (!scale_p.all_finite)
@@ -252,17 +252,18 @@ private:
                 to[(at + l * parts) * W + w] = t[w * L + l];
     }
 
-    // Magnitudes of the lanes at k, scaled: the larger of real and imaginary part.
-    MDQR_FN lane largest_at(ptrdiff_t v, ptrdiff_t k) const {
+    // Magnitudes of the lanes at k: the larger of real and imaginary part.
+    MDQR_FN lane magnitude_at(ptrdiff_t v, ptrdiff_t k) const {
         const double* from = x.p.at(item, p0 + v * L, k);
-        const lane first = load<lane>(scale_p.first + v * L),
-                   second = load<lane>(scale_p.second + v * L);
         lane a = abs(gather(from, x.p.row, count(v)));
         if (x.is_complex) {
             const lane b = abs(gather(from + x.p.imag, x.p.row, count(v)));
             a = select(a < b, b, a);
         }
-        return a * first * second;
+        return a;
+    }
+    MDQR_FN lane scaled(ptrdiff_t v, lane x) const {
+        return x * load<lane>(scale_p.first + v * L) * load<lane>(scale_p.second + v * L);
     }
 
     __attribute__((noinline)) mask_t<lane> spans(ptrdiff_t v, ptrdiff_t s, lane least) const {
@@ -276,13 +277,14 @@ private:
                 y = abs(q[x.s.imag]);
             if (y == 0.0)
                 continue;
-            const lane a = largest_at(v, k);
+            const lane magnitude = magnitude_at(v, k), a = scaled(v, magnitude);
             const lane b = broadcast<lane>(y * scale_s.first[s] * scale_s.second[s]);
             // Powers of two; both below 1, so their product is 2^(E + F - e - f - 2).
             const lane t =
                 from_bits(bits(a) & i64(infinity_bits)) * from_bits(bits(b) & i64(infinity_bits));
             largest = select(largest < t, t, largest);
-            is_zero = is_zero & (a == zero);
+            // Scaled values may underflow; zeros are told by those that are not.
+            is_zero = is_zero & (magnitude == zero);
         }
         return (largest >= least * broadcast<lane>(0.5)) | is_zero;
     }

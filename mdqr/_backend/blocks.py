@@ -72,6 +72,14 @@ def fill_with_identity(out: Block, op: str, is_complex: bool) -> None:
     out[(0, 0) if is_complex else 0] = float(op == "prod")
 
 
+def reflections(
+    vs: Sequence[Block], ts: Sequence[Block], *, adjoint: bool
+) -> list[tuple[Block, Block]]:
+    """Return V and T of the tiles of Q in the order in which they meet what Q multiplies."""
+    tiles = list(zip(vs, ts, strict=True))
+    return tiles if adjoint else tiles[::-1]
+
+
 def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:
     """Return the first limbs as a float64 or complex128 array."""
     if not is_complex:

@@ -20,6 +20,7 @@ from mdqr._backend.blocks import (
     float_matmul,
     matrix_shape,
     real_abs,
+    reflections,
     value_shape,
 )
 from mdqr._backend.protocol import Balanced, PanelOut
@@ -145,7 +146,7 @@ class HostBackend:
         return powers.balance_triangle(self.ldexp, a, is_complex, lower, unit_diagonal)
 
     def balance_columns(
-        self, x: Block, rows: NDArray[np.int64], *, is_complex: bool
+        self, x: Block, rows: NDArray[np.int64] | None, *, is_complex: bool
     ) -> tuple[Block, NDArray[np.int64]]:
         """Multiply rows by given powers of two, columns by others."""
         return powers.balance_columns(self.ldexp, x, rows, is_complex)
@@ -297,6 +298,21 @@ class HostBackend:
         turned = t.swapaxes(-1, -2) if adjoint else t
         w = self.matmul(turned, w, conj_a=adjoint, **options)
         self.matmul(v, w, c=x, subtract=True, out=x, **options)
+
+    def reflect_all(
+        self,
+        vs: Sequence[Block],
+        ts: Sequence[Block],
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+    ) -> None:
+        """Replace `x` by its product with Q, tile by tile."""
+        options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex, "adjoint": adjoint}
+        for v, t in reflections(vs, ts, adjoint=adjoint):
+            self.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :], **options)
 
     def reflectors(self, raw: Block, tau: Block) -> None:
         """Return nothing: NumPy has only factorisations."""

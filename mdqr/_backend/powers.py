@@ -82,9 +82,14 @@ def balance_triangle(
     return Balanced(block, rows, columns, faults)
 
 
-def balance_columns(ldexp: Ldexp, x: Block, rows: Block, is_complex: bool) -> tuple[Block, Block]:
+def balance_columns(
+    ldexp: Ldexp, x: Block, rows: Block | None, is_complex: bool
+) -> tuple[Block, Block]:
     """Scale rows, then columns; see `mdqr._backend.protocol.Backend.balance_columns`."""
     bits = magnitude_bits(x, is_complex)
+    if rows is None:
+        columns = -exponents_of(largest(bits, -2, 0))
+        return shifted(ldexp, x, columns[..., None, :], is_complex), columns
     found = np.where(bits > 0, exponents_of(bits) + rows[..., :, None], _ABSENT)
     most = largest(found, -2, _ABSENT)
     special = largest(bits, -2, 0) >= _SPECIAL

@@ -103,12 +103,14 @@ class Backend(Protocol):
         """
         ...
 
-    def balance_columns(self, x: Block, rows: Block, *, is_complex: bool) -> tuple[Block, Block]:
+    def balance_columns(
+        self, x: Block, rows: Block | None, *, is_complex: bool
+    ) -> tuple[Block, Block]:
         """Multiply row i of matrices by ``2**rows[i]``, then columns, as `balance_triangle`.
 
         `x` holds ``(..., m, n)`` and `rows` int64 ``(..., m)``, whose leading dimensions broadcast
-        to those of `x`. Returns the block and the powers of its columns, int64 ``(..., n)``, 0
-        for columns of zeros and those with an entry that is not finite.
+        to those of `x`; None stands for zeros. Returns the block and the powers of its columns,
+        int64 ``(..., n)``, 0 for columns of zeros and those with an entry that is not finite.
         """
         ...
 
@@ -211,6 +213,23 @@ class Backend(Protocol):
 
         `v` is ``(..., m, w)`` and `t` ``(..., w, w)``, as `qr_panel` returns them. The first `unit`
         rows and columns of `x` are those of the identity, which may save work; `unit` is 0 or w.
+        """
+        ...
+
+    def reflect_all(
+        self,
+        vs: Sequence[Block],
+        ts: Sequence[Block],
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+    ) -> None:
+        """Replace `x` ``(..., m, n)`` by ``Q x``, or by ``Q^H x`` if `adjoint`; tile by tile.
+
+        `vs` and `ts` are C-contiguous V and T of the tiles of Q from the first on, all of one
+        width but the last; each V has the rows of `x` from the first column of its tile on.
         """
         ...
 

@@ -7,8 +7,8 @@ of ``sqrt(W) A`` in working precision, each step computes
     [d; e] = Q^H sqrt(W) f,  h = R^-H g
     dx = R^-1 (d - h),  sqrt(W) dr = Q [h; e]
 
-which multiplies the error by a small multiple of ``eps * condition`` whatever the size of r
-(A. Bjorck 1967). The last update is rounded correctly.
+where r and dr are zero for square A. Each step multiplies the error by a small multiple of
+``eps * condition`` whatever the size of r (A. Bjorck 1967). The last update is rounded correctly.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class System:
         """Number of unknowns."""
         return int(self.a.shape[-1])
 
+    @property
+    def is_square(self) -> bool:
+        """Whether a solution leaves no residual: r is zero, and no step changes it."""
+        return self.columns == self.a.shape[-2]
+
     def options(self) -> dict[str, Any]:
         """Return the keywords of a kernel call."""
         return {"limbs": self.limbs, "is_complex": self.is_complex}
@@ -62,9 +67,13 @@ class System:
         return self.backend.binary(op, x, y, **self.options())
 
     def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
-        """Return dx and dr for the right-hand sides f and g."""
+        """Return dx and dr for the right-hand sides f and g; no g stands for zeros."""
         scaled = f if self.root is None else self.binary("multiply", self.root, f)
         turned = self.factors.apply_qh(self._sorted(scaled))
+        if self.is_square:
+            return self.triangle.solve(turned, checks=self.checks), self.backend.xp.zeros(
+                turned.shape
+            )
         t = turned[..., : self.columns, :].copy()
         turned[..., : self.columns, :] = 0.0
         if g is not None:
@@ -78,6 +87,8 @@ class System:
 
     def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block]:
         """Return f and g, as if computed in twice the precision and rounded once."""
+        if self.is_square:
+            return self.backend.residual([(1, b)], self.a, x, **self.options()), None
         f = self.backend.residual([(1, b), (-1, r)], self.a, x, **self.options())
         turned = self.a.swapaxes(-1, -2)
         g: Block | None = None
@@ -178,7 +189,8 @@ def refine(
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
         solution.x = system.add_rounded(solution.x, dx)
-        solution.r = system.binary("add", solution.r, dr)
+        if not system.is_square:
+            solution.r = system.binary("add", solution.r, dr)
         change = _scaling.leading(dx, field_)
         size = _scaling.leading(solution.x, field_)
         solution.sizes.append(_scaling.largest(change, -2, 0.0))

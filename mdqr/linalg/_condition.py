@@ -13,12 +13,12 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
 from mdqr.linalg._triangular import Triangle
 
 _STEPS = 3
 _STARTS = 4
 _POWER_STEPS = 12
+_STEPS_IN_RANGE = 4
 _GOLDEN = 0.6180339887498949
 
 
@@ -52,16 +52,17 @@ def condition(triangle: Triangle) -> Condition:
     """
     xp, field = triangle.backend.xp, triangle.is_complex
     batch = _limbs.value_shape(triangle.block, field)[:-2]
-    largest = _largest_singular_value(triangle)
+    x = _starts(triangle, batch)
+    largest = _largest_singular_value(triangle, x[..., :1])
     if triangle.block.size == 0:
         return Condition(xp.ones(batch), xp.zeros((*batch, triangle.order)), largest)
-    x = _starts(triangle, batch)
-    for _ in range(_STEPS):
-        size = _norms(x)
-        z, up = _rescaled(triangle.solve(from_native(xp, x, field), "C"), field)
-        x, further = _rescaled(triangle.solve(from_native(xp, z, field), "N"), field)
+    for step in range(_STEPS):
+        if step + 1 == _STEPS:
+            size = _norms(x)
+        z, down = _rescaled(triangle, triangle.solve(from_native(xp, x, field), "C"))
+        x, further = _rescaled(triangle, triangle.solve(from_native(xp, z, field), "N"))
     with np.errstate(all="ignore"):
-        growth = xp.log2(_norms(x) / size) + up + further
+        growth = xp.log2(_norms(x) / size) - (down + further)
     growth = xp.where(xp.isnan(growth), xp.inf, growth)
     best = growth.argmax(axis=-1)[..., None]
     shrunk = xp.exp2(-0.5 * xp.take_along_axis(growth, best, axis=-1)[..., 0])
@@ -83,38 +84,33 @@ def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
 
 
 def _norms(x: Block) -> Block:
-    return ((x.real**2 + x.imag**2).sum(axis=-2)) ** 0.5
+    return (abs(x) ** 2).sum(axis=-2) ** 0.5
 
 
-def _rescaled(block: Block, is_complex: bool) -> tuple[Block, Block]:
-    """Return the leading limbs with columns scaled near 1, and the exponents taken out."""
-    xp = _limbs.namespace(block)
-    first = block[:, :1] if is_complex else block[:1]
-    exponent = _scaling.column_exponents(first, is_complex)
+def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
+    """Return the leading limbs with columns scaled near 1, and the powers that did it."""
+    field = triangle.is_complex
+    first = block[:, :1] if field else block[:1]
     with np.errstate(all="ignore"):
-        small = xp.ldexp(first, -exponent[..., None, :])
-    return to_native(xp, small, is_complex), exponent
+        small, powers = triangle.backend.balance_columns(first, None, is_complex=field)
+    return to_native(triangle.backend.xp, small, field), powers
 
 
-def _largest_singular_value(triangle: Triangle) -> Block:
+def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     """Return the 2-norm of the matrix by power iteration on its leading limbs, in float64."""
     backend, xp, field = triangle.backend, triangle.backend.xp, triangle.is_complex
     first = triangle.block[:, :1] if field else triangle.block[:1]
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
     r = xp.ldexp(first, -shift)
-
-    def multiply(a: Block, x: Block, adjoint: bool = False) -> Block:
+    for step in range(_POWER_STEPS):
+        # Columns near norm 1: four steps multiply by less than (m n)**4.
+        if step % _STEPS_IN_RANGE == 0:
+            x = x / xp.maximum(_norms(x), 1e-300)[..., None, :]
+        before = x
         # The backend's product is in float64 whatever the environment asks of a device's library.
-        found = backend.matmul(
-            a, from_native(xp, x, field), limbs=1, is_complex=field, conj_a=adjoint
-        )
-        return to_native(xp, found, field)
-
-    x = _starts(triangle, triangle.rows.shape[:-1])[..., :1]
-    size = xp.ones(x.shape[:-2])
-    for _ in range(_POWER_STEPS):
-        x = x / xp.maximum(_norms(x), 1e-300)[..., None, :]
-        y = multiply(r, x)
-        size = _norms(y)[..., 0]
-        x = multiply(r.swapaxes(-1, -2), y, adjoint=True)
-    return size
+        y = backend.matmul(r, from_native(xp, x, field), limbs=1, is_complex=field)
+        # As a row, so that no transpose is copied.
+        row = backend.matmul(y.swapaxes(-1, -2), r, limbs=1, is_complex=field, conj_a=True)
+        x = to_native(xp, row, field, conjugate=True).swapaxes(-1, -2)
+    grown = _norms(to_native(xp, y, field)) / xp.maximum(_norms(before), 1e-300)
+    return grown[..., 0]

@@ -9,14 +9,13 @@ columnwise stable under products with normwise errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mdqr import _limbs
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
 from mdqr.linalg._operands import Callback
 
@@ -50,10 +49,9 @@ def leaf_width(limbs: int, backend: str) -> int:
 class Factors:
     """A factorisation with implicit Q.
 
-    `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it; `ts` has the
-    triangular T of each tile and `edges` the first column of each, then the number of reflectors.
-    `vs` has the unit lower trapezoidal V of each tile; nothing where Q is not wanted. One limb may
-    have `library` instead of tiles.
+    `h` is in LAPACK's storage: R on and above the diagonal, the vectors below it. `vs` has the unit
+    lower trapezoidal V and `ts` the triangular T of each tile; both are empty where Q is not
+    wanted, and where one limb has `library` instead.
     """
 
     backend: Backend
@@ -63,7 +61,6 @@ class Factors:
     tau: Block
     vs: list[Block] = field(default_factory=list)
     ts: list[Block] = field(default_factory=list)
-    edges: list[int] = field(default_factory=lambda: [0])
     library: Reflectors | None = None
 
     @property
@@ -84,11 +81,6 @@ class Factors:
         """Return ``a^H b``."""
         return self.multiply(a.swapaxes(-1, -2), b, conj_a=True, **options)
 
-    def tiles(self, backwards: bool = False) -> Iterator[tuple[int, int, Block, Block]]:
-        """Yield the first and last column, V and T of each tile."""
-        steps = list(zip(self.edges[:-1], self.edges[1:], self.vs, self.ts, strict=True))
-        yield from reversed(steps) if backwards else steps
-
     def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool, unit: int = 0) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
         options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
@@ -96,26 +88,21 @@ class Factors:
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
-        y = self.own(x)
-        if self.library is not None:
-            return self._by_library(self.library, y, adjoint=True)
-        for start, _, v, t in self.tiles():
-            self.reflect(v, t, y[..., start:, :], adjoint=True)
-        return y
+        return self._apply(x, adjoint=True)
 
     def apply_q(self, x: Block) -> Block:
         """Return ``Q x`` for `x` with all rows."""
+        return self._apply(x, adjoint=False)
+
+    def _apply(self, x: Block, *, adjoint: bool) -> Block:
         y = self.own(x)
         if self.library is not None:
-            return self._by_library(self.library, y, adjoint=False)
-        for start, _, v, t in self.tiles(backwards=True):
-            self.reflect(v, t, y[..., start:, :], adjoint=False)
+            xp = self.backend.xp
+            found = self.library.apply(to_native(xp, y, self.is_complex), adjoint=adjoint)
+            return from_native(xp, found, self.is_complex)
+        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
+        self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, **options)
         return y
-
-    def _by_library(self, q: Reflectors, x: Block, *, adjoint: bool) -> Block:
-        xp = self.backend.xp
-        found = q.apply(to_native(xp, x, self.is_complex), adjoint=adjoint)
-        return from_native(xp, found, self.is_complex)
 
     def own(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
@@ -140,8 +127,9 @@ class Factors:
             return from_native(self.backend.xp, self.library.form(columns), self.is_complex)
         q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
         set_unit_diagonal(q, self.is_complex)
-        for start, stop, v, t in self.tiles(backwards=True):
-            self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=stop - start)
+        for v, t in reflections(self.vs, self.ts, adjoint=False):
+            start = self.rows - v.shape[-2]
+            self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=v.shape[-1])
         return q
 
     def form_r(self, rows: int) -> Block:
@@ -211,7 +199,6 @@ def factor(
         if wanted:
             factors.vs.append(v)
             factors.ts.append(t)
-            factors.edges.append(stop)
         if callback is not None:
             callback("factor", stop, count)
     return factors

@@ -271,15 +271,14 @@ def _factored(
     """Scale, sort and factor."""
     backend, field = inputs.backend, inputs.is_complex
     a, b = inputs.blocks
-    alpha = _alpha(a, given, field)
-    scaled = _scaling.shifted(backend, a, -alpha[..., None, :], field)
-    work = (
-        scaled
-        if given.root is None
-        else backend.binary(
-            "multiply", given.root, scaled, limbs=inputs.work.limbs, is_complex=field
-        )
-    )
+    if given.root is None:
+        scaled, powers = backend.balance_columns(a, None, is_complex=field)
+        alpha, work = -powers, scaled
+    else:
+        alpha = _alpha(a, given.root, field)
+        scaled = _scaling.shifted(backend, a, -alpha[..., None, :], field)
+        options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": field}
+        work = backend.binary("multiply", given.root, scaled, **options)
     _require_columns(checks, work, field)
     order = _row_order(checks, work, field, weighted=given.root is not None)
     if order is not None:
@@ -305,20 +304,16 @@ def _factored(
         given.root,
         order,
     )
-    beta = _scaling.column_exponents(b, field)
-    found = condition(triangle)
-    b = _scaling.shifted(backend, b, -beta[..., None, :], field)
-    return Problem(system, b, alpha, beta, found)
+    b, powers = backend.balance_columns(b, None, is_complex=field)
+    return Problem(system, b, alpha, -powers, condition(triangle))
 
 
-def _alpha(a: Block, given: Weighted, is_complex: bool) -> Block:
+def _alpha(a: Block, root: Block, is_complex: bool) -> Block:
     """Return the exponents of the columns, as the weights make them."""
     alpha = _scaling.column_exponents(a, is_complex)
-    if given.root is None:
-        return alpha
     xp = _limbs.namespace(a)
     magnitudes = xp.ldexp(_scaling.leading(a, is_complex), -alpha[..., None, :])
-    weighted = magnitudes * _scaling.leading(given.root, is_complex)
+    weighted = magnitudes * _scaling.leading(root, is_complex)
     return alpha + _scaling.exponents(weighted.view(xp.int64), -2)
 
 

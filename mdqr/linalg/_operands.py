@@ -97,6 +97,14 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     return Inputs(answer, work, is_complex, operands, for_block(operands[0]))
 
 
+def on_host(*values: Any) -> bool:
+    """Return whether no operand is in the memory of a device, which would have to be waited for."""
+    return all(
+        isinstance(v._block, np.ndarray) if isinstance(v, MDArray) else not is_cuda_array(v)
+        for v in values
+    )
+
+
 def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
     block, is_complex = to_block(value, limbs)
     return trim([(block, is_complex)])[0], is_complex
@@ -112,12 +120,10 @@ def _trimmed(values: tuple[Any, ...], least: int) -> list[tuple[Block, bool]]:
     """Return the blocks of all `MDArray`; those of more than `least` limbs without zero planes."""
     pairs = [(v._block, v._complex) for v in values if isinstance(v, MDArray)]
     check_together([block for block, _ in pairs])
-    is_long = [_limbs.limb_count(*pair) > least for pair in pairs]
-    shorter = iter(trim([pair for pair, long in zip(pairs, is_long, strict=True) if long]))
-    return [
-        (next(shorter), pair[1]) if long else pair
-        for pair, long in zip(pairs, is_long, strict=True)
-    ]
+    long = [i for i, pair in enumerate(pairs) if _limbs.limb_count(*pair) > least]
+    for i, block in zip(long, trim([pairs[i] for i in long]), strict=True):
+        pairs[i] = block, pairs[i][1]
+    return pairs
 
 
 def trim(pairs: list[tuple[Block, bool]]) -> list[Block]:

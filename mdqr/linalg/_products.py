@@ -5,16 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
-from mdqr.linalg._operands import Callback, Inputs, broadcast_batch, check_callback, gather
+from mdqr.linalg._operands import (
+    Callback,
+    Inputs,
+    broadcast_batch,
+    check_callback,
+    gather,
+    on_host,
+)
 
 _METHODS = ("auto", "direct")
 
 # Limb products between two calls of a callback, some tenths of a second on a CPU.
 _PIECE = 2**32
+
+_THIN = 2
 
 # Kernels take columns by tiles: cut between two of them, a product has the bits of the whole.
 _COLUMNS = 64
@@ -70,7 +81,8 @@ def matmul(
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto" or "direct"; got {method!r}')
     check_callback("matmul", callback)
-    inputs = gather(a, b, precision=precision)
+    # A product with a few columns or rows takes no longer than the search for zero planes.
+    inputs = gather(a, b, precision=precision, trimmed=on_host(a, b) or not _is_thin(a, b))
     left, right = inputs.shape(0), inputs.shape(1)
     if not left or not right:
         raise ValueError(
@@ -93,6 +105,12 @@ def matmul(
     if column:
         product = product[..., 0]
     return inputs.wrap(product)
+
+
+def _is_thin(a: Any, b: Any) -> bool:
+    """Return whether `a` has at most two rows, or `b` at most two columns."""
+    left, right = np.shape(a), np.shape(b)
+    return len(left) < 2 or len(right) < 2 or left[-2] <= _THIN or right[-1] <= _THIN
 
 
 def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> Block:

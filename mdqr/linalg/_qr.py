@@ -123,8 +123,7 @@ def scaled_factors(
     block, field = inputs.blocks[0], inputs.is_complex
     if checks is not None:
         _scaling.require_finite(checks, function, "a", block, field)
-    exponents = _scaling.column_exponents(block, field)
-    scaled = _scaling.shifted(inputs.backend, block, -exponents[..., None, :], field)
+    scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
     work = _limbs.widen(scaled, field, inputs.work.limbs)
     del scaled
     factors = _householder.factor(
@@ -136,7 +135,7 @@ def scaled_factors(
         keep_q=keep_q,
         callback=callback,
     )
-    return Scaled(factors, exponents)
+    return Scaled(factors, -powers)
 
 
 def tile_of(function: str, tile: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._augmented import System, refine
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
-from mdqr.linalg._householder import Factors, diagonal
-from mdqr.linalg._operands import Inputs
+from mdqr.linalg._householder import Factors
+from mdqr.linalg._operands import Callback, Inputs
 from mdqr.linalg._triangular import Triangle
 
 _DEPENDENT_BITS = 8
@@ -33,24 +33,40 @@ def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
 
     Demanded: no diagonal entry is exactly zero, and all entries are finite.
     """
-    zero = diagonal(_scaling.magnitude_bits(factors.h, factors.is_complex)) == 0
-
-    def complain() -> NoReturn:
-        *batch, column = _scaling.first_true(zero)
-        raise np.linalg.LinAlgError(deficient(function, column, tuple(batch), np.inf))
-
-    checks.require(~zero.any(), complain)
     return Triangle(
         factors.backend,
-        factors.form_r(factors.count),
+        factors.h[..., : factors.count, :],
         limbs=factors.limbs,
         is_complex=factors.is_complex,
         function=function,
         checks=checks,
+        singular=deficient,
     )
 
 
-def deficient(function: str, column: int, batch: tuple[int, ...], found: float) -> str:
+def factored(
+    inputs: Inputs | System,
+    a: Block,
+    limbs: int,
+    function: str,
+    checks: Checks,
+    callback: Callback | None = None,
+) -> System:
+    """Factor the unweighted problem of matrices whose columns are near 1."""
+    field = inputs.is_complex
+    work = _limbs.widen(a, field, limbs)
+    factors = _householder.factor(
+        inputs.backend,
+        work.copy() if work is a else work,
+        limbs=limbs,
+        is_complex=field,
+        callback=callback,
+    )
+    triangle = triangle_of(factors, function, checks)
+    return System(inputs.backend, limbs, field, a, factors, triangle, checks)
+
+
+def deficient(function: str, column: int, batch: tuple[int, ...], found: float = np.inf) -> str:
     """Return the message for a rank-deficient matrix."""
     size = "infinite" if np.isinf(found) else f"about {found:.1e}"
     return (
@@ -133,7 +149,7 @@ def _depends(
     front = (slice(None),) * _limbs.lead(system.is_complex)
     a = system.a[front + index]
     column = int(vector.argmax())
-    rest = _subsystem(system, _without(a, column))
+    rest = factored(system, _without(a, column), system.limbs, "lstsq", Checks())
     limit = 4.0 * n * eps * system.backend.xp.asarray(condition(rest.triangle).value)
     (known,) = rest.checks.settle(limit)
     if not known < 0.5:
@@ -151,24 +167,6 @@ def _without(block: Block, column: int) -> Block:
     """Return matrices less one column."""
     parts = [block[..., :column], block[..., column + 1 :]]
     return _limbs.namespace(block).concatenate(parts, axis=-1)
-
-
-def _subsystem(system: System, others: Block) -> System:
-    """Factor the unweighted problem with the columns `others`."""
-    work = _limbs.widen(others, system.is_complex, system.limbs).copy()
-    factors = _householder.factor(
-        system.backend, work, limbs=system.limbs, is_complex=system.is_complex
-    )
-    checks = Checks()
-    return System(
-        system.backend,
-        system.limbs,
-        system.is_complex,
-        others,
-        factors,
-        triangle_of(factors, "lstsq", checks),
-        checks,
-    )
 
 
 def _peeled(system: System, index: tuple[int, ...], column: int, threshold: float) -> int:

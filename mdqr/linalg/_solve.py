@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
-from mdqr.linalg import _bounds, _householder, _rank, _scaling
-from mdqr.linalg._augmented import System, refine
+from mdqr.linalg import _bounds, _rank, _scaling
+from mdqr.linalg._augmented import refine
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._operands import (
@@ -89,45 +87,25 @@ def solve(
 
 def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
-    field, work, checks = inputs.is_complex, inputs.work, Checks()
+    backend, field, work, checks = inputs.backend, inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
     _scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    alpha = _scaling.column_exponents(block, field)
-    beta = _scaling.column_exponents(right, field)
-    system = _factored(inputs, block, alpha, checks, callback)
+    scaled, alpha = backend.balance_columns(block, None, is_complex=field)
+    right, beta = backend.balance_columns(right, None, is_complex=field)
+    system = _rank.factored(inputs, scaled, work.limbs, "solve", checks, callback)
     estimate = condition(system.triangle)
     known = _rank.Decisive(*checks.settle(estimate.value, estimate.vector))
     if callback is not None:
         callback("condition", 1, 1)
     _rank.require_regular("solve", system, known, work.eps)
     limit = _bounds.contraction_limit(system, estimate, work.eps)
-    right = _scaling.shifted(inputs.backend, right, -beta[..., None, :], field)
     solution = refine(system, right, work.eps, limit, callback)
     found = _bounds.bounds(system, solution, estimate, work, inputs.precision)
     missing, worst = checks.settle(found.missing, found.worst)
     if missing:
         largest = float(np.max(known.value, initial=1.0))
         _bounds.warn_of_missing("solve", float(worst), largest, work, inputs.precision)
-    x = _scaling.shifted(
-        inputs.backend, solution.x, beta[..., None, :] - alpha[..., :, None], field
-    )
+    x, _ = backend.scale(solution.x, alpha, beta, is_complex=field)
     return inputs.wrap(x[..., 0] if is_vector else x)
-
-
-def _factored(
-    inputs: Inputs, block: Block, alpha: Block, checks: Checks, callback: Callback | None
-) -> System:
-    """Scale the columns and factor."""
-    field, limbs = inputs.is_complex, inputs.work.limbs
-    scaled = _scaling.shifted(inputs.backend, block, -alpha[..., None, :], field)
-    factors = _householder.factor(
-        inputs.backend,
-        _limbs.widen(scaled, field, limbs).copy(),
-        limbs=limbs,
-        is_complex=field,
-        callback=callback,
-    )
-    triangle = _rank.triangle_of(factors, "solve", checks)
-    return System(inputs.backend, limbs, field, scaled, factors, triangle, checks)

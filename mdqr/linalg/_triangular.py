@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,10 +21,18 @@ from mdqr.linalg._operands import (
     check_callback,
     gather,
     matrix_shape,
+    on_host,
     square_order,
 )
 
 _TRANS = "NTC"
+
+
+def _singular(function: str, column: int, batch: tuple[int, ...]) -> str:
+    return (
+        f"{function}: the matrix is singular: the diagonal entry of column {column} "
+        f"is exactly zero{_scaling.of_batch(batch)}"
+    )
 
 
 class Triangle:
@@ -51,6 +60,8 @@ class Triangle:
         The public function, for messages.
     checks : Checks
         Gets what is demanded of the matrix: finite entries, no zero on the diagonal.
+    singular : callable, optional
+        Returns the message for a zero on the diagonal: ``singular(function, column, batch)``.
     """
 
     def __init__(
@@ -64,6 +75,7 @@ class Triangle:
         unit_diagonal: bool = False,
         function: str,
         checks: Checks,
+        singular: Callable[[str, int, tuple[int, ...]], str] = _singular,
     ) -> None:
         self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
         self.lower, self.function = lower, function
@@ -78,12 +90,9 @@ class Triangle:
             _scaling.complain_of_special(function, "a", part, is_complex)
 
         def complain_of_zero() -> NoReturn:
-            zero = diagonal(_scaling.magnitude_bits(block, is_complex)) == 0
+            zero = _scaling.magnitude_bits(diagonal(block), is_complex) == 0
             *batch, column = _scaling.first_true(zero)
-            raise np.linalg.LinAlgError(
-                f"{function}: the matrix is singular: the diagonal entry of column {column} "
-                f"is exactly zero{_scaling.of_batch(tuple(batch))}"
-            )
+            raise np.linalg.LinAlgError(singular(function, column, tuple(batch)))
 
         checks.refuse(faults, complain_of_entries, complain_of_zero)
 
@@ -243,9 +252,7 @@ def solve_triangular(
     """
     check_callback("solve_triangular", callback)
     letter = _letter_of(trans)
-    # The search for zero planes would wait for a device.
-    on_host = all(isinstance(v.limbs, np.ndarray) for v in (a, b) if isinstance(v, MDArray))
-    inputs = gather(a, b, precision=precision, trimmed=on_host)
+    inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     n = square_order("solve_triangular", "a", inputs.shape(0))
     right, is_vector = right_hand_side("solve_triangular", inputs.blocks[1], inputs.shape(1), n)
     checks = Checks()

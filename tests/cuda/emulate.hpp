@@ -191,6 +191,10 @@ inline double load_fresh(const double* address) { return *address; }
 inline i64 look_at(const i64* address) { return *address; }
 inline void publish(double* address, double x) { *address = x; }
 inline void publish(i64* address, i64 x) { *address = x; }
+// As coarse as on the device: 20 bits behind the leading one.
+inline double cut_to_20_bits(double x) { return from_bits(bits(x) >> 32 << 32); }
+inline double near_reciprocal(double x) { return cut_to_20_bits(1.0 / x); }
+inline double near_reciprocal_root(double x) { return cut_to_20_bits(1.0 / sqrt(x)); }
 inline void between_looks() { mdqr_emulate::yield(); }
 inline i64 atomic_add(i64* address, i64 x) {
     const i64 old = *address;

@@ -7,7 +7,16 @@ from functools import cache
 from math import prod
 from types import ModuleType
 
-from mdqr._backend.cuda import balance, elementwise, panel, products, reductions, triangular
+from mdqr._backend.blocks import reflections
+from mdqr._backend.cuda import (
+    balance,
+    elementwise,
+    panel,
+    products,
+    reductions,
+    reflect,
+    triangular,
+)
 from mdqr._backend.cuda.kernels import CupyKernels, Kernels
 from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
 
@@ -56,7 +65,9 @@ class CudaBackend:
         """Multiply rows and columns of triangles by powers of two."""
         return balance.triangle(self.kernels, a, is_complex, lower, unit_diagonal)
 
-    def balance_columns(self, x: Block, rows: Block, *, is_complex: bool) -> tuple[Block, Block]:
+    def balance_columns(
+        self, x: Block, rows: Block | None, *, is_complex: bool
+    ) -> tuple[Block, Block]:
         """Multiply rows by given powers of two, columns by others."""
         return balance.columns(self.kernels, x, rows, is_complex)
 
@@ -128,6 +139,24 @@ class CudaBackend:
     ) -> None:
         """Replace `x` by its product with a block of reflectors."""
         products.reflect(self.kernels, v, t, x, limbs, is_complex, adjoint)
+
+    def reflect_all(
+        self,
+        vs: Sequence[Block],
+        ts: Sequence[Block],
+        x: Block,
+        *,
+        limbs: int,
+        is_complex: bool,
+        adjoint: bool,
+    ) -> None:
+        """Replace `x` by its product with Q: a few columns by one launch, many tile by tile."""
+        if limbs > 1 and reflect.serves(vs, x, is_complex):
+            reflect.reflect_all(self.kernels, vs, ts, x, limbs, is_complex, adjoint)
+            return
+        for v, t in reflections(vs, ts, adjoint=adjoint):
+            rows = x[..., x.shape[-2] - v.shape[-2] :, :]
+            products.reflect(self.kernels, v, t, rows, limbs, is_complex, adjoint)
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
         """Return Q by cuSOLVER, matrix by matrix."""

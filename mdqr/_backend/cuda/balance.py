@@ -33,18 +33,18 @@ def triangle(
     batch, n = shape[:-2], shape[-1]
     block = empty(xp, shape, a.shape[lead(is_complex) - 1], is_complex)
     rows, columns = (xp.empty((*batch, n), dtype=np.int64) for _ in range(2))
-    faults = xp.zeros(2, dtype=np.int64)
     if not block.size:
-        return Balanced(block, rows, columns, faults)
+        return Balanced(block, rows, columns, xp.zeros(2, dtype=np.int64))
+    faults = xp.empty(2, dtype=np.int64)
 
     def launch(kernels: Kernels) -> None:
         x, to = (_matrices(kernels, v, batch, is_complex) for v in (a, block))
         first, second, marks = (kernels.address(v) for v in (rows, columns, faults))
-        _unsound, unsound = kernels.scratch(prod(batch), zero=True)
+        _unsound, unsound = kernels.scratch(prod(batch))
         part, turned = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
-        unit = int(unit_diagonal)
-        _powers(kernels, x, [part, unit], [0, second, marks, 0])
-        _powers(kernels, x.turned(), [turned, unit], [second, first, marks, unsound])
+        unit, found = int(unit_diagonal), [marks, unsound, prod(batch)]
+        _powers(kernels, x, [part, unit], [0, second, *found, 1])
+        _powers(kernels, x.turned(), [turned, unit], [second, first, *found, 0])
         _scale(kernels, to, x, [part, unit], [first, second, 1, unsound, 0])
 
     flags = ("balance_triangle", is_complex, lower, unit_diagonal)
@@ -52,23 +52,25 @@ def triangle(
     return Balanced(block, rows, columns, faults)
 
 
-def columns(kernels: Kernels, x: Block, rows: Block, is_complex: bool) -> tuple[Block, Block]:
+def columns(
+    kernels: Kernels, x: Block, rows: Block | None, is_complex: bool
+) -> tuple[Block, Block]:
     """Scale rows, then columns; see `mdqr._backend.protocol.Backend.balance_columns`."""
     xp = kernels.xp
     *batch, m, n = value_shape(x, is_complex)
     block = empty(xp, (*batch, m, n), x.shape[lead(is_complex) - 1], is_complex)
-    found = xp.zeros((*batch, n), dtype=np.int64)
     if not block.size:
-        return block, found
-    given = _spread(xp, rows, (*batch, m))
+        return block, xp.zeros((*batch, n), dtype=np.int64)
+    found = xp.empty((*batch, n), dtype=np.int64)
+    given = [] if rows is None else [_spread(xp, rows, (*batch, m))]
 
     def launch(kernels: Kernels) -> None:
         source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
-        first, second = kernels.address(given), kernels.address(found)
-        _powers(kernels, source, [_WHOLE, 0], [first, second, 0, 0])
-        _scale(kernels, to, source, [_WHOLE, 0], [first, second, 1, 0, 0])
+        first = kernels.address(given[0]) if given else 0
+        results = [first, kernels.address(found), 0, 0, 0, 0, *to.view]
+        _powers(kernels, source, [_WHOLE, 0], results, "mdqr_balance_lines")
 
-    planned(kernels, ("balance_columns", is_complex), [x, block, given, found], launch)
+    planned(kernels, ("balance_columns", is_complex), [x, block, found, *given], launch)
     return block, found
 
 
@@ -130,7 +132,9 @@ def _power_above(x: int) -> int:
     return 1 << max(x - 1, 0).bit_length()
 
 
-def _powers(kernels: Kernels, x: _Matrices, area: list[int], results: list[int]) -> None:
+def _powers(
+    kernels: Kernels, x: _Matrices, area: list[int], results: list[int], name: str = "mdqr_powers"
+) -> None:
     """Find the powers of the columns."""
     items, rows, columns = x.shape
     row, column = x.view[-2:]
@@ -140,7 +144,7 @@ def _powers(kernels: Kernels, x: _Matrices, area: list[int], results: list[int])
     groups = divided(columns, lines)
     kernels.launch(
         x.module,
-        "mdqr_powers",
+        name,
         fields(x.view, rows, columns, groups, width, int(across), area, results),
         grid=(items * groups,),
         threads=lines * width,

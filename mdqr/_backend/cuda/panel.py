@@ -30,9 +30,9 @@ _MOST_COLUMNS = 128
 _MODERATE_ROWS = 8192
 _MODERATE_BLOCKS = 64
 
-# For each number of limbs (at most): the rows of the panels that one block factors alone, since a
-# meeting costs 2 microseconds, and the rows of a block where several share a panel.
-_ROWS = ((1, 512, 64), (2, 192, 32), (4, 64, 16), (float("inf"), 32, 16))
+# For each number of limbs (at most): the rows of the panels that one block factors alone, and the
+# fewest and most rows of a block where several share a panel. 1024 rows take blocks of the most.
+_ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
 
 # Digits of the scalars of a panel (`result_digits` of kernels/include/mdqr/digits.hpp), for each
 # number of limbs (at most).
@@ -41,7 +41,7 @@ _DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
 # As in kernels/cuda/panel.hpp: doubles of shared memory before the arrays over the columns, and of
 # each column beside its digits and its factor; words before the sums of an item.
 _FIXED_SHARED = 64
-_COLUMN_SHARED = 4
+_COLUMN_SHARED = 5
 _LINE = 16
 
 
@@ -64,9 +64,10 @@ class Plan(NamedTuple):
 
 def _blocks(items: int, m: int, limbs: int) -> int:
     """Return how many blocks share the rows of a panel."""
-    alone, rows = next(line[1:] for line in _ROWS if limbs <= line[0])
+    alone, fewest, largest = next(line[1:] for line in _ROWS if limbs <= line[0])
     if m <= alone:
         return 1
+    rows = min(largest, max(fewest, m * largest // 1024))
     most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else BLOCKS_TOGETHER - 1
     return max(1, min(divided(m, rows), most, BLOCKS_TOGETHER // items - 1))
 
@@ -86,12 +87,13 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     parts = 1 + is_complex
     values = limbs * parts
     digits = next(count for most, count in _DIGITS if limbs <= most) * parts
-    # Sums are formed of digits of the column in work, but for few limbs.
+    # Sums and scalars are made of digits, but for few limbs.
+    scalars = digits if limbs > 2 else values
     pivot = values + (digits if limbs > 2 else 0)
     blocks = _blocks(items, m, limbs)
     rows = divided(m, blocks)
     column = (rows + 7) // 16 * 16 + 8
-    arrays = _FIXED_SHARED + w * (_COLUMN_SHARED + 2 * digits + values)
+    arrays = _FIXED_SHARED + w * (_COLUMN_SHARED + 2 * scalars + values)
     matrix = column * (pivot + w * values)
     in_shared = 8 * (arrays + matrix) <= SHARED_BYTES
     pivots = 0 if in_shared else blocks * rows * pivot
@@ -101,7 +103,7 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
         _threads(items, m, w, blocks),
         in_shared,
         8 * (arrays + (matrix if in_shared else 0)),
-        pivots + (2 * w * (blocks + digits) if blocks > 1 else 0),
+        pivots + (2 * w * (blocks + scalars) if blocks > 1 else 0),
         _LINE + 3 * (w * digits + 1) if blocks > 1 else 0,
     )
 
