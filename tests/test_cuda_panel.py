@@ -336,24 +336,6 @@ def test_too_many_columns(kernels):
         factors_of(kernels, np.ones((2, 200, 129)), 2, False)
 
 
-@given(
-    items=st.integers(1, 20_000),
-    w=st.integers(1, 128),
-    rest=st.integers(0, 100_000),
-    is_complex=st.booleans(),
-)
-def test_every_plan_can_run(precision, items, w, rest, is_complex):
-    m = w + rest
-    launch = panel.plan(items, m, w, precision.limbs, is_complex)
-    assert launch.blocks * launch.rows_a_block >= m
-    # What meets must run at once, also where a multiprocessor holds one block.
-    assert launch.blocks == 1 or items * launch.group <= 96
-    assert launch.shared <= 160_000
-    # A warp for the scalars, one thread a factor, and a warp or more for the vector.
-    warps = -(-w // 32)
-    assert 32 * (warps + 1) <= launch.threads <= 256
-
-
 def test_the_widest_panel(kernels, rng):
     accept(kernels, cases.random(70, 64, mdqr.dd, float, rng))
 
@@ -393,17 +375,12 @@ def test_batches_whose_axes_do_not_merge(kernels, rng):
                 assert_same(np.ascontiguousarray(x[:, i, j]), y)
 
 
-@pytest.mark.parametrize("exponent", [31, 33, 36])
-@multiples
-def test_a_norm_that_downdating_leaves_a_little_low(kernels, exponent, precision, dtype):
+@pytest.mark.parametrize("dtype", FIELDS)
+def test_a_norm_that_downdating_leaves_a_little_low(kernels, dtype):
     """Just above a power of four, and all of it on the diagonal."""
-    for large in (Fraction(2500), Fraction(3001), Fraction(3889)):
-        b, g = large / 5, (1 + Fraction(1, 2**exponent)) / 5
-        rows = [
-            [3, 3 * b - 4 * g, Fraction(7, 5)],
-            [4, 4 * b + 3 * g, Fraction(-3, 7)],
-            [Fraction(1, 2**90), Fraction(1, 2**70), 1],
-            [0, 0, 2],
-        ]
-        a = mdqr.array(rows, precision=precision, dtype=dtype)
-        accept(kernels, a)
+    for exponent in range(31, 37):
+        for large in (2500, 3001, 3889):
+            b, g = Fraction(large, 5), (1 + Fraction(1, 2**exponent)) / 5
+            low = [Fraction(1, 2**90), Fraction(1, 2**70), 1]
+            rows = [[3, 3 * b - 4 * g, 5], [4, 4 * b + 3 * g, -3], low, [0, 0, 2]]
+            accept(kernels, mdqr.array(rows, precision=mdqr.qd, dtype=dtype))

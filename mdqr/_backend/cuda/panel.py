@@ -24,6 +24,9 @@ from mdqr._backend.protocol import Block, PanelOut
 # vector.
 _THREADS = 256
 _WARP = 32
+# Numbers of so many planes: blocks of few threads that share a multiprocessor displace each
+# other's code.
+_LONG_CODE = 8
 _MOST_COLUMNS = 128
 
 # A panel of so many rows is left with 64 row blocks: more of them have more sums to exchange.
@@ -72,12 +75,12 @@ def _blocks(items: int, m: int, limbs: int) -> int:
     return max(1, min(divided(m, rows), most, BLOCKS_TOGETHER // items - 1))
 
 
-def _threads(items: int, m: int, w: int, blocks: int) -> int:
+def _threads(items: int, m: int, w: int, blocks: int, planes: int) -> int:
     """Return the threads of a block: few where many small panels share a multiprocessor."""
     if blocks > 1 or items <= BLOCKS_TOGETHER or w >= 3 * _WARP:
         return _THREADS
     if m * w <= 512 and w < _WARP:
-        return 64
+        return 128 if planes == _LONG_CODE else 64
     return 128 if m * w <= 4096 else _THREADS
 
 
@@ -100,7 +103,7 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     return Plan(
         blocks,
         rows,
-        _threads(items, m, w, blocks),
+        _threads(items, m, w, blocks, values),
         in_shared,
         8 * (arrays + (matrix if in_shared else 0)),
         pivots + (2 * w * (blocks + scalars) if blocks > 1 else 0),
