@@ -12,7 +12,8 @@ from mdqr.linalg import _operands
 
 UNARY = ("abs", "neg", "invert")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-BINARY = ("add", "sub", "mul", "truediv", "pow", "and", "or", "xor", "lshift", "rshift", "matmul")
+BITWISE = ("and", "or", "xor", "lshift", "rshift")
+BINARY = ("add", "sub", "mul", "truediv", "mod", "pow", "matmul", *BITWISE)
 
 
 def wrapped(found):
@@ -24,7 +25,8 @@ def wrapped(found):
 
 def bare(given):
     if isinstance(given, (list, tuple)):
-        return type(given)(map(bare, given))
+        make = getattr(type(given), "_make", type(given))
+        return make(map(bare, given))
     return given.values if isinstance(given, Away) else given
 
 
@@ -52,6 +54,12 @@ class Away:
     def __getattr__(self, name):
         found = getattr(self.values, name)
         return away(found) if callable(found) else wrapped(found)
+
+    def __setattr__(self, name, value):
+        if name in ("real", "imag"):
+            setattr(self.values, name, bare(value))
+        else:
+            object.__setattr__(self, name, value)
 
     def __getitem__(self, key):
         return wrapped(self.values[bare(key)])
@@ -90,16 +98,35 @@ for _name in (*UNARY, *COMPARISONS, *BINARY, *("r" + name for name in BINARY)):
     setattr(Away, f"__{_name}__", _operator(f"__{_name}__"))
 
 
+def _in_place(name):
+    def call(self, other):
+        getattr(self.values, name)(bare(other))
+        return self
+
+    return call
+
+
+for _name in ("iadd", "isub", "imul", "ixor", "iand", "ior"):
+    setattr(Away, f"__{_name}__", _in_place(f"__{_name}__"))
+
+
 class _Module:
+    """NumPy, or a module in it, whose functions take and return `Away`."""
+
     ndarray = Away
 
+    def __init__(self, module):
+        self.module = module
+
     def __getattr__(self, name):
-        found = getattr(np, name)
+        found = getattr(self.module, name)
+        if isinstance(found, types.ModuleType):
+            return _Module(found)
         return away(found) if callable(found) and not isinstance(found, type) else found
 
 
 class _Backend:
-    name, xp = "cuda", _Module()
+    name, xp = "cuda", _Module(np)
 
     def __getattr__(self, name):
         return away(getattr(host.backend(), name))

@@ -1,0 +1,160 @@
+"""The paper's problems with factors of mdqr: an update and a solution, or a fresh factorisation.
+
+The right-hand side is the last column of the factored matrix [A b], so that R of it holds R of A
+and ``Q^H b``. Forms: "R" keeps nothing but R (rows that leave and, for columns that come, the
+matrix are given), "thin" keeps the thin Q too, as the paper keeps its full one.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from update_paper import Cell
+
+import mdqr
+from mdqr.linalg import qr, qr_delete, qr_insert, solve_triangular
+
+LONGEST = 0.6  # seconds that the repeats of one timing may take
+
+
+class Numbers:
+    """Arrays of one kind on one device: a precision, or "float32" and "float64"."""
+
+    def __init__(self, name: str, device: str) -> None:
+        self.name, self.device = name, device
+        self.native = name.startswith("float")
+        self.xp: Any = np
+        if device == "cuda":
+            import cupy
+
+            self.xp = cupy
+
+    def draw(self, m: int, n: int, seed: int) -> Any:
+        """Return numbers between -1 and 1, all limbs filled."""
+        state = self.xp.random.RandomState(seed)
+        if self.native:
+            return (2.0 * state.random_sample((m, n)) - 1.0).astype(self.name)
+        precision = getattr(mdqr, self.name)
+        block = self.xp.empty((precision.limbs, m, n))
+        for i in range(precision.limbs):
+            block[i] = (2.0 * state.random_sample((m, n)) - 1.0) * 2.0 ** (-54 * i)
+        return mdqr.from_limbs(block)
+
+    def factor(self, a: Any, mode: str) -> Any:
+        """Return ``(Q, R)`` or R."""
+        if not self.native:
+            return qr(a, mode, check=False)
+        return self.xp.linalg.qr(a, mode)
+
+    def join(self, parts: list[Any], axis: int) -> Any:
+        """Join matrices."""
+        if self.native:
+            return self.xp.concatenate(parts, axis=axis)
+        return mdqr.concatenate(parts, axis=axis)
+
+    def solve(self, r: Any, n: int) -> Any:
+        """Return the solution that ``[R Q^H b]`` gives."""
+        if self.native and self.device == "cuda":
+            from cupyx.scipy.linalg import solve_triangular as substitute
+
+            return substitute(r[:n, :n], r[:n, n:])
+        if self.native:
+            from scipy.linalg import solve_triangular as substitute
+
+            return substitute(r[:n, :n], r[:n, n:])
+        return solve_triangular(r[:n, :n], r[:n, n:])
+
+    def wait(self) -> None:
+        """Wait for the device."""
+        if self.device == "cuda":
+            self.xp.cuda.runtime.deviceSynchronize()
+
+    def seconds(self, call: Callable[[], Any]) -> float:
+        """Return the median time of a call and its work, after one that is not counted."""
+        call()
+        self.wait()
+        found: list[float] = []
+        while not found or (sum(found) + found[-1] < LONGEST and len(found) < 5):
+            start = time.perf_counter()
+            call()
+            self.wait()
+            found.append(time.perf_counter() - start)
+        return statistics.median(found)
+
+
+class Problem:
+    """A matrix with b, its factors, and what the cells of one shape need."""
+
+    def __init__(self, numbers: Numbers, m: int, n: int) -> None:
+        self.numbers, self.m, self.n = numbers, m, n
+        self.ab = numbers.draw(m, n + 1, 1)
+        self.r = numbers.factor(self.ab, "r")[: n + 1]
+        self.q: Any = None
+        self.fresh_times: dict[tuple[int, int], float] = {}
+
+    def thin(self) -> tuple[Any, Any]:
+        """Return the thin factors of A, made when they are first wanted."""
+        if self.q is None:
+            self.q, self.r_of_a = self.numbers.factor(self.ab[:, : self.n], "reduced")
+        return self.q, self.r_of_a
+
+    def updates(self, cell: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the forms of an update with the solution behind it."""
+        draw, n, k, p = self.numbers.draw, self.n, cell.k, cell.p
+        if cell.kind == "delete col":
+            yield "R", partial(self._without_columns, k, p)
+        elif cell.kind == "insert row":
+            yield "R", partial(self._with_rows, draw(p, n + 1, 2))
+        elif cell.kind == "delete row":
+            yield "R", partial(self._without_rows, self.ab[k : k + p])
+            yield "thin", partial(self._without_rows_of_q, k, p)
+        else:
+            u = draw(self.m, p, 2)
+            yield "R", partial(self._with_columns, u, k)
+            yield "thin", partial(self._with_columns_of_q, u, k)
+
+    def _without_columns(self, k: int, p: int) -> Any:
+        r = qr_delete(None, self.r, k, p, "col", method="update", check=False).R
+        return self.numbers.solve(r, self.n - p)
+
+    def _with_rows(self, u: Any) -> Any:
+        r = qr_insert(None, self.r, u, 0, method="update", check=False).R
+        return self.numbers.solve(r, self.n)
+
+    def _without_rows(self, u: Any) -> Any:
+        r = qr_delete(None, self.r, 0, u=u, p=len(u), method="update", check=False).R
+        return self.numbers.solve(r, self.n)
+
+    def _without_rows_of_q(self, k: int, p: int) -> Any:
+        q, r = self.thin()
+        q, r = qr_delete(q, r, k, p, method="update", check=False)
+        return self._solved(q, r, self.numbers.join([self.ab[:k, -1:], self.ab[k + p :, -1:]], 0))
+
+    def _with_columns(self, u: Any, k: int) -> Any:
+        r = qr_insert(None, self.r, u, k, "col", A=self.ab, method="update", check=False).R
+        return self.numbers.solve(r, self.n + u.shape[1])
+
+    def _with_columns_of_q(self, u: Any, k: int) -> Any:
+        q, r = self.thin()
+        q, r = qr_insert(q, r, u, k, "col", method="update", check=False)
+        return self._solved(q, r, self.ab[:, -1:])
+
+    def _solved(self, q: Any, r: Any, b: Any) -> Any:
+        return self.numbers.solve(self.numbers.join([r, q.T @ b], 1), r.shape[1])
+
+    def fresh(self, cell: Cell) -> float:
+        """Return the seconds of a fresh factorisation of the updated [A b], with the solution."""
+        shape = cell.shape
+        if shape not in self.fresh_times:
+            a = self.numbers.draw(shape[0], shape[1] + 1, 3)
+            call = partial(self._fresh, a, shape[1])
+            self.fresh_times[shape] = self.numbers.seconds(call)
+        return self.fresh_times[shape]
+
+    def _fresh(self, a: Any, n: int) -> Any:
+        return self.numbers.solve(self.numbers.factor(a, "r"), n)

@@ -1,0 +1,400 @@
+"""Least squares whose rows and columns come and go."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
+from mdqr._precision import Precision
+from mdqr.linalg import _updatable_fit as fits
+from mdqr.linalg import _update_cost as cost
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._updatable_input import leaving_rows, require_finite, rows_of
+from mdqr.linalg._update_engine import joined
+from mdqr.linalg._update_finish import lost_digits, pairs, require_share, warn_of_loss
+from mdqr.linalg._update_fresh import with_columns, with_rows, without_columns, without_rows
+from mdqr.linalg._update_operands import (
+    convert,
+    like,
+    matrix_operand,
+    position,
+    range_of,
+    require_given,
+    shape_of,
+)
+
+
+class UpdatableLstsq:
+    """A least-squares problem ``min norm(b - A x)`` that changes by rows and columns.
+
+    Keeps R, ``Q^H b`` and the sum of squares of the residuals, and changes them by windows of
+    Householder reflections: observations can be streamed, variables added and dropped.
+
+    Parameters
+    ----------
+    a : array_like
+        The matrix ``(m, n)``, real or complex. Float arrays of NumPy or CuPy stay floats of
+        their width, and so do the solutions.
+    b : array_like
+        ``(m,)``, or several right-hand sides ``(m, k)``.
+    keep_q : bool, optional
+        Keep the m by n factor Q too, for twice the work and the memory of the data. With the data,
+        rows then leave without a loss of digits beyond that of the rows themselves; without,
+        ``Q^H b`` loses as many as R does without Q.
+    keep_data : bool, optional
+        Keep a and b. They are needed to insert columns and for `repair`, and where a removal loses
+        all digits the problem is factored anew instead of an error. False drops them.
+    precision : Precision or str, optional
+        The precision of the work and of the answers; by default the highest of the operands.
+
+    Attributes
+    ----------
+    lost_digits : float
+        The most digits that one removal of rows has lost since the last fresh factorisation.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or there is a batch.
+    numpy.linalg.LinAlgError
+        If `a` or `b` is not finite.
+
+    See Also
+    --------
+    lstsq : One solution, refined, with error bounds.
+
+    Notes
+    -----
+    After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
+    data, over the matrices so far; without Q a removal of rows keeps
+    ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a fresh
+    factorisation where the operation count says that this is cheaper.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> t = mdqr.arange(1, 6, precision=mdqr.qd)
+    >>> fit = mdqr.linalg.UpdatableLstsq(mdqr.vander(t, 2), 3 * t + 1)
+    >>> fit.insert_rows([6.0, 1.0], 21.0)
+    >>> fit.shape, fit.solve().to_numpy().round(3).tolist()
+    ((6, 2), [3.286, 0.333])
+    >>> fit.delete_rows(5)
+    >>> fit.solve().to_numpy().round(12).tolist()
+    [3.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        a: Any,
+        b: Any,
+        *,
+        keep_q: bool = False,
+        keep_data: bool = True,
+        precision: Precision | str | None = None,
+    ) -> None:
+        require_given("UpdatableLstsq", a=a, b=b)
+        given = convert("UpdatableLstsq", precision, A=a, b=b)
+        engine = given.engine
+        left, sides = given["A"], given["b"]
+        shape, right = shape_of(engine, left), shape_of(engine, sides)
+        if len(shape) != 2 or len(right) not in (1, 2) or right[0] != shape[0]:
+            raise ValueError(
+                f"UpdatableLstsq: a must be (m, n) and b (m,) or (m, k); got {shape} and {right}"
+            )
+        self._given = given.without_data()
+        self._vector = len(right) == 1
+        data = joined(engine, [left, sides[..., None] if self._vector else sides], -1)
+        checks = Checks()
+        require_finite(checks, "UpdatableLstsq", engine, "[a b]", data)
+        fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
+        checks.settle()
+        self._fit = fit
+        self.lost_digits = 0.0
+
+    def __repr__(self) -> str:
+        return f"<UpdatableLstsq of shape {self.shape}>"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix as it is now."""
+        return self._fit.m, self._fit.n
+
+    @property
+    def R(self) -> Any:
+        """The factor R, ``(min(m, n), n)``, with a real diagonal that is not negative."""
+        return self._given.wrap(self._fit.r[..., : self._fit.n])
+
+    @property
+    def Q(self) -> Any:
+        """The factor Q, ``(m, min(m, n))``; None unless it is kept."""
+        return None if self._fit.q is None else self._given.wrap(self._fit.q)
+
+    def insert_rows(self, u: Any, b: Any, k: int | None = None) -> None:
+        """Add observations.
+
+        Parameters
+        ----------
+        u : array_like
+            One row ``(n,)`` or rows ``(p, n)``; values of more digits than the work has are
+            rounded to it.
+        b : array_like
+            Their right-hand sides: a number, ``(p,)``, ``(k,)`` or ``(p, k)``, as b was.
+        k : int, optional
+            The row before which they are inserted; by default they come last.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit.
+        numpy.linalg.LinAlgError
+            If something is not finite.
+        """
+        name = "UpdatableLstsq.insert_rows"
+        new = rows_of(self._given, name, u, b, self._fit.n, self._fit.right, vector=self._vector)
+        m, n = self.shape
+        place = m if k is None else position(name, k, m, end=True)
+        checks = Checks()
+        require_finite(checks, name, self._fit.engine, "[u b]", new)
+        fit, p = replace(self._fit), int(new.shape[-2])
+        data = None if fit.data is None else with_rows(fit.engine, fit.data, new, place)
+        size = fits.size(fit, p, place)
+        if data is not None and fits.prefers_fresh(fit, cost.rows_work(fit.engine, size), m + p, n):
+            fits.refactor(fit, data)
+        else:
+            fits.insert_rows(fit, new, place)
+        fit.data = data
+        checks.settle()
+        self._fit = fit
+
+    def delete_rows(
+        self, k: int | None = None, p: int = 1, *, u: Any = None, b: Any = None
+    ) -> None:
+        """Take observations away.
+
+        Parameters
+        ----------
+        k : int, optional
+            The first of them. It may be left out where only R is kept.
+        p : int, optional
+            How many.
+        u, b : array_like, optional
+            The rows and their right-hand sides, as in `insert_rows`: needed where the data are not
+            kept, with Q only `b`; not to be given otherwise.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not known, the shapes do not fit, or fewer than n rows would stay where
+            the data are not kept.
+        numpy.linalg.LinAlgError
+            If all digits are lost and the data are not kept.
+
+        Warns
+        -----
+        PrecisionWarning
+            If half of the digits are lost and the data are not kept.
+        """
+        name, checks = "UpdatableLstsq.delete_rows", Checks()
+        fit, engine = replace(self._fit), self._fit.engine
+        if fit.data is None:
+            old, place = leaving_rows(self._given, fit, name, (k, p, u, b), vector=self._vector)
+            require_finite(checks, name, engine, "[u b]", old)
+            state = fits.delete_rows(fit, old, place, checks, None)
+            require_share(name, checks, state)
+            values = checks.settle(*pairs(state))
+            warn_of_loss(name, state, values, stacklevel=3)
+            self._fit = fit
+            self.lost_digits = max(self.lost_digits, lost_digits(state, values))
+            return
+        if u is not None or b is not None:
+            raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
+        place, count = range_of(name, k, p, fit.m)
+        data = without_rows(engine, fit.data, place, count)
+        work = cost.removal_work(engine, fits.size(fit, count, place))
+        if fit.m - count < fit.n or fits.prefers_fresh(fit, work, fit.m - count, fit.n):
+            self._start_anew(data)
+            return
+        old = fit.data[..., place : place + count, :]
+        state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
+        values = checks.settle(*pairs(state))
+        lost = lost_digits(state, values)
+        if lost >= -math.log10(engine.eps) / 2:
+            self._start_anew(data)
+            return
+        fit.data = data
+        self._fit = fit
+        self.lost_digits = max(self.lost_digits, lost)
+
+    def insert_cols(self, u: Any, k: int | None = None, rcond: float | None = None) -> None:
+        """Add variables; this needs the data.
+
+        Parameters
+        ----------
+        u : array_like
+            One column ``(m,)`` or columns ``(m, p)``.
+        k : int, optional
+            The column before which they are inserted; by default they come last.
+        rcond : float, optional
+            The smallest reciprocal condition of the columns with a new one, each of norm one; by
+            default eps.
+
+        Raises
+        ------
+        ValueError
+            If the data are not kept, or the shapes do not fit.
+        numpy.linalg.LinAlgError
+            If a column depends on the others, or something is not finite.
+        """
+        name = "UpdatableLstsq.insert_cols"
+        fit, engine = replace(self._fit), self._fit.engine
+        if fit.data is None:
+            raise ValueError(f"{name}: inserting columns needs the data: keep_data=True")
+        m, n = self.shape
+        column = like(self._given, name, "u", u)
+        new = matrix_operand(name, engine, "u", column, (), rows=m)
+        place, p = n if k is None else position(name, k, n, end=True), int(new.shape[-1])
+        checks = Checks()
+        require_finite(checks, name, engine, "u", new)
+        data = with_columns(engine, fit.data, new, place)
+        work = cost.insertion_work(engine, fits.size(fit, p, place))
+        if m < n + p:
+            fits.refactor(fit, data)
+        elif fits.prefers_fresh(fit, work, m, n + p):
+            fits.refactor(fit, data)
+            found = fits.independence(self._fit, new, fit.r, place)
+            require_share(name, checks, found, rcond)
+        else:
+            state = fits.insert_columns(fit, fit.data, new, place, checks)
+            require_share(name, checks, state, rcond)
+        checks.settle()
+        fit.data = data
+        self._fit = fit
+
+    def delete_cols(self, k: int, p: int = 1) -> None:
+        """Drop variables.
+
+        Parameters
+        ----------
+        k : int
+            The first of them.
+        p : int, optional
+            How many.
+
+        Raises
+        ------
+        ValueError
+            If there are no such columns.
+        """
+        fit, engine = replace(self._fit), self._fit.engine
+        m, n = self.shape
+        place, count = range_of("UpdatableLstsq.delete_cols", k, p, n)
+        data = None if fit.data is None else without_columns(engine, fit.data, place, count)
+        work = cost.deletion_work(engine, fits.size(fit, count, place))
+        if data is not None and fits.prefers_fresh(fit, work, m, n - count):
+            fits.refactor(fit, data)
+        else:
+            fits.delete_columns(fit, place, count)
+        fit.data = data
+        self._fit = fit
+
+    def solve(self) -> Any:
+        """Return the least-squares solution, ``(n,)`` or ``(n, k)``.
+
+        Returns
+        -------
+        MDArray or array
+            The solution from the factors, without refinement: its error is a small multiple of
+            ``eps`` times the condition number (squared times the relative residual).
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If m < n, or a column depends on the others.
+
+        Warns
+        -----
+        PrecisionWarning
+            If the matrix is singular to working precision.
+        """
+        name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
+        x, worst = self._solution(name, checks)
+        (value,) = checks.settle(worst)
+        if float(value) * max(fit.n, 1) * fit.engine.eps >= 1.0:
+            warnings.warn(
+                f"{name}: 0 digits are correct: the matrix is singular to working precision "
+                f"(condition about {float(value):.1e})",
+                PrecisionWarning,
+                stacklevel=2,
+            )
+        found = fit.engine.from_block(x)
+        return self._given.wrap(found[..., 0] if self._vector else found)
+
+    def residual_norm(self) -> Any:
+        """Return the norms of the residuals ``b - A x``, 0-d or ``(k,)``.
+
+        Returns
+        -------
+        MDArray or array
+            Measured on the data where they are kept. Otherwise from the sum of squares that the
+            changes have carried along: right to about ``eps`` times the largest one so far.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If m < n, or a column depends on the others.
+        """
+        fit, checks = self._fit, Checks()
+        if fit.data is None:
+            found = fits.residual_norm(fit)
+        else:
+            x, _ = self._solution("UpdatableLstsq.residual_norm", checks)
+            found = fits.norms(fit, fits.residual(fit, fit.data, x))
+            checks.settle()
+        return self._given.wrap_real(found[..., 0] if self._vector else found)
+
+    def repair(self) -> None:
+        """Take the errors of all changes out of the factors; this needs the data.
+
+        One sweep of corrections by products, as `mdqr.linalg.repair`.
+
+        Raises
+        ------
+        ValueError
+            If the data are not kept.
+        numpy.linalg.LinAlgError
+            If R is singular, or too far from the data.
+        """
+        name, fit, checks = "UpdatableLstsq.repair", replace(self._fit), Checks()
+        if fit.data is None:
+            raise ValueError(f"{name}: a repair needs the data: keep_data=True")
+        if fit.m < fit.n:
+            self._start_anew(fit.data)
+            return
+        fits.repair(fit, fit.data, checks)
+        checks.settle()
+        self._fit = fit
+        self.lost_digits = 0.0
+
+    def _solution(self, function: str, checks: Checks) -> tuple[Block, Block]:
+        """Return the solution as a block, and the condition number."""
+        if self._fit.m < self._fit.n:
+            raise np.linalg.LinAlgError(
+                f"{function}: fewer rows than columns, shape {self.shape}: "
+                "no unique solution exists"
+            )
+        return fits.solve(self._fit, function, checks)
+
+    def _start_anew(self, data: Block) -> None:
+        """Factor the data anew."""
+        fit = replace(self._fit, data=data)
+        fits.refactor(fit, data)
+        self._fit, self.lost_digits = fit, 0.0
+
+
+UpdatableLstsq.__module__ = "mdqr.linalg"

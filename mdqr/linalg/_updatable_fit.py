@@ -1,0 +1,241 @@
+"""The factors of a least-squares problem that changes: R, ``Q^H b``, the residual sum of squares.
+
+Right-hand sides are extra columns of R, and every window transforms them along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _scaling
+from mdqr.linalg import _update_columns as columns
+from mdqr.linalg import _update_cost as cost
+from mdqr.linalg import _update_fresh as fresh
+from mdqr.linalg import _update_rows as rows
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._condition import condition
+from mdqr.linalg._repair import repair_state
+from mdqr.linalg._update_downdate import triangle
+from mdqr.linalg._update_engine import Engine, joined
+from mdqr.linalg._update_finish import normalise
+from mdqr.linalg._update_scales import Scales, scaled, shifted
+from mdqr.linalg._update_state import State
+
+
+@dataclass
+class Fit:
+    """R with ``Q^H b`` behind it, Q if it is kept, and the data if they are.
+
+    `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
+    columns of b; `m` counts the rows of the data; `keep_q` tells whether Q is kept.
+    """
+
+    engine: Engine
+    r: Block
+    q: Block | None
+    data: Block | None
+    squares: Block
+    beta: Block
+    m: int
+    n: int
+    keep_q: bool
+
+    @property
+    def right(self) -> int:
+        """Number of right-hand sides."""
+        return int(self.r.shape[-1]) - self.n
+
+
+def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool) -> Fit:
+    """Factor the columns of `data` ``(m, n + k)``, of which the last k are b."""
+    block = engine.to_block(data[..., n:])
+    beta = _scaling.column_exponents(block, engine.is_complex)
+    squares = engine.backend.xp.zeros((engine.limbs, int(data.shape[-1]) - n))
+    fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q)
+    refactor(fit, data)
+    fit.data = data if keep_data else None
+    return fit
+
+
+def prefers_fresh(fit: Fit, work: cost.Work, m: int, n: int) -> bool:
+    """Return whether a fresh factorisation of data ``(m, n)`` is less work."""
+    fresh_work = cost.factor_work(m, n + fit.right, min(m, n) if fit.keep_q else None)
+    return cost.seconds(fit.engine, fresh_work) < cost.seconds(fit.engine, work)
+
+
+def size(fit: Fit, p: int, k: int) -> cost.Size:
+    """Return what the work of an update depends on."""
+    return cost.Size(fit.m, fit.n, min(fit.m, fit.n) if fit.keep_q else 0, p, k)
+
+
+def refactor(fit: Fit, data: Block) -> None:
+    """Factor `data` anew."""
+    fit.m, fit.n = int(data.shape[-2]), int(data.shape[-1]) - fit.right
+    (own,), scales = scaled(fit.engine, data)
+    q = min(fit.m, fit.n) if fit.keep_q else None
+    fit.squares = fit.engine.backend.xp.zeros_like(fit.squares)
+    accept(fit, fresh.factored(fit.engine, own, fit.n, q), scales)
+
+
+def accept(fit: Fit, state: State, scales: Scales) -> None:
+    """Take over an updated state, and add what its extra columns dropped to the squares."""
+    normalise(state, state.n)
+    if state.m > state.n and state.full and state.q is not None:
+        state.drop(state.n)
+    extra = None if scales is None else scales[..., state.n :]
+    for part in state.dropped:
+        _add_squares(fit, shifted(fit.engine, part, extra))
+    fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
+
+
+def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
+    """Add the sums of squares of the columns of `x`, or take them away."""
+    engine, backend = fit.engine, fit.engine.backend
+    parts = shifted_down(engine, engine.to_block(x), fit.beta)
+    if engine.is_complex:
+        parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
+    turned = parts.swapaxes(-1, -2)
+    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": False}
+    found = backend.matmul(turned[..., None, :], turned[..., None], **options)[..., 0, 0]
+    fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, **options)
+
+
+def shifted_down(engine: Engine, block: Block, beta: Block) -> Block:
+    """Return columns divided by ``2**beta``."""
+    return _scaling.shifted(engine.backend, block, -beta[..., None, :], engine.is_complex)
+
+
+def _state(fit: Fit, r: Block) -> State:
+    return State(fit.engine, None if fit.q is None else fit.q.copy(), r, fit.n)
+
+
+def insert_rows(fit: Fit, new: Block, k: int) -> None:
+    """Insert rows of the data, ``(p, n + right)``."""
+    (r, u), scales = scaled(fit.engine, fit.r, new)
+    state = _state(fit, r)
+    rows.insert_rows(state, u, k)
+    if fit.q is None and state.r.shape[-2] > state.n:
+        state.drop(state.n)
+    fit.m += int(new.shape[-2])
+    accept(fit, state, scales)
+
+
+def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -> State:
+    """Remove rows `old` of the data, which start at row `k`; return the state with its losses.
+
+    `b` are all rows of the right-hand sides, if they are known.
+    """
+    engine, p = fit.engine, int(old.shape[-2])
+    (r, u), scales = scaled(engine, fit.r, old)
+    state = _state(fit, r)
+    if fit.q is None:
+        z = rows.delete_known_rows(state, u, checks)
+    else:
+        whole = None
+        if b is not None:
+            whole = shifted(engine, b, None if scales is None else -scales[..., fit.n :])
+        z = rows.delete_rows_with(state, u[..., fit.n :], k, whole)
+    fit.m -= p
+    accept(fit, state, scales)
+    extra = None if scales is None else scales[..., fit.n :]
+    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    return state
+
+
+def delete_columns(fit: Fit, k: int, p: int) -> None:
+    """Remove columns."""
+    (r,), scales = scaled(fit.engine, fit.r)
+    state = _state(fit, r)
+    columns.delete_columns(state, k, p)
+    if scales is not None:
+        scales = joined(fit.engine, [scales[..., :k], scales[..., k + p :]], -1)
+    accept(fit, state, scales)
+
+
+def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) -> State:
+    """Insert columns `new` ``(m, p)`` into `data`; return the state with its losses."""
+    engine, n = fit.engine, fit.n
+    (r, base), old = scaled(engine, fit.r, data)
+    (u,), more = scaled(engine, new)
+    scales = old
+    if old is not None and more is not None:
+        scales = joined(engine, [old[..., :k], more, old[..., k:]], -1)
+    state = _state(fit, r)
+    both = joined(engine, [u, base[..., n:]], -1)
+    if fit.q is None:
+        z = columns.insert_unknown_columns(
+            state, base[..., :n], both, k, "UpdatableLstsq.insert_cols", checks
+        )
+    else:
+        z = columns.insert_columns_with(state, both, k)
+    accept(fit, state, scales)
+    extra = None if scales is None else scales[..., state.n :]
+    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    return state
+
+
+def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
+    """Return a state that tells how far columns `new` at k, which `r` has already, are from others.
+
+    Where Q is kept it is asked: R does not know the columns that depend on others.
+    """
+    engine, p = fit.engine, int(new.shape[-1])
+    if fit.q is None:
+        found = columns.independence_in(engine, r[..., : fit.n + p], k, p)
+    else:
+        found = columns.independence(engine, fit.q, scaled(engine, new)[0][0])
+    return State(engine, fit.q, fit.r, fit.n, losses=[found])
+
+
+def solve(fit: Fit, function: str, checks: Checks) -> tuple[Block, Block]:
+    """Return the solution as a block, and the largest condition number of scaled columns."""
+    engine, field = fit.engine, fit.engine.is_complex
+    block = engine.to_block(fit.r[..., : fit.n, :])
+    alpha = _scaling.column_exponents(block[..., : fit.n], field)
+    r = _scaling.shifted(engine.backend, block[..., : fit.n], -alpha[..., None, :], field)
+    found = triangle(engine, engine.from_block(r), function, checks)
+    y = found.solve(block[..., fit.n :], checks=checks)
+    x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], field)
+    return x, _scaling.largest(condition(found).value, None, 1.0)
+
+
+def residual(fit: Fit, data: Block, x: Block) -> Block:
+    """Return ``b - A x`` as a block, as if in twice the precision."""
+    engine, n = fit.engine, fit.n
+    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
+    return engine.backend.residual([(1, b)], a, x, limbs=engine.limbs, is_complex=engine.is_complex)
+
+
+def repair(fit: Fit, data: Block, checks: Checks) -> None:
+    """Correct R, Q and ``Q^H b`` by the data."""
+    engine, n = fit.engine, fit.n
+    (base, r), scales = scaled(engine, data, fit.r)
+    state = _state(fit, r)
+    repair_state(state, base[..., :n], checks, "UpdatableLstsq.repair")
+    found = triangle(engine, state.r[..., :n, :n], "UpdatableLstsq.repair", checks)
+    known, free = columns.projected(engine, found, base[..., :n], base[..., n:])
+    state.r[..., :n, n:] = known
+    fit.squares = engine.backend.xp.zeros_like(fit.squares)
+    state.dropped.append(free)
+    accept(fit, state, scales)
+
+
+def residual_norm(fit: Fit) -> Block:
+    """Return the norms of the residuals as a real block ``(limbs, k)``, from R alone."""
+    xp, squares = fit.engine.backend.xp, fit.squares
+    squares = xp.where(squares[0] > 0, squares, 0.0)
+    root = fit.engine.backend.unary("sqrt", squares, limbs=fit.engine.limbs, is_complex=False)
+    return _scaling.shifted(fit.engine.backend, root, fit.beta, False)
+
+
+def norms(fit: Fit, block: Block) -> Block:
+    """Return the norms of the columns of a block, as `residual_norm`."""
+    kept = fit.squares
+    fit.squares = fit.engine.backend.xp.zeros_like(kept)
+    try:
+        _add_squares(fit, fit.engine.from_block(block))
+        return residual_norm(fit)
+    finally:
+        fit.squares = kept

@@ -1,0 +1,324 @@
+"""Updates of QR factorisations: rows and columns that come and go, changes of low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdqr._precision import Precision
+from mdqr.linalg import _update_jobs as jobs
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._qr import QRResult
+from mdqr.linalg._update_finish import settle
+from mdqr.linalg._update_operands import (
+    convert,
+    factor_shapes,
+    position,
+    range_of,
+    require_finite,
+    require_given,
+)
+
+_METHODS = ("auto", "update", "fresh")
+
+
+def qr_insert(
+    Q: Any,
+    R: Any,
+    u: Any,
+    k: int,
+    which: str = "row",
+    rcond: float | None = None,
+    *,
+    A: Any = None,
+    method: str = "auto",
+    precision: Precision | str | None = None,
+    check: bool = True,
+) -> QRResult:
+    """Return the factors of a matrix into which rows or columns were inserted.
+
+    Parameters
+    ----------
+    Q : array_like or None
+        ``(..., m, m)`` or, with m > n, ``(..., m, n)``; None if only R is known.
+    R : array_like
+        ``(..., m, n)``, or ``(..., n, n)``.
+    u : array_like
+        Rows ``(n,)`` or ``(..., p, n)``, or columns ``(m,)`` or ``(..., m, p)``; one matrix serves
+        a whole batch.
+    k : int
+        The row or column before which they are inserted; from the end if negative. Without Q the
+        place of rows does not matter.
+    which : {"row", "col"}, optional
+        What is inserted.
+    rcond : float, optional
+        The smallest reciprocal condition number of the columns of a thin Q, or of the matrix where
+        Q is None, with a new column divided by its norm; by default eps. Only for columns, and not
+        with a square Q.
+    A : array_like, optional
+        The matrix ``(..., m, n)`` before the update, only for columns: needed without Q; with Q, a
+        fresh factorisation starts from it instead of ``Q R``.
+    method : {"auto", "update", "fresh"}, optional
+        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
+        static table.
+    precision : Precision or str, optional
+        The precision of the factors; by default the highest of the operands.
+    check : bool, optional
+        Raise if something is not finite or a column depends on others; on a device, that waits
+        once, at the end. Otherwise nothing is looked at, and nothing waits.
+
+    Returns
+    -------
+    QRResult
+        ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
+        arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
+
+    Raises
+    ------
+    ValueError
+        If shapes or indices do not fit, an option has an unknown value, or data are missing that
+        the update needs without Q.
+    numpy.linalg.LinAlgError
+        If `check` is true and something is not finite, or a column that is inserted into thin
+        factors has a reciprocal condition number below `rcond`.
+
+    See Also
+    --------
+    qr_delete, qr_update, repair
+    UpdatableLstsq : Least squares whose rows and columns change.
+
+    Notes
+    -----
+    As `scipy.linalg.qr_insert`: thin factors stay thin as long as m >= n, then Q is square. Rows
+    are worked in by panels of ``[R; u]`` whose vectors are ``[I; V]``, so that zeros cost nothing.
+    Columns are orthogonalised to Q (twice, if it is thin), and reduced by Householder windows from
+    the bottom up. Without Q they come by corrected semi-normal equations (A. Bjorck 1987), and R
+    loses as many digits as A has in its condition number. After k updates ``norm(A - Q R)`` is
+    below ``20 n k eps`` times the largest norm of the matrices so far (S. Hammarling and C. Lucas
+    2008; R. Andrew and N. J. Dingle 2012).
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.vander([1.0, 2.0, 3.0], 2, precision=mdqr.qd)
+    >>> Q, R = mdqr.linalg.qr(a)
+    >>> Q, R = mdqr.linalg.qr_insert(Q, R, [4.0, 1.0], 3)
+    >>> (Q @ R).to_numpy().round(12).tolist()
+    [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0], [4.0, 1.0]]
+    """
+    kind = _kind("qr_insert", which, method)
+    if kind == "row":
+        _refuse("qr_insert", "where rows are inserted", rcond=rcond, A=A)
+    frame = _frame("qr_insert", precision, check, Q=Q, R=R, u=u, A=A)
+    if kind == "row":
+        place = 0 if Q is None else position("qr_insert", k, frame.m, end=True)
+        return settle(frame, jobs.insert_rows(frame, place), method)
+    if Q is None and A is None:
+        raise ValueError("qr_insert: inserting columns without Q needs the matrix: give A=, or Q")
+    if Q is not None and frame.q_columns == frame.m:
+        _refuse("qr_insert", "with a square Q", rcond=rcond)
+    if rcond is not None and not rcond >= 0:
+        raise ValueError(f"qr_insert: rcond must be None or at least 0; got {rcond!r}")
+    place = position("qr_insert", k, frame.n, end=True)
+    return settle(frame, jobs.insert_columns(frame, place), method, rcond)
+
+
+def qr_delete(
+    Q: Any,
+    R: Any,
+    k: int,
+    p: int = 1,
+    which: str = "row",
+    *,
+    u: Any = None,
+    method: str = "auto",
+    precision: Precision | str | None = None,
+    check: bool = True,
+) -> QRResult:
+    """Return the factors of a matrix from which rows or columns were removed.
+
+    Parameters
+    ----------
+    Q : array_like or None
+        ``(..., m, m)`` or, with m > n, ``(..., m, n)``; None if only R is known.
+    R : array_like
+        ``(..., m, n)``, or ``(..., n, n)``.
+    k : int
+        The first row or column to remove; from the end if negative. Not looked at where rows are
+        removed without Q.
+    p : int, optional
+        How many; without Q as many rows as `u` has, and p may be left out.
+    which : {"row", "col"}, optional
+        What is removed.
+    u : array_like, optional
+        The rows ``(n,)`` or ``(..., p, n)`` that are removed: needed without Q, and only there.
+    method : {"auto", "update", "fresh"}, optional
+        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
+        static table.
+    precision : Precision or str, optional
+        The precision of the factors; by default the highest of the operands.
+    check : bool, optional
+        Raise if something is not finite or all digits are lost; on a device, that waits once,
+        at the end. Otherwise nothing is looked at, and nothing waits.
+
+    Returns
+    -------
+    QRResult
+        ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
+        arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
+
+    Raises
+    ------
+    ValueError
+        If shapes or indices do not fit, an option has an unknown value, or data are missing that
+        the update needs without Q.
+    numpy.linalg.LinAlgError
+        If `check` is true and something is not finite, or the rows that stay do not determine the
+        new R: their rank is lower, or they are smaller than the removed ones by 1 / eps.
+
+    Warns
+    -----
+    PrecisionWarning
+        If removed rows take half of the digits of R with them.
+
+    See Also
+    --------
+    qr_insert, qr_update, repair
+    UpdatableLstsq : Least squares whose rows and columns change.
+
+    Notes
+    -----
+    As `scipy.linalg.qr_delete`. Columns leave R with p diagonals too many, which Householder
+    windows reduce; Q is not needed. Rows leave by a reduction of the rows of Q to the identity,
+    from the bottom up. Without Q these come from ``R^H E = u^H`` (M. A. Saunders 1972), and
+    ``norm(R^H R - A^H A)`` is below ``20 n eps`` times the square of the largest norm. What is
+    left outside of the removed rows, 1 - sigma^2 for the largest singular value sigma of their
+    part of Q, tells how many digits are lost: ``log10(1 / (1 - sigma^2))``, half as many with Q,
+    and without Q those of the condition of the rows.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> a = mdqr.vander([1.0, 2.0, 3.0], 3, precision=mdqr.qd)
+    >>> Q, R = mdqr.linalg.qr(a)
+    >>> Q, R = mdqr.linalg.qr_delete(Q, R, 0, which="col")
+    >>> (Q @ R).to_numpy().round(12).tolist()
+    [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
+    """
+    kind = _kind("qr_delete", which, method)
+    if kind == "col" or Q is not None:
+        _refuse("qr_delete", "unless rows are deleted without Q", u=u)
+    rows = {} if u is None else {"u": u}
+    frame = _frame("qr_delete", precision, check, Q=Q, R=R, **rows)
+    if kind == "col":
+        place, count = range_of("qr_delete", k, p, frame.n)
+        return settle(frame, jobs.delete_columns(frame, place, count), method)
+    if Q is not None:
+        place, count = range_of("qr_delete", k, p, frame.m)
+        return settle(frame, jobs.delete_rows(frame, place, count), method)
+    if u is None:
+        raise ValueError("qr_delete: deleting rows without Q needs the rows: give u=, or Q")
+    if frame.m < frame.n:
+        raise ValueError(
+            "qr_delete: deleting rows without Q needs at least as many rows of R as columns; got "
+            f"shape {(frame.m, frame.n)}: give Q"
+        )
+    return settle(frame, jobs.delete_known_rows(frame, p), method)
+
+
+def qr_update(
+    Q: Any,
+    R: Any,
+    u: Any,
+    v: Any,
+    *,
+    method: str = "auto",
+    precision: Precision | str | None = None,
+    check: bool = True,
+) -> QRResult:
+    """Return the factors of ``A + u v^H``.
+
+    Parameters
+    ----------
+    Q : array_like
+        ``(..., m, m)`` or, with m > n, ``(..., m, n)``.
+    R : array_like
+        ``(..., m, n)``, or ``(..., n, n)``.
+    u : array_like
+        ``(m,)`` or ``(..., m, p)``.
+    v : array_like
+        ``(n,)`` or ``(..., n, p)``; complex ones are conjugated.
+    method : {"auto", "update", "fresh"}, optional
+        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
+        static table.
+    precision : Precision or str, optional
+        The precision of the factors; by default the highest of the operands.
+    check : bool, optional
+        Raise if something is not finite; on a device, that waits once, at the end. Otherwise
+        nothing is looked at, and nothing waits.
+
+    Returns
+    -------
+    QRResult
+        ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
+        arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
+
+    Raises
+    ------
+    ValueError
+        If shapes or indices do not fit, an option has an unknown value, or data are missing that
+        the update needs without Q.
+    numpy.linalg.LinAlgError
+        If `check` is true and something is not finite.
+
+    See Also
+    --------
+    qr_insert, qr_delete, repair
+
+    Notes
+    -----
+    As `scipy.linalg.qr_update`. ``Q^H u`` is reduced to its first p rows from the bottom up, by
+    windows that leave R with p diagonals too many; the change is added there, and a second sweep
+    of windows ends it. A thin Q gets the directions of u outside of it meanwhile.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> Q, R = mdqr.linalg.qr(mdqr.eye(2, precision=mdqr.qd))
+    >>> Q, R = mdqr.linalg.qr_update(Q, R, [1.0, 0.0], [0.0, 2.0])
+    >>> (Q @ R).to_numpy().round(12).tolist()
+    [[1.0, 2.0], [0.0, 1.0]]
+    """
+    _kind("qr_update", "row", method)
+    if Q is None:
+        raise ValueError("qr_update: a change of low rank needs Q: factor A + u v^H anew")
+    frame = _frame("qr_update", precision, check, Q=Q, R=R, u=u, v=v)
+    return settle(frame, jobs.change(frame), method)
+
+
+def _frame(
+    function: str, precision: Precision | str | None, check: bool, **operands: Any
+) -> jobs.Frame:
+    """Convert the operands and look at them."""
+    require_given(function, **{name: x for name, x in operands.items() if name not in "QA"})
+    given = convert(function, precision, **operands)
+    m, n, batch = factor_shapes(function, given)
+    checks = Checks() if check else None
+    require_finite(checks, function, given.engine, given.arrays)
+    return jobs.Frame(function, given, m, n, batch, checks)
+
+
+def _refuse(function: str, where: str, **options: Any) -> None:
+    """Refuse options that would do nothing."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{function}: {name} is not used {where}: leave it out")
+
+
+def _kind(function: str, which: Any, method: Any) -> str:
+    if which not in ("row", "col"):
+        raise ValueError(f'{function}: which must be "row" or "col"; got {which!r}')
+    if method not in _METHODS:
+        raise ValueError(
+            f"{function}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}"
+        )
+    return str(which)

@@ -1,0 +1,228 @@
+"""Operation counts of updates and of fresh factorisations, and what they take.
+
+Counts are multiply-adds of the products, columns of panels, and windows. A static table turns
+them into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only the
+ratio of two estimates matters. The fresh way is counted from the data where the call has them;
+from factors alone with the product Q R before it, since nothing else could be factored.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mdqr.linalg._update_engine import Engine, Floats
+
+
+class Work(NamedTuple):
+    """Multiply-adds, columns of panels, windows, and multiply-adds in twice the precision."""
+
+    products: float = 0.0
+    columns: float = 0.0
+    windows: float = 0.0
+    residuals: float = 0.0
+
+    def plus(self, *others: Work) -> Work:
+        """Return the sum."""
+        return Work(*map(sum, zip(self, *others, strict=True)))
+
+
+class Rates(NamedTuple):
+    """Multiply-adds a second, seconds a column of a panel, seconds a window.
+
+    The first two hold for one limb; for more, they change with these powers of the limbs. A sum in
+    twice the precision takes `residual` times the others.
+    """
+
+    products: float
+    products_power: float
+    column: float
+    column_power: float
+    window: float
+    residual: float
+
+
+_MULTIPLE = {
+    "cpu": Rates(2.6e9, -1.8, 1.2e-5, 0.85, 1.2e-4, 4.0),
+    "cuda": Rates(1.1e12, -1.2, 3.3e-6, 1.4, 2.5e-4, 4.0),
+}
+_FLOATS = {
+    "cpu": Rates(8e9, 0.0, 1e-6, 0.0, 1.5e-4, 20.0),
+    "cuda": Rates(2.0e13, 0.0, 1.5e-5, 0.0, 3e-4, 20.0),
+}
+
+
+def seconds(engine: Engine, work: Work) -> float:
+    """Return about how long `work` takes."""
+    table = _FLOATS if isinstance(engine, Floats) else _MULTIPLE
+    rates = table[engine.backend.name]
+    complexity = 4.0 if engine.is_complex else 1.0
+    rate = rates.products * engine.limbs**rates.products_power / complexity
+    column = rates.column * engine.limbs**rates.column_power * complexity**0.5
+    products = work.products + rates.residual * work.residuals
+    return products / rate + work.columns * column + work.windows * rates.window
+
+
+# A column of a window, which has few rows, takes so much of one of a tall panel.
+_SHORT = 0.75
+
+
+class Size(NamedTuple):
+    """The factors before an update: ``(m, n)``, the columns of Q (0 without), p and k."""
+
+    m: int
+    n: int
+    q: int
+    p: int
+    k: int
+
+    @property
+    def rank(self) -> int:
+        """Rows of R that are not zero."""
+        return min(self.m, self.n)
+
+
+def _along(reflectors: int, columns: int, q_rows: int, each: float) -> float:
+    """Products of reflectors that meet a triangle of so many columns, and all rows of Q."""
+    return each * reflectors * (max(columns - reflectors / 2, 0) + q_rows)
+
+
+def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower: int) -> Work:
+    """Work of `_update_sweeps.band`."""
+    width = min(engine.width("band", lower), max(reflectors, 1))
+    formed = lower < 1.41 * width
+    each = (width + lower) ** 2 / width if formed else 2 * (lower + width) + width
+    windows = -(-reflectors // width)
+    inner = 2.0 * windows * (width + lower) ** 2 * width
+    products = _along(reflectors, columns, q_rows, each) + inner
+    return Work(products, _SHORT * reflectors, windows)
+
+
+def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
+    """Work of `_update_sweeps.spike`."""
+    step = min(engine.width("spike", p), max(rows - p, 1))
+    windows = max(1, -(-(rows - p) // step))
+    each = (step + p) ** 2 / step
+    # Each window is formed: two factorisations, and the product of their reflections.
+    formed = 3.0 * windows * (step + p) ** 2 * p
+    panels = _SHORT * windows * (step + p)
+    return Work(_along(rows, columns, q_rows, each) + formed, panels, 2 * windows)
+
+
+def outside_work(size: Size) -> Work:
+    """Work of new directions outside of a thin Q."""
+    m, n, p = size.m, size.n, size.p
+    return Work(3.0 * m * n * p + 4.0 * m * p * p + n * p * p, 2 * p, 6)
+
+
+def independence_work(size: Size) -> Work:
+    """Work of finding how far columns are from those of a thin Q."""
+    m, n, p = size.m, size.n, min(size.p, size.m - size.n)
+    return Work(2.0 * m * n * p + 2.0 * m * p * p, p, 3)
+
+
+def tail_work(size: Size) -> Work:
+    """Work of new directions below R, in the columns of a square Q."""
+    tail = max(size.m - size.n, 0)
+    count = min(size.p, tail)
+    return Work(2.0 * count * tail * (size.m + size.p / 2), count, 2 if count else 0)
+
+
+def rows_work(engine: Engine, size: Size) -> Work:
+    """Work of inserting rows."""
+    width = min(engine.width("rows", size.p), max(size.rank, 1))
+    each = width + 2 * size.p
+    rest = max(size.n - size.m, 0)
+    q_rows = size.m + size.p if size.q else 0
+    products = _along(size.rank, size.n, q_rows, each) + 2.0 * rest * size.p * (rest + q_rows)
+    products += float(size.rank) * width * (width + size.p)
+    return Work(products, _SHORT * (size.rank + min(rest, size.p)), size.rank / width)
+
+
+def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
+    """Work of a factorisation, with `q` columns of Q; with `inner` columns of a product before."""
+    count = min(m, n)
+    products = 2.0 * count * (m - count / 2) * (n - count / 2) + float(m) * inner * n
+    if q:
+        products += 2.0 * count * (m - count / 2) * (q - count / 2)
+    return Work(products, count, 3 * count / 64)
+
+
+def _split(size: Size) -> tuple[Size, Size]:
+    """Return what is done with a thin Q, and what once Q is square."""
+    thin = min(size.p, size.m - size.n) if size.q < size.m else 0
+    return size._replace(p=thin), size._replace(p=size.p - thin)
+
+
+def removal_work(engine: Engine, size: Size) -> Work:
+    """Work of removing rows."""
+    if not size.q:
+        return _known_removal_work(engine, size)
+    thin, full = _split(size)
+    work = Work()
+    if thin.p:
+        rows = size.n + thin.p
+        work = outside_work(thin).plus(spike_work(engine, rows, size.n, size.m, thin.p))
+    if full.p:
+        square = full._replace(m=size.m - thin.p)
+        rows = min(square.rank + full.p, square.m)
+        swept = spike_work(engine, rows, size.n, square.m, full.p)
+        work = work.plus(tail_work(square), swept)
+    return work
+
+
+def _known_removal_work(engine: Engine, size: Size) -> Work:
+    """Work of removing rows without Q."""
+    n, p = size.n, size.p
+    solved = Work(float(p) * n * n + 2.0 * n * p * p + float(p) ** 3 / 3, 0, 4 + p / 2)
+    return solved.plus(spike_work(engine, n + p, n, 0, p))
+
+
+def insertion_work(engine: Engine, size: Size) -> Work:
+    """Work of inserting columns."""
+    if not size.q:
+        return _unknown_insertion_work(engine, size)
+    thin, full = _split(size)
+    work = Work()
+    if thin.p:
+        work = Work(float(size.m) * size.n * thin.p).plus(outside_work(thin))
+        work = work.plus(_closing_work(engine, thin, size.n + thin.p))
+    if full.p:
+        wide = full._replace(n=size.n + thin.p, k=size.k + thin.p)
+        work = work.plus(Work(float(size.m) ** 2 * full.p), tail_work(wide))
+        work = work.plus(_closing_work(engine, wide, min(wide.rank + full.p, size.m)))
+    return work
+
+
+def _unknown_insertion_work(engine: Engine, size: Size) -> Work:
+    """Work of inserting columns without Q."""
+    m, n, p = size.m, size.n, size.p
+    sums = Work(2.0 * n * n * p + 2.0 * m * p * p, p, 8, residuals=4.0 * m * n * p)
+    return sums.plus(_closing_work(engine, size, n + p))
+
+
+def _closing_work(engine: Engine, size: Size, stop: int) -> Work:
+    """Work of the sweep that puts new columns before column k."""
+    if size.k >= size.rank:
+        return Work()
+    q_rows = size.m if size.q else 0
+    return spike_work(engine, stop - size.k, size.n - size.k, q_rows, size.p)
+
+
+def deletion_work(engine: Engine, size: Size) -> Work:
+    """Work of removing columns."""
+    left = size.n - size.p
+    reflectors = max(min(left, size.rank) - size.k, 0)
+    return band_work(engine, reflectors, left - size.k, size.m if size.q else 0, size.p)
+
+
+def change_work(engine: Engine, size: Size) -> Work:
+    """Work of a change of rank p."""
+    if size.q < size.m and size.p > size.m - size.n:
+        completed = factor_work(size.m, size.n, size.m)
+        return completed.plus(change_work(engine, size._replace(q=size.m)))
+    rows = min(size.rank + size.p, size.m)
+    return Work(float(size.m) * size.q * size.p).plus(
+        tail_work(size) if size.q == size.m else outside_work(size),
+        spike_work(engine, rows, size.n, size.m, size.p),
+        band_work(engine, min(size.n, rows), size.n, size.m, size.p),
+    )

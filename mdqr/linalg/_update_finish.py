@@ -1,0 +1,214 @@
+"""The end of an update: signs, scales, what was lost, and one look at the device."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
+from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg._householder import diagonal
+from mdqr.linalg._qr import QRResult, clear_diagonal_signs, multiply_signs
+from mdqr.linalg._update_cost import seconds
+from mdqr.linalg._update_engine import Floats, Planes, clear_below
+from mdqr.linalg._update_jobs import Built, Frame, Job
+from mdqr.linalg._update_scales import shifted
+from mdqr.linalg._update_state import MORE_PASSES, PASSES, State, leading
+
+
+def normalise(state: State, untouched: int) -> None:
+    """Make the diagonal of R real and not negative, and change Q with it.
+
+    Windows leave a real diagonal; rows before `untouched` were in none, and have the diagonal that
+    the caller gave.
+    """
+    engine, count = state.engine, state.count
+    if engine.is_complex:
+        _rotate(state, min(untouched, count))
+    r, q = state.r[..., :count, :], state.q
+    xp = engine.backend.xp
+    signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
+    if isinstance(engine, Planes):
+        multiply_signs(r, signs[..., :, None], engine.is_complex)
+        clear_below(state.r)
+        clear_diagonal_signs(r, engine.is_complex)
+        if q is not None:
+            multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
+        return
+    signs = signs.astype(engine.dtype)
+    r[...] = r * signs[..., :, None]
+    clear_below(state.r)
+    entries = diagonal(r)
+    entries[...] = entries + 0
+    if q is not None:
+        q[..., :count] = q[..., :count] * signs[..., None, :]
+
+
+def _rotate(state: State, rows: int) -> None:
+    """Multiply the first rows of R by the phases that make their diagonal real."""
+    if not rows:
+        return
+    engine, xp = state.engine, state.engine.backend.xp
+    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": True}
+    block = engine.to_block(state.r[..., :rows, :])
+    on_diagonal = xp.stack([xp.stack([diagonal(limb) for limb in part]) for part in block])
+    size = _limbs.complexify(
+        engine.backend.unary("abs", on_diagonal, limbs=engine.limbs, is_complex=True)
+    )
+    turned = on_diagonal[1, 0] != 0
+    one = xp.zeros_like(size)
+    one[0, 0] = 1.0
+    phase = engine.backend.binary(
+        "divide", xp.where(turned, on_diagonal, one), xp.where(turned, size, one), **options
+    )
+    found = engine.backend.binary("multiply", _conjugate(phase)[..., :, None], block, **options)
+    state.r[..., :rows, :] = engine.from_block(xp.where(turned[..., :, None], found, block))
+    imaginary = engine.to_block(state.r)[1]
+    for limb in imaginary:
+        diagonal(limb[..., :rows, :])[...] = 0.0
+    if isinstance(engine, Floats):
+        diagonal(state.r[..., :rows, :]).imag[...] = 0.0
+    if state.q is not None:
+        columns = engine.to_block(state.q[..., :rows])
+        found = engine.backend.binary("multiply", columns, phase[..., None, :], **options)
+        state.q[..., :rows] = engine.from_block(xp.where(turned[..., None, :], found, columns))
+
+
+def _conjugate(block: Block) -> Block:
+    block = block.copy()
+    block[1] = _limbs.negate(block[1], False)
+    return block
+
+
+def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> QRResult:
+    """Do the job, and return the new factors as the caller wants them.
+
+    Parameters
+    ----------
+    frame : Frame
+        The operands.
+    job : Job
+        What to do.
+    method : {"auto", "update", "fresh"}
+        How.
+    limit : float, optional
+        The smallest reciprocal condition of an inserted column.
+
+    Raises
+    ------
+    ValueError
+        If the way that is wanted cannot be gone.
+    """
+    engine, checks = frame.given.engine, frame.checks
+    way, untouched = _way(frame, job, method)
+    for passes in (PASSES, MORE_PASSES) if checks is not None else (MORE_PASSES - 1,):
+        state, scales = way(passes)
+        normalise(state, untouched)
+        r = shifted(engine, state.r, scales)
+        if checks is None:
+            break
+        require_share(frame.function, checks, state, limit)
+        _scaling.require_in_range(
+            checks, frame.function, "R", engine.to_block(r), engine.is_complex
+        )
+        again = [loss.again.any() for loss in state.losses if loss.again is not None]
+        found = checks.settle(*again, *pairs(state))
+        if not any(found[: len(again)]):
+            warn_of_loss(frame.function, state, found[len(again) :], stacklevel=4)
+            break
+    q = None if state.q is None else frame.given.wrap(state.q)
+    return QRResult(q, frame.given.wrap(r))  # type: ignore[arg-type]
+
+
+def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[int], Built], int]:
+    """Return the way to go, and how many rows of R it leaves alone."""
+    engine, update, fresh = frame.given.engine, job.update, job.fresh
+    if fresh is None or (update is not None and method == "update"):
+        if update is None or method == "fresh":
+            raise ValueError(
+                f"{frame.function}: a fresh factorisation needs the rows that stay: factor them "
+                "by qr"
+            )
+        return update, job.untouched
+    if update is None and method == "update":
+        raise ValueError(
+            f"{frame.function}: without Q an update has at least as many rows of A as columns: "
+            'take method="fresh", or "auto"'
+        )
+    if update is None or method == "fresh":
+        return fresh, 0
+    cheaper = seconds(engine, job.work) <= seconds(engine, job.fresh_work)
+    return (update, job.untouched) if cheaper else (fresh, 0)
+
+
+def pairs(state: State) -> list[Block]:
+    """Return the shares and noise of removals."""
+    return [x for loss in state.losses if loss.noise is not None for x in (loss.share, loss.noise)]
+
+
+def require_share(function: str, checks: Checks, state: State, limit: float | None = None) -> None:
+    """Demand that new columns are independent, and that something is left of the rows."""
+    for loss in state.losses:
+        if loss.share is None:
+            continue
+        if loss.noise is None:
+            _require_independence(function, checks, state, loss.share, limit)
+        else:
+            _require_rest(function, checks, state, loss.share > loss.noise)
+
+
+def _require_independence(
+    function: str, checks: Checks, state: State, share: Block, limit: float | None
+) -> None:
+    least = state.engine.eps if limit is None else limit
+
+    def complain() -> NoReturn:
+        raise np.linalg.LinAlgError(
+            f"{function}: a column of u lies in the span of the columns that it joins: the "
+            f"reciprocal condition {float(fetch(share.min())[0]):.1e} is below rcond {least:.1e}"
+        )
+
+    checks.require(~(share < least).any(), complain)
+
+
+def _require_rest(function: str, checks: Checks, state: State, holds: Block) -> None:
+    def complain() -> NoReturn:
+        raise np.linalg.LinAlgError(
+            f"{function}: all digits are lost: without these rows the rank is at most "
+            f"{max(state.n - 1, 0)} of {state.n} as far as R can tell, or they are larger by "
+            "1 / eps than what stays; factor the remaining rows anew"
+        )
+
+    checks.require(holds.all(), complain)
+
+
+def warn_of_loss(
+    function: str, state: State, values: tuple[np.ndarray, ...], stacklevel: int
+) -> None:
+    """Warn if half of the digits are lost."""
+    digits = -math.log10(state.engine.eps)
+    lost = lost_digits(state, values)
+    if lost >= digits / 2:
+        warnings.warn(
+            f"{function}: about {lost:.0f} of {digits:.0f} digits of R are lost, since little is "
+            "left where these rows were; factor the remaining rows anew",
+            PrecisionWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def lost_digits(state: State, values: tuple[np.ndarray, ...]) -> float:
+    """Return the digits that removals lost, from pairs of shares and noise on the host."""
+    worst = 1.0
+    unit = max(state.n, 1) * state.engine.eps
+    for share, noise in zip(values[::2], values[1::2], strict=True):
+        ratio = np.max(noise / unit / np.maximum(share, 1e-300), initial=1.0)
+        worst = max(worst, float(ratio))
+    return math.log10(worst)

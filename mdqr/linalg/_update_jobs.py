@@ -1,0 +1,260 @@
+"""What each public update does with its operands: the update, the fresh way, and their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _update_columns as columns
+from mdqr.linalg import _update_cost as cost
+from mdqr.linalg import _update_fresh as fresh
+from mdqr.linalg import _update_rows as rows
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._update_engine import joined
+from mdqr.linalg._update_operands import Given, matrix_operand
+from mdqr.linalg._update_scales import Scales, scaled, shifted
+from mdqr.linalg._update_state import State
+
+Built = tuple[State, Scales]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The operands of an update: the factors, their shape, and where conditions go."""
+
+    function: str
+    given: Given
+    m: int
+    n: int
+    batch: tuple[int, ...]
+    checks: Checks | None
+
+    def __getitem__(self, name: str) -> Block:
+        """Return an operand by its name."""
+        return self.given.arrays[name]
+
+    @property
+    def count(self) -> int:
+        """Rows of R that are not zero."""
+        return min(self.m, self.n)
+
+    @property
+    def q_columns(self) -> int:
+        """Number of columns of Q; 0 without."""
+        q = self.given.arrays["Q"]
+        return 0 if q is None else int(q.shape[-1])
+
+    def size(self, p: int, k: int) -> cost.Size:
+        """Return what the work depends on."""
+        return cost.Size(self.m, self.n, self.q_columns, p, k)
+
+    def new_columns(self, m: int, n: int) -> int | None:
+        """Return the number of columns of Q after an update to shape ``(m, n)``."""
+        if self["Q"] is None:
+            return None
+        return m if self.q_columns == self.m else min(m, n)
+
+    def matrix(self, r: Block) -> Block:
+        """Return the matrix that belongs to the factors, with the columns of `r`."""
+        return fresh.product(self.given.engine, self["Q"], r)
+
+    def own_q(self) -> Block | None:
+        """Return a copy of Q."""
+        q = self["Q"]
+        return None if q is None else q.copy()
+
+
+class Job(NamedTuple):
+    """An update that can be done in two ways.
+
+    Both take the number of passes of orthogonalisation. `update` is None where there are more
+    columns than an update without Q can have. `fresh` is None where the data are not known. Rows
+    of R before `untouched` are in no window.
+    """
+
+    update: Callable[[int], Built] | None
+    fresh: Callable[[int], Built] | None
+    work: cost.Work
+    fresh_work: cost.Work
+    untouched: int = 0
+
+
+def insert_rows(frame: Frame, k: int) -> Job:
+    """Insert rows before row k."""
+    engine, r, n = frame.given.engine, frame["R"], frame.n
+    u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
+    p = int(u.shape[-2])
+
+    def update(_: int) -> Built:
+        (own, new), scales = scaled(engine, r, u)
+        state = State(engine, frame["Q"], own, n)
+        rows.insert_rows(state, new, k)
+        return state, scales
+
+    def anew(_: int) -> Built:
+        (own, new), scales = scaled(engine, r, u)
+        known = frame["Q"] is not None
+        a = fresh.with_rows(engine, frame.matrix(own) if known else own, new, k)
+        q = frame.new_columns(frame.m + p, n)
+        return fresh.factored(engine, a, n, q), scales
+
+    q = frame.new_columns(frame.m + p, n)
+    inner = 0 if q is None else frame.count
+    work = cost.factor_work(frame.m + p, n, q, inner)
+    return Job(update, anew, cost.rows_work(engine, frame.size(p, k)), work)
+
+
+def delete_rows(frame: Frame, k: int, p: int) -> Job:
+    """Remove rows of a factorisation with Q."""
+    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
+
+    def update(passes: int) -> Built:
+        (own,), scales = scaled(engine, r)
+        state = State(engine, frame.own_q(), own, n)
+        known = rows.before(state, fresh=False)
+        rows.delete_rows(state, k, p, passes)
+        rows.note_rank(state, known)
+        return state, scales
+
+    def anew(_: int) -> Built:
+        (own,), scales = scaled(engine, r)
+        a = fresh.without_rows(engine, frame.matrix(own), k, p)
+        state = fresh.factored(engine, a, n, frame.new_columns(m - p, n))
+        known = rows.before(State(engine, None, own, n), fresh=True)
+        rows.note_rank(state, known)
+        return state, scales
+
+    work = cost.removal_work(engine, frame.size(p, k))
+    q = frame.new_columns(m - p, n)
+    return Job(update, anew, work, cost.factor_work(m - p, n, q, frame.count))
+
+
+def delete_known_rows(frame: Frame, p: object) -> Job:
+    """Remove rows from an R without Q."""
+    engine, r, n = frame.given.engine, frame["R"], frame.n
+    gone = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
+    count = int(gone.shape[-2])
+    if p not in (1, count):
+        raise ValueError(f"{frame.function}: u has {count} rows, and p is {p!r}: leave p out")
+
+    def update(_: int) -> Built:
+        (own, old), scales = scaled(engine, r[..., :n, :], gone)
+        state = State(engine, None, own, n)
+        rows.delete_known_rows(state, old, frame.checks or Checks())
+        return state, scales
+
+    return Job(update, None, cost.Work(), cost.Work())
+
+
+def insert_columns(frame: Frame, k: int) -> Job:
+    """Insert columns before column k; without Q by the matrix."""
+    engine, r, n, q = frame.given.engine, frame["R"], frame.n, frame["Q"]
+    a, m = frame["A"], frame.m
+    if a is not None:
+        high = None if q is None else frame.m
+        a = matrix_operand(frame.function, engine, "A", a, frame.batch, rows=high, columns=n)
+        m = int(a.shape[-2])
+    u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, rows=m)
+    p = int(u.shape[-1])
+    wide = q is None and m < n + p
+
+    def parts(wanted: Block) -> tuple[Block, Block, Scales, Scales]:
+        (own,), old = scaled(engine, wanted)
+        (new,), more = scaled(engine, u)
+        if old is None or more is None:
+            return own, new, None, None
+        return own, new, old, joined(engine, [old[..., :k], more, old[..., k:]], -1)
+
+    def update(passes: int) -> Built:
+        own, new, old, scales = parts(r)
+        state = State(engine, frame.own_q(), own, n)
+        if q is None:
+            base = shifted(engine, a, None if old is None else -old)
+            checks = frame.checks or Checks()
+            columns.insert_unknown_columns(state, base, new, k, frame.function, checks)
+        else:
+            columns.insert_columns(state, new, k, passes)
+        return state, scales
+
+    def anew(_passes: int) -> Built:
+        own, new, _, scales = parts(r if a is None else a)
+        base = frame.matrix(own) if a is None else own
+        whole = fresh.with_columns(engine, base, new, k)
+        state = fresh.factored(engine, whole, n + p, frame.new_columns(m, n + p))
+        if q is None and not wide:
+            state.losses.append(columns.independence_in(engine, state.r, k, p))
+        elif q is not None and frame.q_columns < m:
+            state.losses.append(columns.independence(engine, q, new[..., : m - n]))
+        return state, scales
+
+    size = frame.size(p, k)._replace(m=m)
+    work = cost.insertion_work(engine, size)
+    inner = frame.count if a is None else 0
+    again = cost.factor_work(m, n + p, frame.new_columns(m, n + p), inner)
+    if q is not None and frame.q_columns < m:
+        again = again.plus(cost.independence_work(size))
+    return Job(None if wide else update, anew, work, again, k)
+
+
+def delete_columns(frame: Frame, k: int, p: int) -> Job:
+    """Remove columns."""
+    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
+
+    def less(scales: Scales) -> Scales:
+        return (
+            None if scales is None else joined(engine, [scales[..., :k], scales[..., k + p :]], -1)
+        )
+
+    def update(_: int) -> Built:
+        (own,), scales = scaled(engine, r)
+        state = State(engine, frame.own_q(), own, n)
+        columns.delete_columns(state, k, p)
+        return state, less(scales)
+
+    def anew(_: int) -> Built:
+        (own,), scales = scaled(engine, r)
+        base = own if frame["Q"] is None else frame.matrix(own)
+        a = fresh.without_columns(engine, base, k, p)
+        q = frame.new_columns(m, n - p)
+        return fresh.factored(engine, a, n - p, q), less(scales)
+
+    q = frame.new_columns(m, n - p)
+    again = cost.factor_work(m, n - p, q, 0 if q is None else frame.count)
+    return Job(update, anew, cost.deletion_work(engine, frame.size(p, k)), again, k)
+
+
+def change(frame: Frame) -> Job:
+    """Add ``u v^H``."""
+    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
+    u, v = (
+        matrix_operand(frame.function, engine, name, frame[name], frame.batch, rows=length)
+        for name, length in (("u", m), ("v", n))
+    )
+    p = int(u.shape[-1])
+    if v.shape[-1] != p:
+        raise ValueError(
+            f"{frame.function}: u and v must have as many columns; got {p} and {v.shape[-1]}"
+        )
+
+    def parts() -> tuple[Block, Block, Block, Scales]:
+        (left,), lengths = scaled(engine, u)
+        right = shifted(engine, v, lengths).swapaxes(-1, -2)
+        (own, right), scales = scaled(engine, r, right)
+        return own, left, right.swapaxes(-1, -2), scales
+
+    def update(passes: int) -> Built:
+        own, left, right, scales = parts()
+        state = State(engine, frame.own_q(), own, n)
+        columns.change(state, left, right, passes)
+        return state, scales
+
+    def anew(_: int) -> Built:
+        own, left, right, scales = parts()
+        turned = right.swapaxes(-1, -2)
+        a = engine.multiply(left, turned, c=frame.matrix(own), conj_b=True)
+        return fresh.factored(engine, a, n, frame.q_columns), scales
+
+    work = cost.change_work(engine, frame.size(p, 0))
+    return Job(update, anew, work, cost.factor_work(m, n, frame.q_columns, frame.count))

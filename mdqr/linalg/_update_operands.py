@@ -1,0 +1,300 @@
+"""From what the caller of an update gives to arrays of an engine, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._array import MDArray
+from mdqr._backend import for_block
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Block
+from mdqr._device import check_together, is_cuda_array, place_beside
+from mdqr._precision import Precision
+from mdqr._promotion import together
+from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks
+from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
+from mdqr.linalg._update_engine import Engine, Floats, Planes
+
+_FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
+
+
+@dataclass(frozen=True)
+class Given:
+    """Operands as arrays of one engine; None where nothing was given.
+
+    `inputs` is None where float arrays stay float arrays.
+    """
+
+    engine: Engine
+    arrays: dict[str, Block | None]
+    inputs: Inputs | None
+
+    def __getitem__(self, name: str) -> Block:
+        """Return an operand by its name."""
+        return self.arrays[name]
+
+    def without_data(self) -> Given:
+        """Return the kind of numbers and the device alone, which `like` and `wrap` need."""
+        beside = self.engine.zeros(next(x for x in self.arrays.values() if x is not None), 0, 0)
+        inputs = None if self.inputs is None else self.inputs._replace(blocks=[])
+        return Given(self.engine, {"beside": beside}, inputs)
+
+    def wrap(self, x: Block) -> Any:
+        """Return an array of the kind that the caller gave."""
+        if self.inputs is None:
+            return x
+        return self.inputs.wrap(own(self.engine.to_block(x)))
+
+    def wrap_real(self, block: Block) -> Any:
+        """Return the array of a block of real numbers."""
+        if self.inputs is None:
+            return block[0].astype(np.empty(0, self.engine.dtype).real.dtype)
+        return self.inputs.wrap(block, is_complex=False)
+
+
+def convert(function: str, precision: Precision | str | None, **operands: Any) -> Given:
+    """Convert operands to one kind of number.
+
+    Float arrays of NumPy or CuPy, and numbers and lists beside them, stay floats of their width;
+    everything else goes by the rules of `mdqr.linalg`.
+    """
+    given = {name: x for name, x in operands.items() if x is not None}
+    dtype = None if precision is not None else _float_type(list(given.values()))
+    if dtype is not None:
+        return _of_floats(dtype, operands)
+    inputs = gather(*given.values(), precision=precision, trimmed=False)
+    limbs, field = inputs.work.limbs, inputs.is_complex
+    blocks = dict(zip(given, inputs.blocks, strict=True))
+    wide = {
+        name: _limbs.widen(blocks[name], field, limbs) if name in blocks else None
+        for name in operands
+    }
+    if limbs > 1:
+        return Given(Planes(inputs.backend, limbs, field), wide, inputs)
+    engine = Floats(inputs.backend, np.complex128 if field else np.float64)
+    arrays = {
+        name: None if block is None else to_native(inputs.backend.xp, block, field)
+        for name, block in wide.items()
+    }
+    return Given(engine, arrays, inputs)
+
+
+def require_given(function: str, **operands: Any) -> None:
+    """Demand operands.
+
+    Raises
+    ------
+    TypeError
+        If one is None.
+    """
+    for name, value in operands.items():
+        if value is None:
+            raise TypeError(f"{function}: {name} must be an array; got None")
+
+
+def _float_type(values: list[Any]) -> np.dtype[Any] | None:
+    """Return the type of float arrays, or None if another operand decides."""
+    arrays = [x for x in values if isinstance(x, (np.ndarray, np.generic)) or is_cuda_array(x)]
+    others = [x for x in values if not any(x is array for array in arrays)]
+    if not arrays or any(isinstance(x, MDArray) for x in others):
+        return None
+    lists = [np.asarray(x) for x in others]
+    if any(x.dtype.kind not in "biufc" for x in lists):
+        return None
+    weak = [np.complex64 if x.dtype.kind == "c" else np.float32 for x in lists]
+    dtype = np.result_type(*(x.dtype for x in arrays), *weak)
+    return dtype if dtype in _FLOATS and dtype.kind in "fc" else None
+
+
+def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
+    found = [x for x in operands.values() if isinstance(x, np.ndarray) or is_cuda_array(x)]
+    check_together(found)
+    backend = for_block(found[0])
+    arrays: dict[str, Block | None] = {}
+    for name, x in operands.items():
+        if x is not None and not is_cuda_array(x):
+            x = place_beside(np.asarray(x).astype(dtype, copy=False), found[0])
+        arrays[name] = None if x is None else x.astype(dtype, copy=False)
+    return Given(Floats(backend, dtype), arrays, None)
+
+
+def like(given: Given, function: str, name: str, x: Any) -> Block:
+    """Return a further operand as an array of the engine of `given`, rounded to it.
+
+    Raises
+    ------
+    ValueError
+        If it is complex and the factors are real, or lives on another device.
+    """
+    engine = given.engine
+    beside = next(x for x in given.arrays.values() if x is not None)
+    if given.inputs is None:
+        array = x if is_cuda_array(x) else np.asarray(x)
+        if array.dtype.kind == "c" and not engine.is_complex:
+            raise ValueError(f"{function}: {name} is complex, and the factors are real")
+        if not is_cuda_array(x) and not isinstance(x, np.ndarray):
+            array = place_beside(array, beside)
+        check_together([array, beside])
+        return array.astype(engine.dtype, copy=False)
+    found = gather(
+        x, precision=None if isinstance(x, MDArray) else given.inputs.work, trimmed=False
+    )
+    if found.is_complex and not engine.is_complex:
+        raise ValueError(f"{function}: {name} is complex, and the factors are real")
+    block = _limbs.narrow(found.blocks[0], found.is_complex, engine.limbs)
+    block = together(
+        [(engine.to_block(beside), engine.is_complex), (block, found.is_complex)],
+        (MDArray._wrap(engine.to_block(beside), given.inputs.work, engine.is_complex), x),
+    )[1][0]
+    if engine.is_complex and not found.is_complex:
+        block = _limbs.complexify(block)
+    return engine.from_block(block)
+
+
+def own(x: Block) -> Block:
+    """Return a contiguous array of its own."""
+    return _limbs.namespace(x).array(x, order="C")
+
+
+def shape_of(engine: Engine, x: Block) -> tuple[int, ...]:
+    """Return the shape of the values."""
+    return tuple(
+        x.shape if isinstance(engine, Floats) else _limbs.value_shape(x, engine.is_complex)
+    )
+
+
+def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...]]:
+    """Return m, n and the batch shape of the factors Q and R; m is the rows of R without Q.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit.
+    """
+    q, r = given.arrays["Q"], given.arrays["R"]
+    shape = shape_of(given.engine, r)
+    rows, n = matrix_shape(function, "R", shape)
+    if q is None:
+        return rows, n, shape[:-2]
+    outer = shape_of(given.engine, q)
+    m, columns = matrix_shape(function, "Q", outer)
+    if (
+        outer[:-2] != shape[:-2]
+        or columns != rows
+        or (m != columns and columns != n)
+        or m < columns
+    ):
+        raise ValueError(
+            f"{function}: Q must be (..., m, m) with R (..., m, n), or (..., m, n) with R "
+            f"(..., n, n) and m > n; got {outer} and {shape}"
+        )
+    return m, n, shape[:-2]
+
+
+def matrix_operand(
+    function: str,
+    engine: Engine,
+    name: str,
+    x: Block,
+    batch: tuple[int, ...],
+    *,
+    rows: int | None = None,
+    columns: int | None = None,
+) -> Block:
+    """Return an operand as an own matrix with the batch of the factors.
+
+    A vector is one row or column, whose length is the known one.
+
+    Parameters
+    ----------
+    function, name : str
+        For messages.
+    engine : Engine
+        The arithmetic.
+    x : Block
+        A vector or matrices.
+    batch : tuple of int
+        The leading dimensions of the factors.
+    rows, columns : int, optional
+        The lengths that are known.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit.
+    """
+    shape = shape_of(engine, x)
+    if len(shape) == 1:
+        x = x[..., None, :] if rows is None else x[..., None]
+    full = shape_of(engine, x)
+    if (
+        len(full) < 2
+        or (rows is not None and full[-2] != rows)
+        or (columns is not None and full[-1] != columns)
+        or full[:-2] not in ((), batch)
+    ):
+        wanted = (
+            f"({rows},) or (..., {rows}, p)"
+            if rows is not None
+            else f"({columns},) or (..., p, {columns})"
+        )
+        raise ValueError(
+            f"{function}: {name} must have shape {wanted}, with the leading dimensions {batch} of "
+            f"R or none; got {shape}"
+        )
+    target = (*batch, *full[-2:])
+    if isinstance(engine, Floats):
+        return engine.backend.xp.broadcast_to(x, target).copy()
+    return _limbs.broadcast(x, engine.is_complex, target).copy()
+
+
+def position(function: str, k: Any, length: int, *, end: bool) -> int:
+    """Return index `k`, counted from the end if negative, as SciPy does.
+
+    Raises
+    ------
+    ValueError
+        If it is no index.
+    """
+    found = as_integer(k)
+    if found is None or not -length <= found < length + end:
+        last = f"{length}" if end else f"{length - 1}"
+        raise ValueError(f"{function}: k must be an integer from {-length} to {last}; got {k!r}")
+    return found + length if found < 0 else found
+
+
+def range_of(function: str, k: Any, p: Any, length: int) -> tuple[int, int]:
+    """Return the first index and the number of rows or columns to remove.
+
+    Raises
+    ------
+    ValueError
+        If there are no such rows or columns.
+    """
+    place = position(function, k, length, end=False)
+    count = as_integer(p)
+    if count is None or not 1 <= count <= length - place:
+        raise ValueError(
+            f"{function}: p must be an integer from 1 to {length - place}, for k = {place}; "
+            f"got {p!r}"
+        )
+    return place, count
+
+
+def require_finite(
+    checks: Checks | None, function: str, engine: Engine, arrays: dict[str, Block | None]
+) -> None:
+    """Demand finite operands."""
+    if checks is None:
+        return
+    for name, x in arrays.items():
+        if x is None:
+            continue
+        block = engine.to_block(x)
+        block = block[..., None] if len(shape_of(engine, x)) == 1 else block
+        _scaling.require_finite(checks, function, name, block, engine.is_complex)

@@ -1,0 +1,200 @@
+"""A factorisation that is being updated, and the extension of Q by further columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _householder, _scaling
+from mdqr.linalg._checks import Checks, Complaint
+from mdqr.linalg._triangular import Triangle
+from mdqr.linalg._update_engine import Engine, adjoint_multiply, joined, set_identity
+
+# Twice is enough unless the first pass left nothing but rounding errors.
+PASSES = 2
+MORE_PASSES = 4
+
+
+class Unchecked(Checks):
+    """No conditions: what is lost is noted elsewhere, and gives infinities or NaN here."""
+
+    def _add(self, flags: Block, good: bool, *complaints: Complaint) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class Loss:
+    """What an extension tells of the information that is left; float64 of the batch shape.
+
+    `share` is the smallest part, between 0 and 1, of a new direction outside of the old ones, and
+    `noise` what rounding errors may make of nothing. `again` tells whether two passes of
+    orthogonalisation were too few.
+    """
+
+    share: Block | None
+    noise: Block | None
+    again: Block | None = None
+
+
+@dataclass
+class State:
+    """Q and R as arrays of an engine that may be overwritten.
+
+    `r` is ``(..., rows, n + extra)``; the extra columns, such as ``Q^H b``, are transformed along.
+    With q ``(..., m, m)`` r has m rows, with q ``(..., m, n)`` n, without q at most n.
+    """
+
+    engine: Engine
+    q: Block | None
+    r: Block
+    n: int
+    dropped: list[Block] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+
+    @property
+    def m(self) -> int:
+        """Number of rows of the matrix; without Q only of those that R has."""
+        return int(self.r.shape[-2] if self.q is None else self.q.shape[-2])
+
+    @property
+    def count(self) -> int:
+        """Number of rows of R that are not zero."""
+        return min(int(self.r.shape[-2]), self.n)
+
+    @property
+    def full(self) -> bool:
+        """Whether Q is square."""
+        return self.q is not None and self.q.shape[-1] == self.q.shape[-2]
+
+    def drop(self, rows: int) -> None:
+        """Keep the first rows of R and columns of Q; note what extra columns lose."""
+        if self.r.shape[-1] > self.n and self.r.shape[-2] > rows:
+            self.dropped.append(self.r[..., rows:, self.n :])
+        self.r = self.r[..., :rows, :]
+        if self.q is not None:
+            self.q = self.q[..., :rows]
+
+    def extend(self, q: Block | None, rows: Block) -> None:
+        """Append columns to Q and rows to R."""
+        if self.q is not None and q is not None:
+            self.q = joined(self.engine, [self.q, q], -1)
+        self.r = joined(self.engine, [self.r, rows], -2)
+
+
+def outside(
+    engine: Engine, q: Block, u: Block, w: Block, passes: int
+) -> tuple[Block, Block, Block, Block | None]:
+    """Split ``u = Q w' + Qu Ru`` with [Q Qu] orthonormal.
+
+    Block Gram-Schmidt with Householder factorisations inside of the block; from the second pass on
+    it is the orthonormal basis that is cleaned, so that columns of every length come out right.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    q : Block
+        ``(..., m, n)``, orthonormal.
+    u : Block
+        ``(..., m, p)``, p <= m - n.
+    w : Block
+        ``Q^H u``.
+    passes : int
+        How often to orthogonalise.
+
+    Returns
+    -------
+    tuple
+        ``w'``, ``Qu``, ``Ru`` and whether a pass after the first one still took more than half
+        away: then Qu is not orthogonal to Q; a bool of the batch shape.
+    """
+    basis, r = _cleaned(engine, q, u, w)
+    again = None
+    for _ in range(passes - 1):
+        more = adjoint_multiply(engine, q, basis)
+        basis, triangle = _cleaned(engine, q, basis, more)
+        w, r = engine.multiply(more, r, c=w), engine.multiply(triangle, r)
+        again = (abs(_householder.diagonal(leading(engine, triangle))) < 0.5).any(axis=-1)
+    return w, basis, r, again
+
+
+def _cleaned(engine: Engine, q: Block, u: Block, w: Block) -> tuple[Block, Block]:
+    """Factor ``u - q w``; return the orthonormal basis and R."""
+    p = int(u.shape[-1])
+    rest = engine.multiply(q, w, c=u, subtract=True)
+    return engine.factor(rest).form_q(p), rest[..., :p, :]
+
+
+def leading(engine: Engine, x: Block) -> Block:
+    """Return the real parts of first limbs."""
+    block = engine.to_block(x)
+    return block[0, 0] if engine.is_complex else block[0]
+
+
+def magnitudes(engine: Engine, x: Block) -> Block:
+    """Return float64 moduli, of first limbs."""
+    xp = engine.backend.xp
+    block = engine.to_block(x)
+    return xp.hypot(block[0, 0], block[1, 0]) if engine.is_complex else abs(block[0])
+
+
+def unit_columns(engine: Engine, q: Block, first: int, count: int) -> Block:
+    """Return columns `first` and later of the identity with as many rows as `q`."""
+    unit = engine.zeros(q, int(q.shape[-2]), count)
+    set_identity(engine, unit[..., first : first + count, :])
+    return unit
+
+
+def smallest_share(engine: Engine, triangle: Block) -> Block:
+    """Return ``1 / norm_F(triangle^-1)``, at most the smallest singular value: float64.
+
+    Computed from the leading limbs after a scaling by powers of two, so that no small value is
+    lost; zero where the diagonal has a zero.
+    """
+    xp, field = engine.backend.xp, engine.is_complex
+    block = engine.to_block(triangle)
+    first = block[:, :1] if field else block[:1]
+    rows = _scaling.exponents(_scaling.magnitude_bits(first, field), -1)
+    scaled = to_native(engine.backend.xp, xp.ldexp(first, -rows[..., :, None]), field)
+    return _share(engine, scaled, rows)
+
+
+def float_share(engine: Engine, triangle: Block, size: Block) -> Block:
+    """Return `smallest_share` of a triangle with columns divided by `size`, all within range."""
+    xp, field = engine.backend.xp, engine.is_complex
+    block = engine.to_block(triangle)
+    native = to_native(engine.backend.xp, block[:, :1] if field else block[:1], field)
+    rows = xp.zeros(native.shape[:-1], dtype=xp.int64)
+    return _share(engine, native / size[..., None, :], rows)
+
+
+def _share(engine: Engine, scaled: Block, rows: Block) -> Block:
+    """Return ``1 / norm_F`` of the inverse of ``diag(2**rows) scaled``."""
+    xp, p = engine.backend.xp, int(scaled.shape[-1])
+    one = xp.broadcast_to(xp.eye(p, dtype=scaled.dtype), scaled.shape)
+    diagonal = abs(_householder.diagonal(scaled))
+    sound = (diagonal > 0).all(axis=-1) & xp.isfinite(abs(scaled)).all(axis=(-2, -1))
+    safe = xp.where(sound[..., None, None], scaled, one)
+    # No LAPACK: its threads and those of the kernels would wait for each other's.
+    options: dict[str, Any] = {"limbs": 1, "is_complex": engine.is_complex}
+    blocks = [from_native(xp, x, engine.is_complex) for x in (safe, one)]
+    system = Triangle(engine.backend, blocks[0], function="share", checks=Unchecked(), **options)
+    inverse = abs(to_native(xp, system.solve(blocks[1]), engine.is_complex))
+    low = -_scaling.largest(-rows, -1, 0)
+    shrink = xp.ldexp(xp.ones(rows.shape), low[..., None] - rows)
+    with np.errstate(all="ignore"):
+        total = xp.sqrt(((inverse * shrink[..., None, :]) ** 2).sum(axis=(-2, -1)))
+        return xp.where(sound, xp.ldexp(1.0 / total, low), 0.0)
+
+
+def column_norms(engine: Engine, x: Block) -> Block:
+    """Return the float64 norms of columns of any size."""
+    xp, size = engine.backend.xp, magnitudes(engine, x)
+    # Floats come unscaled, and their squares would leave the range.
+    _, bits = xp.frexp(_scaling.largest(size, -2, 0.0))
+    scaled = xp.ldexp(size, -bits[..., None, :])
+    return xp.ldexp(xp.sqrt((scaled**2).sum(axis=-2)), bits)

@@ -1,0 +1,171 @@
+"""Sweeps of Householder windows that make a disturbed R triangular again.
+
+All change their arguments in place. `r` may have more columns than the matrix it belongs to, such
+as ``Q^H b``: they are transformed along. `q`, if it is given, is multiplied from the right, so that
+the product ``q r`` stays. Windows that are not much wider than the band are formed as one
+orthogonal matrix: one product instead of three, and fewer operations, since their reflections
+overlap nearly everywhere.
+"""
+
+from __future__ import annotations
+
+from mdqr._backend.protocol import Block
+from mdqr.linalg._update_engine import (
+    Engine,
+    adjoint_multiply,
+    apply_left,
+    apply_right,
+    joined,
+)
+
+# With more rows below a window than this times its columns, V and T are cheaper than their product.
+_FORMED = 1.41
+
+
+def band(
+    engine: Engine,
+    r: Block,
+    q: Block | None,
+    *,
+    start: int,
+    stop: int,
+    lower: int,
+    rows: int,
+) -> None:
+    """Make columns `start` to `stop` triangular, which have `lower` diagonals below the main one.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    r : Block
+        The matrix; its columns before `start` are triangular.
+    q : Block or None
+        The matrix to multiply from the right.
+    start, stop : int
+        The columns.
+    lower : int
+        Number of diagonals below the main one.
+    rows : int
+        The rows that are not zero.
+    """
+    step = engine.width("band", lower)
+    for first in range(start, stop, step):
+        width = min(step, stop - first)
+        last = min(first + width + lower, rows)
+        window = r[..., first:last, first : first + width]
+        rest = r[..., first:last, first + width :]
+        right = None if q is None else q[..., first:last]
+        if lower < _FORMED * width:
+            _multiply(engine, engine.orthogonal(window), rest, right)
+            continue
+        factors = engine.factor(window)
+        if rest.shape[-1]:
+            apply_left(engine, factors, rest)
+        if right is not None:
+            apply_right(engine, factors, right)
+
+
+def _multiply(engine: Engine, e: Block, left: Block, right: Block | None) -> None:
+    """Replace `left` by ``e^H left`` and `right` by ``right e``."""
+    if left.shape[-1]:
+        left[...] = adjoint_multiply(engine, e, left)
+    if right is not None:
+        right[...] = engine.multiply(right, e)
+
+
+def spike(
+    engine: Engine,
+    w: Block,
+    r: Block,
+    q: Block | None,
+    *,
+    first: int,
+    stop: int,
+) -> None:
+    """Reduce the columns `w` in front of the columns `first` and later of `r`, from the bottom up.
+
+    Afterwards the rows of `w` from ``first + p`` on are zero, those from `first` to there are
+    triangular, and `r` has p more diagonals below its main one, counted from column `first`: put
+    between its columns ``first - 1`` and `first`, `w` completes a triangular matrix.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    w : Block
+        ``(..., rows, p)``; zero from row `stop` on, and triangular from row ``stop - p`` on where
+        `r` has no rows.
+    r : Block
+        ``(..., rows, n)``, triangular.
+    q : Block or None
+        The matrix to multiply from the right.
+    first, stop : int
+        The rows.
+    """
+    p = w.shape[-1]
+    if not p or stop <= first:
+        return
+    step = engine.width("spike", p)
+    start = max(first, stop - p - step)
+    while True:
+        rows = slice(start, stop)
+        e = engine.orthogonal(w[..., rows, :])
+        shift = min(p, stop - start)
+        columns = slice(start, stop - p if stop - p > start else start)
+        if columns.stop > start:
+            block = adjoint_multiply(engine, e, r[..., rows, columns])
+            second = engine.factor(block[..., shift:, :])
+            r[..., rows, columns] = block
+            apply_right(engine, second, e[..., shift:])
+        right = None if q is None else q[..., rows]
+        _multiply(engine, e, r[..., rows, columns.stop :], right)
+        if start == first:
+            return
+        stop = start + shift
+        start = max(first, start - step)
+
+
+def stacked(
+    engine: Engine, r: Block, u: Block, q: Block | None, z: Block | None, *, columns: int
+) -> None:
+    """Reduce the first columns of rows `u` below the triangular matrix `r` to zero.
+
+    The vectors are ``[I; V]``: no window touches a row of `r` outside of its own.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    r : Block
+        ``(..., rows, n)``, triangular.
+    u : Block
+        ``(..., p, n)``.
+    q, z : Block or None
+        The matrices that belong to the rows of `r` and `u`, multiplied from the right.
+    columns : int
+        How many columns to reduce, at most the rows of `r`.
+    """
+    if not u.shape[-2]:
+        return
+    step = engine.width("rows", u.shape[-2])
+    for first in range(0, columns, step):
+        stop = min(first + step, columns)
+        width = stop - first
+        own = slice(first, stop)
+        window = joined(engine, [r[..., own, own], u[..., own]], -2)
+        factors = engine.factor(window, tile=width)
+        (v,), (t,) = factors.vs, factors.ts
+        v = v[..., width:, :]
+        r[..., own, own] = window[..., :width, :]
+        u[..., own] = 0
+        if stop < r.shape[-1]:
+            top, low = r[..., own, stop:], u[..., stop:]
+            g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=top))
+            top[...] = engine.add(top, g, subtract=True)
+            low[...] = engine.multiply(v, g, c=low, subtract=True)
+        if q is not None and z is not None:
+            part = q[..., own]
+            g = engine.multiply(engine.multiply(z, v, c=part), t)
+            part[...] = engine.add(part, g, subtract=True)
+            z[...] = engine.multiply(g, v.swapaxes(-1, -2), c=z, subtract=True, conj_b=True)

@@ -1,0 +1,170 @@
+"""Updates on the device: accurate, without waiting, the same text as on the host."""
+
+from __future__ import annotations
+
+import warnings
+
+import gpu_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._precision import PRECISIONS
+from mdqr.linalg import (
+    UpdatableLstsq,
+    _checks,
+    certify,
+    lstsq,
+    qr,
+    qr_delete,
+    qr_insert,
+    qr_update,
+    repair,
+)
+
+pytestmark = pytest.mark.gpu
+
+SHAPES = [(150, 97), (97, 150), (120, 120), (9, 5)]
+
+
+def draw(shape, precision, dtype, rng):
+    options = {"precision": precision, "rng": rng, "device": cases.DEVICE}
+    a = mdqr.random.uniform(shape, -1, 1, **options)
+    return a if dtype is float else a + 1j * mdqr.random.uniform(shape, -1, 1, **options)
+
+
+def accept(a, Q, R, *, larger=1.0):
+    """The bound of one update; `larger` is how much larger the matrix was before it."""
+    found = certify(a, Q, R)
+    n = max(R.shape[-1], 1)
+    assert found.normwise <= 20 * n * larger
+    assert found.orthogonality <= 20 * n
+    assert R.device.startswith(cases.DEVICE)
+    r = cases.to_host(R).limbs
+    assert not np.tril(r, -1).any()
+
+
+def joined(parts, axis):
+    return mdqr.concatenate(parts, axis=axis)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@pytest.mark.parametrize("method", ["update", "fresh"])
+def test_every_update(precision, dtype, shape, mode, method, rng):
+    m, n = shape
+    a = draw(shape, precision, dtype, rng)
+    Q, R = qr(a, mode)
+    for p in (1, 3, min(40, min(shape) - 2)):
+        u, v, w = (draw(s, precision, dtype, rng) for s in ((p, n), (m, p), (n, p)))
+        accept(joined([a[:2], u, a[2:]], 0), *qr_insert(Q, R, u, 2, method=method))
+        accept(joined([a[:, :1], v, a[:, 1:]], 1), *qr_insert(Q, R, v, 1, "col", method=method))
+        found = qr_delete(Q, R, 1, p, "col", method=method)
+        accept(joined([a[:, :1], a[:, 1 + p :]], 1), *found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+            found = qr_delete(Q, R, 1, p, method=method)
+        rest = joined([a[:1], a[1 + p :]], 0)
+        # Norms of random matrices go with the root of the number of rows.
+        accept(rest, *found, larger=2 * (m / max(m - p, 1)) ** 0.5)
+        accept(a + v @ w.H, *qr_update(Q, R, v, w, method=method), larger=2.0)
+
+
+def test_r_alone(precision, dtype, rng):
+    """R of the host and of the device differ by rounding errors times the condition."""
+    a = draw((130, 70), precision, dtype, rng)
+    u = draw((20, 70), precision, dtype, rng)
+    v = draw((130, 6), precision, dtype, rng)
+    R = qr(a, "r")
+    pairs = [
+        (qr_insert(None, R, u, 0).R, joined([a, u], 0)),
+        (qr_delete(None, R, 3, 9, "col").R, joined([a[:, :3], a[:, 12:]], 1)),
+        (qr_delete(None, R, 0, u=a[:20], p=20).R, a[20:]),
+        (qr_insert(None, R, v, 5, "col", A=a).R, joined([a[:, :5], v, a[:, 5:]], 1)),
+    ]
+    for found, matrix in pairs:
+        wanted = qr(matrix, "r")
+        size = float(abs(wanted).max().to_device("cpu"))
+        error = float(abs(found - wanted).max().to_device("cpu"))
+        assert error <= 1e6 * precision.eps * size
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_readings_of_the_device(multiple, check, rng, monkeypatch):
+    """One transfer at the end, or none."""
+    a = draw((60, 40), multiple, float, rng)
+    Q, R = qr(a)
+    fetched = []
+    u = draw((5, 40), multiple, float, rng)
+
+    host_block = _checks.host_block
+    monkeypatch.setattr(_checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))
+    for call in (
+        lambda: qr_insert(Q, R, u, 1, check=check, method="update"),
+        lambda: qr_delete(Q, R, 1, 2, check=check, method="update"),
+        lambda: qr_delete(Q, R, 1, 2, "col", check=check, method="update"),
+        lambda: qr_insert(Q, R, a[:, :2] * a[:, 2:4], 1, "col", check=check, method="update"),
+    ):
+        fetched.clear()
+        call()
+        assert len(fetched) == (1 if check else 0)
+
+
+def test_least_squares(precision, dtype, rng):
+    a, b = draw((60, 12), precision, dtype, rng), draw((60,), precision, dtype, rng)
+    u, c, v = (draw(s, precision, dtype, rng) for s in ((7, 12), (7,), (67,)))
+    for keep_q in (False, True):
+        fit = UpdatableLstsq(a, b, keep_q=keep_q)
+        fit.insert_rows(u, c)
+        fit.insert_cols(v, 3)
+        fit.delete_cols(0, 2)
+        fit.delete_rows(10, 5)
+        data = joined([a, u], 0)
+        data = joined([data[:, :3], v.reshape(-1, 1), data[:, 3:]], 1)[:, 2:]
+        data, right = joined([data[:10], data[15:]], 0), joined([b, c], 0)
+        right = joined([right[:10], right[15:]], 0)
+        wanted = lstsq(data, right)
+        bound = 1e4 * precision.eps
+        assert float(abs(fit.solve() - wanted.x).max().to_device("cpu")) <= bound
+        squares = fit.residual_norm() ** 2 - wanted.residuals[0]
+        assert float(abs(squares).to_device("cpu")) <= 1e3 * bound
+        fit.repair()
+        assert float(abs(fit.solve() - wanted.x).max().to_device("cpu")) <= bound
+
+
+def test_repair(multiple, dtype, rng):
+    a = draw((50, 20), multiple, dtype, rng)
+    Q, R = qr(a)
+    accept(a, *repair(a, Q * (1 + multiple.eps**0.6), R))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64", "complex128"])
+def test_float_arrays_of_cupy(kind, rng, cupy):
+    real = rng.standard_normal((90, 50))
+    a = cupy.asarray((real if kind[0] == "f" else real + 1j * real[::-1]).astype(kind))
+    eps = float(np.finfo(kind).eps)
+    for mode in ("reduced", "complete"):
+        Q, R = cupy.linalg.qr(a, mode)
+        for found, wanted in (
+            (qr_insert(Q, R, a[:7] * 2, 3), cupy.concatenate([a[:3], a[:7] * 2, a[3:]])),
+            (qr_delete(Q, R, 3, 7, "col"), cupy.concatenate([a[:, :3], a[:, 10:]], axis=1)),
+            (qr_delete(Q, R, 3, 7), cupy.concatenate([a[:3], a[10:]])),
+            (
+                qr_insert(Q, R, a[:, :2] * a[:, 2:4], 3, "col"),
+                cupy.concatenate([a[:, :3], a[:, :2] * a[:, 2:4], a[:, 3:]], axis=1),
+            ),
+        ):
+            assert found.Q.dtype == found.R.dtype == np.dtype(kind)
+            error = float(cupy.linalg.norm(found.Q @ found.R - wanted))
+            assert error <= 20 * 50 * eps * float(cupy.linalg.norm(a)) * 2
+
+
+def test_windows_of_every_precision_are_wide(rng):
+    """Several windows of the width that the device gets."""
+    for precision in PRECISIONS[1:]:
+        a = draw((700, 600), precision, float, rng)
+        R = qr(a, "r")
+        found = qr_delete(None, R, 0, 30, "col", method="update").R
+        wanted = qr(a[:, 30:], "r")
+        error = float(abs(found - wanted).max().to_device("cpu"))
+        assert error <= 1e6 * precision.eps * float(abs(wanted).max().to_device("cpu"))

@@ -1,0 +1,136 @@
+"""Factors stay accurate through any sequence of updates; errors are measured exactly."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import update_cases as cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
+from mdqr.testing import matrix
+
+STEPS = 50
+MODES = ("reduced", "complete")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=2)
+@given(seed=st.integers(0, 2**32))
+def test_any_sequence_of_updates(precision, dtype, mode, seed):
+    """Within ``20 n k eps max norm(A_j)`` after k updates, and as orthogonal."""
+    rng = np.random.default_rng(seed)
+    changing = cases.Changing(cases.values((6, 4), precision, dtype, rng), mode, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Square and wide matrices lose nothing, and tall ones of random numbers little.
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        for _ in range(STEPS):
+            changing.step()
+    cases.accept(changing.a, changing.Q, changing.R, steps=STEPS, largest=changing.largest)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_windows_of_several_widths(multiple, dtype, mode, rng):
+    """Sizes beyond one window: 41 x 37 has several of each kind."""
+    m, n = (41, 37) if multiple.limbs < 8 else (27, 22)
+    a = cases.values((m, n), multiple, dtype, rng)
+    Q, R = qr(a, mode)
+    for p in (1, 5):
+        u = cases.values((p, n), multiple, dtype, rng)
+        cases.accept(cases.insert(a, u, 3, 0), *qr_insert(Q, R, u, 3, method="update"))
+        found = qr_delete(Q, R, 2, p, "col", method="update")
+        cases.accept(cases.delete(a, 2, p, 1), *found)
+    v = cases.values((m, 3), multiple, dtype, rng)
+    cases.accept(cases.insert(a, v, 1, 1), *qr_insert(Q, R, v, 1, "col", method="update"))
+    found = qr_delete(Q, R, 4, 3, method="update")
+    cases.accept(cases.delete(a, 4, 3, 0), *found, largest=cases.norm(a))
+    w = cases.values((n, 3), multiple, dtype, rng)
+    cases.accept(a + v @ w.H, *qr_update(Q, R, v, w, method="update"))
+
+
+@pytest.mark.parametrize("method", ["update", "fresh"])
+@pytest.mark.parametrize("shape", [(7, 4), (4, 7), (5, 5), (6, 5), (1, 3), (3, 1)], ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_every_shape_and_place(shape, mode, method, rng):
+    """All k and p of small matrices, both ends included."""
+    m, n = shape
+    a = cases.values(shape, mdqr.dd, float, rng)
+    Q, R = qr(a, mode)
+    options = {"method": method}
+    for p in (1, 2, m, n):
+        u, v = cases.values((p, n), mdqr.dd, float, rng), cases.values((m, p), mdqr.dd, float, rng)
+        w = cases.values((n, p), mdqr.dd, float, rng)
+        cases.accept(a + v @ w.T, *qr_update(Q, R, v, w, **options))
+        for k in range(m + 1):
+            cases.accept(cases.insert(a, u, k, 0), *qr_insert(Q, R, u, k, **options))
+            if k + p <= m:
+                found = qr_delete(Q, R, k, p, **options)
+                cases.accept(cases.delete(a, k, p, 0), *found, largest=cases.norm(a))
+        for k in range(n + 1):
+            cases.accept(cases.insert(a, v, k, 1), *qr_insert(Q, R, v, k, "col", **options))
+            if k + p <= n:
+                found = qr_delete(Q, R, k, p, "col", **options)
+                cases.accept(cases.delete(a, k, p, 1), *found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_graded_columns(multiple, mode, rng):
+    """Columns over 600 binary orders: no value over- or underflows, the bound holds by columns."""
+    a = matrix("random", 9, 6, precision=multiple, rng=rng)
+    exponent = -100 * np.arange(6) + 250
+    a = mdqr.from_limbs(np.ldexp(a.limbs, exponent.astype(np.int32)))
+    Q, R = qr(a, mode)
+    u = a[:2] * 3.0
+    for found, wanted in (
+        (qr_delete(Q, R, 1, 2, "col", method="update"), cases.delete(a, 1, 2, 1)),
+        (qr_insert(Q, R, u, 4, method="update"), cases.insert(a, u, 4, 0)),
+        (
+            qr_insert(Q, R, a[:, :1] * a[:, :1], 3, "col", method="update"),
+            cases.insert(a, a[:, :1] * a[:, :1], 3, 1),
+        ),
+    ):
+        columns = found.R.shape[-1]
+        for j in range(columns):
+            cases.accept_column(wanted[:, j : j + 1], found.Q, found.R[:, j : j + 1], columns)
+
+
+def test_rows_keep_their_bits_where_nothing_happens(multiple, rng):
+    """Columns before k are those of the old R."""
+    a = cases.values((8, 6), multiple, float, rng)
+    Q, R = qr(a)
+    for found in (
+        qr_delete(Q, R, 4, 1, "col", method="update"),
+        qr_insert(Q, R, a[:, :1] * a[:, 1:2], 4, "col", method="update"),
+    ):
+        mdqr.testing.assert_same_bits(found.R[:4, :4], R[:4, :4])
+
+
+def test_dependent_columns_are_no_obstacle(precision, rng):
+    a = matrix("rank_deficient", 8, 6, precision=precision, rng=rng)
+    for mode in MODES:
+        Q, R = qr(a, mode)
+        cases.accept(cases.delete(a, 1, 2, 1), *qr_delete(Q, R, 1, 2, "col", method="update"))
+        cases.accept(
+            cases.delete(a, 1, 2, 0), *qr_delete(Q, R, 1, 2, method="update"),
+            largest=cases.norm(a),
+        )  # fmt: skip
+        u = a[:, :1]
+        options = {"rcond": 0.0} if mode == "reduced" else {}
+        found = qr_insert(Q, R, u, 0, "col", method="update", **options)
+        cases.accept(cases.insert(a, u, 0, 1), *found)
+
+
+def test_zero_matrix(precision):
+    a = mdqr.zeros((5, 3), precision=precision)
+    Q, R = qr(a)
+    u = mdqr.eye(5, 2, precision=precision)
+    cases.accept(cases.insert(a, u, 1, 1), *qr_insert(Q, R, u, 1, "col", rcond=0.0))
+    cases.accept(cases.insert(a, a[:2], 1, 0), *qr_insert(Q, R, a[:2], 1))
+    cases.accept(cases.delete(a, 1, 1, 1), *qr_delete(Q, R, 1, 1, "col"))
+    cases.accept(cases.delete(a, 1, 1, 0), *qr_delete(Q, R, 1, 1))
+    cases.accept(a + u @ u[:3].T, *qr_update(Q, R, u, u[:3]))
