@@ -97,6 +97,7 @@ __all__ = [
     "square",
     "stack",
     "sum",
+    "tensorcore",
     "testing",
     "trace",
     "tril",
@@ -109,13 +110,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mdqr import linalg, testing
+    from mdqr import linalg, tensorcore, testing
 
-_LAZY = ("linalg", "testing")
+_LAZY = ("linalg", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:
-    """Import `mdqr.linalg` and `mdqr.testing` when they are first asked for."""
+    """Import the namespaces that are not always needed when they are first asked for."""
     if name in _LAZY:
         return _import_module(f"mdqr.{name}")
     raise AttributeError(f"module 'mdqr' has no attribute {name!r}")

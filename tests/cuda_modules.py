@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 from emulated_kernels import EmulatedKernels
+from tensorcore_cases import emulated_engine
 
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.kernels import Module
 from mdqr._precision import PRECISIONS
+from mdqr.tensorcore._formats import FORMATS
 
 UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize")
 REAL_UNARY = ("floor", "ceil", "rint")
@@ -86,6 +88,18 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_tensorcore(kernels: Recorder) -> None:
+    """Make every call of the tensor-core engine that launches something."""
+    engine = emulated_engine(kernels)
+    work, _ = engine.load(np.zeros((300, 40)), scaled=True)
+    r = engine.matrix(32, 32, zero=True)
+    for form in FORMATS.values():
+        engine.round(work, engine.memory(300, 40, form))
+    engine.squares(work)
+    engine.caqr(work[:, :32], r)
+    engine.cholesky(work[:, :32], r)
+
+
 @cache
 def modules() -> dict[Module, set[str]]:
     """Return all modules with the kernels that are launched from them."""
@@ -94,4 +108,5 @@ def modules() -> dict[Module, set[str]]:
     for precision in PRECISIONS:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
+    call_tensorcore(recorder)
     return recorder.used

@@ -23,6 +23,7 @@ PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
 HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile"}
+HOT |= {f"tensorcore_{name}" for name in ("caqr", "cholesky", "gram", "round", "scale")}
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
@@ -62,6 +63,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
     if arch != ARCHITECTURES[0]:
         return module.limbs == PAIR and is_hot(module)
     largest = {"matmul", "panel"}
+    if module.source.startswith("tensorcore"):
+        return True
     return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
 
 

@@ -17,7 +17,14 @@ import mdqr
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = {
     name: importlib.import_module(name)
-    for name in ("mdqr", "mdqr.linalg", "mdqr.random", "mdqr.testing", "mdqr.config")
+    for name in (
+        "mdqr",
+        "mdqr.linalg",
+        "mdqr.tensorcore",
+        "mdqr.random",
+        "mdqr.testing",
+        "mdqr.config",
+    )
 }
 
 # The names of the first release, without methods; other issues add theirs.
@@ -30,15 +37,20 @@ PROMISED = {
         maximum minimum where isfinite isnan isinf sum prod dot vdot outer trace
         allclose array_equal polyval save load loadtxt printoptions
     """,
-    "mdqr.linalg": "matmul norm qr qr_factor solve_triangular solve lstsq certify",
+    "mdqr.linalg": """
+        matmul norm qr qr_factor solve_triangular solve lstsq certify
+        qr_insert qr_delete qr_update UpdatableLstsq repair
+    """,
+    "mdqr.tensorcore": "qr orthogonalize lstsq lowrank",
     "mdqr.random": "uniform normal",
     "mdqr.testing": "floats arrays matrix ulp_error assert_close assert_same_bits",
     "mdqr.config": "show set_num_threads",
 }
 LATER = {
-    "mdqr": "exp log sin cos series tensorcore",
+    "mdqr": "exp log sin cos series",
+    "mdqr.tensorcore": "blocked_householder",
     "mdqr.linalg": """
-        qr_insert qr_delete qr_update UpdatableLstsq repair lowrank matrix_rank pinv svdvals
+        lowrank matrix_rank pinv svdvals
         null_space roots inv det slogdet
     """,
 }
@@ -190,6 +202,11 @@ CALLS = {
     "mdqr.linalg.solve_triangular": "a b trans lower unit_diagonal",
     "mdqr.linalg.matmul": "a b",
     "mdqr.linalg.certify": "a Q R",
+    "mdqr.linalg.qr_insert": "Q R u k which rcond",
+    "mdqr.linalg.qr_delete": "Q R k p which",
+    "mdqr.linalg.qr_update": "Q R u v",
+    "mdqr.linalg.repair": "A Q R",
+    "mdqr.linalg.UpdatableLstsq": "a b",
     "mdqr.random.uniform": "shape low high",
     "mdqr.testing.matrix": "kind m n",
 }

@@ -20,7 +20,9 @@ MDQR_BEGIN
 MDQR_FN int thread_index() { return int(threadIdx.x); }
 MDQR_FN int thread_count() { return int(blockDim.x); }
 MDQR_FN i64 block_x() { return i64(blockIdx.x); }
+MDQR_FN i64 block_y() { return i64(blockIdx.y); }
 MDQR_FN i64 blocks_x() { return i64(gridDim.x); }
+MDQR_FN i64 blocks_y() { return i64(gridDim.y); }
 
 MDQR_FN void sync_threads() {
 #if defined(__CUDA_ARCH__)
@@ -65,6 +67,20 @@ MDQR_FN double shuffle(double x, int lane) {
     return x + 0.0 * lane;
 #endif
 }
+MDQR_FN float shuffle_xor(float x, int mask) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+#else
+    return x + 0.0f * float(mask);
+#endif
+}
+MDQR_FN float shuffle(float x, int lane) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_sync(0xffffffffu, x, lane);
+#else
+    return x + 0.0f * float(lane);
+#endif
+}
 // True if `x` holds in any lane of the warp.
 MDQR_FN bool warp_any(bool x) {
 #if defined(__CUDA_ARCH__)
@@ -72,6 +88,37 @@ MDQR_FN bool warp_any(bool x) {
 #else
     return x;
 #endif
+}
+
+// float32: one rounding each.
+MDQR_FN float fused(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+    return __fmaf_rn(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+MDQR_FN float root(float a) {
+#if defined(__CUDA_ARCH__)
+    return __fsqrt_rn(a);
+#else
+    return a;
+#endif
+}
+// The nearest number of binary16 (bfloat16), ties to even, as its 16 bits, and back.
+MDQR_FN unsigned short to_half(float x) {
+    unsigned short r = 0;
+#if defined(__CUDA_ARCH__)
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+#endif
+    return r;
+}
+MDQR_FN float from_half(unsigned short x) {
+    float r = 0.0f;
+#if defined(__CUDA_ARCH__)
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
+#endif
+    return r;
 }
 
 // Memory that other blocks of the same launch write: past the first-level cache.

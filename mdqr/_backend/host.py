@@ -93,6 +93,10 @@ class HostBackend:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are the only instance."""
+        return backend, ()
+
     def unary(
         self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
     ) -> Block:

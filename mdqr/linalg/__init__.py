@@ -9,8 +9,11 @@ from mdqr.linalg._norms import norm
 from mdqr.linalg._products import matmul
 from mdqr.linalg._qr import QRResult, qr
 from mdqr.linalg._qr_factor import QRFactor, qr_factor
+from mdqr.linalg._repair import repair
 from mdqr.linalg._solve import solve
 from mdqr.linalg._triangular import solve_triangular
+from mdqr.linalg._updatable import UpdatableLstsq
+from mdqr.linalg._update import qr_delete, qr_insert, qr_update
 
 __all__ = [
     "Certificate",
@@ -18,12 +21,17 @@ __all__ = [
     "LstsqResult",
     "QRFactor",
     "QRResult",
+    "UpdatableLstsq",
     "certify",
     "lstsq",
     "matmul",
     "norm",
     "qr",
+    "qr_delete",
     "qr_factor",
+    "qr_insert",
+    "qr_update",
+    "repair",
     "solve",
     "solve_triangular",
 ]

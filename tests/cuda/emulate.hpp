@@ -159,7 +159,9 @@ MDQR_BEGIN
 inline int thread_index() { return mdqr_emulate::current->index; }
 inline int thread_count() { return mdqr_emulate::threads; }
 inline i64 block_x() { return mdqr_emulate::current->block->x; }
+inline i64 block_y() { return mdqr_emulate::current->block->y; }
 inline i64 blocks_x() { return mdqr_emulate::grid[0]; }
+inline i64 blocks_y() { return mdqr_emulate::grid[1]; }
 inline void sync_threads() { mdqr_emulate::sync_block(); }
 inline void sync_warp() { mdqr_emulate::sync_lanes(); }
 inline double* shared_memory() { return mdqr_emulate::current->block->shared.data(); }
@@ -176,6 +178,33 @@ inline double shuffle_xor(double x, int mask) {
     return exchanged(x, (mdqr_emulate::current->index % mdqr_emulate::warp_size) ^ mask);
 }
 inline double shuffle(double x, int lane) { return exchanged(x, lane); }
+inline float shuffle_xor(float x, int mask) { return float(shuffle_xor(double(x), mask)); }
+inline float shuffle(float x, int lane) { return float(shuffle(double(x), lane)); }
+inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline float root(float a) { return __builtin_sqrtf(a); }
+// A double has room for the sum with a number that leaves 11 bits, or the last bit of a subnormal.
+inline unsigned short to_half(float x) {
+    unsigned word;
+    std::memcpy(&word, &x, 4);
+    const unsigned sign = word >> 16 & 0x8000u;
+    const double size = __builtin_fabs(double(x));
+    if (!(size < 65520.0))
+        return static_cast<unsigned short>(sign | (size != size ? 0x7fffu : 0x7c00u));
+    int exponent = 0;
+    __builtin_frexp(size, &exponent);
+    const int place = size > 0.0 && exponent > -13 ? exponent - 11 : -24; // of the last bit
+    const double units = __builtin_rint(__builtin_ldexp(size, -place));
+    // Bits of subnormals count units; a carry moves to the next exponent.
+    const unsigned offset = place > -24 ? unsigned(place + 24) << 10 : 0u;
+    return static_cast<unsigned short>(sign | (offset + unsigned(units)));
+}
+inline float from_half(unsigned short x) {
+    const int exponent = x >> 10 & 31, digits = x & 1023;
+    const double size = exponent == 31  ? (digits ? __builtin_nan("") : __builtin_inf())
+                        : exponent == 0 ? __builtin_ldexp(digits, -24)
+                                        : __builtin_ldexp(1024 + digits, exponent - 25);
+    return float(x & 0x8000 ? -size : size);
+}
 inline bool warp_any(bool x) {
     auto& w = mdqr_emulate::warp();
     w.a[0][mdqr_emulate::current->index % mdqr_emulate::warp_size] = x ? 1.0 : 0.0;

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from math import prod
 from types import ModuleType
+from typing import Any
 
 from mdqr._backend.blocks import reflections
 from mdqr._backend.cuda import (
@@ -38,6 +39,10 @@ class CudaBackend:
     def __init__(self, kernels: Kernels) -> None:
         self.kernels = kernels
         self.xp: ModuleType = kernels.xp
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are the only instance."""
+        return backend, ()
 
     def unary(
         self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None

@@ -1,0 +1,26 @@
+"""QR factorisation with float32 data and products on tensor cores."""
+
+from __future__ import annotations
+
+from mdqr.tensorcore._lowrank import LowRank, lowrank
+from mdqr.tensorcore._lstsq import LstsqInfo, LstsqResult, lstsq
+from mdqr.tensorcore._orthogonalize import Basis, orthogonalize
+from mdqr.tensorcore._qr import qr
+from mdqr.tensorcore._results import Factors, QRInfo, QRResult
+
+__all__ = [
+    "Basis",
+    "Factors",
+    "LowRank",
+    "LstsqInfo",
+    "LstsqResult",
+    "QRInfo",
+    "QRResult",
+    "lowrank",
+    "lstsq",
+    "orthogonalize",
+    "qr",
+]
+
+for _class in (Basis, Factors, LowRank, LstsqInfo, LstsqResult, QRInfo, QRResult):
+    _class.__module__ = "mdqr.tensorcore"

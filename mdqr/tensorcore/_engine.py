@@ -1,0 +1,125 @@
+"""What the algorithms ask of a machine, and the matrices that they ask it with."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+from mdqr._backend.protocol import Block
+from mdqr.tensorcore._formats import Format
+
+# Columns of a panel, and of the smaller panels of a "caqr" one.
+CUTOFF, SMALL = 128, 32
+# The exponent of the smallest double.
+NO_FLOOR = -1074
+
+
+class Operand(NamedTuple):
+    """A matrix as the operand of a low-precision product: its terms, rounded and scaled."""
+
+    terms: tuple[Block, ...]
+    form: Format
+
+    def columns(self, first: int, last: int) -> Operand:
+        """Return some of the columns."""
+        return Operand(tuple(term[:, first:last] for term in self.terms), self.form)
+
+    def part(self, top: int, bottom: int, first: int, last: int | None) -> Operand:
+        """Return some of the rows of some of the columns."""
+        terms = tuple(term[top:bottom, first:last] for term in self.terms)
+        return Operand(terms, self.form)
+
+    def corner(self, rows: int, columns: int) -> Operand:
+        """Return the first rows and columns."""
+        return Operand(tuple(term[:rows, :columns] for term in self.terms), self.form)
+
+
+class Loaded(NamedTuple):
+    """A matrix as float32, column by column: ``a[:, j]`` is ``work[:, j] * 2**exponents[j]``."""
+
+    work: Block
+    exponents: Block
+
+
+class Report(NamedTuple):
+    """What the kernels noted while they ran; on the host."""
+
+    not_finite: bool
+
+
+class Engine(Protocol):
+    """A machine with low-precision products. Matrices are float32, column by column."""
+
+    xp: ModuleType
+
+    def load(self, a: Block, *, scaled: bool) -> Loaded:
+        """Return a float32 copy of `a` whose columns have norms of at most 1, by powers of two.
+
+        Without `scaled` it is a copy.
+        """
+        ...
+
+    def matrix(self, rows: int, columns: int, *, zero: bool = False) -> Block:
+        """Return a new matrix."""
+        ...
+
+    def memory(self, rows: int, columns: int, form: Format) -> Operand:
+        """Return memory for an operand."""
+        ...
+
+    def round(self, x: Block, out: Operand) -> Operand:
+        """Round `x` into the first rows and columns of `out`; return them."""
+        ...
+
+    def inner(self, p: Operand, x: Operand, out: Block, rows: int = 0) -> None:
+        """Set `out` to ``p.T @ x``, the products of every so many `rows` for themselves."""
+        ...
+
+    def doubles(
+        self,
+        c: Block,
+        a: Block,
+        x: Block,
+        *,
+        turned: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:
+        """Set `c` to ``alpha * a @ x + beta * c``, with ``a.T`` if `turned`; all float64.
+
+        `c` and `x` lie column by column, `a` row by row or column by column.
+        """
+        ...
+
+    def squares(self, x: Block) -> Block:
+        """Return the squares of the lengths of the columns, in float64."""
+        ...
+
+    def add(self, c: Block, p: Operand, x: Operand, sign: int) -> None:
+        """Add ``sign * p @ x`` to `c`."""
+        ...
+
+    def caqr(self, a: Block, r: Block) -> None:
+        """Factor up to 32 columns by a tree of Gram-Schmidt blocks: `a` becomes Q."""
+        ...
+
+    def cholesky(self, a: Block, r: Block, floor: int = NO_FLOOR) -> None:
+        """Factor up to 128 columns by CholeskyQR in float64: `a` becomes Q.
+
+        What is left of a column becomes zero if the square of its length is below ``2**floor``.
+        """
+        ...
+
+    def geqrf(self, a: Block, r: Block) -> None:
+        """Factor by the Householder QR of LAPACK or cuSOLVER: `a` becomes Q."""
+        ...
+
+    def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
+        """Wait for the machine; return what it noted, and small arrays on the host."""
+        ...
+
+
+def operand(engine: Engine, x: Block, form: Format) -> Operand:
+    """Return `x` as operand in memory of its own."""
+    rows, columns = x.shape
+    return engine.round(x, engine.memory(rows, columns, form))

@@ -1,0 +1,230 @@
+"""Least squares in float64 by a factorisation in low precision."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr._device import is_cuda_array
+from mdqr._errors import PrecisionWarning
+from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
+from mdqr.tensorcore._engine import Engine
+from mdqr.tensorcore._input import engine_for, real_array, real_matrix
+from mdqr.tensorcore._passes import Passes, settle
+from mdqr.tensorcore._plan import plan_of
+from mdqr.tensorcore._preconditioner import Preconditioner
+
+_EPS = 2.0**-52
+
+
+class LstsqInfo(NamedTuple):
+    """How a solution was found.
+
+    Attributes
+    ----------
+    method : str
+        ``"cgls"``, or ``"direct"`` if the iteration did not converge.
+    iterations : int
+        Iterations made, for all columns of b together.
+    gradient : ndarray
+        For each column of b the length of ``R**-T @ a.T @ (b - a @ x)``, about the part of the
+        residual that a better x would remove, relative to the length of the column; float64.
+    condition : float
+        Estimate of the 2-norm of ``R**-1``, the columns of R scaled to lengths of about 1.
+    """
+
+    method: str
+    iterations: int
+    gradient: np.ndarray
+    condition: float
+
+
+class LstsqResult(NamedTuple):
+    """A least-squares solution.
+
+    Attributes
+    ----------
+    x : ndarray
+        The solution in float64, ``(n,)`` or ``(n, k)`` as b.
+    residuals : ndarray
+        Sums of squares of ``b - a @ x``, ``(1,)`` or ``(k,)``.
+    info : LstsqInfo
+        How it was found.
+    """
+
+    x: Any
+    residuals: Any
+    info: LstsqInfo
+
+
+def lstsq(
+    a: Any,
+    b: Any,
+    *,
+    compute: str = "fp16",
+    panel: str = "cholesky",
+    max_iterations: int = 100,
+) -> LstsqResult:
+    """Solve least-squares problems to the accuracy of float64, factoring on tensor cores.
+
+    Parameters
+    ----------
+    a : array_like
+        A float32 or float64 matrix ``(m, n)``, ``m >= n``, of full column rank.
+    b : array_like
+        ``(m,)`` or ``(m, k)``, on the device of `a`.
+    compute, panel : str, optional
+        As for `qr`. Finer products cost more and need fewer iterations: fewer than 20 mostly, as
+        long as the unit roundoff of the format times the square of the condition is below 1.
+    max_iterations : int, optional
+        After so many iterations without convergence the problem is solved by QR in float64.
+
+    Returns
+    -------
+    LstsqResult
+        ``(x, residuals, info)``.
+
+    Raises
+    ------
+    TypeError
+        If `a` or `b` is an MDArray (`mdqr.linalg.lstsq` keeps its digits), or not real.
+    ValueError
+        If shapes or devices do not match, m < n, or an option is unknown.
+    numpy.linalg.LinAlgError
+        If an entry is not finite, or `a` has not full rank as far as float64 can tell.
+
+    Warns
+    -----
+    PrecisionWarning
+        If the iteration did not converge, and the problem was solved by QR in float64.
+
+    See Also
+    --------
+    mdqr.linalg.lstsq : More digits, weights, rank, and a bound of the error.
+
+    Notes
+    -----
+    R of ``a = Q R`` in `compute` is the right preconditioner of conjugate gradients on the normal
+    equations (CGLS), which multiply by `a` in float64 (S. Zhang, E. Baharlouei, P. Wu 2020,
+    Algorithm 3). With c the condition of `a`, ``norm(a @ (x - x*))`` is some
+    ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR.
+
+    Examples
+    --------
+    >>> import numpy as np, mdqr
+    >>> t = np.linspace(0, 1, 50)
+    >>> x, residuals, info = mdqr.tensorcore.lstsq(np.vander(t, 3), 3 * t**2 + 1)
+    >>> bool(np.abs(x - [3, 0, 1]).max() < 1e-13), info.method
+    (True, 'cgls')
+    """
+    plan = plan_of("lstsq", "rgs", compute, panel, True)
+    a, b = real_matrix("lstsq", "a", a), real_array("lstsq", "b", b)
+    _check(a, b, max_iterations)
+    engine = engine_for(a)
+    xp, (m, n) = engine.xp, a.shape
+    columns = b.reshape(m, -1).astype(np.float64, order="F")
+    exponents = _exponents(engine, columns)
+    columns = xp.asfortranarray(xp.ldexp(columns, -exponents))
+    q, scales = engine.load(a, scaled=True)
+    r = engine.matrix(n, n, zero=True)
+    passes = Passes(engine, plan, q, r)
+    passes.first()
+    zero = settle(engine, plan, r, r)
+    del q, passes
+    whole = _whole(engine, a)
+    system = None
+    if not zero:
+        m_ = Preconditioner(engine, r, scales)
+        system = System(engine, whole, m_, m_.condition())
+    del r
+    found, method = _iterated(system, columns, max_iterations)
+    if found is None or not found.reached.all():
+        _warn(found)
+        found, method = _direct(engine, whole, columns, found), "direct"
+    x = xp.ldexp(found.x, exponents)
+    squares = xp.ldexp(norms(found.r), exponents[0]) ** 2
+    info = LstsqInfo(
+        method, found.iterations, found.gradient, system.condition if system else np.inf
+    )
+    return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
+
+
+def _check(a: Block, b: Block, most: Any) -> None:
+    if is_cuda_array(a) != is_cuda_array(b) or (is_cuda_array(a) and a.device != b.device):
+        raise ValueError("lstsq: a and b lie on different devices; move one, with cupy.asarray")
+    if b.ndim not in (1, 2) or len(b) != len(a):
+        raise ValueError(
+            f"lstsq: b must be ({len(a)},) or ({len(a)}, k) as a has {len(a)} rows; "
+            f"got the shape {b.shape}"
+        )
+    if not len(a) >= a.shape[1] > 0:
+        raise ValueError(
+            f"lstsq: a must have at least as many rows as columns, and one; got {a.shape}: "
+            "mdqr.linalg.lstsq takes such matrices"
+        )
+    if not isinstance(most, int | np.integer) or most < 1:
+        raise ValueError(f"lstsq: max_iterations must be a positive integer; got {most!r}")
+
+
+def _exponents(engine: Engine, b: Block) -> Block:
+    """Return exponents ``(1, k)`` such that the columns of b are below two to them."""
+    xp = engine.xp
+    largest = xp.abs(b).max(axis=0, keepdims=True)
+    _, (finite,) = engine.report(xp.isfinite(largest).all())
+    if not finite:
+        raise np.linalg.LinAlgError("lstsq: b has entries that are not finite")
+    return xp.frexp(largest)[1].astype(np.int32)
+
+
+def _whole(engine: Engine, a: Block) -> Block:
+    """Return `a` in float64, in one piece."""
+    if a.dtype == np.float64 and (a.flags.f_contiguous or a.flags.c_contiguous):
+        return a
+    return a.astype(np.float64, order="F")
+
+
+def _iterated(system: System | None, b: Block, most: int) -> tuple[Iterate | None, str]:
+    if system is None:
+        return None, "cgls"
+    with np.errstate(all="ignore"):
+        return cgls(system, b, most), "cgls"
+
+
+def _warn(found: Iterate | None) -> None:
+    why = (
+        "columns depend on others as far as the format can tell"
+        if found is None
+        else f"gradients stayed at {found.gradient.max():.1e} of b for {found.iterations} "
+        "iterations"
+    )
+    warnings.warn(
+        f'lstsq: {why}; solved by QR in float64 instead: compute="fp16x2" costs less if it '
+        "converges",
+        PrecisionWarning,
+        stacklevel=3,
+    )
+
+
+def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterate:
+    """Return the solution by Householder QR in float64."""
+    xp, n = engine.xp, a.shape[1]
+    q, r = xp.linalg.qr(a)
+    lengths, diagonal = norms(r), xp.abs(xp.diagonal(r))
+    _, (full,) = engine.report((diagonal > _EPS * n * lengths).all())
+    if not full:
+        raise np.linalg.LinAlgError(
+            "lstsq: columns of a depend on others as far as float64 can tell; "
+            "mdqr.linalg.lstsq keeps more digits, and numpy.linalg.lstsq finds the shortest x"
+        )
+    zero = xp.zeros(n, dtype=np.int64)
+    m = Preconditioner(engine, r, zero)
+    system = System(engine, a, m, 1.0)
+    x = xp.asfortranarray(m.solve(q.T @ b))
+    rest = system.residual(x, b)
+    _, (gradient, size) = engine.report(norms(system.gradient(rest)), norms(b))
+    made = tried.iterations if tried else 0
+    relative = gradient / np.where(size > 0, size, 1)
+    return Iterate(x, rest, made, np.ones(len(size), dtype=bool), relative)

@@ -1,0 +1,124 @@
+"""Low-precision products on a CPU: operands are rounded exactly, sums are float32's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mdqr.tensorcore import _numpy_panels
+from mdqr.tensorcore._engine import NO_FLOOR, Loaded, Operand, Report
+from mdqr.tensorcore._formats import SPLIT, Format
+from mdqr.tensorcore._numpy_panels import Floats
+from mdqr.tensorcore._rounding import rounded
+
+
+def headroom(rows: int) -> int:
+    """Return an exponent such that `rows` entries below 1 have a norm below two to it."""
+    return ((rows - 1).bit_length() + 1) // 2
+
+
+class NumpyEngine:
+    """The algorithms on NumPy arrays: an emulation, for tests and for want of a GPU.
+
+    What is exact: the operands of every product, bit for bit those of the hardware, with its
+    overflow and underflow. Sums are formed in float32 by BLAS, in its order; tensor cores add
+    groups of products with other, coarser roundings, so that results agree within
+    ``k * 2**-23 * (abs(p).T @ abs(x))`` for sums of k products, not bit for bit.
+    """
+
+    xp: ModuleType = np
+
+    def __init__(self) -> None:
+        self._not_finite = False
+
+    def load(self, a: np.ndarray, *, scaled: bool) -> Loaded:
+        """Return a float32 copy of `a` with scaled columns."""
+        self._not_finite |= not np.isfinite(a).all()
+        exponents = np.zeros(a.shape[1], dtype=np.int64)
+        if scaled:
+            most = np.abs(a).max(axis=0, initial=0.0)
+            _, found = np.frexp(most)
+            exponents = np.where((most > 0) & np.isfinite(most), found + headroom(len(a)), 0)
+        with np.errstate(over="ignore", under="ignore"):
+            work = np.ldexp(a.astype(np.float64), -exponents).astype(np.float32, order="F")
+        return Loaded(work, exponents.astype(np.int64))
+
+    def matrix(self, rows: int, columns: int, *, zero: bool = False) -> Floats:
+        """Return a new matrix."""
+        return (np.zeros if zero else np.empty)((rows, columns), dtype=np.float32, order="F")
+
+    def memory(self, rows: int, columns: int, form: Format) -> Operand:
+        """Return memory for an operand."""
+        if not form.kernel:
+            return Operand((), form)
+        return Operand(tuple(self.matrix(rows, columns) for _ in range(form.terms)), form)
+
+    def round(self, x: Floats, out: Operand) -> Operand:
+        """Round `x` into the first rows and columns of `out`."""
+        if not out.form.kernel:
+            return Operand((x,), out.form)
+        result = out.corner(*x.shape)
+        for term, value in zip(result.terms, rounded(x, out.form), strict=True):
+            term[:] = value
+        return result
+
+    def inner(self, p: Operand, x: Operand, out: Floats, rows: int = 0) -> None:
+        """Set `out` to ``p.T @ x``, the products of every so many `rows` for themselves."""
+        turned, m = Operand(tuple(term.T for term in p.terms), p.form), len(p.terms[0])
+        out[:] = 0
+        for top in range(0, m, rows or max(m, 1)):
+            bottom = top + rows if rows else m
+            part = turned.columns(top, bottom)
+            self.add(out, part, Operand(tuple(t[top:bottom] for t in x.terms), x.form), 1)
+
+    def doubles(
+        self,
+        c: np.ndarray,
+        a: np.ndarray,
+        x: np.ndarray,
+        *,
+        turned: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:
+        """Set `c` to ``alpha * a @ x + beta * c`` in float64."""
+        product = alpha * ((a.T if turned else a) @ x)
+        c[...] = product if beta == 0.0 else product + beta * c
+
+    def squares(self, x: Floats) -> np.ndarray:
+        """Return the squares of the lengths of the columns, in float64."""
+        return np.square(x, dtype=np.float64).sum(axis=0)
+
+    def add(self, c: Floats, p: Operand, x: Operand, sign: int) -> None:
+        """Add ``sign * p @ x`` to `c`, the smallest products first."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i, j, exponent in pairs(p.form):
+                c += np.float32(sign * 2.0**exponent) * (p.terms[i] @ x.terms[j])
+
+    def caqr(self, a: Floats, r: Floats) -> None:
+        """Factor up to 32 columns by a tree of Gram-Schmidt blocks."""
+        with np.errstate(all="ignore"):
+            _numpy_panels.caqr(a, r)
+
+    def cholesky(self, a: Floats, r: Floats, floor: int = NO_FLOOR) -> None:
+        """Factor up to 128 columns by CholeskyQR in float64."""
+        with np.errstate(all="ignore"):
+            _numpy_panels.cholesky(a, r, floor)
+
+    def geqrf(self, a: Floats, r: Floats) -> None:
+        """Factor by LAPACK's Householder QR."""
+        _numpy_panels.householder(a, r)
+
+    def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
+        """Return what was noted."""
+        return Report(self._not_finite), values
+
+
+def pairs(form: Format) -> list[tuple[int, int, int]]:
+    """Return which terms are multiplied, and the exponents of the products; smallest first."""
+    exponent = -2 * form.exponent
+    if form.terms == 1:
+        return [(0, 0, exponent)]
+    return [(0, 1, exponent - SPLIT), (1, 0, exponent - SPLIT), (0, 0, exponent)]

@@ -1,0 +1,109 @@
+"""The panels in NumPy: what the CUDA kernels compute, in the same steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr.tensorcore._engine import SMALL
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+BLOCK_ROWS = 256
+# Squares of lengths below which a column depends on others as far as float32 can tell, relative to
+# its square, and of pivots for diagonals between 1/4 and 1; kernels/cuda/tensorcore_cholesky.cu.
+NOISE = np.float32(2.0**-42)
+LEAST, CAREFUL = 2.0**-43, 2.0**-23
+
+
+def gram_schmidt_blocks(x: Floats) -> tuple[Floats, Floats]:
+    """Return Q and R of blocks ``(b, rows, w)`` by modified Gram-Schmidt; R has `SMALL` rows.
+
+    Columns of a single block that depend on others become zero.
+    """
+    q, (count, _, width) = x.copy(), x.shape
+    r = np.zeros((count, SMALL, width), dtype=np.float32)
+    least = np.einsum("bij,bij->bj", x, x) * (NOISE if count == 1 else 0)
+    for k in range(width):
+        sums = np.einsum("bi,bij->bj", q[:, :, k], q[:, :, k:])
+        gone = sums[:, :1] <= least[:, k, None]
+        inverse = np.where(gone, 0, 1 / np.sqrt(np.where(gone, 1, sums[:, :1])))
+        r[:, k, k:] = sums * inverse
+        q[:, :, k] *= inverse
+        q[:, :, k + 1 :] -= q[:, :, k : k + 1] * r[:, k, None, k + 1 :]
+    return q, r
+
+
+def caqr(a: Floats, r: Floats) -> None:
+    """Factor up to 32 columns in place: blocks of 256 rows, then their triangles likewise."""
+    rows, width = a.shape
+    count = -(-rows // BLOCK_ROWS)
+    x = np.zeros((count * BLOCK_ROWS, width), dtype=np.float32)
+    x[:rows] = a
+    q, triangles = gram_schmidt_blocks(x.reshape(count, BLOCK_ROWS, width))
+    if count == 1:
+        a[:] = q[0, :rows]
+        r[:] = triangles[0, :width]
+        return
+    tree = triangles.reshape(count * SMALL, width)
+    caqr(tree, r)
+    padded = np.zeros((count, width, width), dtype=np.float32)
+    padded[:] = tree.reshape(count, SMALL, width)[:, :width]
+    a[:] = (q @ padded).reshape(-1, width)[:rows]
+
+
+def _column_scales(squares: Doubles) -> Doubles:
+    """Return powers of two near the reciprocals of the roots; 0 for zero columns."""
+    _, exponents = np.frexp(squares)
+    scales = np.ldexp(1.0, -((exponents + (exponents > 0)) // 2))
+    return np.where(squares > 0, scales, np.where(squares == 0, 0.0, np.nan))
+
+
+class Triangle:
+    """The Cholesky factor of a Gram matrix with its inverse, by Gauss-Jordan elimination.
+
+    Rows end as those of the triangle right of the diagonal, as columns of its inverse on the left.
+    """
+
+    def __init__(self, gram: Doubles, floor: int) -> None:
+        n = len(gram)
+        scale = _column_scales(np.diagonal(gram))
+        g = gram * scale * scale[:, None]
+        lengths = np.ones(n)
+        self.again = False
+        dead = np.zeros(n, dtype=bool)
+        for k in range(n):
+            pivot = g[k, k]
+            dead[k] = pivot < max(LEAST, 2.0**floor * scale[k] ** 2)
+            self.again |= bool(not dead[k] and pivot < CAREFUL)
+            factors = g[k, k + 1 :] * (0.0 if dead[k] else 1 / pivot)
+            row = g[k].copy()
+            row[k] = 1.0
+            g[k + 1 :, k] = 0.0
+            g[k + 1 :] -= factors[:, None] * row
+            lengths[k] = 1.0 if dead[k] else np.sqrt(pivot)
+        alive = ~dead
+        unscaled = np.divide(1.0, scale, out=np.zeros(n), where=scale != 0)
+        left = np.tril(g, -1) + np.eye(n)
+        self.r = np.where(alive[:, None], np.triu(g) / lengths[:, None] * unscaled, 0.0)
+        self.inverse = np.where(alive, scale[:, None] * (left / lengths[:, None]).T, 0.0)
+
+
+def cholesky(a: Floats, r: Floats, floor: int) -> None:
+    """Factor up to 128 columns in place, twice if the first pass loses what float32 holds."""
+    for second in (False, True):
+        x = a.astype(np.float64)
+        found = Triangle(x.T @ x, floor)
+        a[:] = x @ found.inverse
+        r[:] = found.r @ r if second else found.r
+        if not found.again:
+            break
+
+
+def householder(a: Floats, r: Floats) -> None:
+    """Factor by LAPACK, with a diagonal of R that is not negative."""
+    q, triangle = np.linalg.qr(a)
+    signs = np.where(np.diagonal(triangle) < 0, -1, 1).astype(np.float32)
+    a[:] = q * signs
+    r[:] = triangle * signs[:, None]

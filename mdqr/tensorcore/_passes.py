@@ -1,0 +1,178 @@
+"""Factoring a matrix, and its Q again until that is orthonormal to the accuracy of float32."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from math import sqrt
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
+from mdqr.tensorcore._correction import CLOSE, correct, departure_of, rms_limit
+from mdqr.tensorcore._engine import CUTOFF, Engine
+from mdqr.tensorcore._plan import Plan
+from mdqr.tensorcore._recursive import gram_schmidt, panel_of
+from mdqr.tensorcore._triangles import triangular_product
+
+# "Twice is enough" (L. Giraud, J. Langou, M. Rozloznik 2005) for a first Q that is far from
+# singular; more where columns of it were lost or nearly depend on others.
+_MOST_PASSES = 5
+# What is left of a column of norm 1 that depends on others is noise of fine products, some 2^-20:
+# often along the column itself, so that another pass would find the same again.
+_FLOOR = -32
+_PROBES = 8
+_CHUNK = 1024
+
+
+class Passes:
+    """The factorisations of one matrix.
+
+    Attributes
+    ----------
+    made : int
+        How many.
+    replaced : int
+        Columns that left nothing, and were replaced by random ones.
+    departure : float
+        Estimate of the Frobenius norm of ``Q.T @ Q - I`` after the last of several passes.
+    """
+
+    def __init__(self, engine: Engine, plan: Plan, q: Block, r: Block | None) -> None:
+        self._engine, self._plan = engine, plan
+        self._q, self._r = q, r
+        self.made, self.replaced, self.departure = 0, 0, 0.0
+
+    @property
+    def limit(self) -> float:
+        """What `departure` is if Q has the accuracy of float32."""
+        n = self._q.shape[1]
+        return rms_limit(n) * sqrt(n)
+
+    @property
+    def reached(self) -> bool:
+        """Whether Q has it."""
+        return self.departure <= self.limit
+
+    def first(self) -> None:
+        """Factor once."""
+        if self._r is not None and self._q.shape[1]:
+            panel = panel_of(self._engine, self._plan.panel)
+            gram_schmidt(self._engine, self._q, self._r, self._plan.form, panel)
+        self.made = 1
+
+    def repeat(self) -> None:
+        """Factor until Q is orthonormal to the accuracy of float32.
+
+        A Q that nearly is gets there by products. Others are factored again, with panels of
+        float64 sums.
+        """
+        self._factor()
+        while self.made < _MOST_PASSES:
+            if not self._correct() and self._factor():
+                continue
+            self.departure = departure(self._engine, self._q)
+            if self.reached:
+                break
+
+    def _factor(self) -> int:
+        """Factor Q, and return how many of its columns were replaced."""
+        engine, plan, (_, k) = self._engine, self._plan, self._q.shape
+        first = self.made == 0
+        form = plan.form if first else plan.fine
+        panel = panel_of(engine, plan.panel) if first else partial(engine.cholesky, floor=_FLOOR)
+        r = engine.matrix(k, k, zero=True)
+        if k:
+            gram_schmidt(engine, self._q, r, form, panel)
+        self._put(r)
+        self.made += 1
+        zero = settle(engine, plan, r, r)
+        # Rows of R that end in zero are not zero in "geqrf": Q must stay.
+        if first and plan.panel == "geqrf":
+            return 0
+        if zero:
+            self._replace(r)
+        return zero
+
+    def _correct(self) -> bool:
+        """Correct Q if it is close enough, and say so; one panel is rather factored."""
+        engine, (_, k) = self._engine, self._q.shape
+        if k <= CUTOFF:
+            return False
+        found = departure_of(engine, self._q, self._plan.fine)
+        if not found.size <= CLOSE:
+            return False
+        correct(engine, found, self._q, self._r, self._plan.form)
+        self.made += 1
+        return True
+
+    def _put(self, r: Block) -> None:
+        """Multiply what there is of R by that of the last pass."""
+        if self._r is not None:
+            fine, first = self._plan.fine, self.made == 0
+            self._r[...] = r if first else triangular_product(self._engine, r, self._r, fine)
+
+    def _replace(self, r: Block) -> None:
+        """Put vectors of random signs where columns of Q are zero; their rows of R are zero."""
+        xp, q = self._engine.xp, self._q
+        (places,) = xp.nonzero(xp.diagonal(r) == 0)
+        shape = len(q), len(places)
+        signs = np.random.default_rng(self.made).integers(0, 2, shape, dtype=np.int8)
+        length = np.float32(1 / sqrt(len(q)))
+        q[:, places] = xp.asarray(np.where(signs, length, -length))
+        self.replaced = max(self.replaced, len(places))
+
+    def warn(self) -> None:
+        """Warn if the accuracy of float32 was not reached."""
+        if not self.reached:
+            warnings.warn(
+                f"{self._plan.call}: norm(Q.T @ Q - I) is about {self.departure:.1e} after "
+                f"{self.made} passes, where float32 can hold {self.limit:.1e}; "
+                "use mdqr.linalg.qr",
+                PrecisionWarning,
+                stacklevel=4,
+            )
+
+
+def settle(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
+    """Wait, raise if something is not finite, and return the number of zeros on the diagonal.
+
+    `big` is `r` with the scales of the columns undone.
+    """
+    xp = engine.xp
+    zero = (xp.diagonal(r) == 0).sum()
+    report, (zero, finite) = engine.report(zero, xp.isfinite(big).all())
+    if report.not_finite:
+        raise np.linalg.LinAlgError(f"{plan.call}: a has entries that are not finite")
+    if not finite:
+        _complain_of_overflow(plan, bool(xp.isfinite(r).all()), big.dtype)
+    return int(zero)
+
+
+def _complain_of_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoReturn:
+    if scaled_is_finite:
+        raise np.linalg.LinAlgError(
+            f"{plan.call}: R does not fit {dtype}; divide a by a power of two"
+            + (", or give it as float64" if dtype == np.float32 else "")
+        )
+    raise np.linalg.LinAlgError(
+        f'{plan.call}: a product overflowed in compute="{plan.compute}"'
+        + ("" if plan.scale else "; use scale=True")
+    )
+
+
+def departure(engine: Engine, q: Block) -> float:
+    """Return an estimate of the Frobenius norm of ``q.T @ q - I``, products in float64."""
+    xp, (m, n) = engine.xp, q.shape
+    signs = np.random.default_rng(n).integers(0, 2, (n, _PROBES)) * 2.0 - 1.0
+    x = xp.asarray(signs)
+    y, total = xp.zeros((m, _PROBES)), xp.zeros(())
+    parts = [slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK)]
+    for part in parts:
+        y += q[:, part].astype(np.float64) @ x[part]
+    for part in parts:
+        total += ((q[:, part].astype(np.float64).T @ y - x[part]) ** 2).sum()
+    _, (found,) = engine.report(total)
+    return sqrt(float(found) / _PROBES)

@@ -1,0 +1,138 @@
+"""QR factorisation with low-precision products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr.tensorcore._engine import Engine, operand
+from mdqr.tensorcore._formats import Format
+from mdqr.tensorcore._input import engine_for, real_matrix
+from mdqr.tensorcore._passes import Passes, settle
+from mdqr.tensorcore._plan import Plan, plan_of
+from mdqr.tensorcore._results import Factors, QRInfo, QRResult
+
+
+def qr(
+    a: Any,
+    method: str = "rgs",
+    compute: str = "fp16",
+    panel: str = "caqr",
+    reorthogonalize: bool = False,
+    scale: bool = True,
+) -> QRResult:
+    """Return the reduced QR factorisation, with products on tensor cores.
+
+    Parameters
+    ----------
+    a : array_like
+        A float32 or float64 matrix ``(m, n)``. CuPy arrays are factored on their GPU; for NumPy
+        arrays the same algorithm runs with the same rounded operands on the CPU, far slower than
+        `numpy.linalg.qr`.
+    method : {"rgs"}, optional
+        Recursive Gram-Schmidt.
+    compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
+        What the operands of products are rounded to; sums are float32. ``"fp16x2"`` stands for
+        each operand by two numbers of binary16, and takes three products in the place of one.
+    panel : {"caqr", "cholesky", "geqrf"}, optional
+        How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
+        CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK).
+    reorthogonalize : bool, optional
+        Correct Q, or factor it again, by products as accurate as float32, until it is orthonormal
+        to that accuracy: mostly once, see `orthogonalize`.
+    scale : bool, optional
+        Divide the columns by powers of two, so that entries from 1e-30 to 1e30 neither overflow nor
+        vanish. Without it entries above 65504 overflow in binary16.
+
+    Returns
+    -------
+    QRResult
+        ``(Q, R)`` of the shapes ``(m, k)`` and ``(k, n)``, ``k = min(m, n)``, in the type of `a`
+        and in Fortran order; ``info`` has the factors in float32 and the exponents of the columns.
+
+    Raises
+    ------
+    TypeError
+        If `a` is an MDArray (`mdqr.linalg.qr` keeps its digits), or not real.
+    ValueError
+        If `a` has not two axes, or an option is unknown.
+    numpy.linalg.LinAlgError
+        If an entry of `a` is not finite, or a result is not: without `scale` an overflow, with it
+        an R that float32 cannot hold.
+
+    Warns
+    -----
+    PrecisionWarning
+        With `reorthogonalize`, if Q is not orthonormal to the accuracy of float32 after all passes.
+
+    See Also
+    --------
+    orthogonalize : Q to the accuracy of float32, with a report.
+    mdqr.linalg.qr : Factors to the last digit of their precision.
+
+    Notes
+    -----
+    S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
+    ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for every matrix.
+    The departure of Q from orthonormality grows with the condition of `a` (columns scaled), about
+    ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is set: then it is
+    that of float32 whatever the condition. A column that depends on the others of its panel to
+    the accuracy of float32 gives a zero column of Q and a zero row of R, except by "geqrf"; with
+    `reorthogonalize` directions orthogonal to all others stand in the place of such columns. If
+    m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``. Columns are
+    scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers below
+    ``2**-126``, also of R, for zeros.
+
+    Examples
+    --------
+    >>> import numpy as np, mdqr
+    >>> a = np.vander(np.linspace(0, 1, 50), 4).astype(np.float32)
+    >>> Q, R = mdqr.tensorcore.qr(a)
+    >>> bool(np.abs(Q @ R - a).max() < 1e-3), Q.dtype.name
+    (True, 'float32')
+    """
+    plan = plan_of("qr", method, compute, panel, scale)
+    a = real_matrix("qr", "a", a)
+    return factored(engine_for(a), a, plan, again=bool(reorthogonalize))
+
+
+def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
+    """Return the factors; the machine is waited for at the end of each pass."""
+    m, n = a.shape
+    k = min(m, n)
+    work, exponents = engine.load(a, scaled=plan.scale)
+    q, r = work[:, :k], engine.matrix(k, n, zero=True)
+    passes = Passes(engine, plan, q, r[:, :k])
+    form = plan.form
+    if again:
+        passes.repeat()
+        passes.warn()
+        form = plan.fine
+    else:
+        passes.first()
+    if k < n:
+        _multiply_behind(engine, q, work[:, k:], r[:, k:], form)
+    big = r if a.dtype == np.float32 else r.astype(np.float64, order="F")
+    if plan.scale:
+        with np.errstate(over="ignore", under="ignore"):
+            big = engine.xp.ldexp(big, exponents.astype(np.int32))
+    zero = settle(engine, plan, r, big)
+    info = QRInfo(
+        plan.method,
+        plan.compute,
+        plan.panel,
+        passes.made,
+        passes.replaced if again else zero,
+        passes.departure if again else None,
+        Factors(q, r, exponents),
+    )
+    return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
+
+
+def _multiply_behind(engine: Engine, q: Block, behind: Block, r: Block, form: Format) -> None:
+    """Set `r` to ``q.T @ behind``."""
+    if not q.size:
+        return
+    engine.inner(operand(engine, q, form), operand(engine, behind, form), r)

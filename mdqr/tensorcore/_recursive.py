@@ -1,0 +1,90 @@
+"""Recursive Gram-Schmidt (S. Zhang, E. Baharlouei, P. Wu 2020, Algorithm 1).
+
+The columns are halved: with the first half orthonormal, R12 = Q1^T A2 and A2 -= Q1 R12 are large
+low-precision products. Every operand is rounded once: Q when its panel is done, A2 and R12 at each
+level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mdqr._backend.protocol import Block
+from mdqr.tensorcore._engine import CUTOFF, SMALL, Engine, Operand
+from mdqr.tensorcore._formats import FP32, Format
+
+Panel = Callable[[Block, Block], None]
+
+
+def first_half(columns: int, cutoff: int) -> int:
+    """Return how many columns are factored first: the cut-off times a power of two."""
+    half = cutoff
+    while 2 * half < columns:
+        half *= 2
+    return half
+
+
+class Work(NamedTuple):
+    """A factorisation under way, and memory that all its levels share."""
+
+    engine: Engine
+    q: Block
+    r: Block
+    low: Operand  # Q as operand, column by column as it is made
+    right: Operand  # A2, rounded
+    top: Operand  # R12, rounded
+    cutoff: int
+    panel: Panel
+
+
+def work_of(engine: Engine, q: Block, r: Block, form: Format, cutoff: int, panel: Panel) -> Work:
+    """Return the work of a factorisation with its memory."""
+    m, n = q.shape
+    half = first_half(n, cutoff) if n > cutoff else 0
+    # Of A2 at the first level, or in the first half at the second.
+    rest = max(n - half, half // 2) if half else 0
+    low = engine.memory(m, n if half else 0, form) if form.kernel else Operand((q,), form)
+    right, top = engine.memory(m, rest, form), engine.memory(half, rest, form)
+    return Work(engine, q, r, low, right, top, cutoff, panel)
+
+
+def factor(work: Work, first: int = 0, last: int | None = None) -> None:
+    """Orthonormalise columns `first` to `last` of `work.q`, and fill those of `work.r`."""
+    engine, q, r = work.engine, work.q, work.r
+    last = q.shape[1] if last is None else last
+    width = last - first
+    if width <= work.cutoff:
+        a = q[:, first:last]
+        work.panel(a, r[first:last, first:last])
+        if width < q.shape[1]:
+            engine.round(a, work.low.columns(first, last))
+        return
+    middle = first + first_half(width, work.cutoff)
+    factor(work, first, middle)
+    right, low = q[:, middle:last], work.low.columns(first, middle)
+    corner = r[first:middle, middle:last]
+    engine.inner(low, engine.round(right, work.right), corner)
+    engine.add(right, low, engine.round(corner, work.top), -1)
+    factor(work, middle, last)
+
+
+def panel_of(engine: Engine, kind: str, form: Format = FP32) -> Panel:
+    """Return what factors 128 columns.
+
+    A "caqr" panel is this recursion again, down to 32 columns, with products in `form`.
+    """
+    if kind == "cholesky":
+        return engine.cholesky
+    if kind == "geqrf":
+        return engine.geqrf
+
+    def panel(a: Block, r: Block) -> None:
+        factor(work_of(engine, a, r, form, SMALL, engine.caqr))
+
+    return panel
+
+
+def gram_schmidt(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> None:
+    """Replace `q` by its orthonormal factor and fill the upper triangle of `r`."""
+    factor(work_of(engine, q, r, form, CUTOFF, panel))

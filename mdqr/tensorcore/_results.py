@@ -1,0 +1,84 @@
+"""What the factorisations return."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mdqr._backend.protocol import Block
+
+
+class Factors(NamedTuple):
+    """The factors as they were computed, for a refinement to start from.
+
+    The matrix is about ``Q @ R * 2.0**exponents``.
+
+    Attributes
+    ----------
+    Q : ndarray
+        float32, ``(m, k)`` with ``k = min(m, n)``, column by column in memory.
+    R : ndarray
+        float32, ``(k, n)``, upper triangular, its columns of norm at most about 1.
+    exponents : ndarray
+        int64, ``(n,)``: powers of two that the columns were divided by.
+    """
+
+    Q: Block
+    R: Block
+    exponents: Block
+
+
+class QRInfo(NamedTuple):
+    """How a factorisation was made, and what it met.
+
+    Attributes
+    ----------
+    method, compute, panel : str
+        As asked for.
+    passes : int
+        Factorisations made: more than one if Q was orthogonalised again.
+    zero_columns : int
+        Columns that depend on those before them as far as the work could tell. Those of Q are zero,
+        or, if it was orthogonalised again, directions orthogonal to all others.
+    orthogonality : float or None
+        Estimate of the Frobenius norm of ``Q.T @ Q - I`` if Q was orthogonalised again.
+    factors : Factors
+        The factors before the scales of the columns were undone.
+    """
+
+    method: str
+    compute: str
+    panel: str
+    passes: int
+    zero_columns: int
+    orthogonality: float | None
+    factors: Factors
+
+
+class _Pair(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class QRResult(_Pair):
+    """The factors of a matrix; unpacks as NumPy's.
+
+    Attributes
+    ----------
+    Q : ndarray
+        ``(m, k)`` with ``k = min(m, n)``, of the type of the matrix.
+    R : ndarray
+        ``(k, n)``, upper triangular with a diagonal that is not negative.
+    info : QRInfo
+        How it was made, and the factors in float32.
+    """
+
+    info: QRInfo
+
+    def __new__(cls, Q: Block, R: Block, info: QRInfo) -> QRResult:
+        """Make a result."""
+        self = super().__new__(cls, Q, R)
+        self.info = info
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.Q, self.R, self.info

@@ -1,0 +1,77 @@
+"""Matrices, errors and engines of the tensor-core tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdqr.tensorcore._cuda_engine import CudaEngine
+
+# Unit roundoffs.
+U16, U32 = 2.0**-11, 2.0**-24
+
+
+def values_of(term, kernel):
+    """Return the numbers that the memory of an operand holds, as float32."""
+    if kernel == "bfloat":
+        assert term.dtype == np.uint16
+        return (term.astype(np.uint32) << 16).view(np.float32)
+    assert term.dtype == (np.float16 if kernel in ("half", "split") else np.float32)
+    return term.astype(np.float32)
+
+
+class NumpyProducts:
+    """What cuBLAS and cuSOLVER do for the engine, on the blocks of emulated kernels."""
+
+    def multiply(self, c, a, b, kernel, *, turned, alpha, beta):
+        a, b = (values_of(x, kernel) for x in (a, b))
+        product = np.float32(alpha) * ((a.T if turned else a) @ b)
+        c[...] = product if beta == 0 else product + np.float32(beta) * c
+
+    def doubles(self, c, a, x, *, turned, alpha, beta):
+        product = alpha * ((a.T if turned else a) @ x)
+        c[...] = product if beta == 0 else product + beta * c
+
+    def geqrf(self, a, r):
+        raise AssertionError("no kernel of ours")
+
+
+def emulated_engine(kernels):
+    """Return the engine of the GPU over kernels that a CPU runs."""
+    return CudaEngine(kernels, NumpyProducts())
+
+
+def with_condition(rng, m, n, cond, spectrum="arithmetic"):
+    """Return a float64 matrix with given singular values; "cluster": all but the smallest are 1."""
+    q, _ = np.linalg.qr(rng.standard_normal((m, n)))
+    p, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    values = {
+        "arithmetic": np.linspace(1, 1 / cond, n),
+        "geometric": np.geomspace(1, 1 / cond, n),
+        "cluster": np.r_[np.ones(n - 1), 1 / cond],
+    }[spectrum]
+    return (q * values) @ p.T
+
+
+def with_subnormals(rng):
+    """Return columns that have subnormal numbers of float32, or get them as they are rounded."""
+    a = rng.standard_normal((70, 5))
+    a[:, 0] *= 1e-40
+    a[1:, 1] *= 1e-39
+    # Ties, and the neighbourhood of the smallest normal number.
+    a[1:, 2] = (2 * np.arange(69) - 69) * 2.0**-150
+    a[:, 3] = 2.0**-126 * (1 + rng.integers(-8, 9, 70) * 2.0**-25)
+    a[:, 4] *= 10.0 ** rng.uniform(-50, 0, 70)
+    return a
+
+
+def backward_errors(a, q, r):
+    """Return the error of each column relative to its norm."""
+    a, q, r = (np.asarray(x, dtype=np.float64) for x in (a, q, r))
+    scale = np.linalg.norm(a, axis=0)
+    return np.linalg.norm(a - q @ r, axis=0) / np.where(scale > 0, scale, 1)
+
+
+def orthogonality(q):
+    """Return the 2-norm of Q^T Q - I."""
+    q = np.asarray(q, dtype=np.float64)
+    return np.linalg.norm(q.T @ q - np.eye(q.shape[1]), 2) if q.size else 0.0

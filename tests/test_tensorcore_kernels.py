@@ -1,0 +1,164 @@
+"""The CUDA kernels of the tensor-core path, run on the CPU, against the NumPy engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tensorcore_cases import (
+    U32,
+    backward_errors,
+    emulated_engine,
+    orthogonality,
+    with_condition,
+    with_subnormals,
+)
+
+from mdqr.tensorcore._cuda_engine import column_stride, tree_floats
+from mdqr.tensorcore._numpy_engine import NumpyEngine
+from mdqr.tensorcore._passes import Passes
+from mdqr.tensorcore._plan import plan_of
+
+
+def columns(array):
+    return np.array(array, dtype=np.float32, order="F")
+
+
+def both(kernels, call, a, *options):
+    """Factor by the kernels and by NumPy; return both results."""
+    found = []
+    for engine in (emulated_engine(kernels), NumpyEngine()):
+        q, r = columns(a), engine.matrix(a.shape[1], a.shape[1], zero=True)
+        getattr(engine, call)(q, r, *options)
+        found += [q, r]
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_loading(kernels, dtype, rng):
+    """Any strides, any range: the same numbers and exponents as NumPy's."""
+    span = 25 if dtype == np.float32 else 300
+    a = rng.standard_normal((140, 80)) * 10.0 ** rng.integers(-span, span, 80)
+    a[:, 3] = 0.0
+    for view in (a[:70, :40], a[:70, :40].T, np.asfortranarray(a[:70, :33]), a[::2, ::-2]):
+        x = view.astype(dtype, order="K") if view.base is None else view.astype(dtype)
+        for scaled in (True, False) if dtype == np.float32 else (True,):
+            got, wanted = (
+                engine.load(x, scaled=scaled)
+                for engine in (emulated_engine(kernels), NumpyEngine())
+            )
+            np.testing.assert_array_equal(got.exponents, wanted.exponents)
+            np.testing.assert_array_equal(got.work, wanted.work)
+            if scaled:
+                norms = np.linalg.norm(np.float64(got.work), axis=0)
+                assert norms.max() <= 1
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_loading_keeps_subnormal_numbers(kernels, dtype, scaled, rng):
+    """CuPy compiles with -ftz=true, which made zeros of them."""
+    a = with_subnormals(rng).astype(dtype)
+    wanted = NumpyEngine().load(a, scaled=scaled)
+    size = np.abs(wanted.work)
+    assert ((size > 0) & (size < 2.0**-126)).sum() >= 60
+    got = emulated_engine(kernels).load(a, scaled=scaled)
+    np.testing.assert_array_equal(got.exponents, wanted.exponents)
+    np.testing.assert_array_equal(got.work, wanted.work)
+
+
+@pytest.mark.parametrize("place", [(0, 0), (69, 39), (40, 33)])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_what_is_not_finite_is_noted(kernels, place, bad, rng):
+    for order in "CF":
+        a = np.array(rng.standard_normal((70, 40)), order=order)
+        engine = emulated_engine(kernels)
+        engine.load(a, scaled=True)
+        assert not engine.report()[0].not_finite
+        a[place] = bad
+        engine.load(a, scaled=True)
+        assert engine.report()[0].not_finite
+
+
+@pytest.mark.parametrize("shape", [(10, 3), (256, 32), (257, 32), (2200, 9)], ids=str)
+def test_caqr(kernels, shape, rng):
+    a = columns(rng.standard_normal(shape))
+    q, r, other_q, other_r = both(kernels, "caqr", a)
+    # Sums of up to 256 terms in another order, at condition numbers below 4.
+    assert np.abs(q - other_q).max() <= 64 * U32
+    assert np.abs(r - other_r).max() <= 64 * U32 * np.abs(r).max()
+    assert backward_errors(a, q, r).max() <= 16 * U32
+    assert orthogonality(q) <= 64 * U32
+    assert not np.tril(r, -1).any()
+    assert (r.diagonal() > 0).all()
+
+
+def test_a_column_that_depends_on_others_becomes_zero(kernels, rng):
+    a = columns(rng.standard_normal((300, 8)))
+    a[:, 5] = a[:, 1] - 2 * a[:, 2]
+    a[:, 3] = 0.0
+    for call in ("caqr", "cholesky"):
+        q, r, other_q, other_r = both(kernels, call, a)
+        for x, y in ((q, r), (other_q, other_r)):
+            assert not x[:, [3, 5]].any()
+            assert not y[[3, 5]].any()
+            assert backward_errors(a, x, y).max() <= 16 * U32
+            assert orthogonality(np.delete(x, [3, 5], axis=1)) <= 64 * U32
+
+
+@pytest.mark.parametrize(("shape", "cond"), [((10, 3), 1), ((200, 128), 1e3), ((300, 60), 1e6)])
+def test_cholesky(kernels, shape, cond, rng):
+    """float64 sums: Q to the accuracy of float32, by a second pass for a large condition."""
+    a = columns(with_condition(rng, *shape, cond, "geometric"))
+    q, r, other_q, other_r = both(kernels, "cholesky", a)
+    assert np.abs(q - other_q).max() <= 8 * U32
+    assert np.abs(r - other_r).max() <= 8 * U32
+    assert backward_errors(a, q, r).max() <= 8 * U32
+    # Q is rounded once, and the sums leave 2^-53 / (a pivot of 2^-23).
+    assert orthogonality(q) <= 16 * U32
+    assert not np.tril(r, -1).any()
+
+
+def test_cholesky_of_more_tiles_than_blocks(kernels, rng, monkeypatch):
+    monkeypatch.setattr("mdqr.tensorcore._cuda_engine._GRAM_BLOCKS", 2)
+    a = columns(rng.standard_normal((300, 40)))
+    q, r, other_q, other_r = both(kernels, "cholesky", a)
+    assert np.abs(q - other_q).max() <= 8 * U32
+    assert np.abs(r - other_r).max() <= 8 * U32 * np.abs(r).max()
+
+
+def test_a_floor_removes_short_columns(kernels, rng):
+    a = columns(rng.standard_normal((70, 5)) / 8)
+    a[:, 2] *= np.float32(2.0**-20)
+    for q in both(kernels, "cholesky", a, -32)[::2]:
+        assert not q[:, 2].any()
+    for q in both(kernels, "cholesky", a)[::2]:
+        assert orthogonality(q) <= 16 * U32
+
+
+def test_the_whole_factorisation(kernels, rng):
+    """Recursion, products and panels by the engine of the GPU; both engines do the same."""
+    a = rng.standard_normal((200, 150))
+    plan = plan_of("qr", "rgs", "fp16", "cholesky", True)
+    results = []
+    for engine in (emulated_engine(kernels), NumpyEngine()):
+        q, _ = engine.load(a, scaled=True)
+        r = engine.matrix(150, 150, zero=True)
+        passes = Passes(engine, plan, q, r)
+        passes.repeat()
+        assert passes.reached
+        results.append((q, r))
+    for x, y in zip(*results, strict=True):
+        assert np.abs(x - y).max() <= 64 * U32
+
+
+def test_strides_and_sizes_of_memory():
+    a = np.empty((5, 4), order="F")
+    assert column_stride(a) == column_stride(a[:, 1:]) == column_stride(a[2:]) == 5
+    assert column_stride(a[:, :1]) == 5
+    assert column_stride(np.empty((0, 3), order="F")) >= 1
+    assert [tree_floats(m) for m in (1, 256, 257, 32768)] == [
+        1,
+        1,
+        2 * 32 * 32,
+        (128 + 16 + 2) * 32 * 32,
+    ]

@@ -1,0 +1,176 @@
+"""Least squares and approximations of low rank on tensor cores, emulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensorcore_cases import U16, emulated_engine, with_condition
+
+import mdqr
+from mdqr.tensorcore import lowrank, lstsq
+from mdqr.tensorcore._cgls import _EPS
+from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._numpy_engine import NumpyEngine
+from mdqr.tensorcore._plan import PANELS
+from mdqr.tensorcore._preconditioner import Preconditioner
+
+
+def reference(a, b):
+    """Return x to some 100 bits: by one refinement in extended precision after another."""
+    a, b = (x.astype(np.longdouble) for x in (a, b))
+    r = np.linalg.qr(a.astype(np.float64)).R
+    x = np.zeros((a.shape[1], *b.shape[1:]), dtype=np.longdouble)
+    for _ in range(8):
+        s = (a.T @ (b - a @ x)).astype(np.float64)
+        x = x + np.linalg.solve(r, np.linalg.solve(r.T, s))
+    return x
+
+
+def error_bound(a, b, x):
+    """Bound ``norm(a @ (x - x*))`` as of Householder QR: a small multiple of sqrt(n) eps."""
+    cond = np.linalg.cond(a)
+    rest = np.linalg.norm(b - a @ x, axis=0)
+    return 8 * np.sqrt(a.shape[1]) * _EPS * (np.linalg.norm(b, axis=0) + cond * rest)
+
+
+@settings(max_examples=20)
+@given(
+    m=st.integers(1, 150),
+    n=st.integers(1, 150),
+    k=st.integers(0, 4),
+    seed=st.integers(0, 2**32 - 1),
+    compute=st.sampled_from([*FORMATS]),
+    panel=st.sampled_from(PANELS),
+    cond=st.sampled_from([1.0, 10.0, 100.0]),
+    order=st.sampled_from("CF"),
+)
+def test_as_accurate_as_float64(m, n, k, seed, compute, panel, cond, order):
+    m, n = max(m, n), min(m, n)
+    rng = np.random.default_rng(seed)
+    a = np.array(with_condition(rng, m, n, cond), order=order)
+    b = rng.standard_normal((m, k) if k else m)
+    # bf16: u cond^2 is above 1 at 100.
+    x, residuals, info = lstsq(a, b, compute=compute if cond < 100 else "fp16", panel=panel)
+    assert info.method == "cgls"
+    wanted = reference(a, b)
+    assert x.shape == wanted.shape
+    assert (np.linalg.norm(a @ np.float64(x - wanted), axis=0) <= error_bound(a, b, x)).all()
+    exact = np.atleast_1d((np.float64(b - a @ wanted) ** 2).sum(axis=0))
+    np.testing.assert_allclose(residuals, exact, rtol=1e-10, atol=1e-25 * (b**2).sum())
+
+
+def test_float32_strides_and_scales(rng):
+    a = rng.standard_normal((120, 40)) * 2.0 ** rng.integers(-60, 60, 40)
+    b = rng.standard_normal((120, 2)) * 2.0**200
+    x = lstsq(a[:, ::-1], b).x
+    np.testing.assert_array_equal(x, lstsq(np.asfortranarray(a[:, ::-1]), b).x)
+    small = a.astype(np.float32)
+    x = lstsq(small, b * 2.0**-900).x
+    assert x.dtype == np.float64
+    wanted = reference(np.float64(small), b) * np.longdouble(2.0) ** -900
+    scale = np.linalg.norm(small.astype(np.float64), axis=0)[:, None]
+    assert np.abs(scale * np.float64(x - wanted)).max() <= 1e-13 * np.abs(scale * x).max()
+
+
+def test_columns_of_b_that_are_zero_or_in_the_range(rng):
+    a = rng.standard_normal((60, 20))
+    x = rng.standard_normal((20, 3))
+    x[:, 1] = 0
+    found = lstsq(a, a @ x)
+    assert np.abs(found.x - x).max() <= 1e-13
+    assert not found.x[:, 1].any()
+    assert lstsq(a, np.zeros((60, 0))).x.shape == (20, 0)
+
+
+def test_fallback_to_float64(rng):
+    """Geometric values of condition 1e5 in bfloat16: no preconditioner for CGLS."""
+    a, b = with_condition(rng, 300, 200, 1e5, "geometric"), rng.standard_normal(300)
+    with pytest.warns(
+        mdqr.PrecisionWarning, match="lstsq: gradients stayed at .* for 5 iterations"
+    ):
+        x, _, info = lstsq(a, b, compute="bf16", max_iterations=5)
+    assert info.method == "direct"
+    assert info.iterations == 5
+    wanted = reference(a, b)
+    assert np.linalg.norm(a @ np.float64(x - wanted)) <= error_bound(a, b, x)
+
+
+def test_dependent_columns(rng):
+    a = rng.standard_normal((60, 20))
+    a[:, 7] = a[:, 3] + 1e-9 * rng.standard_normal(60)
+    b = rng.standard_normal(60)
+    with pytest.warns(mdqr.PrecisionWarning, match="columns depend on others"):
+        assert lstsq(a, b).info.method == "direct"
+    a[:, 7] = a[:, 3]
+    with (
+        pytest.warns(mdqr.PrecisionWarning),
+        pytest.raises(np.linalg.LinAlgError, match="as far as float64 can tell"),
+    ):
+        lstsq(a, b)
+
+
+def test_lstsq_refuses(rng):
+    a, b = rng.standard_normal((6, 4)), rng.standard_normal(6)
+    with pytest.raises(ValueError, match=r"b must be \(6,\) or \(6, k\) .* got the shape \(5,\)"):
+        lstsq(a, b[:5])
+    with pytest.raises(ValueError, match="at least as many rows as columns"):
+        lstsq(a.T, b[:4])
+    with pytest.raises(ValueError, match="max_iterations must be a positive integer; got 0"):
+        lstsq(a, b, max_iterations=0)
+    with pytest.raises(TypeError, match=r"b is an MDArray .* mdqr\.linalg\.lstsq"):
+        lstsq(a, mdqr.array(b, precision=mdqr.dd))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(np.linalg.LinAlgError, match="b has entries that are not finite"):
+            lstsq(a, np.where(np.arange(6) == 2, bad, b))
+        with pytest.raises(np.linalg.LinAlgError, match="a has entries that are not finite"):
+            lstsq(np.where(a == a[2, 2], bad, a), b)
+
+
+@pytest.mark.parametrize("order", [1, 2, 7, 64, 150])
+def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
+    monkeypatch.setattr("mdqr.tensorcore._preconditioner._MOST_ORDER", 64)
+    r = np.triu(rng.standard_normal((order, order))) / np.sqrt(order) + 2 * np.eye(order)
+    exponents = rng.integers(-9, 9, order)
+    y = rng.standard_normal((order, 2))
+    engines = [NumpyEngine()] + [emulated_engine(kernels)] * (order < 10)
+    for engine in engines:
+        m = Preconditioner(engine, np.asfortranarray(r), exponents)
+        x, z = m.solve(y), m.solve_turned(y)
+        assert np.abs(r @ np.ldexp(x, exponents[:, None]) - y).max() <= 1e-13 * np.abs(y).max()
+        right = np.ldexp(y, -exponents[:, None])
+        assert np.abs(r.T @ z - right).max() <= 1e-13 * np.abs(right).max()
+        assert m.condition() <= 1.01 * np.linalg.norm(np.linalg.inv(r), 2)
+        assert m.condition() >= 0.3 * np.linalg.norm(np.linalg.inv(r), 2)
+
+
+@pytest.mark.parametrize("shape", [(300, 150), (150, 300), (40, 40)], ids=str)
+@pytest.mark.parametrize("panel", PANELS)
+def test_lowrank_is_nearly_the_best(shape, panel, rng):
+    m, n = shape
+    a = with_condition(rng, max(shape), min(shape), 1e6)
+    a = a if m > n else a.T
+    s = np.linalg.svd(a, compute_uv=False)
+    for r in (1, 20, min(shape)):
+        u, values, vh = lowrank(a, r, panel=panel)
+        assert (u.shape, values.shape, vh.shape) == ((m, r), (r,), (r, n))
+        rest = np.linalg.norm(a - (u * values) @ vh, 2)
+        best = s[r] if r < len(s) else 0.0
+        assert rest <= best + 16 * U16
+        assert np.abs(values - s[:r]).max() <= 16 * U16
+        assert (np.diff(values) <= 0).all()
+        side = vh if m >= n else u.T
+        assert np.abs(side @ side.T - np.eye(r)).max() <= 1e-6
+
+
+def test_lowrank_of_wild_scales_and_types(rng):
+    a = with_condition(rng, 90, 30, 1e3)
+    for factor in (1e-30, 1e30):
+        u, s, vh = lowrank((a * factor).astype(np.float32), 5)
+        assert u.dtype == s.dtype == vh.dtype == np.float32
+        np.testing.assert_allclose(s / factor, np.linalg.svd(a)[1][:5], atol=16 * U16)
+    assert not lowrank(np.zeros((9, 4)), 2).s.any()
+    for r in (0, 31, 2.5):
+        with pytest.raises(ValueError, match=f"r must be an integer from 1 to 30.*got {r}"):
+            lowrank(a, r)
