@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gpu_presence import why_absent
 from tensorcore_cases import (
     U16,
     U32,
@@ -21,6 +22,10 @@ from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._input import engine_for
 from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
+
+# One skip a file, as gpu_cases.py has it for the others.
+if why_absent() is not None:
+    pytest.skip(str(why_absent()), allow_module_level=True)
 
 pytestmark = pytest.mark.gpu
 FAST = ("caqr", "cholesky")
