@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from host_compiler import COMPILER
+from host_compiler import host_compiler
 
 from mdqr._backend.cuda.kernels import Module
 from mdqr._backend.sources import digest, kernels_folder
@@ -83,7 +83,7 @@ class EmulatedKernels:
         file = self._folder / f"{name}-{key}.so"
         if not file.exists():
             unfinished = file.with_suffix(f".{os.getpid()}")
-            command = [COMPILER, *FLAGS, *module.options]
+            command = [host_compiler(), *FLAGS, *module.options]
             command += [f"-I{path}" for path in (kernels / "include", kernels / "cuda", EMULATION)]
             source = kernels / "cuda" / f"{module.source}.cu"
             done = subprocess.run(

@@ -82,7 +82,7 @@ CASES = [
     for module in sorted(modules(), key=name_of)
     for arch in ARCHITECTURES
 ]
-needs_compiler = pytest.mark.skipif(
+needs_device_compiler = pytest.mark.skipif(
     COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
 )
 
@@ -108,7 +108,7 @@ def spilled(log: str) -> int:
     return sum(map(int, re.findall(r"(\d+) bytes spill stores", log)))
 
 
-@needs_compiler
+@needs_device_compiler
 @pytest.mark.parametrize(("module", "arch"), CASES)
 def test_module_compiles(module, arch, tmp_path):
     text = (CUDA / f"{module.source}.cu").read_text()

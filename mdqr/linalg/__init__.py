@@ -14,6 +14,7 @@ from mdqr.linalg._solve import solve
 from mdqr.linalg._triangular import solve_triangular
 from mdqr.linalg._updatable import UpdatableLstsq
 from mdqr.linalg._update import qr_delete, qr_insert, qr_update
+from mdqr.linalg._update_operands import UpdateResult
 
 __all__ = [
     "Certificate",
@@ -22,6 +23,7 @@ __all__ = [
     "QRFactor",
     "QRResult",
     "UpdatableLstsq",
+    "UpdateResult",
     "certify",
     "lstsq",
     "matmul",

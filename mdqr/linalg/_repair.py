@@ -11,12 +11,12 @@ from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._checks import Checks, fetch
-from mdqr.linalg._qr import QRResult
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_downdate import triangle
 from mdqr.linalg._update_engine import Engine, adjoint, set_identity
 from mdqr.linalg._update_finish import normalise
 from mdqr.linalg._update_operands import (
+    UpdateResult,
     convert,
     factor_shapes,
     matrix_operand,
@@ -37,7 +37,7 @@ def repair(
     *,
     precision: Precision | str | None = None,
     check: bool = True,
-) -> QRResult:
+) -> UpdateResult:
     """Make factors accurate again that many updates have worn.
 
     Parameters
@@ -56,7 +56,7 @@ def repair(
 
     Returns
     -------
-    QRResult
+    UpdateResult
         ``(Q, R)``, or ``(None, R)``; the diagonal of R is real and not negative. Float arrays of
         NumPy or CuPy give float arrays.
 
@@ -113,8 +113,7 @@ def repair(
     if check:
         _scaling.require_in_range(checks, "repair", "R", engine.to_block(found), engine.is_complex)
         checks.settle()
-    q = None if state.q is None else given.wrap(state.q)
-    return QRResult(q, given.wrap(found))  # type: ignore[arg-type]
+    return given.result(state.q, found)
 
 
 def repair_state(state: State, a: Block, checks: Checks, function: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from mdqr._precision import Precision
 from mdqr.linalg import _update_jobs as jobs
 from mdqr.linalg._checks import Checks
-from mdqr.linalg._qr import QRResult
 from mdqr.linalg._update_finish import settle
 from mdqr.linalg._update_operands import (
+    UpdateResult,
     convert,
     factor_shapes,
     position,
@@ -33,7 +33,7 @@ def qr_insert(
     method: str = "auto",
     precision: Precision | str | None = None,
     check: bool = True,
-) -> QRResult:
+) -> UpdateResult:
     """Return the factors of a matrix into which rows or columns were inserted.
 
     Parameters
@@ -68,7 +68,7 @@ def qr_insert(
 
     Returns
     -------
-    QRResult
+    UpdateResult
         ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
         arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
 
@@ -133,7 +133,7 @@ def qr_delete(
     method: str = "auto",
     precision: Precision | str | None = None,
     check: bool = True,
-) -> QRResult:
+) -> UpdateResult:
     """Return the factors of a matrix from which rows or columns were removed.
 
     Parameters
@@ -162,7 +162,7 @@ def qr_delete(
 
     Returns
     -------
-    QRResult
+    UpdateResult
         ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
         arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
 
@@ -234,7 +234,7 @@ def qr_update(
     method: str = "auto",
     precision: Precision | str | None = None,
     check: bool = True,
-) -> QRResult:
+) -> UpdateResult:
     """Return the factors of ``A + u v^H``.
 
     Parameters
@@ -258,7 +258,7 @@ def qr_update(
 
     Returns
     -------
-    QRResult
+    UpdateResult
         ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
         arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
 

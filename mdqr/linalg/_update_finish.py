@@ -15,10 +15,11 @@ from mdqr._errors import PrecisionWarning
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._qr import QRResult, clear_diagonal_signs, multiply_signs
+from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update_cost import seconds
 from mdqr.linalg._update_engine import Floats, Planes, clear_below
 from mdqr.linalg._update_jobs import Built, Frame, Job
+from mdqr.linalg._update_operands import UpdateResult
 from mdqr.linalg._update_scales import shifted
 from mdqr.linalg._update_state import MORE_PASSES, PASSES, State, leading
 
@@ -87,7 +88,7 @@ def _conjugate(block: Block) -> Block:
     return block
 
 
-def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> QRResult:
+def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> UpdateResult:
     """Do the job, and return the new factors as the caller wants them.
 
     Parameters
@@ -123,8 +124,7 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> Q
         if not any(found[: len(again)]):
             warn_of_loss(frame.function, state, found[len(again) :], stacklevel=4)
             break
-    q = None if state.q is None else frame.given.wrap(state.q)
-    return QRResult(q, frame.given.wrap(r))  # type: ignore[arg-type]
+    return frame.given.result(state.q, r)
 
 
 def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[int], Built], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,24 @@ from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update_engine import Engine, Floats, Planes
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
+
+
+class UpdateResult(NamedTuple):
+    """Factors after an update, arrays of the kind that was given.
+
+    Attributes
+    ----------
+    Q : MDArray, NumPy or CuPy array, or None
+        As `QRResult.Q`; None where only R is known.
+    R : MDArray, NumPy or CuPy array
+        As `QRResult.R`.
+    """
+
+    Q: Any
+    R: Any
+
+
+UpdateResult.__module__ = "mdqr.linalg"
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,10 @@ class Given:
         if self.inputs is None:
             return x
         return self.inputs.wrap(own(self.engine.to_block(x)))
+
+    def result(self, q: Block | None, r: Block) -> UpdateResult:
+        """Return factors as the caller gets them."""
+        return UpdateResult(None if q is None else self.wrap(q), self.wrap(r))
 
     def wrap_real(self, block: Block) -> Any:
         """Return the array of a block of real numbers."""
