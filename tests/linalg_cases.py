@@ -206,3 +206,16 @@ def square_solution(a, b):
     unit = Fraction(2) ** (left.exponent - right.exponent)
     x = left.real.solve(right.real)
     return np.array([Fraction(int(v.p), int(v.q)) * unit for v in x.entries()])
+
+
+def check_form(R):
+    """R is upper triangular to the bit, with a real diagonal that is not negative."""
+    limbs = R.limbs
+    assert np.array_equal(limbs, np.triu(limbs))
+    assert not np.signbit(np.tril(limbs, -1)).any()
+    diagonal = np.diagonal(limbs, axis1=-2, axis2=-1)
+    if R.is_complex:
+        assert (diagonal[1] == 0).all()
+        diagonal = diagonal[0]
+    assert (diagonal[0] >= 0).all()
+    assert not np.signbit(diagonal[0]).any()

@@ -38,22 +38,9 @@ def orthogonality(Q):
     return size(cases.identity(Q.shape[-1]) - q.H @ q)
 
 
-def check_form(R):
-    """R is upper triangular to the bit, with a real diagonal that is not negative."""
-    limbs = R.limbs
-    assert np.array_equal(limbs, np.triu(limbs))
-    assert not np.signbit(np.tril(limbs, -1)).any()
-    diagonal = np.diagonal(limbs, axis1=-2, axis2=-1)
-    if R.is_complex:
-        assert (diagonal[1] == 0).all()
-        diagonal = diagonal[0]
-    assert (diagonal[0] >= 0).all()
-    assert not np.signbit(diagonal[0]).any()
-
-
 def accept(a, Q, R, *, steps=1, largest=None):
     """The bound of `steps` updates, over matrices of norm at most `largest`."""
-    check_form(R)
+    cases.check_form(R)
     bound = 20 * max(R.shape[-1], 1) * steps * Q.precision.eps
     assert product_error(a, Q, R) <= bound * (norm(a) if largest is None else largest)
     assert orthogonality(Q) <= bound
@@ -66,7 +53,7 @@ def accept_column(a, Q, r, columns):
 
 def accept_r(a, R, *, steps=1, largest=None):
     """The bound of `steps` updates of R alone."""
-    check_form(R)
+    cases.check_form(R)
     top = norm(a) if largest is None else largest
     assert gram_error(a, R) <= 20 * max(R.shape[-1], 1) * steps * R.precision.eps * top**2
 
