@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.cuda import triangular
+from mdqr._backend.cuda.kernels import Kernels
 from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 
@@ -296,7 +297,7 @@ def test_zero_right_hand_sides(kernels, rng):
 # ---- the static rule
 
 
-class Counted:
+class Counted(Kernels):
     """Kernels that only keep what would be launched."""
 
     xp = np

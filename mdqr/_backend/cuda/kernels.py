@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from math import prod
 from types import ModuleType
@@ -56,6 +56,18 @@ class Module(NamedTuple):
         return tuple(f"-D{name}" for name in names)
 
 
+class Launch(NamedTuple):
+    """A launch, with the place of its arguments among those of several."""
+
+    module: Module
+    name: str
+    arguments: slice
+    grid: tuple[int, ...]
+    threads: int
+    shared: int
+    cooperative: bool
+
+
 class Kernels(Protocol):
     """Something that runs kernels over blocks of `xp`."""
 
@@ -98,6 +110,14 @@ class Kernels(Protocol):
         """
         ...
 
+    def repeat(self, launches: Sequence[Launch], arguments: NDArray[np.int64]) -> None:
+        """Start kernels in their order; `arguments` are those of all."""
+        for module, name, part, grid, threads, shared, cooperative in launches:
+            self.launch(
+                module, name, arguments[part], grid=grid, threads=threads, shared=shared,
+                cooperative=cooperative,
+            )  # fmt: skip
+
 
 def divided(x: int, y: int) -> int:
     """Return ``x / y`` rounded up."""
@@ -134,7 +154,7 @@ def _announce(module: Module) -> None:
     )
 
 
-class CupyKernels:
+class CupyKernels(Kernels):
     """Kernels on the current CUDA device and stream, in CuPy's memory."""
 
     def __init__(self) -> None:
@@ -204,18 +224,26 @@ class CupyKernels:
         cooperative: bool = False,
     ) -> None:
         """Start a kernel on the current stream."""
-        key = (module, name, self.xp.cuda.runtime.getDevice())
-        function = self._functions.get(key)
-        if function is None:
-            function = self._functions[key] = self._function(module, name)
+        whole = slice(0, len(arguments))
+        self.repeat([Launch(module, name, whole, grid, threads, shared, cooperative)], arguments)
+
+    def repeat(self, launches: Sequence[Launch], arguments: NDArray[np.int64]) -> None:
+        """Start kernels on the current stream."""
         # Of CuPy's 15 microseconds a launch the driver takes 6.
-        driver, stream = self.xp.cuda.driver, self.xp.cuda.get_current_stream()
-        argument = ctypes.c_void_p(arguments.ctypes.data)
-        sizes = (*grid, *(1,) * (3 - len(grid)), threads, 1, 1, shared, stream.ptr)
-        if cooperative:
-            driver.launchCooperativeKernel(function.ptr, *sizes, ctypes.addressof(argument))
-        else:
-            driver.launchKernel(function.ptr, *sizes, ctypes.addressof(argument), 0)
+        cuda, base = self.xp.cuda, arguments.ctypes.data
+        driver, stream = cuda.driver, cuda.get_current_stream().ptr
+        device = cuda.runtime.getDevice()
+        for module, name, part, grid, threads, shared, cooperative in launches:
+            key = (module, name, device)
+            function = self._functions.get(key)
+            if function is None:
+                function = self._functions[key] = self._function(module, name)
+            argument = ctypes.c_void_p(base + arguments.itemsize * part.start)
+            sizes = (*grid, *(1,) * (3 - len(grid)), threads, 1, 1, shared, stream)
+            if cooperative:
+                driver.launchCooperativeKernel(function.ptr, *sizes, ctypes.addressof(argument))
+            else:
+                driver.launchKernel(function.ptr, *sizes, ctypes.addressof(argument), 0)
 
     def _function(self, module: Module, name: str) -> Any:
         """Return the function of a module on the current device, compiling it if need be."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.cuda.kernels import Kernels, Module
+from mdqr._backend.cuda.kernels import Kernels, Launch, Module, divided
 from mdqr._backend.protocol import Block, Reflectors
 
 # Tags are odd multiples of 2**47: far beyond sizes and strides, and far enough from each other for
@@ -36,29 +36,18 @@ class _Unplanned(Exception):
     """The call copies an operand, so that its launches cannot be repeated by address."""
 
 
-class _Launch(NamedTuple):
-    module: Module
-    name: str
-    arguments: slice  # of those of all launches
-    grid: tuple[int, ...]
-    threads: int
-    shared: int
-    cooperative: bool
+# Words between arrays of scratch memory: as CuPy's pool aligns them.
+_APART = 64
 
 
-class _Scratch(NamedTuple):
-    words: int
-    zero: bool
-
-
-class Recorder:
+class Recorder(Kernels):
     """Kernels that write down what they are asked to do."""
 
     def __init__(self, kernels: Kernels, addresses: Sequence[int]) -> None:
         self.xp: ModuleType = kernels.xp
-        self.launches: list[_Launch] = []
+        self.launches: list[Launch] = []
         self.arguments: list[NDArray[np.int64]] = []
-        self.scratches: list[_Scratch] = []
+        self.words = [0, 0]  # of scratch memory, any and zero
         self._kernels = kernels
         self._operands = len(addresses)
         self._tags = {address: _tag(i) for i, address in reversed([*enumerate(addresses)])}
@@ -80,9 +69,10 @@ class Recorder:
         raise _Unplanned
 
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
-        """Return the tag of new memory."""
-        self.scratches.append(_Scratch(words, zero))
-        return None, _tag(self._operands + len(self.scratches) - 1)
+        """Return the tag of new memory: a part of what the call takes at once."""
+        offset = self.words[zero]
+        self.words[zero] += _APART * divided(max(words, 1), _APART)
+        return None, _tag(self._operands + zero) + 8 * offset
 
     def launch(
         self,
@@ -99,15 +89,15 @@ class Recorder:
         start = self.launches[-1].arguments.stop if self.launches else 0
         part = slice(start, start + len(arguments))
         self.arguments.append(arguments)
-        self.launches.append(_Launch(module, name, part, grid, threads, shared, cooperative))
+        self.launches.append(Launch(module, name, part, grid, threads, shared, cooperative))
 
 
 class _Plan(NamedTuple):
-    launches: tuple[_Launch, ...]
+    launches: tuple[Launch, ...]
     arguments: NDArray[np.int64]  # of all launches, offsets in place of addresses
     places: NDArray[np.intp]  # of the addresses
-    sources: NDArray[np.intp]  # which operand or scratch memory each belongs to
-    scratches: tuple[_Scratch, ...]
+    sources: NDArray[np.intp]  # which operand each belongs to, or the scratch memory behind them
+    words: tuple[int, int]  # of scratch memory, any and zero
 
     @classmethod
     def of(cls, recorder: Recorder) -> _Plan:
@@ -116,26 +106,20 @@ class _Plan(NamedTuple):
         (places,) = np.nonzero(arguments >= _tag(0) - (1 << _TAG - 1))
         sources = (arguments[places] >> _TAG) - 1
         arguments[places] -= _tag(sources)
-        scratches = tuple(recorder.scratches)
-        return cls(tuple(recorder.launches), arguments, places, sources, scratches)
+        any_, zero = recorder.words
+        return cls(tuple(recorder.launches), arguments, places, sources, (any_, zero))
 
     def run(self, kernels: Kernels, addresses: list[int]) -> None:
         """Launch with the addresses of the operands."""
         # Kept until all is launched; later work of the stream may have the memory again.
-        memories = [kernels.scratch(words, zero=zero) for words, zero in self.scratches]
-        bases = np.array(addresses + [address for _, address in memories], dtype=np.int64)
+        memories, bases = [], [*addresses, 0, 0]
+        for zero, words in enumerate(self.words):
+            if words:
+                memory, bases[zero - 2] = kernels.scratch(words, zero=bool(zero))
+                memories.append(memory)
         arguments = self.arguments.copy()
-        arguments[self.places] += bases[self.sources]
-        for module, name, part, grid, threads, shared, cooperative in self.launches:
-            kernels.launch(
-                module,
-                name,
-                arguments[part],
-                grid=grid,
-                threads=threads,
-                shared=shared,
-                cooperative=cooperative,
-            )
+        arguments[self.places] += np.array(bases, dtype=np.int64)[self.sources]
+        kernels.repeat(self.launches, arguments)
 
 
 def planned(
