@@ -12,8 +12,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
-from unittest import mock
 
 import numpy as np
 from gpu_measure import cupy, milliseconds
@@ -28,11 +26,9 @@ from tensorcore_measure import (
     random,
 )
 
-from mdqr._backend.cuda.kernels import Module
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore import _input, lowrank, lstsq, orthogonalize, qr
-from mdqr.tensorcore._engine import NO_FLOOR
 
 FAST = ("caqr", "cholesky")
 LARGEST = (32768, 16384)
@@ -121,38 +117,16 @@ def parts(quick: bool) -> Iterator[Row]:
 
 
 def panels(quick: bool) -> Iterator[Row]:
-    """The panels alone, and their kernels one by one."""
+    """The panels alone, one launch each."""
     xp = cupy()
     for m in (8192, 32768) if quick else (8192, 32768, 524288):
         base = xp.asfortranarray(random(m, 128))
         engine = _input.engine_for(base)
-        for name, width in (("caqr", 32), ("cholesky", 128)):
-            a, r = base.copy(order="F"), engine.matrix(width, width, zero=True)
-            ms = milliseconds(partial(getattr(engine, name), a[:, :width], r), 50)
-            yield Row("panels", name, "mdqr", "float32", f"{m}x{width}", 1e3 * ms, "us")
-        for name, us in kernels_of_a_panel(engine, base.copy(order="F")).items():
-            yield Row("panels", f"cholesky: {name}", "mdqr", "float32", f"{m}x128", us, "us")
-
-
-def kernels_of_a_panel(engine: Any, work: Block) -> dict[str, float]:
-    """Return the microseconds of each kernel of a "cholesky" panel, with its launch."""
-    xp, kernels, r = cupy(), engine._kernels, engine.matrix(128, 128, zero=True)
-    found: dict[str, float] = {}
-
-    def timed(module: Module, name: str, *rest: Any, **options: Any) -> None:
-        before, after = xp.cuda.Event(), xp.cuda.Event()
-        before.record()
-        launch(module, name, *rest, **options)
-        after.record()
-        after.synchronize()
-        short = name.removeprefix("mdqr_tensorcore_")
-        found[short] = 1e3 * xp.cuda.get_elapsed_time(before, after)
-
-    launch = kernels.launch
-    with mock.patch.object(kernels, "launch", timed):
-        for _ in range(3):
-            engine._cholesky_pass(work, r, (0, engine._new_word(), 0, NO_FLOOR))
-    return found
+        for name in FAST:
+            for width in (32, 128):
+                a, r = base.copy(order="F"), engine.matrix(width, width, zero=True)
+                ms = milliseconds(partial(getattr(engine, name), a[:, :width], r), 50)
+                yield Row("panels", name, "mdqr", "float32", f"{m}x{width}", 1e3 * ms, "us")
 
 
 def conditions(quick: bool) -> Iterator[Row]:

@@ -96,6 +96,8 @@ def call_tensorcore(kernels: Recorder) -> None:
     for form in FORMATS.values():
         engine.round(work, engine.memory(300, 40, form))
     engine.squares(work)
+    vectors = np.zeros((300, 1), order="F")
+    engine.doubles(vectors[:40], work, vectors, turned=True)
     engine.caqr(work[:, :32], r)
     engine.cholesky(work[:, :32], r)
 

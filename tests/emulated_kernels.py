@@ -54,6 +54,7 @@ class EmulatedKernels(Kernels):
     """Kernels over NumPy blocks; compiled libraries are kept in `folder`."""
 
     xp: ModuleType = np
+    multiprocessors = MOST_TOGETHER
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -13,7 +13,8 @@ from tensorcore_cases import (
     with_subnormals,
 )
 
-from mdqr.tensorcore._cuda_engine import column_stride, tree_floats
+from mdqr.tensorcore._cuda_panels import column_stride, tree_nodes
+from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._passes import Passes
 from mdqr.tensorcore._plan import plan_of
@@ -23,12 +24,12 @@ def columns(array):
     return np.array(array, dtype=np.float32, order="F")
 
 
-def both(kernels, call, a, *options):
+def both(kernels, call, a, **options):
     """Factor by the kernels and by NumPy; return both results."""
     found = []
     for engine in (emulated_engine(kernels), NumpyEngine()):
         q, r = columns(a), engine.matrix(a.shape[1], a.shape[1], zero=True)
-        getattr(engine, call)(q, r, *options)
+        getattr(engine, call)(q, r, **options)
         found += [q, r]
     return found
 
@@ -79,11 +80,12 @@ def test_what_is_not_finite_is_noted(kernels, place, bad, rng):
         assert engine.report()[0].not_finite
 
 
-@pytest.mark.parametrize("shape", [(10, 3), (256, 32), (257, 32), (2200, 9)], ids=str)
-def test_caqr(kernels, shape, rng):
-    a = columns(rng.standard_normal(shape))
+SHAPES = [(1, 1), (10, 3), (256, 32), (257, 33), (300, 128), (700, 70), (2049, 40), (2200, 9)]
+
+
+def check_caqr(kernels, a):
     q, r, other_q, other_r = both(kernels, "caqr", a)
-    # Sums of up to 256 terms in another order, at condition numbers below 4.
+    # Sums of up to 256 terms in another order, at condition numbers below 8.
     assert np.abs(q - other_q).max() <= 64 * U32
     assert np.abs(r - other_r).max() <= 64 * U32 * np.abs(r).max()
     assert backward_errors(a, q, r).max() <= 16 * U32
@@ -92,17 +94,63 @@ def test_caqr(kernels, shape, rng):
     assert (r.diagonal() > 0).all()
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_caqr(kernels, shape, rng):
+    check_caqr(kernels, columns(rng.standard_normal(shape)))
+
+
+@pytest.mark.parametrize("shape", [(600, 40), (2200, 100)], ids=str)
+def test_caqr_has_the_same_bits_on_fewer_multiprocessors(kernels, shape, rng, monkeypatch):
+    a = columns(rng.standard_normal(shape))
+    found = []
+    for count in (96, 2):
+        monkeypatch.setattr(kernels, "multiprocessors", count)
+        q, r = a.copy(order="F"), np.zeros((shape[1], shape[1]), dtype=np.float32, order="F")
+        emulated_engine(kernels).caqr(q, r)
+        found.append((q, r))
+    for x, y in zip(*found, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_caqr_writes_no_more_than_its_panel(kernels, rng):
+    whole = columns(rng.standard_normal((310, 50)))
+    engine, kept = emulated_engine(kernels), whole.copy()
+    r = np.full((60, 60), np.nan, dtype=np.float32, order="F")
+    r[5:45, 5:45] = 0
+    engine.caqr(whole[3:303, 4:44], r[5:45, 5:45])
+    inside = np.zeros(whole.shape, dtype=bool)
+    inside[3:303, 4:44] = True
+    np.testing.assert_array_equal(whole[~inside], kept[~inside])
+    assert np.isfinite(r).sum() == 40 * 40
+    assert backward_errors(kept[3:303, 4:44], whole[3:303, 4:44], r[5:45, 5:45]).max() <= 16 * U32
+
+
+@pytest.mark.parametrize("panel", ["caqr", "cholesky"])
+@pytest.mark.parametrize("compute", [name for name in FORMATS if name != "fp32"])
+def test_panels_round_their_result(kernels, compute, panel, rng):
+    """The operand is what rounding gives."""
+    engine, form = emulated_engine(kernels), FORMATS[compute]
+    q, r = columns(rng.standard_normal((300, 40))), engine.matrix(40, 40, zero=True)
+    low = engine.memory(300, 60, form).columns(7, 47)
+    getattr(engine, panel)(q, r, low)
+    wanted = engine.round(q, engine.memory(300, 40, form))
+    for got, term in zip(low.terms, wanted.terms, strict=True):
+        np.testing.assert_array_equal(got, term)
+
+
 def test_a_column_that_depends_on_others_becomes_zero(kernels, rng):
     a = columns(rng.standard_normal((300, 8)))
     a[:, 5] = a[:, 1] - 2 * a[:, 2]
     a[:, 3] = 0.0
+    a = np.asfortranarray(np.hstack([a, rng.standard_normal((300, 40)), a[:, :2] + a[:, 6:]]))
+    a, gone = columns(a), [3, 5, 48, 49]
     for call in ("caqr", "cholesky"):
         q, r, other_q, other_r = both(kernels, call, a)
         for x, y in ((q, r), (other_q, other_r)):
-            assert not x[:, [3, 5]].any()
-            assert not y[[3, 5]].any()
+            assert not x[:, gone].any()
+            assert not y[gone].any()
             assert backward_errors(a, x, y).max() <= 16 * U32
-            assert orthogonality(np.delete(x, [3, 5], axis=1)) <= 64 * U32
+            assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
 
 
 @pytest.mark.parametrize(("shape", "cond"), [((10, 3), 1), ((200, 128), 1e3), ((300, 60), 1e6)])
@@ -118,18 +166,30 @@ def test_cholesky(kernels, shape, cond, rng):
     assert not np.tril(r, -1).any()
 
 
-def test_cholesky_of_more_tiles_than_blocks(kernels, rng, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._cuda_engine._GRAM_BLOCKS", 2)
+def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):
+    monkeypatch.setattr("mdqr.tensorcore._cuda_panels._PARTS", 2)
     a = columns(rng.standard_normal((300, 40)))
     q, r, other_q, other_r = both(kernels, "cholesky", a)
     assert np.abs(q - other_q).max() <= 8 * U32
     assert np.abs(r - other_r).max() <= 8 * U32 * np.abs(r).max()
 
 
+def test_cholesky_of_more_parts_than_multiprocessors(kernels, rng, monkeypatch):
+    a = columns(with_condition(rng, 300, 128, 1e5))
+    found = []
+    for count in (96, 3):
+        monkeypatch.setattr(kernels, "multiprocessors", count)
+        q, r = a.copy(order="F"), np.zeros((128, 128), dtype=np.float32, order="F")
+        emulated_engine(kernels).cholesky(q, r)
+        found.append((q, r))
+    for x, y in zip(*found, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
 def test_a_floor_removes_short_columns(kernels, rng):
     a = columns(rng.standard_normal((70, 5)) / 8)
     a[:, 2] *= np.float32(2.0**-20)
-    for q in both(kernels, "cholesky", a, -32)[::2]:
+    for q in both(kernels, "cholesky", a, floor=-32)[::2]:
         assert not q[:, 2].any()
     for q in both(kernels, "cholesky", a)[::2]:
         assert orthogonality(q) <= 16 * U32
@@ -156,9 +216,10 @@ def test_strides_and_sizes_of_memory():
     assert column_stride(a) == column_stride(a[:, 1:]) == column_stride(a[2:]) == 5
     assert column_stride(a[:, :1]) == 5
     assert column_stride(np.empty((0, 3), order="F")) >= 1
-    assert [tree_floats(m) for m in (1, 256, 257, 32768)] == [
-        1,
-        1,
-        2 * 32 * 32,
-        (128 + 16 + 2) * 32 * 32,
+    assert [tree_nodes(m) for m in (1, 256, 257, 4096, 32768)] == [
+        [1],
+        [1],
+        [2, 1],
+        [32, 4, 1],
+        [128, 16, 2, 1],
     ]

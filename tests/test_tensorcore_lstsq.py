@@ -29,10 +29,14 @@ def reference(a, b):
 
 
 def error_bound(a, b, x):
-    """Bound ``norm(a @ (x - x*))`` as of Householder QR: a small multiple of sqrt(n) eps."""
+    """Bound ``norm(a @ (x - x*))`` as of Householder QR: a small multiple of sqrt(n) eps.
+
+    And one unit in the last place of x, which float64 numbers cannot do without.
+    """
     cond = np.linalg.cond(a)
     rest = np.linalg.norm(b - a @ x, axis=0)
-    return 8 * np.sqrt(a.shape[1]) * _EPS * (np.linalg.norm(b, axis=0) + cond * rest)
+    last = _EPS * np.linalg.norm(np.abs(a) @ np.abs(x), axis=0)
+    return 8 * np.sqrt(a.shape[1]) * _EPS * (np.linalg.norm(b, axis=0) + cond * rest) + last
 
 
 @settings(max_examples=20)
@@ -141,8 +145,48 @@ def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
         assert np.abs(r @ np.ldexp(x, exponents[:, None]) - y).max() <= 1e-13 * np.abs(y).max()
         right = np.ldexp(y, -exponents[:, None])
         assert np.abs(r.T @ z - right).max() <= 1e-13 * np.abs(right).max()
-        assert m.condition() <= 1.01 * np.linalg.norm(np.linalg.inv(r), 2)
-        assert m.condition() >= 0.3 * np.linalg.norm(np.linalg.inv(r), 2)
+        norm, rank = m.size()
+        assert norm <= 1.01 * np.linalg.norm(np.linalg.inv(r), 2)
+        assert norm >= 0.3 * np.linalg.norm(np.linalg.inv(r), 2)
+        assert 1 <= rank <= 16 * order
+
+
+@pytest.mark.parametrize("order", [1, 9, 150])
+def test_the_preconditioner_of_a_float32_triangle(order, rng, kernels, monkeypatch):
+    """One matrix, the same in both directions to float64, and near the inverse to float32."""
+    monkeypatch.setattr("mdqr.tensorcore._preconditioner._MOST_ORDER", 64)
+    r = np.triu(rng.standard_normal((order, order))) / np.sqrt(order) + 2 * np.eye(order)
+    r = np.asfortranarray(r, dtype=np.float32)
+    exponents = rng.integers(-9, 9, order)
+    y, z = rng.standard_normal((2, order, 6))
+    for engine in (NumpyEngine(), emulated_engine(kernels)):
+        m = Preconditioner(engine, r, exponents)
+        x = np.ldexp(m.solve(np.asfortranarray(y)), exponents[:, None])
+        assert np.abs(r @ x - y).max() <= 1e-5 * np.abs(y).max()
+        left, right = z * m.solve(y), m.solve_turned(z) * y
+        assert np.abs(left.sum(axis=0) - right.sum(axis=0)).max() <= 1e-13 * np.abs(left).sum()
+
+
+def test_many_lost_directions_ask_for_a_finer_triangle(rng):
+    """Condition 1e4 of geometric values: fp16 changes hundreds; of arithmetic ones, a few."""
+    b = rng.standard_normal(900)
+    for spectrum, compute in (("geometric", "fp16x2"), ("arithmetic", "fp16")):
+        a = with_condition(rng, 900, 450, 1e4, spectrum)
+        x, _, info = lstsq(a, b)
+        assert (info.method, info.compute) == ("cgls", compute)
+        assert info.iterations <= 30
+        assert np.linalg.norm(a @ np.float64(x - reference(a, b))) <= error_bound(a, b, x)
+
+
+def test_slow_progress_asks_for_a_finer_triangle(rng, monkeypatch):
+    monkeypatch.setattr("mdqr.tensorcore._lstsq._MANY", np.inf)
+    a, b = with_condition(rng, 900, 450, 1e5, "geometric"), rng.standard_normal((900, 2))
+    x, _, info = lstsq(a, b, compute="bf16")
+    assert (info.method, info.compute) == ("cgls", "fp16x2")
+    assert 24 <= info.iterations <= 90
+    assert (
+        np.linalg.norm(a @ np.float64(x - reference(a, b)), axis=0) <= error_bound(a, b, x)
+    ).all()
 
 
 @pytest.mark.parametrize("shape", [(300, 150), (150, 300), (40, 40)], ids=str)

@@ -170,6 +170,13 @@ MDQR_FN double near_reciprocal_root(double x) {
 #endif
     return r;
 }
+MDQR_FN float near_reciprocal_root(float x) {
+    float r = x;
+#if defined(__CUDA_ARCH__)
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+#endif
+    return r;
+}
 // Between two calls of load_fresh that look for what another block will publish.
 MDQR_FN void between_looks() {
 #if defined(__CUDA_ARCH__)

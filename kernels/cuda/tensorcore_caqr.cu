@@ -1,68 +1,309 @@
-// QR of a panel of at most 32 columns, communication avoiding (J. Demmel, L. Grigori, M. Hoemmen,
+// QR of a panel of at most 128 columns, communication avoiding (J. Demmel, L. Grigori, M. Hoemmen,
 // J. Langou 2012), with modified Gram-Schmidt in its blocks: one launch a panel.
+//
+// 32 columns at a time: a tree of blocks gives R11, products on the way give R12, and the columns
+// behind are updated. A block of rows stays in shared memory all the time if there are enough
+// multiprocessors for all; otherwise each takes several in turn, from memory and back.
 #include "tensorcore_caqr.hpp"
 
 MDQR_BEGIN
 
-// Up to 256 rows of a level give 32 rows of the next; five levels have room for 2^23 rows.
-inline constexpr int most_levels = 6;
+// Eight triangles a block: room for 256 * 8^9 rows.
+inline constexpr int most_levels = 10;
 
 struct caqr_arguments {
     float_matrix a, r; // r: as many rows as columns
-    float* tree;       // the triangles of all levels but the last, one level behind the other
-    i64* meetings;     // zero
-    i64 blocks;        // of the launch
+    operand_matrix low;
+    float* tree;   // of each block of rows, and of each of the tree but the last, 32 x 32
+    float* behind; // of each block of rows, up to 32 x 96
+    i64* words;    // zero: one a level, and two
+    i64 rows;      // of a block, 128 or 256
+    i64 blocks;    // of the launch
 };
 
-struct caqr_levels {
-    float_matrix level[most_levels];
-    int count;
+struct caqr_tree {
+    i64 nodes[most_levels];
+    float* place[most_levels]; // triangles on the way up, parts of Q on the way down
+    int levels;
 };
 
-MDQR_FN i64 blocks_of(const float_matrix& x) { return (x.rows + block_rows - 1) / block_rows; }
+// Where the factorisation is.
+struct caqr_step {
+    i64 turn;   // counts from 1 on
+    int first;  // column
+    int width;  // columns that are factored
+    int groups; // of 32 columns behind
+};
 
-MDQR_FN caqr_levels levels_of(const caqr_arguments& p) {
-    caqr_levels all;
-    all.level[0] = p.a;
-    all.count = 1;
+MDQR_FN caqr_tree tree_of(const caqr_arguments& p) {
+    caqr_tree t;
     float* next = p.tree;
-    for (i64 blocks = blocks_of(p.a); blocks > 1; ++all.count) {
-        const i64 rows = block_columns * blocks;
-        all.level[all.count] = {next, rows, rows, p.a.columns};
-        next += rows * p.a.columns;
-        blocks = blocks_of(all.level[all.count]);
+    t.levels = 0;
+    i64 nodes = (p.a.rows + p.rows - 1) / p.rows;
+    for (bool more = true; more; nodes = (nodes + caqr_warps - 1) / caqr_warps) {
+        t.nodes[t.levels] = nodes;
+        t.place[t.levels++] = next;
+        next += nodes * square_size;
+        more = nodes > 1;
     }
-    return all;
+    return t;
 }
 
-MDQR_FN float_matrix rows_of(const float_matrix& x, i64 first, i64 most) {
-    const i64 left = x.rows - first;
-    return {x.data + first, x.column, left < most ? left : most, x.columns};
+// One block alone needs no messages.
+MDQR_FN void tell(const caqr_arguments& p, i64 word) {
+    if (p.blocks > 1)
+        signal(p.words + word);
+    else
+        sync_threads();
+}
+MDQR_FN void await(const caqr_arguments& p, i64 word, i64 goal) {
+    if (p.blocks > 1)
+        wait_for(p.words + word, goal);
+}
+
+MDQR_FN float_matrix rows_of(const caqr_arguments& p, i64 leaf) {
+    const i64 top = leaf * p.rows, left = p.a.rows - top;
+    return {p.a.data + top, p.a.column, left < p.rows ? left : p.rows, p.a.columns};
+}
+
+// f(index<Groups>{}), nothing for no groups.
+template <class F> MDQR_FN void with_groups(int groups, F&& f) {
+    if (groups == 3)
+        f(index<3>{});
+    else if (groups == 2)
+        f(index<2>{});
+    else if (groups == 1)
+        f(index<1>{});
+}
+
+// What of the columns at hand is in R already: the squares of the rows of this warp.
+MDQR_FN float squares_above(const caqr_arguments& p, const caqr_step& at) {
+    const int lane = thread_index() % 32;
+    float sum = 0.0f;
+    for (int i = thread_index() / 32; i < at.first; i += caqr_warps)
+        if (lane < at.width) {
+            const float x = p.r.at(i, at.first + lane);
+            sum = fused(x, x, sum);
+        }
+    return sum;
+}
+
+template <int Rows>
+MDQR_FN void factor(const caqr_arguments& p, const caqr_shared& s, const caqr_step& at,
+                    float (&a)[Rows], float* triangle, bool last) {
+    const float least = last ? least_square_of<Rows>(a, squares_above(p, at), s) : 0.0f;
+    gram_schmidt<Rows>(a, s, at.width, least);
+    if (!last) {
+        store_square(s, triangle);
+        return;
+    }
+    for (int e = thread_index(); e < square_size; e += caqr_threads) {
+        const int i = e % block_columns, j = e / block_columns;
+        if (i < at.width && j < at.width)
+            p.r.at(at.first + i, at.first + j) = s.square[i * square_stride + j];
+    }
+}
+
+template <int Rows>
+MDQR_FN void factor_leaf(const caqr_arguments& p, const caqr_shared& s, const caqr_tree& t,
+                         const caqr_step& at, i64 leaf) {
+    float* const mine = s.column(at.first + thread_index() % 32) + thread_index() / 32 * Rows;
+    float a[Rows];
+    read_quads<Rows>(a, mine);
+    factor<Rows>(p, s, at, a, t.place[0] + leaf * square_size, t.levels == 1);
+    write_quads<Rows>(a, mine);
+    tell(p, 0);
+}
+
+// A block of up to eight triangles; each becomes the part of Q that belongs to it.
+MDQR_FN void factor_node(const caqr_arguments& p, const caqr_shared& s, const caqr_tree& t,
+                         const caqr_step& at, int level, i64 node) {
+    const i64 child = node * caqr_warps + thread_index() / 32;
+    float* const mine = t.place[level - 1] + child * square_size + thread_index() % 32;
+    const bool exists = child < t.nodes[level - 1];
+    float a[block_columns];
+    static_for<0, block_columns>(
+        [&](auto i) MDQR_LAMBDA { a[i] = exists ? mine[i * block_columns] : 0.0f; });
+    factor<block_columns>(p, s, at, a, t.place[level] + node * square_size, level + 1 == t.levels);
+    if (exists)
+        static_for<0, block_columns>([&](auto i) MDQR_LAMBDA { mine[i * block_columns] = a[i]; });
+    tell(p, level);
+}
+
+// `square` becomes what Q of a block of rows is multiplied by.
+MDQR_FN void load_product(const caqr_shared& s, const caqr_tree& t, i64 leaf) {
+    i64 size = 1;
+    for (int l = 2; l < t.levels; ++l)
+        size *= caqr_warps;
+    load_square(s, t.place[t.levels - 2] + leaf / size * square_size);
+    for (int l = t.levels - 3; l >= 0; --l) {
+        size /= caqr_warps;
+        multiply_square(s, t.place[l] + leaf / size * square_size);
+    }
+}
+
+// Block i of the launch sums the products with columns i, i + blocks, ... behind, of all leaves.
+MDQR_FN void sum_products(const caqr_arguments& p, const caqr_shared& s, const caqr_step& at,
+                          i64 leaves) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    constexpr int ways = 8;
+    int turn = 0;
+    for (i64 j = block_x(); j < block_columns * at.groups; j += p.blocks) {
+        const float* const place = p.behind + j * block_columns + lane;
+        float sum[ways] = {};
+        for (i64 leaf = warp; leaf < leaves; leaf += ways * caqr_warps)
+            static_for<0, ways>([&](auto w) MDQR_LAMBDA {
+                const i64 mine = leaf + w * caqr_warps;
+                sum[w] += mine < leaves ? place[mine * behind_size] : 0.0f;
+            });
+        const float half = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        const float all = sum_of_warps(half + ((sum[4] + sum[5]) + (sum[6] + sum[7])),
+                                       s.sums + turn * caqr_threads);
+        turn = 1 - turn;
+        const i64 column = at.first + block_columns + j;
+        if (warp == 0 && column < p.r.columns)
+            p.r.at(at.first + lane, column) = all;
+    }
+}
+
+// `behind` becomes -R12, row by row.
+MDQR_FN void load_behind(const caqr_arguments& p, const caqr_shared& s, const caqr_step& at) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    for (int j = warp; j < block_columns * at.groups; j += caqr_warps) {
+        const i64 column = at.first + block_columns + j;
+        s.behind[lane * behind_stride + j] =
+            column < p.r.columns ? -p.r.at(at.first + lane, column) : 0.0f;
+    }
+    sync_threads();
+}
+
+template <int Rows> struct caqr_panel {
+    const caqr_arguments& p;
+    const caqr_shared& s;
+    const caqr_tree& t;
+    bool stays; // one block of rows, in shared memory from the beginning to the end
+
+    MDQR_FN i64 leaves() const { return t.nodes[0]; }
+    MDQR_FN int end(const caqr_step& at) const {
+        return at.first + block_columns * (1 + at.groups);
+    }
+    MDQR_FN void load(const caqr_step& at, i64 leaf) const {
+        if (!stays)
+            load_tile<Rows>(s, rows_of(p, leaf), at.first, end(at));
+    }
+
+    MDQR_FN void inner(const caqr_step& at, i64 leaf) const {
+        with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
+            multiply_turned<Rows, groups.value>(s, at.first);
+        });
+        if (!stays)
+            for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
+                p.behind[leaf * behind_size + e] = s.behind[e];
+        sync_threads();
+    }
+
+    // The blocks of rows, then the tree, from whose root on the way leads down again. Its blocks
+    // belong to the last blocks of the launch, some of which have no rows.
+    MDQR_FN void up(const caqr_step& at) const {
+        for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
+            load(at, leaf);
+            factor_leaf<Rows>(p, s, t, at, leaf);
+            if (!stays) {
+                sync_threads();
+                store_tile<Rows>(s, rows_of(p, leaf), at.first, at.first + block_columns);
+                inner(at, leaf);
+            }
+        }
+        for (int level = 1; level < t.levels; ++level)
+            for (i64 node = p.blocks - 1 - block_x(); node < t.nodes[level]; node += p.blocks) {
+                await(p, level - 1, at.turn * t.nodes[level - 1]);
+                factor_node(p, s, t, at, level, node);
+            }
+        if (stays && block_x() < leaves())
+            inner(at, block_x());
+    }
+
+    MDQR_FN void down(const caqr_step& at) const {
+        if (t.levels > 1)
+            await(p, t.levels - 1, at.turn);
+        for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
+            float* const products = p.behind + leaf * behind_size;
+            if (!stays) {
+                load_tile<Rows>(s, rows_of(p, leaf), at.first, at.first + block_columns);
+                for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
+                    s.behind[e] = products[e];
+                sync_threads();
+            }
+            if (t.levels > 1) {
+                load_product(s, t, leaf);
+                with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
+                    multiply_behind<groups.value>(s, products);
+                });
+            } else {
+                for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
+                    products[e] = s.behind[e];
+            }
+            if (at.groups)
+                tell(p, t.levels);
+            finish(at, leaf);
+        }
+    }
+
+    // Q of the columns at hand is ready.
+    MDQR_FN void finish(const caqr_step& at, i64 leaf) const {
+        const float_matrix rows = rows_of(p, leaf);
+        if (t.levels > 1)
+            multiply_by_square<Rows>(s, at.first);
+        store_tile<Rows>(s, rows, at.first, at.first + block_columns);
+        store_operand<Rows>(s, rows, leaf * p.rows, at.first, p.low);
+        sync_threads();
+    }
+
+    MDQR_FN void behind(const caqr_step& at) const {
+        await(p, t.levels, at.turn * leaves());
+        sum_products(p, s, at, leaves());
+        tell(p, t.levels + 1);
+        await(p, t.levels + 1, at.turn * p.blocks);
+        if (block_x() < leaves())
+            load_behind(p, s, at);
+        for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
+            load(at, leaf);
+            with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
+                update_tile<Rows, groups.value>(s, at.first);
+            });
+            if (!stays) {
+                store_tile<Rows>(s, rows_of(p, leaf), at.first + block_columns, end(at));
+                sync_threads();
+            }
+        }
+    }
+};
+
+template <int Rows> MDQR_FN void factor_panel(const caqr_arguments& p) {
+    const caqr_shared s(shared_floats());
+    const caqr_tree t = tree_of(p);
+    const caqr_panel<Rows> panel{p, s, t, t.nodes[0] <= p.blocks};
+    const int count = int(p.a.columns + block_columns - 1) / block_columns;
+    if (panel.stays && block_x() < panel.leaves())
+        load_tile<Rows>(s, rows_of(p, block_x()), 0, count * block_columns);
+    for (int k = 0; k < count; ++k) {
+        const int first = k * block_columns, left = int(p.a.columns) - first;
+        const caqr_step at{k + 1, first, left < block_columns ? left : block_columns,
+                           count - 1 - k};
+        panel.up(at);
+        panel.down(at);
+        if (at.groups)
+            panel.behind(at);
+    }
 }
 
 MDQR_END
 
 // Grid: `blocks`, cooperative if more than one.
-MDQR_KERNEL(mdqr_tensorcore_caqr, mdqr::caqr_arguments, mdqr::caqr_threads, 2) {
+MDQR_KERNEL(mdqr_tensorcore_caqr, mdqr::caqr_arguments, mdqr::caqr_threads) {
     using namespace mdqr;
-    const caqr_shared shared(shared_floats());
-    const caqr_levels all = levels_of(p);
-    i64 meeting = 0;
-    for (int l = 0; l < all.count; ++l) {
-        const float_matrix& x = all.level[l];
-        const bool last = l + 1 == all.count;
-        for (i64 b = block_x(); b < blocks_of(x); b += p.blocks)
-            factor_block(shared, rows_of(x, b * block_rows, block_rows),
-                         last ? p.r : rows_of(all.level[l + 1], b * block_columns, block_columns),
-                         last);
-        if (!last)
-            sync_blocks(p.meetings, p.blocks, ++meeting);
-    }
-    for (int l = all.count - 2; l >= 0; --l) {
-        const float_matrix& x = all.level[l];
-        sync_blocks(p.meetings, p.blocks, ++meeting);
-        for (i64 b = block_x(); b < blocks_of(x); b += p.blocks)
-            multiply_block(shared, rows_of(x, b * block_rows, block_rows),
-                           rows_of(all.level[l + 1], b * block_columns, block_columns));
-    }
+    if (p.rows == block_rows)
+        factor_panel<block_rows / caqr_warps>(p);
+    else
+        factor_panel<block_rows / 2 / caqr_warps>(p);
 }

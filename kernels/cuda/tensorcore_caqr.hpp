@@ -1,193 +1,278 @@
-// Modified Gram-Schmidt of 256 x 32 blocks by 128 threads, two rows each in registers.
+// Blocks of up to 256 rows of a panel of 128 columns in shared memory: modified Gram-Schmidt of 32
+// columns, and products with them, by 256 threads.
 //
-// The column at hand is always the first of the registers: what is left moves one place down as it
-// is updated, so that the loop over columns needs no dynamic index. Its products with itself and
-// with all columns behind it are summed in one pass, hence one meeting of the threads a column.
+// Gram-Schmidt: thread (w, l) holds its rows of column l in registers. Only the column at hand goes
+// through shared memory; its products with all columns meet there once.
 #pragma once
-#include "floats.hpp"
+#include "tensorcore_formats.hpp"
 
 MDQR_BEGIN
 
-inline constexpr int caqr_threads = 128, caqr_warps = caqr_threads / 32;
-inline constexpr int block_rows = 256, block_columns = 32;
-inline constexpr int triangle_stride = block_columns + 1, quarter = block_columns / 4;
+inline constexpr int caqr_warps = 8, caqr_threads = 32 * caqr_warps;
+inline constexpr int block_rows = 256, block_columns = 32, panel_columns = 128;
+// Strides whose columns (rows) start four banks apart, for words in fours.
+inline constexpr int tile_stride = block_rows + 4, square_stride = block_columns + 4;
+inline constexpr int behind_stride = panel_columns - block_columns + 4;
+inline constexpr int square_size = block_columns * block_columns;
+inline constexpr int behind_size = block_columns * (panel_columns - block_columns);
+
+// Sums alternate between two places, so that one meeting a sum is enough.
+struct caqr_shared {
+    float* tile;   // [128][260], column by column
+    float* sums;   // [2][warps][32]
+    float* pivots; // [warps][32]
+    float* square; // [32][36], row by row: R of a block, and what its Q is multiplied by
+    float* behind; // products with the columns behind, column by column; or R12, row by row
+    MDQR_FN explicit caqr_shared(float* start)
+        : tile(start), sums(tile + panel_columns * tile_stride), pivots(sums + 2 * caqr_threads),
+          square(pivots + caqr_threads), behind(square + block_columns * square_stride) {}
+    MDQR_FN float* column(int j) const { return tile + j * tile_stride; }
+};
 
 struct alignas(16) float_quad {
     float x[4];
 };
+MDQR_FN float_quad& quad_at(float* x) { return *reinterpret_cast<float_quad*>(x); }
 
-// Words of shared memory; sums alternate between two places, so that one meeting a column is
-// enough.
-struct caqr_shared {
-    float* sums;     // [2][warps][32]
-    float* factors;  // [warps][32]
-    float* triangle; // [32][33]
-    float* product;  // [32][32]
-    MDQR_FN explicit caqr_shared(float* start)
-        : sums(start), factors(start + 2 * caqr_warps * 32), triangle(factors + caqr_warps * 32),
-          product(triangle + 32 * 36) {}
-};
-inline constexpr int caqr_words = 3 * caqr_warps * 32 + 32 * 36 + 32 * 32;
-
-// Count words, a multiple of four, that all lanes read alike.
-template <int Count> MDQR_FN void read_quads(float (&r)[Count], const float* shared) {
+template <int Count> MDQR_FN void read_quads(float (&r)[Count], float* shared) {
     static_for<0, Count / 4>([&](auto c) MDQR_LAMBDA {
-        const float_quad quad = reinterpret_cast<const float_quad*>(shared)[c];
-        for (int e = 0; e < 4; ++e)
-            r[4 * c + e] = quad.x[e];
+        const float_quad quad = quad_at(shared + 4 * c);
+        static_for<0, 4>([&](auto e) MDQR_LAMBDA { r[4 * c + e] = quad.x[e]; });
+    });
+}
+template <int Count> MDQR_FN void write_quads(const float (&r)[Count], float* shared) {
+    static_for<0, Count / 4>([&](auto c) MDQR_LAMBDA {
+        float_quad quad;
+        static_for<0, 4>([&](auto e) MDQR_LAMBDA { quad.x[e] = r[4 * c + e]; });
+        quad_at(shared + 4 * c) = quad;
     });
 }
 
-struct two_rows {
-    float x[2][block_columns];
+// The sum of x over the warps, lane by lane.
+MDQR_FN float sum_of_warps(float x, float* sums) {
+    const int lane = thread_index() % 32;
+    sums[thread_index()] = x;
+    sync_threads();
+    float part[caqr_warps];
+    static_for<0, caqr_warps>([&](auto w) MDQR_LAMBDA { part[w] = sums[32 * w + lane]; });
+    return ((part[0] + part[1]) + (part[2] + part[3])) +
+           ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+template <int Rows> MDQR_FN float product_of(const float (&x)[Rows], const float (&y)[Rows]) {
+    float sum[4] = {};
+    static_for<0, Rows>([&](auto i) MDQR_LAMBDA { sum[i % 4] = fused(x[i], y[i], sum[i % 4]); });
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// To the last bit but one or two.
+MDQR_FN float reciprocal_root(float x) {
+    const float y = near_reciprocal_root(x);
+    return fused(y, fused(-0.5f * x * y, y, 0.5f), y);
+}
+
+// The columns become orthonormal, R goes to `square`. Those whose square of the length is not above
+// `least` of their lane become zero.
+template <int Rows>
+MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, float least) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    float* const pivot = s.pivots + 32 * warp;
+    float mine = 0.0f;
+    for (int k = 0; k < columns; ++k) {
+        if (lane == k)
+            write_quads<Rows>(a, pivot);
+        sync_warp();
+        float v[Rows];
+        read_quads<Rows>(v, pivot);
+        const float sum = sum_of_warps(product_of<Rows>(v, a), s.sums + (k % 2) * caqr_threads);
+        const float length = shuffle(sum, k);
+        const float inverse = length <= shuffle(least, k) ? 0.0f : reciprocal_root(length);
+        const float factor = lane < k ? 0.0f : sum * inverse;
+        if (warp == 0)
+            s.square[k * square_stride + lane] = factor;
+        if (lane == k)
+            mine = inverse;
+        // The column itself stays as it is until the end.
+        const float step = lane > k ? -factor * inverse : 0.0f;
+        static_for<0, Rows>([&](auto i) MDQR_LAMBDA { a[i] = fused(step, v[i], a[i]); });
+    }
+    if (warp == 0)
+        for (int k = columns; k < block_columns; ++k)
+            s.square[k * square_stride + lane] = 0.0f;
+    static_for<0, Rows>([&](auto i) MDQR_LAMBDA { a[i] *= mine; });
+    sync_threads();
+}
+
+// What the square of the length of the column of this lane must exceed: the noise of float32 in it
+// and in its part `above` (of this warp) that is already in R.
+inline constexpr float noise = 0x1p-42f;
+template <int Rows>
+MDQR_FN float least_square_of(const float (&a)[Rows], float above, const caqr_shared& s) {
+    return noise * sum_of_warps(product_of<Rows>(a, a) + above, s.sums + caqr_threads);
+}
+
+// -- a tile of 8 Rows rows ---------------------------------------------------------------------
+
+// Columns `first` to `last` of x; what x does not have is zero.
+template <int Rows>
+MDQR_FN void load_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
+    constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows, turn = 16;
+    const int i = thread_index() % rows;
+    for (int j0 = first + thread_index() / rows; j0 < last; j0 += turn * step) {
+        float value[turn];
+        static_for<0, turn>([&](auto c) MDQR_LAMBDA {
+            const int j = j0 + c * step;
+            value[c] = j < last && x.has(i, j) ? x.at(i, j) : 0.0f;
+        });
+        static_for<0, turn>([&](auto c) MDQR_LAMBDA {
+            const int j = j0 + c * step;
+            if (j < last)
+                s.column(j)[i] = value[c];
+        });
+    }
+    sync_threads();
+}
+
+template <int Rows>
+MDQR_FN void store_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
+    constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows;
+    const int i = thread_index() % rows;
+    for (int j = first + thread_index() / rows; j < last; j += step)
+        if (x.has(i, j))
+            x.at(i, j) = s.column(j)[i];
+}
+
+template <int Rows>
+MDQR_FN void store_operand(const caqr_shared& s, const float_matrix& x, i64 top, int first,
+                           const operand_matrix& y) {
+    constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows;
+    const int i = thread_index() % rows;
+    const float factor = float(power_of_two(y.exponent));
+    with_format(y.format, [&](auto format) MDQR_LAMBDA {
+        for (int j = first + thread_index() / rows; j < first + block_columns; j += step)
+            if (x.has(i, j))
+                put_operand<decltype(format)>(y, top + i, j, s.column(j)[i], factor);
+    });
+}
+
+// The products of 32 columns from `first` on with the 32 Groups columns behind them: to `behind`,
+// column by column. A lane has a column, a warp every eighth column behind.
+template <int Rows, int Groups> MDQR_FN void multiply_turned(const caqr_shared& s, int first) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    float* const q = s.column(first + lane);
+    float* const x = s.column(first + block_columns + warp);
+    constexpr int count = 4 * Groups;
+    float sum[count] = {};
+    for (int i = 0; i < caqr_warps * Rows; i += 4) {
+        const float_quad y = quad_at(q + i);
+        static_for<0, count>([&](auto c) MDQR_LAMBDA {
+            const float_quad z = quad_at(x + c * (caqr_warps * tile_stride) + i);
+            static_for<0, 4>([&](auto e) MDQR_LAMBDA { sum[c] = fused(y.x[e], z.x[e], sum[c]); });
+        });
+    }
+    static_for<0, count>([&](auto c) MDQR_LAMBDA {
+        s.behind[(warp + caqr_warps * c) * block_columns + lane] = sum[c];
+    });
+    sync_threads();
+}
+
+// Rows 4 l to 4 l + 3, and 128 further on, of 4 Quads columns.
+template <int Rows, int Quads> struct row_sums {
+    float_quad x[Rows / 16][4 * Quads];
 };
 
-// Rows `row`, `row + 128` of a block of `rows` rows and `columns` columns; the rest is zero.
-MDQR_FN void read_rows(two_rows& a, const float_matrix& x) {
-    const int t = thread_index();
-    static_for<0, block_columns>([&](auto j) MDQR_LAMBDA {
-        static_for<0, 2>([&](auto h) MDQR_LAMBDA {
-            const int i = t + h * caqr_threads;
-            a.x[h][j] = x.has(i, j) ? x.at(i, j) : 0.0f;
-        });
-    });
-}
-
-// Lane l gets the sum over the warp of p[l % Count].
-template <int Count> MDQR_FN float sum_of_lanes(float (&p)[block_columns]) {
-    const int lane = thread_index() % 32;
-    static_for<0, 5>([&](auto step) MDQR_LAMBDA {
-        constexpr int mask = 16 >> step;
-        if constexpr (mask < Count) {
-            static_for<0, mask>([&](auto i) MDQR_LAMBDA {
-                const bool upper = (lane & mask) != 0;
-                const float keep = upper ? p[i + mask] : p[i], send = upper ? p[i] : p[i + mask];
-                p[i] = keep + shuffle_xor(send, mask);
-            });
-        } else {
-            static_for<0, Count>([&](auto i) MDQR_LAMBDA { p[i] += shuffle_xor(p[i], mask); });
-        }
-    });
-    return p[0];
-}
-
-// Lane l gets the sum over the block of p[l % Count]; `sums` has a word a thread.
-template <int Count> MDQR_FN float sum_of_block(float (&p)[block_columns], float* sums) {
-    const int lane = thread_index() % 32;
-    sums[thread_index()] = sum_of_lanes<Count>(p);
-    sync_threads();
-    float sum = sums[lane];
-    static_for<1, caqr_warps>([&](auto w) MDQR_LAMBDA { sum += sums[32 * w + lane]; });
-    return sum;
-}
-
-// Lane l gets what the square of the length of column l must exceed: in units of its square at
-// first, the noise of float32.
-inline constexpr float noise = 0x1p-42f;
-MDQR_FN float least_squares_of(const two_rows& a, const caqr_shared& s) {
-    float p[block_columns];
-    static_for<0, block_columns>(
-        [&](auto j) MDQR_LAMBDA { p[j] = fused(a.x[1][j], a.x[1][j], a.x[0][j] * a.x[0][j]); });
-    // The other half of the sums: the first column takes the first.
-    return noise * sum_of_block<block_columns>(p, s.sums + caqr_threads);
-}
-
-// One column: `Live` columns are left at most, `k` are done.
-template <int Live>
-MDQR_FN void next_column(two_rows& a, const caqr_shared& s, const float_matrix& q, int k,
-                         float least) {
-    const int t = thread_index(), lane = t % 32, warp = t / 32;
-    constexpr int count = Live > 16 ? 32 : Live > 8 ? 16 : 8;
-    float p[block_columns];
-    static_for<0, count>([&](auto j) MDQR_LAMBDA {
-        p[j] = j < Live ? fused(a.x[1][0], a.x[1][j], a.x[0][0] * a.x[0][j]) : 0.0f;
-    });
-    const float sum = sum_of_block<count>(p, s.sums + (k % 2) * caqr_threads);
-    const float square = shuffle(sum, 0);
-    const float inverse = square <= shuffle(least, k) ? 0.0f : 1.0f / root(square);
-    const float factor = sum * inverse;
-    float* const factors = s.factors + 32 * warp;
-    factors[lane] = factor;
-    sync_warp();
-    if (warp == 0 && k + lane < block_columns && lane < Live)
-        s.triangle[k * triangle_stride + k + lane] = factor;
-    float unit[2];
-    static_for<0, 2>([&](auto h) MDQR_LAMBDA {
-        const int i = t + h * caqr_threads;
-        unit[h] = a.x[h][0] * inverse;
-        if (i < q.rows)
-            q.at(i, k) = unit[h];
-    });
-    float r[Live];
-    read_quads<Live>(r, factors);
-    static_for<1, Live>([&](auto j) MDQR_LAMBDA {
-        a.x[0][j - 1] = fused(-unit[0], r[j], a.x[0][j]);
-        a.x[1][j - 1] = fused(-unit[1], r[j], a.x[1][j]);
-    });
-    a.x[0][Live - 1] = a.x[1][Live - 1] = 0.0f;
-}
-
-template <int Live>
-MDQR_FN void next_columns(two_rows& a, const caqr_shared& s, const float_matrix& q, int& k,
-                          float least) {
-    const i64 stop = block_columns - Live + 8;
-    for (; k < stop && k < q.columns; ++k)
-        next_column<Live>(a, s, q, k, least);
-}
-
-// x becomes its Q; its R, 32 rows and as many columns as x, goes to r. In the last block of a tree
-// columns become zero if they depend on those before them as far as float32 can tell.
-MDQR_FN void factor_block(const caqr_shared& s, const float_matrix& x, const float_matrix& r,
-                          bool last) {
-    two_rows a;
-    read_rows(a, x);
-    for (int i = thread_index(); i < block_columns * triangle_stride; i += caqr_threads)
-        s.triangle[i] = 0.0f;
-    const float least = last ? least_squares_of(a, s) : 0.0f;
-    sync_threads();
-    int k = 0;
-    next_columns<32>(a, s, x, k, least);
-    next_columns<24>(a, s, x, k, least);
-    next_columns<16>(a, s, x, k, least);
-    next_columns<8>(a, s, x, k, least);
-    sync_threads();
-    for (int e = thread_index(); e < block_columns * block_columns; e += caqr_threads) {
-        const int i = e % block_columns, j = e / block_columns;
-        if (r.has(i, j))
-            r.at(i, j) = s.triangle[i * triangle_stride + j];
-    }
-    sync_threads();
-}
-
-// x becomes x p, p of 32 rows.
-MDQR_FN void multiply_block(const caqr_shared& s, const float_matrix& x, const float_matrix& p) {
-    for (int e = thread_index(); e < block_columns * block_columns; e += caqr_threads) {
-        const int i = e % block_columns, j = e / block_columns;
-        s.product[i * block_columns + j] = p.has(i, j) ? p.at(i, j) : 0.0f;
-    }
-    two_rows a;
-    read_rows(a, x);
-    sync_threads();
-    // A quarter of the columns at a time, so that all stays in registers.
-    for (int c = 0; c < block_columns; c += quarter) {
-        float sum[2][quarter] = {};
-        static_for<0, block_columns>([&](auto i) MDQR_LAMBDA {
-            float y[quarter];
-            read_quads<quarter>(y, s.product + i * block_columns + c);
-            for (int j = 0; j < quarter; ++j) {
-                sum[0][j] = fused(a.x[0][i], y[j], sum[0][j]);
-                sum[1][j] = fused(a.x[1][i], y[j], sum[1][j]);
-            }
-        });
-        static_for<0, quarter>([&](auto j) MDQR_LAMBDA {
-            static_for<0, 2>([&](auto h) MDQR_LAMBDA {
-                const i64 i = thread_index() + h * caqr_threads;
-                if (x.has(i, c + j))
-                    x.at(i, c + j) = sum[h][j];
+// Add 32 columns from q on times 32 rows of `factor`.
+template <int Rows, int Quads>
+MDQR_FN void add_product(row_sums<Rows, Quads>& sum, float* q, float* factor, int stride) {
+    q += 4 * (thread_index() % 32);
+#pragma unroll 2
+    for (int k = 0; k < block_columns; ++k) {
+        float_quad y[Rows / 16];
+        float r[4 * Quads];
+        static_for<0, Rows / 16>(
+            [&](auto h) MDQR_LAMBDA { y[h] = quad_at(q + k * tile_stride + 128 * h); });
+        read_quads<4 * Quads>(r, factor + k * stride);
+        static_for<0, Rows / 16>([&](auto h) MDQR_LAMBDA {
+            static_for<0, 4 * Quads>([&](auto c) MDQR_LAMBDA {
+                static_for<0, 4>([&](auto e) MDQR_LAMBDA {
+                    sum.x[h][c].x[e] = fused(y[h].x[e], r[c], sum.x[h][c].x[e]);
+                });
             });
         });
     }
+}
+template <int Rows, int Quads, class F> MDQR_FN void each_quad(float* columns, F&& f) {
+    columns += 4 * (thread_index() % 32);
+    static_for<0, Rows / 16>([&](auto h) MDQR_LAMBDA {
+        static_for<0, 4 * Quads>(
+            [&](auto c) MDQR_LAMBDA { f(h, c, quad_at(columns + c * tile_stride + 128 * h)); });
+    });
+}
+
+// 32 columns from `first` on, times `square`.
+template <int Rows> MDQR_FN void multiply_by_square(const caqr_shared& s, int first) {
+    const int column = 4 * (thread_index() / 32);
+    row_sums<Rows, 1> sum{};
+    add_product<Rows, 1>(sum, s.column(first), s.square + column, square_stride);
     sync_threads();
+    each_quad<Rows, 1>(s.column(first + column),
+                       [&](auto h, auto c, float_quad& place) MDQR_LAMBDA { place = sum.x[h][c]; });
+    sync_threads();
+}
+
+// The 32 Groups columns behind those from `first` on, plus those times `behind`, row by row.
+template <int Rows, int Groups> MDQR_FN void update_tile(const caqr_shared& s, int first) {
+    const int column = 4 * Groups * (thread_index() / 32);
+    float* const mine = s.column(first + block_columns + column);
+    row_sums<Rows, Groups> sum;
+    each_quad<Rows, Groups>(mine, [&](auto h, auto c, float_quad& place)
+                                      MDQR_LAMBDA { sum.x[h][c] = place; });
+    add_product<Rows, Groups>(sum, s.column(first), s.behind + column, behind_stride);
+    each_quad<Rows, Groups>(mine, [&](auto h, auto c, float_quad& place)
+                                      MDQR_LAMBDA { place = sum.x[h][c]; });
+    sync_threads();
+}
+
+// -- 32 x 32 -----------------------------------------------------------------------------------
+
+// `square`, row by row without gaps, to or from memory.
+MDQR_FN void store_square(const caqr_shared& s, float* out) {
+    for (int e = thread_index(); e < square_size; e += caqr_threads)
+        out[e] = s.square[e / block_columns * square_stride + e % block_columns];
+}
+MDQR_FN void load_square(const caqr_shared& s, const float* x) {
+    for (int e = thread_index(); e < square_size; e += caqr_threads)
+        s.square[e / block_columns * square_stride + e % block_columns] = x[e];
+    sync_threads();
+}
+
+// `square` becomes x times it.
+MDQR_FN void multiply_square(const caqr_shared& s, float* x) {
+    const int i = thread_index() / caqr_warps, j = 4 * (thread_index() % caqr_warps);
+    float row[block_columns];
+    read_quads<block_columns>(row, x + i * block_columns);
+    float_quad sum{};
+    static_for<0, block_columns>([&](auto k) MDQR_LAMBDA {
+        const float_quad y = quad_at(s.square + k * square_stride + j);
+        static_for<0, 4>([&](auto e) MDQR_LAMBDA { sum.x[e] = fused(row[k], y.x[e], sum.x[e]); });
+    });
+    sync_threads();
+    quad_at(s.square + i * square_stride + j) = sum;
+    sync_threads();
+}
+
+// out = square^T behind, of 32 Groups columns, column by column.
+template <int Groups> MDQR_FN void multiply_behind(const caqr_shared& s, float* out) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    float p[block_columns];
+    static_for<0, block_columns>([&](auto i)
+                                     MDQR_LAMBDA { p[i] = s.square[i * square_stride + lane]; });
+    for (int c = 0; c < 4 * Groups; ++c) {
+        const int j = (warp + caqr_warps * c) * block_columns;
+        float x[block_columns];
+        read_quads<block_columns>(x, s.behind + j);
+        out[j + lane] = product_of<block_columns>(p, x);
+    }
 }
 
 MDQR_END

@@ -1,155 +1,123 @@
-// The triangle of CholeskyQR and its inverse, in float64 by one block: Gauss-Jordan elimination of
-// A^T A, whose rows end as those of R, and on the left of the diagonal as those of the inverse.
-#include "tensorcore_gram.hpp"
+// CholeskyQR of a panel of at most 128 columns, one launch a panel: its products with itself in
+// parts, their sum, the triangle and its inverse by the first block, and the panel times the
+// inverse; once more if the first pass loses what float32 holds.
+#include "tensorcore_cholesky.hpp"
 
 MDQR_BEGIN
 
-inline constexpr int cholesky_threads = 256, side = 16, cells = panel_columns / side;
-// Of diagonals between 1/4 and 1. A column whose pivot is below `least` depends on those before it
-// as far as float32 can tell: it becomes zero. From `careful` on, errors of 2^-53 in A^T A are
-// below those of float32 in Q; for less a second pass is made.
-inline constexpr double least = 0x1p-43, careful = 0x1p-23;
-
 struct cholesky_arguments {
-    const double* gram;
-    double* inverse; // element (i, j) is inverse[i + 128 j]
-    float_matrix r;
-    const i64* wanted; // null: always
-    i64* again;        // set if another pass is wanted
-    i64 second;        // r is what this pass multiplies from the left
-    i64 floor;         // squares of lengths below two to it become zero too
+    float_matrix a, r;
+    operand_matrix low;
+    double* partial; // 128 x 128 a part
+    double* gram;
+    double* inverse;
+    i64* words; // zero, four
+    i64 parts, tiles_a_part;
+    i64 blocks; // of the launch
+    i64 floor;
 };
 
-struct cell_block {
-    double x[cells][cells]; // element (y + 16 a, x + 16 b) of the thread (x, y)
-};
+inline constexpr int sum_turns = gram_threads / panel_columns, sum_ways = 8;
+enum : i64 { parts_done, sums_done, triangle_done, again_word };
 
-// All rows as they are when their turn comes; of each, its scale, what its pivot must reach, and
-// the reciprocal of its length.
-inline constexpr int row_stride = panel_columns + 1;
-struct cholesky_shared {
-    double *rows, *scale, *limit, *inverse;
-    MDQR_FN explicit cholesky_shared(double* start)
-        : rows(start), scale(start + panel_columns * row_stride), limit(scale + panel_columns),
-          inverse(limit + panel_columns) {}
-};
-
-// A power of two near the reciprocal of the root; 0 for zero columns.
-MDQR_FN double column_scale(double square) {
-    if (!(square > 0.0) || !(square < 0x1p1000))
-        return square == 0.0 ? 0.0 : square - square + 1.0;
-    const i64 exponent = (bits(square) >> 52) - 1022;
-    return power_of_two(-((exponent + (exponent > 0 ? 1 : 0)) / 2));
+MDQR_FN void multiply_parts(const cholesky_arguments& p, double* shared) {
+    for (i64 part = block_x(); part < p.parts; part += p.blocks) {
+        gram_sums sums{};
+        panel_tile tile;
+        const i64 first = part * p.tiles_a_part;
+        read_tile(tile, p.a, first * tile_rows);
+        for (i64 k = 0; k < p.tiles_a_part; ++k) {
+            put_tile(tile, shared);
+            sync_threads();
+            if (k + 1 < p.tiles_a_part)
+                read_tile(tile, p.a, (first + k + 1) * tile_rows);
+            add_products(sums, shared);
+            sync_threads();
+        }
+        put_products(sums, p.partial + part * panel_columns * panel_columns);
+    }
 }
 
-MDQR_FN void read_cells(cell_block& g, const cholesky_arguments& p, const cholesky_shared& s) {
-    const int x = thread_index() % side, y = thread_index() / side;
-    for (int i = thread_index(); i < panel_columns; i += cholesky_threads) {
-        const double scale = column_scale(p.gram[i * (panel_columns + 1)]);
-        const double shortest = power_of_two(p.floor) * scale * scale;
-        s.scale[i] = scale;
-        s.limit[i] = shortest > least ? shortest : least;
+// Column i of the sums; half of the threads sums half of the parts. The order of the sum depends on
+// the number of parts alone.
+MDQR_FN void sum_column(const cholesky_arguments& p, double* shared, int i) {
+    const int j = thread_index() % panel_columns, turn = thread_index() / panel_columns;
+    constexpr i64 step = panel_columns * panel_columns;
+    double sum[sum_ways] = {};
+    const bool gives = strip_gives(i, j);
+    if (gives) {
+        const double* const place = p.partial + i * panel_columns + j;
+        i64 b = turn;
+        for (; b + sum_turns * (sum_ways - 1) < p.parts; b += sum_turns * sum_ways)
+            static_for<0, sum_ways>(
+                [&](auto w) MDQR_LAMBDA { sum[w] += place[(b + sum_turns * w) * step]; });
+        for (; b < p.parts; b += sum_turns)
+            sum[0] += place[b * step];
     }
     sync_threads();
-    static_for<0, cells>([&](auto a) MDQR_LAMBDA {
-        static_for<0, cells>([&](auto b) MDQR_LAMBDA {
-            const int i = y + side * a, j = x + side * b;
-            g.x[a][b] = p.gram[i * panel_columns + j] * s.scale[i] * s.scale[j];
-        });
-    });
+    shared[thread_index()] =
+        ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    sync_threads();
+    if (turn != 0 || !gives)
+        return;
+    double total = shared[j];
+    for (int t = 1; t < sum_turns; ++t)
+        total += shared[t * panel_columns + j];
+    p.gram[i * panel_columns + j] = total;
+    p.gram[j * panel_columns + i] = total;
 }
 
-// Subtract multiples of row k from the rows behind it; k = y_of_k + 16 A.
-template <int A>
-MDQR_FN void eliminate(cell_block& g, const double* row, int k, double reciprocal) {
-    const int x = thread_index() % side, y = thread_index() / side;
-    double values[cells];
-    static_for<0, cells>([&](auto b) MDQR_LAMBDA {
-        const int j = x + side * b;
-        values[b] = j == k ? 1.0 : row[j];
-    });
-    static_for<A, cells>([&](auto a) MDQR_LAMBDA {
-        const int i = y + side * a;
-        if (a > A || i > k) {
-            const double factor = row[i] * reciprocal;
-            static_for<0, cells>([&](auto b) MDQR_LAMBDA {
-                const double old = x + side * b == k ? 0.0 : g.x[a][b];
-                g.x[a][b] = fma(-factor, values[b], old);
-            });
+MDQR_FN void multiply_by_inverse(const cholesky_arguments& p, double* shared, i64 part, bool last) {
+    double* const factor = shared + panel_columns * tile_stride;
+    // The right half first: it needs all columns, which the left half then overwrites.
+    for (int half = 1; half >= 0; --half) {
+        for (int e = thread_index(); e < panel_columns * half_columns; e += gram_threads)
+            factor[e / panel_columns * factor_stride + e % panel_columns] =
+                p.inverse[half * half_columns * panel_columns + e];
+        for (i64 k = 0; k < p.tiles_a_part; ++k) {
+            const i64 top = (part * p.tiles_a_part + k) * tile_rows;
+            panel_tile tile;
+            read_tile(tile, p.a, top);
+            sync_threads();
+            put_tile(tile, shared);
+            sync_threads();
+            product_sums sums;
+            multiply_tile(sums, shared, factor, half);
+            put_product(sums, p.a, top, half);
+            if (last)
+                put_rounded(sums, p.a, p.low, top, half);
         }
-    });
-}
-
-// Rows A * 16 to + 15. Roots and divisions of what a row ends as wait until all are done: here they
-// would stand between each row and the next.
-template <int A> MDQR_FN void eliminate_rows(cell_block& g, const cholesky_shared& s) {
-    const int x = thread_index() % side;
-    for (int y = 0; y < side; ++y) {
-        const int k = side * A + y;
-        double* const row = s.rows + k * row_stride;
-        if (thread_index() / side == y)
-            static_for<0, cells>([&](auto b) MDQR_LAMBDA { row[x + side * b] = g.x[A][b]; });
         sync_threads();
-        const double pivot = row[k];
-        eliminate<A>(g, row, k, pivot < s.limit[k] ? 0.0 : 1.0 / pivot);
     }
 }
 
-// Rows become those of the triangle on the right; the inverse, whose columns they are on the left,
-// leaves.
-MDQR_FN void finish_rows(const cholesky_arguments& p, const cholesky_shared& s) {
-    const int t = thread_index();
-    if (t < panel_columns) {
-        const double pivot = s.rows[t * row_stride + t];
-        const bool dead = pivot < s.limit[t];
-        s.inverse[t] = dead ? 0.0 : 1.0 / sqrt(pivot);
-        if (!dead && pivot < careful)
-            *p.again = 1;
+// Says whether another pass is wanted.
+MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, i64 turn) {
+    multiply_parts(p, shared);
+    signal(p.words + parts_done);
+    wait_for(p.words + parts_done, turn * p.blocks);
+    for (i64 i = block_x(); i < panel_columns; i += p.blocks)
+        sum_column(p, shared, int(i));
+    signal(p.words + sums_done);
+    i64* const again = p.words + again_word;
+    if (block_x() == 0) {
+        wait_for(p.words + sums_done, turn * p.blocks);
+        factor_gram({p.gram, p.inverse, p.r, again, turn == 2, p.floor}, shared);
+        signal(p.words + triangle_done);
     }
-    sync_threads();
-    for (int e = t; e < panel_columns * panel_columns; e += cholesky_threads) {
-        const int k = e / panel_columns, j = e % panel_columns;
-        double& cell = s.rows[k * row_stride + j];
-        const double scale = s.scale[j], factor = s.inverse[k];
-        const double left = j == k ? 1.0 : cell;
-        p.inverse[e] = j <= k && factor != 0.0 ? scale * left * factor : 0.0;
-        const bool none = j < k || factor == 0.0 || scale == 0.0;
-        cell = none ? 0.0 : cell * factor / scale;
-    }
-    sync_threads();
-}
-
-// The triangle of this pass times that of the passes before. A column needs only itself, and its
-// upper elements first.
-MDQR_FN void multiply_triangles(const cholesky_arguments& p, const cholesky_shared& s) {
-    const int j = thread_index();
-    if (j < p.r.columns)
-        for (int i = 0; i <= j; ++i) {
-            double sum = 0.0;
-            for (int k = i; k <= j; ++k)
-                sum = fma(s.rows[i * row_stride + k], double(p.r.at(k, j)), sum);
-            p.r.at(i, j) = float(sum);
-        }
+    wait_for(p.words + triangle_done, turn);
+    const bool more = turn == 1 && *again != 0;
+    for (i64 part = block_x(); part < p.parts; part += p.blocks)
+        multiply_by_inverse(p, shared, part, !more);
+    return more;
 }
 
 MDQR_END
 
-MDQR_KERNEL(mdqr_tensorcore_cholesky, mdqr::cholesky_arguments, mdqr::cholesky_threads) {
+// Grid: `blocks`, cooperative.
+MDQR_KERNEL(mdqr_tensorcore_cholesky, mdqr::cholesky_arguments, mdqr::gram_threads) {
     using namespace mdqr;
-    if (p.wanted && *p.wanted == 0)
-        return;
-    const cholesky_shared shared(shared_memory());
-    cell_block g;
-    read_cells(g, p, shared);
-    static_for<0, cells>([&](auto a) MDQR_LAMBDA { eliminate_rows<a.value>(g, shared); });
-    sync_threads();
-    finish_rows(p, shared);
-    if (p.second)
-        multiply_triangles(p, shared);
-    else
-        for (int e = thread_index(); e < panel_columns * panel_columns; e += cholesky_threads) {
-            const int i = e % panel_columns, j = e / panel_columns;
-            if (i <= j && p.r.has(i, j))
-                p.r.at(i, j) = float(shared.rows[i * row_stride + j]);
-        }
+    double* const shared = shared_memory();
+    if (cholesky_pass(p, shared, 1))
+        cholesky_pass(p, shared, 2);
 }

@@ -3,7 +3,7 @@
 // float32 entries are exact in float64, so that A^T A has errors of 2^-53: what a Cholesky
 // factorisation makes of it holds for condition numbers up to some 10^6.
 #pragma once
-#include "floats.hpp"
+#include "tensorcore_formats.hpp"
 
 MDQR_BEGIN
 
@@ -115,7 +115,10 @@ MDQR_FN void multiply_tile(product_sums& sums, const double* tile, const double*
     }
 }
 
-MDQR_FN void put_product(const product_sums& sums, const float_matrix& a, i64 top, int half) {
+// f(i, j, x) for the entries of half a tile that a has.
+template <class F>
+MDQR_FN void each_product(const product_sums& sums, const float_matrix& a, i64 top, int half,
+                          F&& f) {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     static_for<0, 2>([&](auto r) MDQR_LAMBDA {
         static_for<0, 2>([&](auto c) MDQR_LAMBDA {
@@ -124,8 +127,20 @@ MDQR_FN void put_product(const product_sums& sums, const float_matrix& a, i64 to
                 const i64 j =
                     half_columns * half + 16 * (warp / 2) + 8 * c + 2 * (lane % 4) + e % 2;
                 if (a.has(i, j))
-                    a.at(i, j) = float(sums.x[r][c][e]);
+                    f(i, j, float(sums.x[r][c][e]));
             });
+        });
+    });
+}
+MDQR_FN void put_product(const product_sums& sums, const float_matrix& a, i64 top, int half) {
+    each_product(sums, a, top, half, [&](i64 i, i64 j, float x) MDQR_LAMBDA { a.at(i, j) = x; });
+}
+MDQR_FN void put_rounded(const product_sums& sums, const float_matrix& a, const operand_matrix& low,
+                         i64 top, int half) {
+    const float factor = float(power_of_two(low.exponent));
+    with_format(low.format, [&](auto format) MDQR_LAMBDA {
+        each_product(sums, a, top, half, [&](i64 i, i64 j, float x) MDQR_LAMBDA {
+            put_operand<decltype(format)>(low, i, j, x, factor);
         });
     });
 }

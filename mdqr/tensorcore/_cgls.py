@@ -21,15 +21,24 @@ _PATIENCE = 3
 _GOOD = 32.0
 # Times that the residual is computed anew: updates of it drift.
 _MOST_STARTS = 4
+# From so many iterations on the speed of the last ones says how many are to come; with more than
+# that another factor is cheaper.
+_TRIAL, _RECENT, _WORTH = 24, 16, 48
+# Squares of lengths are no smaller, or zero.
+_TINY = 2.0**-900
 
 
 class System(NamedTuple):
-    """The matrix in float64, row by row or column by column, and its preconditioner."""
+    """The matrix in float64, row by row or column by column, and its preconditioner.
+
+    `final` says that there is no better one.
+    """
 
     engine: Engine
     a: Block
     m: Preconditioner
     condition: float
+    final: bool
 
     def residual(self, x: Block, b: Block) -> Block:
         """Return ``b - a @ x``."""
@@ -61,31 +70,42 @@ class Iterate(NamedTuple):
     gradient: np.ndarray
 
 
+def squares(x: Block) -> Block:
+    """Return the squares of the lengths of the columns."""
+    found: Block = (x * x).sum(axis=0)
+    return found
+
+
 def norms(x: Block) -> Block:
     """Return the lengths of the columns."""
-    length: Block = (x * x).sum(axis=0) ** 0.5
+    length: Block = squares(x) ** 0.5
     return length
 
 
-def _measured(system: System, s: Block, r: Block) -> tuple[np.ndarray, np.ndarray]:
-    _, found = system.engine.report(norms(s), norms(r))
-    return found[0], found[1]
+def _lengths(system: System, *values: Block) -> list[np.ndarray]:
+    """Return roots, on the host."""
+    _, found = system.engine.report(*values)
+    return [np.sqrt(value) for value in found]
 
 
-def cgls(system: System, b: Block, most: int) -> Iterate:
-    """Return the x that minimises the columns of ``b - a @ x``; `most` iterations at most."""
+def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate:
+    """Return the x that minimises the columns of ``b - a @ x``; `most` iterations at most.
+
+    The search starts at `x`. If the system is not final, it ends early where it is slow.
+    """
     xp, n = system.engine.xp, system.a.shape[1]
-    x = xp.zeros((n, b.shape[1]), order="F")
-    made = 0
-    _, (size,) = system.engine.report(norms(b))
+    x = xp.zeros((n, b.shape[1]), order="F") if x is None else x
+    made, slow = 0, False
+    (size,) = _lengths(system, squares(b))
     for _ in range(_MOST_STARTS):
         r = system.residual(x, b)
         s = system.gradient(r)
-        length, rest = _measured(system, s, r)
+        length, rest = _lengths(system, squares(s), squares(r))
         reached = length <= _floor(system, size, rest)
-        if reached.all() or made >= most or not np.isfinite(length).all():
+        if reached.all() or slow or made >= most or not np.isfinite(length).all():
             break
-        made += _descend(system, (x, r, s), size, most - made)
+        count, slow = _descend(system, (x, r, s), size, most - made)
+        made += count
     return Iterate(x, r, made, reached, length / np.where(size > 0, size, 1))
 
 
@@ -105,29 +125,62 @@ def _floor(system: System, size: np.ndarray, rest: np.ndarray) -> np.ndarray:
     return floor
 
 
-def _descend(system: System, start: tuple[Block, Block, Block], size: np.ndarray, most: int) -> int:
-    """Change x and r in place until the gradient is small or stays; return the iterations."""
+class _Progress:
+    """The least gradients so far."""
+
+    def __init__(self, columns: int) -> None:
+        self._least, self._waited = np.full(columns, np.inf), 0
+        self._left: list[float] = []  # to go, in bits
+
+    def note(self, length: np.ndarray, wanted: np.ndarray) -> None:
+        """Note the gradients of an iteration."""
+        done, better = length <= wanted, length < self._least / 2
+        self._least = np.where(better, length, self._least)
+        self._waited = 0 if (better & ~done).any() else self._waited + 1
+        ratio = length / np.where(wanted > 0, wanted, 1)
+        found = float(np.log2(np.maximum(ratio, 1)).max(initial=0))
+        self._left.append(min(found, self._left[-1]) if self._left else found)
+
+    @property
+    def stays(self) -> bool:
+        """Whether there was no progress lately."""
+        return self._waited >= _PATIENCE
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether another factor is worth more than what is to come."""
+        if len(self._left) < _TRIAL:
+            return False
+        recent = self._left[-1 - _RECENT] - self._left[-1]
+        return recent * _WORTH < self._left[-1] * _RECENT
+
+
+def _descend(
+    system: System, start: tuple[Block, Block, Block], size: np.ndarray, most: int
+) -> tuple[int, bool]:
+    """Change x and r in place until the gradient is small or stays.
+
+    Returns the iterations made, and whether they were too slow.
+    """
     xp = system.engine.xp
     x, r, s = start
-    p, gamma = s, (s * s).sum(axis=0)
-    least, waited = np.full(len(size), np.inf), 0
-    made = 0
-    while made < most:
-        made += 1
+    p, gamma = s, squares(s)
+    progress = _Progress(len(size))
+    for made in range(1, most + 1):
         t, q = system.image(p)
-        delta = (q * q).sum(axis=0)
-        alpha = xp.where(delta > 0, gamma / xp.where(delta > 0, delta, 1), 0)
+        alpha = gamma / xp.maximum(squares(q), _TINY)
         x += alpha * t
         r -= alpha * q
         s = system.gradient(r)
-        before, gamma = gamma, (s * s).sum(axis=0)
-        length, rest = _measured(system, s, r)
-        done = length <= _wanted(system, size, rest)
-        better = length < least / 2
-        least = np.where(better, length, least)
-        waited = 0 if (better & ~done).any() else waited + 1
-        near = (length <= _floor(system, size, rest)).all()
-        if done.all() or (near and waited >= _PATIENCE) or not np.isfinite(length).all():
+        before, gamma = gamma, squares(s)
+        p = s + gamma / xp.maximum(before, _TINY) * p
+        length, rest = _lengths(system, gamma, squares(r))
+        wanted = _wanted(system, size, rest)
+        progress.note(length, wanted)
+        if (length <= wanted).all() or not np.isfinite(length).all():
             break
-        p = s + xp.where(before > 0, gamma / xp.where(before > 0, before, 1), 0) * p
-    return made
+        if progress.stays and (length <= _floor(system, size, rest)).all():
+            break
+        if not system.final and progress.is_slow:
+            return made, True
+    return made, False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -11,27 +10,19 @@ import numpy as np
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.linalg._checks import fetch
-from mdqr.tensorcore._engine import CUTOFF, NO_FLOOR, SMALL, Loaded, Operand, Report
+from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride
+from mdqr.tensorcore._engine import NO_FLOOR, Loaded, Operand, Report
 from mdqr.tensorcore._formats import Format
 from mdqr.tensorcore._numpy_engine import headroom, pairs
 
 SCALE = Module("tensorcore_scale", 1, False)
-CAQR = Module("tensorcore_caqr", 1, False)
-GRAM = Module("tensorcore_gram", 1, False)
-CHOLESKY = Module("tensorcore_cholesky", 1, False)
+VECTORS = Module("tensorcore_vectors", 1, False)
 
 _THREADS = 256
 # Of loading: rows of a block, and its columns.
 _LOAD_ROWS, _LOAD_COLUMNS = 512, 32
-# Of a caqr panel: blocks of 128 threads that meet, two a multiprocessor, and their shared words.
-_CAQR_BLOCKS, _CAQR_THREADS, _CAQR_ROWS, _CAQR_WORDS = 192, 128, 256, 3 * 128 + 32 * 36 + 32 * 32
-# Of the Gram matrix: parts that are summed, rows of a tile, and its stride in shared memory.
-_GRAM_BLOCKS, _TILE_ROWS, _TILE_STRIDE, _FACTOR_STRIDE = 128, 64, 68, 132
-_SUM_THREADS = 4 * CUTOFF
 _GRID_Y = 32768
 _ALIGN = 8
-# Words that kernels share, the first for the report; each panel takes some.
-_WORDS = 4096
 
 
 class Products(Protocol):
@@ -77,21 +68,8 @@ class CudaEngine:
         self.xp: ModuleType = kernels.xp
         self._kernels = kernels
         self._products = products
-        self._words = self.xp.zeros(_WORDS, dtype=np.int64)
-        self._status = self._words[:1]
-        self._used = 1
-        self._trees: dict[int, Block] = {}
-
-    def _view(self, x: Block) -> list[int]:
-        """Return the fields of `struct float_matrix`."""
-        return [self._kernels.address(x), column_stride(x), *x.shape]
-
-    def _new_word(self) -> int:
-        """Return the address of a word that is zero and nobody else's."""
-        if self._used == len(self._words):
-            self._words, self._used = self.xp.zeros(_WORDS, dtype=np.int64), 0
-        self._used += 1
-        return self._kernels.address(self._words) + 8 * (self._used - 1)
+        self._panels = CudaPanels(kernels)
+        self._status = self._panels.status
 
     def load(self, a: Block, *, scaled: bool) -> Loaded:
         """Return a float32 copy of `a` with scaled columns."""
@@ -113,7 +91,7 @@ class CudaEngine:
             SCALE, "mdqr_tensorcore_load",
             fields(
                 x, largest, self._kernels.address(exponents), self._kernels.address(self._status),
-                self._view(work), _LOAD_ROWS, headroom(m), int(scaled),
+                self._panels.view(work), _LOAD_ROWS, headroom(m), int(scaled),
             ),
             grid=grid, threads=_THREADS, shared=4 * _LOAD_COLUMNS * (_LOAD_COLUMNS + 1),
         )  # fmt: skip
@@ -143,7 +121,7 @@ class CudaEngine:
         m, n = x.shape
         result = out.corner(m, n)
         high, low = result.terms[0], result.terms[-1]
-        view = self._view(x)
+        view = self._panels.view(x)
         stride, kernels = column_stride(high), self._kernels
         high_address, low_address = kernels.address(high), kernels.address(low)
         size = high.dtype.itemsize
@@ -181,13 +159,31 @@ class CudaEngine:
         beta: float = 0.0,
     ) -> None:
         """Set `c` to ``alpha * a @ x + beta * c`` in float64."""
-        self._products.doubles(c, a, x, turned=turned, alpha=alpha, beta=beta)
+        if a.dtype == np.float64:
+            self._products.doubles(c, a, x, turned=turned, alpha=alpha, beta=beta)
+        else:
+            self._dots(c, a if turned else a.T, x, int(alpha), int(beta))
+
+    def _dots(self, c: Block, a: Block, x: Block, sign: int, keeps: int) -> None:
+        """Set `c` to ``sign * a.T @ x + keeps * c``; `a` is float32, column by column."""
+        if not c.size:
+            return
+        address = self._kernels.address
+        self._kernels.launch(
+            VECTORS, "mdqr_tensorcore_dots",
+            fields(
+                self._panels.view(a), address(x), column_stride(x), address(c), column_stride(c),
+                c.shape[1], sign, keeps,
+            ),
+            grid=(divided(a.shape[1], _THREADS // 32),), threads=_THREADS,
+        )  # fmt: skip
 
     def squares(self, x: Block) -> Block:
         """Return the squares of the lengths of the columns, in float64."""
         sums = self.xp.empty(x.shape[1])
         self._kernels.launch(
-            SCALE, "mdqr_tensorcore_squares", fields(self._view(x), self._kernels.address(sums)),
+            SCALE, "mdqr_tensorcore_squares",
+            fields(self._panels.view(x), self._kernels.address(sums)),
             grid=(min(x.shape[1], _GRID_Y),), threads=_THREADS, shared=8 * _THREADS,
         )  # fmt: skip
         return sums
@@ -200,84 +196,23 @@ class CudaEngine:
                 turned=False, alpha=sign * 2.0**exponent, beta=1.0,
             )  # fmt: skip
 
-    def caqr(self, a: Block, r: Block) -> None:
-        """Factor up to 32 columns by a tree of Gram-Schmidt blocks."""
-        m = len(a)
-        leaves = divided(m, _CAQR_ROWS)
-        blocks = min(leaves, _CAQR_BLOCKS)
-        if m not in self._trees:
-            self._trees[m] = self.xp.empty(tree_floats(m), dtype=np.float32)
-        self._kernels.launch(
-            CAQR, "mdqr_tensorcore_caqr",
-            fields(
-                self._view(a), self._view(r), self._kernels.address(self._trees[m]),
-                self._new_word(), blocks,
-            ),
-            grid=(blocks,), threads=_CAQR_THREADS, shared=4 * _CAQR_WORDS,
-            cooperative=blocks > 1,
-        )  # fmt: skip
+    def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
+        """Factor up to 128 columns by trees of Gram-Schmidt blocks."""
+        self._panels.caqr(a, r, low)
 
-    @cached_property
-    def _panel_memory(self) -> Block:
-        """The parts of a Gram matrix, then the matrix and the inverse of its triangle."""
-        return self.xp.empty((_GRAM_BLOCKS + 2, CUTOFF, CUTOFF))
-
-    def cholesky(self, a: Block, r: Block, floor: int = NO_FLOOR) -> None:
+    def cholesky(
+        self, a: Block, r: Block, low: Operand | None = None, *, floor: int = NO_FLOOR
+    ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64, twice where once is not enough."""
-        wanted = 0
-        for second in (False, True):
-            again = self._new_word()
-            self._cholesky_pass(a, r, (wanted, again, int(second), floor))
-            wanted = again
+        self._panels.cholesky(a, r, low, floor)
 
-    def _cholesky_pass(self, a: Block, r: Block, options: tuple[int, int, int, int]) -> None:
-        wanted = options[0]
-        launch, panel = self._kernels.launch, self._view(a)
-        tiles = divided(len(a), _TILE_ROWS)
-        each = divided(tiles, _GRAM_BLOCKS)
-        blocks, square = divided(tiles, each), 8 * CUTOFF * CUTOFF
-        parts = self._kernels.address(self._panel_memory)
-        gram, inverse = (parts + (_GRAM_BLOCKS + i) * square for i in range(2))
-        tile = 8 * CUTOFF * _TILE_STRIDE
-        launch(
-            GRAM, "mdqr_tensorcore_gram", fields(panel, parts, wanted, each),
-            grid=(blocks,), threads=_THREADS, shared=tile,
-        )  # fmt: skip
-        launch(
-            GRAM, "mdqr_tensorcore_gram_sum", fields(parts, gram, wanted, blocks),
-            grid=(CUTOFF,), threads=_SUM_THREADS, shared=8 * _SUM_THREADS,
-        )  # fmt: skip
-        launch(
-            CHOLESKY, "mdqr_tensorcore_cholesky",
-            fields(
-                gram, inverse, self._view(r), *options,
-            ),
-            grid=(1,), threads=_THREADS, shared=8 * CUTOFF * (CUTOFF + 1 + 3),
-        )  # fmt: skip
-        launch(
-            GRAM, "mdqr_tensorcore_multiply", fields(panel, inverse, wanted, each),
-            grid=(blocks,), threads=_THREADS, shared=tile + 8 * CUTOFF // 2 * _FACTOR_STRIDE,
-        )  # fmt: skip
-
-    def geqrf(self, a: Block, r: Block) -> None:
+    def geqrf(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor by the library's Householder QR."""
         self._products.geqrf(a, r)
+        if low is not None:
+            self.round(a, low)
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Wait for the device; return what it noted, and small arrays."""
         status, *found = fetch(self._status, *values)
         return Report(bool(status[0])), tuple(found)
-
-
-def column_stride(x: Block) -> int:
-    """Return the distance of the columns of a matrix in elements, at least its rows."""
-    return max(x.strides[1] // x.dtype.itemsize if x.shape[1] > 1 else 0, len(x), 1)
-
-
-def tree_floats(rows: int) -> int:
-    """Return the size of all levels of a caqr panel behind the first."""
-    total, blocks = 0, divided(rows, _CAQR_ROWS)
-    while blocks > 1:
-        total += SMALL * blocks * SMALL
-        blocks = divided(SMALL * blocks, _CAQR_ROWS)
-    return max(total, 1)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._formats import Format
 
-# Columns of a panel, and of the smaller panels of a "caqr" one.
-CUTOFF, SMALL = 128, 32
+# Columns of a panel, and those that a "caqr" panel factors at a time; triangles of a block of its
+# tree.
+CUTOFF, SMALL, FAN_IN = 128, 32, 8
 # The exponent of the smallest double.
 NO_FLOOR = -1074
 
@@ -32,6 +33,14 @@ class Operand(NamedTuple):
     def corner(self, rows: int, columns: int) -> Operand:
         """Return the first rows and columns."""
         return Operand(tuple(term[:rows, :columns] for term in self.terms), self.form)
+
+
+def rows_of_block(rows: int) -> int:
+    """Return the rows of the blocks of a "caqr" panel.
+
+    Small ones spread over more multiprocessors, where the tree is no higher for it.
+    """
+    return 128 if 2048 < rows <= 8192 else 256
 
 
 class Loaded(NamedTuple):
@@ -85,9 +94,10 @@ class Engine(Protocol):
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
-        """Set `c` to ``alpha * a @ x + beta * c``, with ``a.T`` if `turned`; all float64.
+        """Set `c` to ``alpha * a @ x + beta * c``, with ``a.T`` if `turned`, in float64.
 
-        `c` and `x` lie column by column, `a` row by row or column by column.
+        `c` and `x` lie column by column, a float64 `a` row by row or column by column. A float32
+        `a` lies such that the inner index is the fast one, alpha is 1 or -1 and beta 0 or 1.
         """
         ...
 
@@ -99,18 +109,23 @@ class Engine(Protocol):
         """Add ``sign * p @ x`` to `c`."""
         ...
 
-    def caqr(self, a: Block, r: Block) -> None:
-        """Factor up to 32 columns by a tree of Gram-Schmidt blocks: `a` becomes Q."""
+    def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
+        """Factor up to 128 columns by trees of Gram-Schmidt blocks: `a` becomes Q.
+
+        Here and in the other panels, `low` becomes the rounded Q, and `r` is zero before.
+        """
         ...
 
-    def cholesky(self, a: Block, r: Block, floor: int = NO_FLOOR) -> None:
+    def cholesky(
+        self, a: Block, r: Block, low: Operand | None = None, *, floor: int = NO_FLOOR
+    ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64: `a` becomes Q.
 
         What is left of a column becomes zero if the square of its length is below ``2**floor``.
         """
         ...
 
-    def geqrf(self, a: Block, r: Block) -> None:
+    def geqrf(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor by the Householder QR of LAPACK or cuSOLVER: `a` becomes Q."""
         ...
 

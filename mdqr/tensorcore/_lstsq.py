@@ -12,12 +12,16 @@ from mdqr._device import is_cuda_array
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._engine import Engine
+from mdqr.tensorcore._formats import FINE
 from mdqr.tensorcore._input import engine_for, real_array, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
-from mdqr.tensorcore._plan import plan_of
-from mdqr.tensorcore._preconditioner import Preconditioner
+from mdqr.tensorcore._plan import Plan, plan_of
+from mdqr.tensorcore._preconditioner import Preconditioner, Size
 
 _EPS = 2.0**-52
+# Squares of singular values of R**-1, over the largest: each stands for several directions that
+# take about an iteration each.
+_MANY = 16.0
 
 
 class LstsqInfo(NamedTuple):
@@ -34,12 +38,15 @@ class LstsqInfo(NamedTuple):
         residual that a better x would remove, relative to the length of the column; float64.
     condition : float
         Estimate of the 2-norm of ``R**-1``, the columns of R scaled to lengths of about 1.
+    compute : str
+        What the last R was made in.
     """
 
     method: str
     iterations: int
     gradient: np.ndarray
     condition: float
+    compute: str
 
 
 class LstsqResult(NamedTuple):
@@ -110,7 +117,13 @@ def lstsq(
     R of ``a = Q R`` in `compute` is the right preconditioner of conjugate gradients on the normal
     equations (CGLS), which multiply by `a` in float64 (S. Zhang, E. Baharlouei, P. Wu 2020,
     Algorithm 3). With c the condition of `a`, ``norm(a @ (x - x*))`` is some
-    ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR.
+    ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR, and what the last
+    places of x make of it.
+
+    Another R is made, in "fp16x2" (of "fp32" there is none), before any iteration if ``u * c > 1``
+    and the Frobenius norm of ``R**-1`` is 4 times its 2-norm or more: then rounding has changed
+    many directions, and each would take about an iteration. So it is too if after 24
+    iterations the last 16 promise that 48 more are not enough; the search goes on where it was.
 
     Examples
     --------
@@ -124,31 +137,18 @@ def lstsq(
     a, b = real_matrix("lstsq", "a", a), real_array("lstsq", "b", b)
     _check(a, b, max_iterations)
     engine = engine_for(a)
-    xp, (m, n) = engine.xp, a.shape
+    xp, m, method = engine.xp, len(a), "cgls"
     columns = b.reshape(m, -1).astype(np.float64, order="F")
     exponents = _exponents(engine, columns)
     columns = xp.asfortranarray(xp.ldexp(columns, -exponents))
-    q, scales = engine.load(a, scaled=True)
-    r = engine.matrix(n, n, zero=True)
-    passes = Passes(engine, plan, q, r)
-    passes.first()
-    zero = settle(engine, plan, r, r)
-    del q, passes
     whole = _whole(engine, a)
-    system = None
-    if not zero:
-        m_ = Preconditioner(engine, r, scales)
-        system = System(engine, whole, m_, m_.condition())
-    del r
-    found, method = _iterated(system, columns, max_iterations)
+    found, condition, made = _iterated(engine, (a, whole, columns), plan, max_iterations)
     if found is None or not found.reached.all():
         _warn(found)
         found, method = _direct(engine, whole, columns, found), "direct"
     x = xp.ldexp(found.x, exponents)
     squares = xp.ldexp(norms(found.r), exponents[0]) ** 2
-    info = LstsqInfo(
-        method, found.iterations, found.gradient, system.condition if system else np.inf
-    )
+    info = LstsqInfo(method, found.iterations, found.gradient, condition, made)
     return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
 
 
@@ -186,11 +186,49 @@ def _whole(engine: Engine, a: Block) -> Block:
     return a.astype(np.float64, order="F")
 
 
-def _iterated(system: System | None, b: Block, most: int) -> tuple[Iterate | None, str]:
-    if system is None:
-        return None, "cgls"
-    with np.errstate(all="ignore"):
-        return cgls(system, b, most), "cgls"
+def _iterated(
+    engine: Engine, problem: tuple[Block, Block, Block], plan: Plan, most: int
+) -> tuple[Iterate | None, float, str]:
+    """Return what was found, the last condition, and the format of the last R."""
+    a, whole, b = problem
+    found: Iterate | None = None
+    condition = np.inf
+    for final in (FINE[plan.compute] == plan.compute, True):
+        m = _preconditioner(engine, a, plan)
+        if m is None:
+            break
+        size = m.size()
+        condition = size.norm
+        if final or not _loses_many(size, plan):
+            system = System(engine, whole, m, condition, final)
+            with np.errstate(all="ignore"):
+                found = _continued(system, b, most, found)
+        if final or (found and (found.reached.all() or found.iterations >= most)):
+            break
+        plan = plan._replace(compute=FINE[plan.compute])
+        del m
+    return found, condition, plan.compute
+
+
+def _preconditioner(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
+    """Return R of `a`, if its diagonal is not zero."""
+    n = a.shape[1]
+    q, scales = engine.load(a, scaled=True)
+    r = engine.matrix(n, n, zero=True)
+    Passes(engine, plan, q, r).first()
+    return None if settle(engine, plan, r, r) else Preconditioner(engine, r, scales)
+
+
+def _loses_many(size: Size, plan: Plan) -> bool:
+    """Say whether the errors of the format change many directions, as far as R tells."""
+    return plan.form.unit * size.norm > 1 and size.rank >= _MANY
+
+
+def _continued(system: System, b: Block, most: int, before: Iterate | None) -> Iterate:
+    if before is None or not np.isfinite(before.gradient).all():
+        return cgls(system, b, most)
+    found = cgls(system, b, most - before.iterations, before.x)
+    return found._replace(iterations=found.iterations + before.iterations)
 
 
 def _warn(found: Iterate | None) -> None:
@@ -201,8 +239,7 @@ def _warn(found: Iterate | None) -> None:
         "iterations"
     )
     warnings.warn(
-        f'lstsq: {why}; solved by QR in float64 instead: compute="fp16x2" costs less if it '
-        "converges",
+        f"lstsq: {why}; solved by QR in float64 instead",
         PrecisionWarning,
         stacklevel=3,
     )
@@ -221,7 +258,7 @@ def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterat
         )
     zero = xp.zeros(n, dtype=np.int64)
     m = Preconditioner(engine, r, zero)
-    system = System(engine, a, m, 1.0)
+    system = System(engine, a, m, 1.0, True)
     x = xp.asfortranarray(m.solve(q.T @ b))
     rest = system.residual(x, b)
     _, (gradient, size) = engine.report(norms(system.gradient(rest)), norms(b))

@@ -97,19 +97,28 @@ class NumpyEngine:
             for i, j, exponent in pairs(p.form):
                 c += np.float32(sign * 2.0**exponent) * (p.terms[i] @ x.terms[j])
 
-    def caqr(self, a: Floats, r: Floats) -> None:
-        """Factor up to 32 columns by a tree of Gram-Schmidt blocks."""
+    def caqr(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
+        """Factor up to 128 columns by trees of Gram-Schmidt blocks."""
         with np.errstate(all="ignore"):
             _numpy_panels.caqr(a, r)
+        self._fill(low, a)
 
-    def cholesky(self, a: Floats, r: Floats, floor: int = NO_FLOOR) -> None:
+    def cholesky(
+        self, a: Floats, r: Floats, low: Operand | None = None, *, floor: int = NO_FLOOR
+    ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64."""
         with np.errstate(all="ignore"):
             _numpy_panels.cholesky(a, r, floor)
+        self._fill(low, a)
 
-    def geqrf(self, a: Floats, r: Floats) -> None:
+    def geqrf(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
         """Factor by LAPACK's Householder QR."""
         _numpy_panels.householder(a, r)
+        self._fill(low, a)
+
+    def _fill(self, low: Operand | None, q: Floats) -> None:
+        if low is not None:
+            self.round(q, low)
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""

@@ -5,26 +5,28 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr.tensorcore._engine import SMALL
+from mdqr.tensorcore._engine import FAN_IN, SMALL, rows_of_block
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
-BLOCK_ROWS = 256
 # Squares of lengths below which a column depends on others as far as float32 can tell, relative to
 # its square, and of pivots for diagonals between 1/4 and 1; kernels/cuda/tensorcore_cholesky.cu.
 NOISE = np.float32(2.0**-42)
 LEAST, CAREFUL = 2.0**-43, 2.0**-23
 
 
-def gram_schmidt_blocks(x: Floats) -> tuple[Floats, Floats]:
+def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats]:
     """Return Q and R of blocks ``(b, rows, w)`` by modified Gram-Schmidt; R has `SMALL` rows.
 
-    Columns of a single block that depend on others become zero.
+    In the last block of a tree, which has squares of lengths `above`, columns that depend on
+    others become zero.
     """
     q, (count, _, width) = x.copy(), x.shape
     r = np.zeros((count, SMALL, width), dtype=np.float32)
-    least = np.einsum("bij,bij->bj", x, x) * (NOISE if count == 1 else 0)
+    least = np.zeros((count, width), dtype=np.float32)
+    if above is not None:
+        least = NOISE * (np.einsum("bij,bij->bj", x, x) + above)
     for k in range(width):
         sums = np.einsum("bi,bij->bj", q[:, :, k], q[:, :, k:])
         gone = sums[:, :1] <= least[:, k, None]
@@ -35,22 +37,32 @@ def gram_schmidt_blocks(x: Floats) -> tuple[Floats, Floats]:
     return q, r
 
 
-def caqr(a: Floats, r: Floats) -> None:
-    """Factor up to 32 columns in place: blocks of 256 rows, then their triangles likewise."""
+def factor_tree(a: Floats, r: Floats, above: Floats, block_rows: int) -> None:
+    """Factor up to 32 columns in place: blocks of rows, then eight triangles a block."""
     rows, width = a.shape
-    count = -(-rows // BLOCK_ROWS)
-    x = np.zeros((count * BLOCK_ROWS, width), dtype=np.float32)
+    count = -(-rows // block_rows)
+    x = np.zeros((count * block_rows, width), dtype=np.float32)
     x[:rows] = a
-    q, triangles = gram_schmidt_blocks(x.reshape(count, BLOCK_ROWS, width))
+    blocks = x.reshape(count, block_rows, width)
+    q, triangles = gram_schmidt_blocks(blocks, above if count == 1 else None)
     if count == 1:
         a[:] = q[0, :rows]
         r[:] = triangles[0, :width]
         return
     tree = triangles.reshape(count * SMALL, width)
-    caqr(tree, r)
-    padded = np.zeros((count, width, width), dtype=np.float32)
-    padded[:] = tree.reshape(count, SMALL, width)[:, :width]
-    a[:] = (q @ padded).reshape(-1, width)[:rows]
+    factor_tree(tree, r, above, FAN_IN * SMALL)
+    a[:] = (q @ tree.reshape(count, SMALL, width)[:, :width]).reshape(-1, width)[:rows]
+
+
+def caqr(a: Floats, r: Floats) -> None:
+    """Factor up to 128 columns in place, 32 at a time."""
+    block_rows, n = rows_of_block(len(a)), a.shape[1]
+    for first in range(0, n, SMALL):
+        last = min(first + SMALL, n)
+        q, above = a[:, first:last], r[:first, first:last]
+        factor_tree(q, r[first:last, first:last], np.einsum("ij,ij->j", above, above), block_rows)
+        r[first:last, last:] = q.T @ a[:, last:]
+        a[:, last:] -= q @ r[first:last, last:]
 
 
 def _column_scales(squares: Doubles) -> Doubles:

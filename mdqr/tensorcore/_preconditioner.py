@@ -1,20 +1,40 @@
-"""R as right preconditioner: solutions of triangular systems in float64, by products.
+"""R as right preconditioner: solutions of triangular systems by products.
 
 A solve with one right-hand side waits for each row; with the inverses of the blocks of the diagonal
-it waits for one in a thousand, and the rest are products that read R once.
+it waits for one in thousands, and the rest are products that read R once.
+
+Of a float32 R the inverses are float32 too, of half the size: they need not be accurate. Conjugate
+gradients find the same x with every M that is one fixed matrix, as is what such products do in
+float64 arithmetic, and the errors of float32 in R**-1 change ``A M**-1`` less than those of the
+format that R was made in.
 """
 
 from __future__ import annotations
 
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import Engine
 
-_MOST_ORDER = 1024
+_MOST_ORDER = 4096
 _STEPS = 4
+
+
+class Turned(NamedTuple):
+    """A matrix column by column, and row by row."""
+
+    columns: Block
+    rows: Block
+
+
+class Size(NamedTuple):
+    """Estimates of norms of ``R**-1``, where the columns of R have norms near 1."""
+
+    norm: float  # the 2-norm
+    rank: float  # the square of the Frobenius norm over that of the 2-norm
 
 
 class Preconditioner:
@@ -23,60 +43,63 @@ class Preconditioner:
     def __init__(self, engine: Engine, r: Block, exponents: Block) -> None:
         xp, n = engine.xp, r.shape[1]
         self._engine, self._n = engine, n
-        self._exponents = exponents[:, None].astype(np.int32)
-        self._order = min(_MOST_ORDER, 1 << (n - 1).bit_length())
-        padded = -(-n // self._order) * self._order
-        self._r = xp.zeros((padded, padded), order="F")
-        self._r[:n, :n] = r
-        self._r.reshape(-1, order="F")[n * (padded + 1) :: padded + 1] = 1.0
-        self._inverses = _inverses(xp, self._r, self._order)
-
-    def _blocks(self) -> list[tuple[int, slice]]:
-        order = self._order
-        return [(i, slice(i * order, (i + 1) * order)) for i in range(len(self._r) // order)]
-
-    def _padded(self, y: Block) -> Block:
-        x = self._engine.xp.zeros((len(self._r), y.shape[1]), order="F")
-        x[: self._n] = y
-        return x
+        self._up = exponents[:, None].astype(np.int32)
+        self._down = -self._up
+        order = min(_MOST_ORDER, 1 << (n - 1).bit_length())
+        padded = -(-n // order) * order
+        whole = xp.zeros((padded, padded), order="F")
+        whole[:n, :n] = r
+        whole.reshape(-1, order="F")[n * (padded + 1) :: padded + 1] = 1.0
+        self._blocks = [slice(i, min(i + order, n)) for i in range(0, n, order)]
+        inverses = _inverses(xp, whole, order)
+        self._inverses = [
+            _turned(xp, inverses[i, :size, :size].astype(r.dtype))
+            for i, size in enumerate(rows.stop - rows.start for rows in self._blocks)
+        ]
+        self._r = _turned(xp, r) if len(self._blocks) > 1 else None
 
     def solve(self, y: Block) -> Block:
         """Return ``M**-1 @ y``."""
-        x, product = self._padded(y), self._engine.doubles
-        out = self._engine.xp.zeros_like(x)
-        for i, rows in reversed(self._blocks()):
-            if rows.stop < len(x):
+        xp, product = self._engine.xp, self._engine.doubles
+        x = y.copy(order="F") if self._r else xp.asfortranarray(y)
+        out = xp.empty(y.shape, order="F")
+        for i, rows in reversed([*enumerate(self._blocks)]):
+            if self._r and rows.stop < self._n:
                 behind = slice(rows.stop, None)
-                product(x[rows], self._r[rows, behind], out[behind], alpha=-1.0, beta=1.0)
-            product(out[rows], self._inverses[i], x[rows])
-        return self._engine.xp.ldexp(out[: self._n], -self._exponents)
+                product(x[rows], self._r.rows[rows, behind], out[behind], alpha=-1.0, beta=1.0)
+            product(out[rows], self._inverses[i].rows, x[rows])
+        return xp.ldexp(out, self._down)
 
     def solve_turned(self, y: Block) -> Block:
         """Return ``M**-T @ y``."""
-        xp = self._engine.xp
-        x, product = self._padded(xp.ldexp(y, -self._exponents)), self._engine.doubles
-        out = xp.zeros_like(x)
-        for i, rows in self._blocks():
-            if i:
-                front = slice(0, rows.start)
-                product(
-                    x[rows], self._r[front, rows], out[front], turned=True, alpha=-1.0, beta=1.0
-                )
-            product(out[rows], self._inverses[i], x[rows], turned=True)
-        return out[: self._n]
+        xp, product = self._engine.xp, self._engine.doubles
+        x = xp.asfortranarray(xp.ldexp(y, self._down))
+        out = xp.empty(y.shape, order="F")
+        for i, rows in enumerate(self._blocks):
+            if self._r and i:
+                front, r = slice(0, rows.start), self._r.columns
+                product(x[rows], r[front, rows], out[front], turned=True, alpha=-1.0, beta=1.0)
+            product(out[rows], self._inverses[i].columns, x[rows], turned=True)
+        return out
 
-    def condition(self) -> float:
-        """Estimate the 2-norm of ``R**-1``, where the columns of R have norms near 1."""
+    def size(self) -> Size:
+        """Estimate what ``R**-1`` is."""
         engine, xp = self._engine, self._engine.xp
         x = xp.asarray(np.random.default_rng(1).standard_normal((self._n, 1)))
-        scales, size = self._exponents, xp.ones(1)
+        scales, sizes = self._up, []
         for _ in range(_STEPS):
             x = x / xp.sqrt((x * x).sum(axis=0))
             y = self.solve_turned(xp.ldexp(x, scales))
             x = xp.ldexp(self.solve(y), scales)
-            size = xp.sqrt((y * y).sum(axis=0))
-        _, (found,) = engine.report(size)
-        return float(found[0])
+            sizes.append((y * y).sum(axis=0))
+        _, (first, last) = engine.report(sizes[0], sizes[-1])
+        # A random unit vector has one n-th of the square of the Frobenius norm, on average.
+        rank = float(self._n * first[0] / last[0])
+        return Size(float(last[0]) ** 0.5, max(rank, 1.0))
+
+
+def _turned(xp: ModuleType, x: Block) -> Turned:
+    return Turned(xp.asfortranarray(x), xp.ascontiguousarray(x))
 
 
 def _inverses(xp: ModuleType, r: Block, order: int) -> Block:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import CUTOFF, SMALL, Engine, Operand
-from mdqr.tensorcore._formats import FP32, Format
+from mdqr.tensorcore._engine import CUTOFF, Engine, Operand
+from mdqr.tensorcore._formats import Format
 
-Panel = Callable[[Block, Block], None]
+Panel = Callable[[Block, Block, Operand | None], None]
 
 
-def first_half(columns: int, cutoff: int) -> int:
+def first_half(columns: int, cutoff: int = CUTOFF) -> int:
     """Return how many columns are factored first: the cut-off times a power of two."""
     half = cutoff
     while 2 * half < columns:
@@ -34,19 +34,18 @@ class Work(NamedTuple):
     low: Operand  # Q as operand, column by column as it is made
     right: Operand  # A2, rounded
     top: Operand  # R12, rounded
-    cutoff: int
     panel: Panel
 
 
-def work_of(engine: Engine, q: Block, r: Block, form: Format, cutoff: int, panel: Panel) -> Work:
+def work_of(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> Work:
     """Return the work of a factorisation with its memory."""
     m, n = q.shape
-    half = first_half(n, cutoff) if n > cutoff else 0
+    half = first_half(n) if n > CUTOFF else 0
     # Of A2 at the first level, or in the first half at the second.
     rest = max(n - half, half // 2) if half else 0
     low = engine.memory(m, n if half else 0, form) if form.kernel else Operand((q,), form)
     right, top = engine.memory(m, rest, form), engine.memory(half, rest, form)
-    return Work(engine, q, r, low, right, top, cutoff, panel)
+    return Work(engine, q, r, low, right, top, panel)
 
 
 def factor(work: Work, first: int = 0, last: int | None = None) -> None:
@@ -54,13 +53,12 @@ def factor(work: Work, first: int = 0, last: int | None = None) -> None:
     engine, q, r = work.engine, work.q, work.r
     last = q.shape[1] if last is None else last
     width = last - first
-    if width <= work.cutoff:
-        a = q[:, first:last]
-        work.panel(a, r[first:last, first:last])
-        if width < q.shape[1]:
-            engine.round(a, work.low.columns(first, last))
+    if width <= CUTOFF:
+        # Nothing is multiplied by the last panel.
+        low = work.low.columns(first, last) if last < q.shape[1] else None
+        work.panel(q[:, first:last], r[first:last, first:last], low)
         return
-    middle = first + first_half(width, work.cutoff)
+    middle = first + first_half(width)
     factor(work, first, middle)
     right, low = q[:, middle:last], work.low.columns(first, middle)
     corner = r[first:middle, middle:last]
@@ -69,22 +67,12 @@ def factor(work: Work, first: int = 0, last: int | None = None) -> None:
     factor(work, middle, last)
 
 
-def panel_of(engine: Engine, kind: str, form: Format = FP32) -> Panel:
-    """Return what factors 128 columns.
-
-    A "caqr" panel is this recursion again, down to 32 columns, with products in `form`.
-    """
-    if kind == "cholesky":
-        return engine.cholesky
-    if kind == "geqrf":
-        return engine.geqrf
-
-    def panel(a: Block, r: Block) -> None:
-        factor(work_of(engine, a, r, form, SMALL, engine.caqr))
-
-    return panel
+def panel_of(engine: Engine, kind: str) -> Panel:
+    """Return what factors 128 columns."""
+    panels = {"caqr": engine.caqr, "cholesky": engine.cholesky, "geqrf": engine.geqrf}
+    return panels[kind]
 
 
 def gram_schmidt(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> None:
     """Replace `q` by its orthonormal factor and fill the upper triangle of `r`."""
-    factor(work_of(engine, q, r, form, CUTOFF, panel))
+    factor(work_of(engine, q, r, form, panel))

@@ -224,6 +224,7 @@ inline void publish(i64* address, i64 x) { *address = x; }
 inline double cut_to_20_bits(double x) { return from_bits(bits(x) >> 32 << 32); }
 inline double near_reciprocal(double x) { return cut_to_20_bits(1.0 / x); }
 inline double near_reciprocal_root(double x) { return cut_to_20_bits(1.0 / sqrt(x)); }
+inline float near_reciprocal_root(float x) { return float(near_reciprocal_root(double(x))); }
 inline void between_looks() { mdqr_emulate::yield(); }
 inline i64 atomic_add(i64* address, i64 x) {
     const i64 old = *address;

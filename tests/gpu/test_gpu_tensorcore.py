@@ -276,17 +276,49 @@ def test_low_rank(cupy, shape, rng):
         assert np.abs(cupy.asnumpy(values) - s[:r]).max() <= 16 * U16
 
 
+@pytest.mark.parametrize("width", [32, 100, 128])
 @pytest.mark.parametrize("panel", FAST)
-def test_panels_alone(cupy, engine, panel, rng):
-    """Every height of the tree, and more tiles than blocks."""
-    width = 32 if panel == "caqr" else 128
-    for m in (width, 255, 256, 257, 8192, 8193, 50000):
+def test_panels_alone(cupy, engine, panel, width, rng):
+    """Every height of the tree, more blocks of rows than multiprocessors, and the operand."""
+    form = FORMATS["fp16x2"]
+    for m in (width, 255, 256, 257, 2049, 8192, 8193, 33000, 50000):
         if m < width:
             continue
         a = columns(cupy, rng.standard_normal((m, width)))
         q, r = a.copy(order="F"), engine.matrix(width, width, zero=True)
-        getattr(engine, panel)(q, r)
+        low = engine.memory(m, width, form)
+        getattr(engine, panel)(q, r, low)
+        rounded = engine.round(q, engine.memory(m, width, form))
+        for x, y in zip(low.terms, rounded.terms, strict=True):
+            assert bool((x == y).all())
         q, r = cupy.asnumpy(q), cupy.asnumpy(r)
         assert backward_errors(cupy.asnumpy(a), q, r).max() <= 32 * U32
         if m >= 2 * width:
             assert orthogonality(q) <= 128 * U32
+
+
+@pytest.mark.parametrize("panel", FAST)
+def test_panels_have_the_same_bits_every_time(cupy, engine, panel, rng):
+    a = columns(cupy, rng.standard_normal((20000, 128)))
+    found = []
+    for _ in range(3):
+        q, r = a.copy(order="F"), engine.matrix(128, 128, zero=True)
+        getattr(engine, panel)(q, r)
+        found.append((q, r))
+    for others in found[1:]:
+        for x, y in zip(found[0], others, strict=True):
+            assert bool((x == y).all())
+
+
+def test_products_of_float32_with_float64(cupy, engine, rng):
+    """The inner index is the fast one, in either direction."""
+    whole = columns(cupy, rng.standard_normal((300, 70)))
+    for k in (1, 3, 6):
+        x = columns(cupy, rng.standard_normal((300, k)), np.float64)
+        c = columns(cupy, rng.standard_normal((70, k)), np.float64)
+        wanted = cupy.asnumpy(c) - cupy.asnumpy(whole).astype(np.float64).T @ cupy.asnumpy(x)
+        other = c.copy(order="F")
+        engine.doubles(c, whole, x, turned=True, alpha=-1.0, beta=1.0)
+        engine.doubles(other, whole.T, x, alpha=-1.0, beta=1.0)
+        np.testing.assert_allclose(cupy.asnumpy(c), wanted, atol=1e-12)
+        np.testing.assert_array_equal(cupy.asnumpy(c), cupy.asnumpy(other))

@@ -74,6 +74,11 @@ class Kernels(Protocol):
     xp: ModuleType
     plans: dict[Hashable, object]  # of `replay`
 
+    @property
+    def multiprocessors(self) -> int:
+        """How many blocks run at the same time whatever they need, `BLOCKS_TOGETHER` at least."""
+        ...
+
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""
         ...
@@ -163,6 +168,7 @@ class CupyKernels(Kernels):
         self.xp: ModuleType = cupy
         self.plans: dict[Hashable, object] = {}
         self._modules: dict[Module, Any] = {}
+        self._multiprocessors: dict[int, int] = {}
         self._functions: dict[tuple[Module, str, int], Any] = {}
 
     @cached_property
@@ -174,6 +180,16 @@ class CupyKernels(Kernels):
     def _digest(self) -> str:
         # In the source, and so in the key of CuPy's disk cache: a changed header is compiled anew.
         return digest(kernels_folder(), "include") + digest(kernels_folder(), "cuda")
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many multiprocessors the current device has."""
+        runtime = self.xp.cuda.runtime
+        device = runtime.getDevice()
+        if device not in self._multiprocessors:
+            found = runtime.getDeviceProperties(device)["multiProcessorCount"]
+            self._multiprocessors[device] = found
+        return self._multiprocessors[device]
 
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""

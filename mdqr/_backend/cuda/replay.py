@@ -53,6 +53,11 @@ class Recorder(Kernels):
         self._tags = {address: _tag(i) for i, address in reversed([*enumerate(addresses)])}
         self.plans: dict[Hashable, object] = {}
 
+    @property
+    def multiprocessors(self) -> int:
+        """How many multiprocessors the device has."""
+        return self._kernels.multiprocessors
+
     def address(self, block: Block) -> int:
         """Return the tag of an operand."""
         tag = self._tags.get(self._kernels.address(block))

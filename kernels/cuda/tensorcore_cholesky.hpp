@@ -1,0 +1,156 @@
+// The triangle of CholeskyQR and its inverse, in float64 by one block: Gauss-Jordan elimination of
+// A^T A, whose rows end as those of R, and on the left of the diagonal as those of the inverse.
+#pragma once
+#include "tensorcore_gram.hpp"
+
+MDQR_BEGIN
+
+inline constexpr int side = 16, cells = panel_columns / side;
+// Of diagonals between 1/4 and 1. A column whose pivot is below `least` depends on those before it
+// as far as float32 can tell: it becomes zero. From `careful` on, errors of 2^-53 in A^T A are
+// below those of float32 in Q; for less a second pass is made.
+inline constexpr double least = 0x1p-43, careful = 0x1p-23;
+
+struct triangle_task {
+    const double* gram;
+    double* inverse; // element (i, j) is inverse[i + 128 j]
+    float_matrix r;
+    i64* again;  // set if another pass is wanted
+    bool second; // r is what this pass multiplies from the left
+    i64 floor;   // squares of lengths below two to it become zero too
+};
+
+struct cell_block {
+    double x[cells][cells]; // element (y + 16 a, x + 16 b) of the thread (x, y)
+};
+
+// All rows as they are when their turn comes; of each, its scale, what its pivot must reach, and
+// the reciprocal of its length.
+inline constexpr int row_stride = panel_columns + 1;
+struct cholesky_shared {
+    double *rows, *scale, *limit, *inverse;
+    MDQR_FN explicit cholesky_shared(double* start)
+        : rows(start), scale(start + panel_columns * row_stride), limit(scale + panel_columns),
+          inverse(limit + panel_columns) {}
+};
+
+// A power of two near the reciprocal of the root; 0 for zero columns.
+MDQR_FN double column_scale(double square) {
+    if (!(square > 0.0) || !(square < 0x1p1000))
+        return square == 0.0 ? 0.0 : square - square + 1.0;
+    const i64 exponent = (bits(square) >> 52) - 1022;
+    return power_of_two(-((exponent + (exponent > 0 ? 1 : 0)) / 2));
+}
+
+MDQR_FN void read_cells(cell_block& g, const triangle_task& p, const cholesky_shared& s) {
+    const int x = thread_index() % side, y = thread_index() / side;
+    for (int i = thread_index(); i < panel_columns; i += gram_threads) {
+        const double scale = column_scale(p.gram[i * (panel_columns + 1)]);
+        const double shortest = power_of_two(p.floor) * scale * scale;
+        s.scale[i] = scale;
+        s.limit[i] = shortest > least ? shortest : least;
+    }
+    sync_threads();
+    static_for<0, cells>([&](auto a) MDQR_LAMBDA {
+        static_for<0, cells>([&](auto b) MDQR_LAMBDA {
+            const int i = y + side * a, j = x + side * b;
+            g.x[a][b] = p.gram[i * panel_columns + j] * s.scale[i] * s.scale[j];
+        });
+    });
+}
+
+// To the last bit but one or two, for positive numbers.
+MDQR_FN double reciprocal(double x) {
+    double r = near_reciprocal(x);
+    static_for<0, 2>([&](auto) MDQR_LAMBDA { r = fma(r, fma(-x, r, 1.0), r); });
+    return r;
+}
+
+// Subtract multiples of row k = 16 A + turn from the rows behind it.
+template <int A>
+MDQR_FN void eliminate(cell_block& g, const double* row, int turn, double reciprocal) {
+    const int x = thread_index() % side, y = thread_index() / side;
+    const bool has_pivot = x == turn; // in cells (., A)
+    double values[cells];
+    static_for<0, cells>([&](auto b) MDQR_LAMBDA { values[b] = row[x + side * b]; });
+    values[A] = has_pivot ? 1.0 : values[A];
+    static_for<A, cells>([&](auto a) MDQR_LAMBDA {
+        if (a > A || y > turn) {
+            const double factor = row[y + side * a] * reciprocal;
+            g.x[a][A] = has_pivot ? 0.0 : g.x[a][A];
+            static_for<0, cells>(
+                [&](auto b) MDQR_LAMBDA { g.x[a][b] = fma(-factor, values[b], g.x[a][b]); });
+        }
+    });
+}
+
+// Rows A * 16 to + 15. Roots and divisions of what a row ends as wait until all are done: here they
+// would stand between each row and the next.
+template <int A> MDQR_FN void eliminate_rows(cell_block& g, const cholesky_shared& s) {
+    const int x = thread_index() % side;
+    for (int y = 0; y < side; ++y) {
+        const int k = side * A + y;
+        double* const row = s.rows + k * row_stride;
+        if (thread_index() / side == y)
+            static_for<0, cells>([&](auto b) MDQR_LAMBDA { row[x + side * b] = g.x[A][b]; });
+        sync_threads();
+        const double pivot = row[k];
+        eliminate<A>(g, row, y, pivot < s.limit[k] ? 0.0 : reciprocal(pivot));
+    }
+}
+
+// Rows become those of the triangle on the right; the inverse, whose columns they are on the left,
+// leaves.
+MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
+    const int t = thread_index();
+    if (t < panel_columns) {
+        const double pivot = s.rows[t * row_stride + t];
+        const bool dead = pivot < s.limit[t];
+        s.inverse[t] = dead ? 0.0 : 1.0 / sqrt(pivot);
+        if (!dead && pivot < careful)
+            *p.again = 1;
+    }
+    sync_threads();
+    for (int e = t; e < panel_columns * panel_columns; e += gram_threads) {
+        const int k = e / panel_columns, j = e % panel_columns;
+        double& cell = s.rows[k * row_stride + j];
+        const double scale = s.scale[j], factor = s.inverse[k];
+        const double left = j == k ? 1.0 : cell;
+        p.inverse[e] = j <= k && factor != 0.0 ? scale * left * factor : 0.0;
+        const bool none = j < k || factor == 0.0 || scale == 0.0;
+        cell = none ? 0.0 : cell * factor / scale;
+    }
+    sync_threads();
+}
+
+// The triangle of this pass times that of the passes before. A column needs only itself, and its
+// upper elements first.
+MDQR_FN void multiply_triangles(const triangle_task& p, const cholesky_shared& s) {
+    const int j = thread_index();
+    if (j < p.r.columns)
+        for (int i = 0; i <= j; ++i) {
+            double sum = 0.0;
+            for (int k = i; k <= j; ++k)
+                sum = fma(s.rows[i * row_stride + k], double(p.r.at(k, j)), sum);
+            p.r.at(i, j) = float(sum);
+        }
+}
+
+MDQR_FN void factor_gram(const triangle_task& p, double* start) {
+    const cholesky_shared shared(start);
+    cell_block g;
+    read_cells(g, p, shared);
+    static_for<0, cells>([&](auto a) MDQR_LAMBDA { eliminate_rows<a.value>(g, shared); });
+    sync_threads();
+    finish_rows(p, shared);
+    if (p.second)
+        multiply_triangles(p, shared);
+    else
+        for (int e = thread_index(); e < panel_columns * panel_columns; e += gram_threads) {
+            const int i = e % panel_columns, j = e / panel_columns;
+            if (i <= j && p.r.has(i, j))
+                p.r.at(i, j) = float(shared.rows[i * row_stride + j]);
+        }
+}
+
+MDQR_END

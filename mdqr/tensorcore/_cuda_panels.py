@@ -1,0 +1,133 @@
+"""Panels of at most 128 columns by the kernels of ``kernels/cuda/tensorcore_*``, a launch each."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
+from mdqr._backend.protocol import Block
+from mdqr.tensorcore._engine import CUTOFF, FAN_IN, SMALL, Operand, rows_of_block
+
+CAQR = Module("tensorcore_caqr", 1, False)
+CHOLESKY = Module("tensorcore_cholesky", 1, False)
+
+_THREADS = 256
+# Shared words of a caqr panel: a tile, sums, a square and what lies behind.
+_CAQR_WORDS = CUTOFF * (256 + 4) + 3 * _THREADS + SMALL * (SMALL + 4) + SMALL * (CUTOFF - SMALL + 4)
+# Levels of its tree, at most.
+_LEVELS = 10
+# Of a cholesky panel: parts of the Gram matrix, rows of a tile, blocks however few its rows, and
+# shared words of a tile with half of the inverse.
+_PARTS, _TILE_ROWS, _LEAST_BLOCKS = 128, 64, 16
+_CHOLESKY_WORDS = CUTOFF * (_TILE_ROWS + 4) + CUTOFF // 2 * (CUTOFF + 4)
+# Words that are zero, taken one after the other.
+_WORDS = 16384
+# As in kernels/cuda/tensorcore_formats.hpp.
+_FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
+
+
+def column_stride(x: Block) -> int:
+    """Return the distance of the columns of a matrix in elements, at least its rows."""
+    return max(x.strides[1] // x.dtype.itemsize if x.shape[1] > 1 else 0, len(x), 1)
+
+
+class Tree(NamedTuple):
+    """What a caqr panel of so many rows needs."""
+
+    rows: int  # of a block
+    blocks: int  # of the launch
+    squares: Block  # of the blocks of rows and of all levels but the last
+    behind: Block  # products with the columns behind
+
+
+def tree_nodes(rows: int) -> list[int]:
+    """Return how many blocks each level of the tree has."""
+    nodes = [divided(rows, rows_of_block(rows))]
+    while nodes[-1] > 1:
+        nodes.append(divided(nodes[-1], FAN_IN))
+    return nodes
+
+
+class CudaPanels:
+    """Launches of panels, and the memory that all panels of an engine share."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._xp, self._kernels = kernels.xp, kernels
+        self._words = self._xp.zeros(_WORDS, dtype=np.int64)
+        # The first is for the report.
+        self.status, self._used = self._words[:1], 1
+        self._trees: dict[int, Tree] = {}
+
+    def view(self, x: Block) -> list[int]:
+        """Return the fields of `struct float_matrix`."""
+        return [self._kernels.address(x), column_stride(x), *x.shape]
+
+    def words(self, count: int) -> int:
+        """Return the address of words that are zero and nobody else's."""
+        if self._used + count > len(self._words):
+            self._words, self._used = self._xp.zeros(_WORDS, dtype=np.int64), 0
+        self._used += count
+        return self._kernels.address(self._words) + 8 * (self._used - count)
+
+    def _operand(self, low: Operand | None) -> list[int]:
+        """Return the fields of `struct operand_matrix`."""
+        if low is None or not low.form.kernel:
+            return [0, 0, 0, 0, 0]
+        high, other = low.terms[0], low.terms[-1]
+        address, form = self._kernels.address, low.form
+        return [
+            address(high), address(other), column_stride(high), form.exponent,
+            _FORMATS[form.kernel],
+        ]  # fmt: skip
+
+    def _tree(self, rows: int) -> Tree:
+        if rows not in self._trees:
+            nodes = tree_nodes(rows)
+            # Upper blocks lie beside the rows, if there is room.
+            blocks = min(sum(nodes[:2]), self._kernels.multiprocessors) if nodes[1:] else 1
+            self._trees[rows] = Tree(
+                rows_of_block(rows),
+                blocks,
+                self._xp.empty((sum(nodes), SMALL, SMALL), dtype=np.float32),
+                self._xp.empty((nodes[0], CUTOFF - SMALL, SMALL), dtype=np.float32),
+            )
+        return self._trees[rows]
+
+    def caqr(self, a: Block, r: Block, low: Operand | None) -> None:
+        """Do what `Engine.caqr` does."""
+        tree, address = self._tree(len(a)), self._kernels.address
+        self._kernels.launch(
+            CAQR, "mdqr_tensorcore_caqr",
+            fields(
+                self.view(a), self.view(r), self._operand(low), address(tree.squares),
+                address(tree.behind), self.words(_LEVELS + 2), tree.rows, tree.blocks,
+            ),
+            grid=(tree.blocks,), threads=_THREADS, shared=4 * _CAQR_WORDS,
+            cooperative=tree.blocks > 1,
+        )  # fmt: skip
+
+    @cached_property
+    def _memory(self) -> Block:
+        """The parts of a Gram matrix, then the matrix and the inverse of its triangle."""
+        return self._xp.empty((_PARTS + 2, CUTOFF, CUTOFF))
+
+    def cholesky(self, a: Block, r: Block, low: Operand | None, floor: int) -> None:
+        """Do what `Engine.cholesky` does."""
+        tiles = divided(len(a), _TILE_ROWS)
+        each = divided(tiles, _PARTS)
+        parts = divided(tiles, each)
+        # Those without rows help with the sums of columns.
+        blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
+        partial = self._kernels.address(self._memory)
+        gram, inverse = (partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(2))
+        self._kernels.launch(
+            CHOLESKY, "mdqr_tensorcore_cholesky",
+            fields(
+                self.view(a), self.view(r), self._operand(low), partial, gram, inverse,
+                self.words(4), parts, each, blocks, floor,
+            ),
+            grid=(blocks,), threads=_THREADS, shared=8 * _CHOLESKY_WORDS, cooperative=True,
+        )  # fmt: skip
