@@ -1,12 +1,19 @@
 """Updates of QR factorisations against fresh ones, and against SciPy's.
 
     python benchmarks/update.py [--device cpu|cuda] [--only GROUP ...] [--precision NAME ...]
-                                [--every N] [--seconds S] [--output FOLDER] [--commit HASH]
+                                [--every N] [--forms N] [--seconds S] [--output FOLDER]
+                                [--commit HASH]
 
-Groups: "scipy" and "fresh" (CPU), "2" "3" "5" ... "11" (the tables of the paper, on a GPU). With
---every N, every N-th cell of a table is measured; with --seconds S, cells that come after so many
+Groups: "scipy", "fresh" and "solutions" (CPU), "2" "3" "5" ... "11" (the tables of the paper, on a
+GPU). With --every N, every N-th cell of a table is measured; with --forms N, updates of R alone
+only in every N-th of those that have a thin Q too; with --seconds S, cells that come after so many
 seconds are left out and counted. Rows come as they are measured; a full run of the CPU's or of the
 GPU's groups writes update-cpu or update-cuda (.json, .md) to benchmarks/results.
+
+Columns of the tables of the paper: a fresh R of the updated [A b] (float32: the better one of
+cuSOLVER's and the tensor cores'), the update of R alone and of the thin Q, all with the solution;
+the gain of the better one; what the operation counts alone say; the paper's gain; the aim and
+whether it is met; and the gain with ``method="auto"``, for R beside the data and for the thin Q.
 """
 
 from __future__ import annotations
@@ -19,67 +26,131 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import update_cpu
+import update_model as model
+import update_solutions
 from measure import RESULTS, commit
-from update_cells import Numbers, Problem
+from update_cells import Call, Numbers, Problem
 from update_paper import Cell, cells
 
-CPU = ("scipy", "fresh")
+from mdqr.linalg import _update_fresh
+
+GROUPS = {**update_cpu.GROUPS, "solutions": update_solutions.rows}
+CPU = tuple(GROUPS)
 TABLES = tuple(str(table) for table in dict.fromkeys(cell.table for cell in cells()))
 
 
 def measured(
-    names: list[str], device: str, tables: list[str], every: int, until: float
+    names: list[str], device: str, tables: list[str], every: int, forms: int, until: float
 ) -> Iterator[dict[str, Any]]:
     """Measure cells of the paper, those of one shape together."""
     wanted = [cell for t in tables for cell in [c for c in cells() if str(c.table) == t][::every]]
     for name in names:
         numbers = Numbers(name, device)
-        for shape, group in itertools.groupby(
-            sorted(wanted, key=lambda c: (c.m, c.n)), key=lambda c: (c.m, c.n)
-        ):
+        ordered = sorted(wanted, key=lambda c: (c.m, c.n))
+        for shape, group in itertools.groupby(ordered, key=lambda c: (c.m, c.n)):
             problem = None
-            for cell in group:
+            for i, cell in enumerate(group):
                 if time.monotonic() > until:
                     yield {"skipped": 1, "precision": name, **cell._asdict()}
                     continue
                 problem = problem or Problem(numbers, *shape)
-                yield one(problem, cell)
+                yield one(problem, cell, alone=i % forms == 0)
             del problem
             if device == "cuda":
                 numbers.xp.get_default_memory_pool().free_all_blocks()
 
 
-def one(problem: Problem, cell: Cell) -> dict[str, Any]:
-    """Return the times of one cell and what they mean."""
-    row: dict[str, Any] = {"precision": problem.numbers.name, **cell._asdict()}
-    row["paper"] = cell.speedup
+def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
+    """Return the times of one cell and what they mean; `alone` asks for R beside a thin Q."""
+    numbers = problem.numbers
+    row: dict[str, Any] = {"precision": numbers.name, **cell._asdict(), "paper": cell.speedup}
     try:
-        row["fresh"] = problem.fresh(cell)
-        for form, call in problem.updates(cell):
-            row[f"update {form}"] = problem.numbers.seconds(call)
-        best = min(value for key, value in row.items() if key.startswith("update "))
-        row["speedup"] = row["fresh"] / best
+        row.update(problem.fresh(cell))
+        fresh = row["fresh"] = min(problem.fresh(cell).values())
+        updates = dict(problem.updates(cell, "update"))
+        for form, call in updates.items():
+            if form == "thin" or alone or "thin" not in updates:
+                row[f"update {form}"] = numbers.seconds(call)
+        for form, call in problem.updates(cell, "auto"):
+            row[f"auto {form}"] = fresh / automatic(numbers, call, row.get(f"update {form}"))
+        row.update(judged(numbers, cell, row))
     except Exception as error:
         row["failed"] = f"{type(error).__name__}: {error}"[:300]
     return row
 
 
+def automatic(numbers: Numbers, call: Call, update: float | None) -> float:
+    """Return the time of a call that decides by itself; `update`, if that is what it takes."""
+    taken = []
+    factored = _update_fresh.factored
+
+    def noted(*arguments: Any) -> Any:
+        taken.append("fresh")
+        return factored(*arguments)
+
+    with mock.patch.object(_update_fresh, "factored", noted):
+        first = numbers.once(call)
+    if not taken and update is not None:
+        return update
+    return min(first, numbers.once(call))
+
+
+def judged(numbers: Numbers, cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the gain of the best form, what was to be expected, and what is missing."""
+    engine = model.engine_of(numbers.name, numbers.device)
+    forms = {key.split()[1]: row[key] for key in row if key.startswith("update ")}
+    best = min(forms, key=lambda form: forms[form])
+    speedup = row["fresh"] / forms[best]
+    counted = max(model.expected(engine, cell, form) for form in forms)
+    aim = model.aim(numbers.name, cell, counted)
+    found = {"form": best, "speedup": speedup, "counted": counted, "aim": aim}
+    if aim is not None:
+        found["met"] = speedup >= aim
+        found["reason"] = "" if found["met"] else model.reason(engine, cell, best)
+    return found
+
+
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table of cells."""
     lines = [
-        "| table | update | m x n | k | p | precision | fresh ms | R ms | thin Q ms | speed-up "
-        "| paper |",
-        "|--:|---|---|--:|--:|---|--:|--:|--:|--:|--:|",
+        "| table | update | m x n | k | p | precision | fresh ms | R ms | thin Q ms | gain "
+        "| counted | paper | aim | auto R | auto thin | |",
+        "|--:|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|---|--:|--:|---|",
     ]
     for row in rows:
         times = [row.get(key) for key in ("fresh", "update R", "update thin")]
-        shown = " | ".join("" if t is None else f"{t * 1e3:.4g}" for t in times)
-        speedup = f"{row['speedup']:.2f}" if "speedup" in row else row.get("failed", "left out")
+        shown = ["" if t is None else f"{t * 1e3:.4g}" for t in times]
+        keys = ("speedup", "counted", "paper")
+        shown += [f"{row[key]:.2f}" if row.get(key) is not None else "" for key in keys]
+        aim = row.get("aim")
+        shown.append("" if aim is None else f"{aim:.2f} {'met' if row['met'] else 'missed'}")
+        shown += [f"{row[k]:.2f}" if k in row else "" for k in ("auto R", "auto thin")]
+        shown.append(row.get("failed", row.get("reason", "left out" if "skipped" in row else "")))
         lines.append(
             f"| {row['table']} | {row['kind']} | {row['m']} x {row['n']} | {row['k']} | {row['p']} "
-            f"| {row['precision']} | {shown} | {speedup} | {row.get('paper', 0):.2f} |"
+            f"| {row['precision']} | {' | '.join(shown)} |"
+        )
+    return lines
+
+
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each precision: aims met, and the worst of what decides by itself."""
+    lines = []
+    for name in dict.fromkeys(row["precision"] for row in rows):
+        own = [row for row in rows if row["precision"] == name]
+        aims = [row["met"] for row in own if "met" in row]
+        worst = {
+            form: min((row[f"auto {form}"] for row in own if f"auto {form}" in row), default=0.0)
+            for form in ("R", "thin")
+        }
+        lines.append(
+            f"- {name}: {sum(aims)} of {len(aims)} aims met; `auto` at least {worst['R']:.2f} of a "
+            f"fresh R beside the data, {worst['thin']:.2f} with a thin Q; "
+            f"{sum('failed' in row for row in own)} failed, "
+            f"{sum('skipped' in row for row in own)} left out."
         )
     return lines
 
@@ -91,6 +162,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=(*CPU, *TABLES), help="these groups alone")
     parser.add_argument("--precision", nargs="+", help="of the tables, as float32 dd qd")
     parser.add_argument("--every", type=int, default=1, help="measure every N-th cell")
+    parser.add_argument("--forms", type=int, default=1, help="R beside a thin Q every N-th time")
     parser.add_argument("--seconds", type=float, default=1e9, help="time for all cells")
     parser.add_argument("--output", type=Path, help="folder for the results")
     parser.add_argument("--commit", help="what the tree is a copy of, where there is no git")
@@ -113,20 +185,27 @@ def main() -> None:
     until = time.monotonic() + options.seconds
     for name in groups:
         if name in CPU:
-            found = update_cpu.GROUPS[name]()
+            found = GROUPS[name]()
             rows += found
-            text += ["", f"## {name}", "", *update_cpu.table(found)]
-            print("\n".join(text[-len(found) - 4 :]), flush=True)
+            lines = (update_solutions if name == "solutions" else update_cpu).table(found)
+            text += ["", f"## {name}", "", *lines]
+            print("\n".join(text[-len(lines) - 2 :]), flush=True)
     cells_found: list[dict[str, Any]] = []
-    for row in measured(names, options.device, tables, options.every, until):
+    choice = (tables, options.every, options.forms)
+    for row in measured(names, options.device, *choice, until):
         cells_found.append(row)
         print(json.dumps(row), file=sys.stderr, flush=True)
         if output is not None:
-            keep(output, options.device, about, rows + cells_found, text + table(cells_found))
-    text += table(cells_found) if cells_found else []
+            keep(output, options.device, about, rows + cells_found, text + tables_of(cells_found))
+    text += tables_of(cells_found)
     print("\n".join(text))
     if output is not None:
         keep(output, options.device, about, rows + cells_found, text)
+
+
+def tables_of(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the tables of the paper."""
+    return ["", *summary(rows), "", *table(rows)] if rows else []
 
 
 def keep(

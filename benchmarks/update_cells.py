@@ -7,19 +7,23 @@ matrix are given), "thin" keeps the thin Q too, as the paper keeps its full one.
 
 from __future__ import annotations
 
+import copy
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from update_paper import Cell
 
 import mdqr
-from mdqr.linalg import qr, qr_delete, qr_insert, solve_triangular
+from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, solve_triangular
 
-LONGEST = 0.6  # seconds that the repeats of one timing may take
+LONGEST = 0.4  # seconds that the repeats of one timing may take
+ONCE = 0.1  # seconds from which on one call is timed, after one that is not counted
+
+Call = Callable[[], Any]
 
 
 class Numbers:
@@ -74,16 +78,19 @@ class Numbers:
         if self.device == "cuda":
             self.xp.cuda.runtime.deviceSynchronize()
 
-    def seconds(self, call: Callable[[], Any]) -> float:
-        """Return the median time of a call and its work, after one that is not counted."""
+    def once(self, call: Call) -> float:
+        """Return the time of a call and its work."""
+        start = time.perf_counter()
         call()
         self.wait()
-        found: list[float] = []
-        while not found or (sum(found) + found[-1] < LONGEST and len(found) < 5):
-            start = time.perf_counter()
-            call()
-            self.wait()
-            found.append(time.perf_counter() - start)
+        return time.perf_counter() - start
+
+    def seconds(self, call: Call) -> float:
+        """Return the median time of a call, after one that is not counted; long ones come once."""
+        self.once(call)
+        found = [self.once(call)]
+        while found[0] < ONCE and sum(found) + found[-1] < LONGEST and len(found) < 5:
+            found.append(self.once(call))
         return statistics.median(found)
 
 
@@ -94,67 +101,89 @@ class Problem:
         self.numbers, self.m, self.n = numbers, m, n
         self.ab = numbers.draw(m, n + 1, 1)
         self.r = numbers.factor(self.ab, "r")[: n + 1]
-        self.q: Any = None
-        self.fresh_times: dict[tuple[int, int], float] = {}
+        self._fresh_times: dict[tuple[int, int], dict[str, float]] = {}
 
+    @cached_property
     def thin(self) -> tuple[Any, Any]:
-        """Return the thin factors of A, made when they are first wanted."""
-        if self.q is None:
-            self.q, self.r_of_a = self.numbers.factor(self.ab[:, : self.n], "reduced")
-        return self.q, self.r_of_a
+        """The thin factors of A, made when they are first wanted."""
+        q, r = self.numbers.factor(self.ab[:, : self.n], "reduced")
+        return q, r
 
-    def updates(self, cell: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """Yield the forms of an update with the solution behind it."""
+    @cached_property
+    def fit(self) -> UpdatableLstsq:
+        """The problem with its data."""
+        return UpdatableLstsq(self.ab[:, : self.n], self.ab[:, self.n :])
+
+    def updates(self, cell: Cell, method: str) -> Iterator[tuple[str, Call]]:
+        """Yield the forms of an update with the solution behind it.
+
+        With the method "auto" rows leave a problem that has its data: R alone cannot be made anew.
+        """
         draw, n, k, p = self.numbers.draw, self.n, cell.k, cell.p
         if cell.kind == "delete col":
-            yield "R", partial(self._without_columns, k, p)
+            yield "R", partial(self._without_columns, k, p, method)
         elif cell.kind == "insert row":
-            yield "R", partial(self._with_rows, draw(p, n + 1, 2))
+            yield "R", partial(self._with_rows, draw(p, n + 1, 2), method)
         elif cell.kind == "delete row":
-            yield "R", partial(self._without_rows, self.ab[k : k + p])
-            yield "thin", partial(self._without_rows_of_q, k, p)
+            if method == "auto":
+                yield "R", partial(self._without_rows_of_data, k, p)
+            else:
+                yield "R", partial(self._without_rows, self.ab[k : k + p])
+            yield "thin", partial(self._without_rows_of_q, k, p, method)
         else:
             u = draw(self.m, p, 2)
-            yield "R", partial(self._with_columns, u, k)
-            yield "thin", partial(self._with_columns_of_q, u, k)
+            yield "R", partial(self._with_columns, u, k, method)
+            yield "thin", partial(self._with_columns_of_q, u, k, method)
 
-    def _without_columns(self, k: int, p: int) -> Any:
-        r = qr_delete(None, self.r, k, p, "col", method="update", check=False).R
+    def _without_columns(self, k: int, p: int, method: str) -> Any:
+        r = qr_delete(None, self.r, k, p, "col", method=method).R
         return self.numbers.solve(r, self.n - p)
 
-    def _with_rows(self, u: Any) -> Any:
-        r = qr_insert(None, self.r, u, 0, method="update", check=False).R
+    def _with_rows(self, u: Any, method: str) -> Any:
+        r = qr_insert(None, self.r, u, 0, method=method).R
         return self.numbers.solve(r, self.n)
 
     def _without_rows(self, u: Any) -> Any:
-        r = qr_delete(None, self.r, 0, u=u, p=len(u), method="update", check=False).R
+        r = qr_delete(None, self.r, 0, u=u, p=len(u)).R
         return self.numbers.solve(r, self.n)
 
-    def _without_rows_of_q(self, k: int, p: int) -> Any:
-        q, r = self.thin()
-        q, r = qr_delete(q, r, k, p, method="update", check=False)
+    def _without_rows_of_data(self, k: int, p: int) -> Any:
+        fit = copy.copy(self.fit)
+        fit.delete_rows(k, p)
+        return fit.solve()
+
+    def _without_rows_of_q(self, k: int, p: int, method: str) -> Any:
+        q, r = self.thin
+        q, r = qr_delete(q, r, k, p, method=method)
         return self._solved(q, r, self.numbers.join([self.ab[:k, -1:], self.ab[k + p :, -1:]], 0))
 
-    def _with_columns(self, u: Any, k: int) -> Any:
-        r = qr_insert(None, self.r, u, k, "col", A=self.ab, method="update", check=False).R
+    def _with_columns(self, u: Any, k: int, method: str) -> Any:
+        r = qr_insert(None, self.r, u, k, "col", A=self.ab, method=method).R
         return self.numbers.solve(r, self.n + u.shape[1])
 
-    def _with_columns_of_q(self, u: Any, k: int) -> Any:
-        q, r = self.thin()
-        q, r = qr_insert(q, r, u, k, "col", method="update", check=False)
+    def _with_columns_of_q(self, u: Any, k: int, method: str) -> Any:
+        q, r = self.thin
+        a = self.ab[:, : self.n] if method == "auto" else None
+        q, r = qr_insert(q, r, u, k, "col", A=a, method=method)
         return self._solved(q, r, self.ab[:, -1:])
 
     def _solved(self, q: Any, r: Any, b: Any) -> Any:
         return self.numbers.solve(self.numbers.join([r, q.T @ b], 1), r.shape[1])
 
-    def fresh(self, cell: Cell) -> float:
-        """Return the seconds of a fresh factorisation of the updated [A b], with the solution."""
+    def fresh(self, cell: Cell) -> dict[str, float]:
+        """Return the seconds of fresh factorisations of the updated [A b], with the solution."""
         shape = cell.shape
-        if shape not in self.fresh_times:
+        if shape not in self._fresh_times:
             a = self.numbers.draw(shape[0], shape[1] + 1, 3)
-            call = partial(self._fresh, a, shape[1])
-            self.fresh_times[shape] = self.numbers.seconds(call)
-        return self.fresh_times[shape]
+            ways = {"fresh QR": partial(self._fresh, a, shape[1])}
+            if self.numbers.name == "float32" and self.numbers.device == "cuda":
+                ways["fresh tensor cores"] = partial(self._fresh_tensorcore, a, shape[1])
+            self._fresh_times[shape] = {k: self.numbers.seconds(way) for k, way in ways.items()}
+        return self._fresh_times[shape]
 
     def _fresh(self, a: Any, n: int) -> Any:
         return self.numbers.solve(self.numbers.factor(a, "r"), n)
+
+    def _fresh_tensorcore(self, a: Any, n: int) -> Any:
+        options = {"compute": "fp16", "panel": "cholesky", "reorthogonalize": True}
+        return self.numbers.solve(mdqr.tensorcore.qr(a, **options).R, n)

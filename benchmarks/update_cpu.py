@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import scipy.linalg
 from update_cells import Numbers
 
 import mdqr
 from mdqr._precision import PRECISIONS
-from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg import _update_fresh, qr, qr_delete, qr_insert, qr_update
 
 SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}
 
@@ -53,7 +54,11 @@ def against_scipy() -> list[dict[str, Any]]:
 
 
 def against_fresh() -> list[dict[str, Any]]:
-    """Time of a fresh factorisation over that of an update, above 1: the update is faster."""
+    """Time of a fresh factorisation of the changed matrix over that of a deciding call.
+
+    Above 1 the call is faster. Both ways of the call stand beside it: a fresh one from factors
+    has to form their product first, and rows leave without Q by an update alone.
+    """
     rows = []
     for precision in PRECISIONS[1:]:
         m, n = SIZES.get(precision.name, (100, 60))
@@ -61,13 +66,52 @@ def against_fresh() -> list[dict[str, Any]]:
         a = numbers.draw(m, n, 1)
         for mode in ("complete", "reduced", "r"):
             Q, R = (None, qr(a, "r")) if mode == "r" else qr(a, mode)
-            fresh = numbers.seconds(partial(qr, a, mode))
+            fresh = _Fresh(numbers, mode)
             for p in (1, 16, 64):
                 for name, ours in _forms(numbers, Q, R, a, p):
-                    mine = numbers.seconds(ours)
+                    ways = _ways(numbers, ours, both=name != "delete row" or Q is not None)
+                    taken = _taken(ours)
                     what = f"{name}, Q {'none' if mode == 'r' else mode}"
-                    rows.append(_row(what, precision.name, (m, n), p, mine, "fresh QR", fresh))
+                    peer = fresh(_changed(name, (m, n), p))
+                    row = _row(what, precision.name, (m, n), p, ways[taken], "fresh QR", peer)
+                    row["way"], row["ways"] = taken, ways
+                    row["choice"] = min(ways.values()) / ways[taken]
+                    rows.append(row)
     return rows
+
+
+def _ways(numbers: Numbers, call: Callable[..., Any], *, both: bool) -> dict[str, float]:
+    """Return the times of a call by an update and, if there are both ways, afresh."""
+    methods = ("update", "fresh") if both else ("update",)
+    return {method: numbers.seconds(partial(call, method=method)) for method in methods}
+
+
+def _taken(call: Callable[[], Any]) -> str:
+    """Return the way that a call takes by itself."""
+    with mock.patch.object(_update_fresh, "factored", wraps=_update_fresh.factored) as factored:
+        call()
+    return "fresh" if factored.called else "update"
+
+
+def _changed(name: str, shape: tuple[int, int], p: int) -> tuple[int, int]:
+    """Return the shape after an update."""
+    m, n = shape
+    step = {"insert": p, "delete": -p}.get(name.split()[0], 0)
+    return (m, n + step) if name.endswith("col") else (m + step, n)
+
+
+class _Fresh:
+    """Times of factorisations, each measured once."""
+
+    def __init__(self, numbers: Numbers, mode: str) -> None:
+        self._numbers, self._mode = numbers, mode
+        self._known: dict[tuple[int, int], float] = {}
+
+    def __call__(self, shape: tuple[int, int]) -> float:
+        if shape not in self._known:
+            call = partial(qr, self._numbers.draw(*shape, seed=3), self._mode)
+            self._known[shape] = self._numbers.seconds(call)
+        return self._known[shape]
 
 
 def _forms(
@@ -108,13 +152,14 @@ GROUPS = {"scipy": against_scipy, "fresh": against_fresh}
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = [
-        "| update | precision | size | p | update ms | peer | peer ms | peer / update |",
-        "|---|---|---|--:|--:|---|--:|--:|",
+        "| update | precision | size | p | ms | peer | peer ms | peer / ours | way | best / way |",
+        "|---|---|---|--:|--:|---|--:|--:|---|--:|",
     ]
     lines += [
         f"| {row['what']} | {row['precision']} | {row['size']} | {row['p']} "
         f"| {row['update'] * 1e3:.3g} | {row['peer']} | {row['peer time'] * 1e3:.3g} "
-        f"| {row['speedup']:.2f} |"
+        f"| {row['speedup']:.2f} | {row.get('way', '')} "
+        f"| {format(row['choice'], '.2f') if 'choice' in row else ''} |"
         for row in rows
     ]
     return lines

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg import _update_state, qr, qr_delete, qr_insert, qr_update
 from mdqr.testing import matrix
 
 STEPS = 50
@@ -134,3 +134,39 @@ def test_zero_matrix(precision):
     cases.accept(cases.delete(a, 1, 1, 1), *qr_delete(Q, R, 1, 1, "col"))
     cases.accept(cases.delete(a, 1, 1, 0), *qr_delete(Q, R, 1, 1))
     cases.accept(a + u @ u[:3].T, *qr_update(Q, R, u, u[:3]))
+
+
+@pytest.mark.parametrize("exponent", [0, -1, -2, -3, -20, -60, -100])
+def test_columns_near_the_span(precision, dtype, exponent, rng):
+    """What is left of them may be little, or nothing but rounding errors."""
+    a = cases.values((11, 4), precision, dtype, rng)
+    u = a @ cases.values((4, 3), precision, dtype, rng)
+    u = u + cases.values((11, 3), precision, dtype, rng) * 2.0**exponent
+    found = qr_insert(*qr(a), u, 1, "col", rcond=0.0, method="update")
+    cases.accept(cases.insert(a, u, 1, 1), *found)
+
+
+def test_columns_near_each_other(precision, rng):
+    """Each keeps most of its length outside of Q, their differences do not."""
+    a, u = (cases.values((30, n), precision, float, rng) for n in (4, 1))
+    steps = [cases.values((30, 1), precision, float, rng) * 2.0 ** (-5 * i) for i in range(6)]
+    u = mdqr.concatenate([u + step for step in steps], axis=1)
+    found = qr_insert(*qr(a), u, 2, "col", rcond=0.0, method="update")
+    cases.accept(cases.insert(a, u, 2, 1), *found)
+
+
+@pytest.mark.parametrize(("share", "wanted"), [(1.0, 1), (0.5, 1), (0.2, 2), (1e-3, 2), (0.0, 3)])
+def test_passes_of_orthogonalisation(share, wanted, rng, monkeypatch):
+    """Another one follows where a column keeps less than a quarter of its length."""
+    a = mdqr.eye(8, 3, precision=mdqr.dd)
+    u = np.zeros((8, 1))
+    u[3], u[0] = share, (1.0 - share**2) ** 0.5
+    passes, cleaned = [], _update_state._cleaned
+    monkeypatch.setattr(_update_state, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
+    options = {"rcond": 0.0, "method": "update"}
+    wider = cases.insert(a, mdqr.asarray(u, precision=mdqr.dd), 0, 1)
+    cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", **options))
+    assert len(passes) == wanted
+    passes.clear()
+    cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", check=False, **options))
+    assert len(passes) == 3

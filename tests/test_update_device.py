@@ -1,4 +1,4 @@
-"""Updates on a device: one reading at the end or none, and the kernels of CUDA on the CPU."""
+"""Updates on a device: what is read of it, and the kernels of CUDA on the CPU."""
 
 from __future__ import annotations
 
@@ -69,6 +69,9 @@ CALLS = {
 }  # fmt: skip
 
 
+OUTWARD = ("insert columns", "delete rows", "change")
+
+
 @pytest.fixture(params=PRECISIONS[:2], ids=str)
 def precision(request):
     """One limb and more: the text is the same for all of more."""
@@ -79,14 +82,16 @@ def precision(request):
 @pytest.mark.parametrize("method", ["update", "fresh"])
 @pytest.mark.parametrize("check", [True, False])
 def test_one_reading_or_none(precision, dtype, mode, method, check, rng, request):
+    """One at the end; where new directions leave a thin Q, one more after each pass."""
     a = cases.values((9, 4), precision, dtype, rng)
-    jobs = [call(a, *qr(a, mode), method=method, check=check) for call in CALLS.values()]
+    jobs = {k: call(a, *qr(a, mode), method=method, check=check) for k, call in CALLS.items()}
     transfers = request.getfixturevalue("transfers")
-    for wanted, function, operands, options in jobs:
+    for name, (wanted, function, operands, options) in jobs.items():
         moved = [distant(x) if isinstance(x, MDArray) else x for x in operands]
         transfers.clear()
         found = function(*moved, **options)
-        assert len(transfers) == (1 if check else 0)
+        outward = name in OUTWARD and mode == "reduced" and method == "update"
+        assert len(transfers) in (((2, 3) if outward else (1,)) if check else (0,))
         largest = cases.norm(a) + cases.norm(wanted)
         cases.accept(wanted, near(found.Q), near(found.R), largest=largest)
 

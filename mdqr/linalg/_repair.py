@@ -150,15 +150,9 @@ def _over(engine: Engine, system: Triangle, x: Block) -> Block:
 
 def _residual(engine: Engine, a: Block, x: Block, y: Block, *, adjoint: bool = False) -> Block:
     """Return ``a - x y`` or ``a - x^H y``, as if in twice the precision, as a block."""
-    left = engine.to_block(x)
-    return engine.backend.residual(
-        [(1, engine.to_block(a))],
-        left.swapaxes(-1, -2) if adjoint else left,
-        engine.to_block(y),
-        limbs=engine.limbs,
-        is_complex=engine.is_complex,
-        conj_a=adjoint,
-    )
+    left, right = engine.to_block(x), engine.to_block(y)
+    left = left.swapaxes(-1, -2) if adjoint else left
+    return engine.residual(engine.to_block(a), left, right, conj_a=adjoint)
 
 
 def _defect(engine: Engine, q: Block) -> Block:

@@ -205,7 +205,7 @@ def residual(fit: Fit, data: Block, x: Block) -> Block:
     """Return ``b - A x`` as a block, as if in twice the precision."""
     engine, n = fit.engine, fit.n
     a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
-    return engine.backend.residual([(1, b)], a, x, limbs=engine.limbs, is_complex=engine.is_complex)
+    return engine.residual(b, a, x)
 
 
 def repair(fit: Fit, data: Block, checks: Checks) -> None:

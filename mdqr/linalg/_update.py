@@ -64,7 +64,8 @@ def qr_insert(
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
         Raise if something is not finite or a column depends on others; on a device, that waits
-        once, at the end. Otherwise nothing is looked at, and nothing waits.
+        once, at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing
+        is looked at, nothing waits, and there are three passes.
 
     Returns
     -------
@@ -90,10 +91,11 @@ def qr_insert(
     -----
     As `scipy.linalg.qr_insert`: thin factors stay thin as long as m >= n, then Q is square. Rows
     are worked in by panels of ``[R; u]`` whose vectors are ``[I; V]``, so that zeros cost nothing.
-    Columns are orthogonalised to Q (twice, if it is thin), and reduced by Householder windows from
-    the bottom up. Without Q they come by corrected semi-normal equations (A. Bjorck 1987), and R
-    loses as many digits as A has in its condition number. After k updates ``norm(A - Q R)`` is
-    below ``20 n k eps`` times the largest norm of the matrices so far (S. Hammarling and C. Lucas
+    Columns are orthogonalised to Q (again, if it is thin and less than a quarter of one is left),
+    and reduced by Householder windows from the bottom up. Without Q they come by corrected
+    semi-normal equations (A. Bjorck 1987), and R loses as many digits as A has in its condition
+    number. After k updates ``norm(A - Q R)`` is below ``20 n k eps`` times the largest norm of the
+    matrices so far (S. Hammarling and C. Lucas
     2008; R. Andrew and N. J. Dingle 2012).
 
     Examples
@@ -158,7 +160,8 @@ def qr_delete(
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
         Raise if something is not finite or all digits are lost; on a device, that waits once,
-        at the end. Otherwise nothing is looked at, and nothing waits.
+        at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
+        looked at, nothing waits, and there are three passes.
 
     Returns
     -------
@@ -253,8 +256,9 @@ def qr_update(
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite; on a device, that waits once, at the end. Otherwise
-        nothing is looked at, and nothing waits.
+        Raise if something is not finite; on a device, that waits once, at the end, and with a
+        thin Q after each pass of orthogonalisation. Otherwise nothing is looked at, nothing waits,
+        and there are three passes.
 
     Returns
     -------

@@ -23,8 +23,6 @@ from mdqr.linalg._update_engine import (
     set_identity,
 )
 from mdqr.linalg._update_state import (
-    MORE_PASSES,
-    PASSES,
     Loss,
     State,
     Unchecked,
@@ -45,7 +43,7 @@ def delete_columns(state: State, k: int, p: int) -> None:
         state.drop(min(int(state.r.shape[-2]), state.n))
 
 
-def insert_columns(state: State, u: Block, k: int, passes: int = PASSES) -> None:
+def insert_columns(state: State, u: Block, k: int, *, look: bool = True) -> None:
     """Insert columns `u` ``(..., m, p)`` before column `k` of a factorisation with Q.
 
     Those that make Q square come first; for the others Q stays as large as it is.
@@ -54,7 +52,7 @@ def insert_columns(state: State, u: Block, k: int, passes: int = PASSES) -> None
         return
     thin = 0 if state.full else min(int(u.shape[-1]), state.m - state.n)
     if thin:
-        _insert_thin(state, state.q, u[..., :thin], k, passes)
+        _insert_thin(state, state.q, u[..., :thin], k, look=look)
     if u.shape[-1] > thin and state.q is not None:
         _insert_full(state, state.q, u[..., thin:], k + thin)
 
@@ -83,15 +81,15 @@ def insert_columns_with(state: State, u: Block, k: int) -> Block:
     directions are returned.
     """
     p = int(u.shape[-1]) - (int(state.r.shape[-1]) - state.n)
-    return _insert_thin(state, state.q, u[..., :p], k, MORE_PASSES, u[..., p:])
+    return _insert_thin(state, state.q, u[..., :p], k, u[..., p:])
 
 
 def _insert_thin(
-    state: State, q: Block, u: Block, k: int, passes: int, b: Block | None = None
+    state: State, q: Block, u: Block, k: int, b: Block | None = None, *, look: bool = True
 ) -> Block:
     engine, p = state.engine, int(u.shape[-1])
-    w, basis, low, again = outside(engine, q, u, adjoint_multiply(engine, q, u), passes)
-    state.losses.append(Loss(reciprocal_condition(engine, w, low), None, again))
+    w, basis, low = outside(engine, q, u, adjoint_multiply(engine, q, u), look=look)
+    state.losses.append(Loss(reciprocal_condition(engine, w, low), None))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     if b is not None:
         free = engine.multiply(q, state.r[..., state.n :], c=b, subtract=True)
@@ -133,7 +131,10 @@ def _smallest(engine: Engine, distance: Block) -> Block:
 
 def independence(engine: Engine, q: Block, u: Block) -> Loss:
     """Return how far columns are from those of thin factors and from each other."""
-    w, _, low, _ = outside(engine, q, u, adjoint_multiply(engine, q, u), 1)
+    w = adjoint_multiply(engine, q, u)
+    rest = engine.multiply(q, w, c=u, subtract=True)
+    engine.factor(rest)
+    low = rest[..., : int(u.shape[-1]), :]
     return Loss(reciprocal_condition(engine, w, low), None)
 
 
@@ -186,21 +187,21 @@ def insert_unknown_columns(
 def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Block, Block]:
     """Return ``Q^H u`` and ``u - Q Q^H u`` by A and R; the sums with A in twice the precision."""
     backend, field = engine.backend, engine.is_complex
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": field}
     matrix, rest = engine.to_block(a), engine.to_block(u)
     # Floats come unscaled, and A^H u would leave the range.
     size = _scaling.column_exponents(rest, field)[..., None, :]
     rest, total = _scaling.shifted(backend, rest, -size, field), None
+    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": field}
     for _ in range(2):
-        g = backend.residual([], matrix.swapaxes(-1, -2), rest, conj_a=True, **options)
+        g = engine.residual(None, matrix.swapaxes(-1, -2), rest, conj_a=True)
         w = system.solve(_limbs.negate(g, field), "C")
-        rest = backend.residual([(1, rest)], matrix, system.solve(w, "N"), **options)
+        rest = engine.residual(rest, matrix, system.solve(w, "N"))
         total = w if total is None else backend.binary("add", total, w, **options)
     total, rest = (_scaling.shifted(backend, x, size, field) for x in (total, rest))
     return engine.from_block(total), engine.from_block(rest)
 
 
-def change(state: State, u: Block, v: Block, passes: int = PASSES) -> None:
+def change(state: State, u: Block, v: Block, *, look: bool = True) -> None:
     """Add ``u v^H`` to a factorisation with Q: u ``(..., m, p)``, v ``(..., n, p)``."""
     q = state.q
     if q is None:
@@ -212,8 +213,7 @@ def change(state: State, u: Block, v: Block, passes: int = PASSES) -> None:
     if state.full:
         stop = _reduce_tail(state, q, w, state.count)
     else:
-        w, basis, low, again = outside(engine, q, u, w, passes)
-        state.losses.append(Loss(None, None, again))
+        w, basis, low = outside(engine, q, u, w, look=look)
         state.extend(basis, engine.zeros(state.r, p, int(state.r.shape[-1])))
         w = joined(engine, [w, low], -2)
         stop = int(w.shape[-2])

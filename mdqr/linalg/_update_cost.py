@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdqr.linalg._update_engine import Engine, Floats
+from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update_floats import Floats
 
 
 class Work(NamedTuple):
@@ -109,9 +110,9 @@ def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> 
 
 
 def outside_work(size: Size) -> Work:
-    """Work of new directions outside of a thin Q."""
+    """Work of new directions outside of a thin Q: one pass, which mostly is enough."""
     m, n, p = size.m, size.n, size.p
-    return Work(3.0 * m * n * p + 4.0 * m * p * p + n * p * p, 2 * p, 6)
+    return Work(float(m) * n * p + 4.0 * m * p * p, p, 3)
 
 
 def independence_work(size: Size) -> Work:

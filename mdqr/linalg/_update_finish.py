@@ -17,11 +17,12 @@ from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update_cost import seconds
-from mdqr.linalg._update_engine import Floats, Planes, clear_below
+from mdqr.linalg._update_engine import Planes, clear_below
+from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_jobs import Built, Frame, Job
 from mdqr.linalg._update_operands import UpdateResult
 from mdqr.linalg._update_scales import shifted
-from mdqr.linalg._update_state import MORE_PASSES, PASSES, State, leading
+from mdqr.linalg._update_state import State, leading
 
 
 def normalise(state: State, untouched: int) -> None:
@@ -109,25 +110,19 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> U
     """
     engine, checks = frame.given.engine, frame.checks
     way, untouched = _way(frame, job, method)
-    for passes in (PASSES, MORE_PASSES) if checks is not None else (MORE_PASSES - 1,):
-        state, scales = way(passes)
-        normalise(state, untouched)
-        r = shifted(engine, state.r, scales)
-        if checks is None:
-            break
+    state, scales = way(checks is not None)
+    normalise(state, untouched)
+    r = shifted(engine, state.r, scales)
+    if checks is not None:
         require_share(frame.function, checks, state, limit)
         _scaling.require_in_range(
             checks, frame.function, "R", engine.to_block(r), engine.is_complex
         )
-        again = [loss.again.any() for loss in state.losses if loss.again is not None]
-        found = checks.settle(*again, *pairs(state))
-        if not any(found[: len(again)]):
-            warn_of_loss(frame.function, state, found[len(again) :], stacklevel=4)
-            break
+        warn_of_loss(frame.function, state, checks.settle(*pairs(state)), stacklevel=4)
     return frame.given.result(state.q, r)
 
 
-def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[int], Built], int]:
+def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[bool], Built], int]:
     """Return the way to go, and how many rows of R it leaves alone."""
     engine, update, fresh = frame.given.engine, job.update, job.fresh
     if fresh is None or (update is not None and method == "update"):
@@ -156,8 +151,6 @@ def pairs(state: State) -> list[Block]:
 def require_share(function: str, checks: Checks, state: State, limit: float | None = None) -> None:
     """Demand that new columns are independent, and that something is left of the rows."""
     for loss in state.losses:
-        if loss.share is None:
-            continue
         if loss.noise is None:
             _require_independence(function, checks, state, loss.share, limit)
         else:

@@ -69,13 +69,13 @@ class Frame:
 class Job(NamedTuple):
     """An update that can be done in two ways.
 
-    Both take the number of passes of orthogonalisation. `update` is None where there are more
+    Both are told whether they may wait for a device. `update` is None where there are more
     columns than an update without Q can have. `fresh` is None where the data are not known. Rows
     of R before `untouched` are in no window.
     """
 
-    update: Callable[[int], Built] | None
-    fresh: Callable[[int], Built] | None
+    update: Callable[[bool], Built] | None
+    fresh: Callable[[bool], Built] | None
     work: cost.Work
     fresh_work: cost.Work
     untouched: int = 0
@@ -87,13 +87,13 @@ def insert_rows(frame: Frame, k: int) -> Job:
     u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
     p = int(u.shape[-2])
 
-    def update(_: int) -> Built:
+    def update(_: bool) -> Built:
         (own, new), scales = scaled(engine, r, u)
         state = State(engine, frame["Q"], own, n)
         rows.insert_rows(state, new, k)
         return state, scales
 
-    def anew(_: int) -> Built:
+    def anew(_: bool) -> Built:
         (own, new), scales = scaled(engine, r, u)
         known = frame["Q"] is not None
         a = fresh.with_rows(engine, frame.matrix(own) if known else own, new, k)
@@ -110,15 +110,15 @@ def delete_rows(frame: Frame, k: int, p: int) -> Job:
     """Remove rows of a factorisation with Q."""
     engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
 
-    def update(passes: int) -> Built:
+    def update(look: bool) -> Built:
         (own,), scales = scaled(engine, r)
         state = State(engine, frame.own_q(), own, n)
         known = rows.before(state, fresh=False)
-        rows.delete_rows(state, k, p, passes)
+        rows.delete_rows(state, k, p, look=look)
         rows.note_rank(state, known)
         return state, scales
 
-    def anew(_: int) -> Built:
+    def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
         a = fresh.without_rows(engine, frame.matrix(own), k, p)
         state = fresh.factored(engine, a, n, frame.new_columns(m - p, n))
@@ -139,7 +139,7 @@ def delete_known_rows(frame: Frame, p: object) -> Job:
     if p not in (1, count):
         raise ValueError(f"{frame.function}: u has {count} rows, and p is {p!r}: leave p out")
 
-    def update(_: int) -> Built:
+    def update(_: bool) -> Built:
         (own, old), scales = scaled(engine, r[..., :n, :], gone)
         state = State(engine, None, own, n)
         rows.delete_known_rows(state, old, frame.checks or Checks())
@@ -167,7 +167,7 @@ def insert_columns(frame: Frame, k: int) -> Job:
             return own, new, None, None
         return own, new, old, joined(engine, [old[..., :k], more, old[..., k:]], -1)
 
-    def update(passes: int) -> Built:
+    def update(look: bool) -> Built:
         own, new, old, scales = parts(r)
         state = State(engine, frame.own_q(), own, n)
         if q is None:
@@ -175,10 +175,10 @@ def insert_columns(frame: Frame, k: int) -> Job:
             checks = frame.checks or Checks()
             columns.insert_unknown_columns(state, base, new, k, frame.function, checks)
         else:
-            columns.insert_columns(state, new, k, passes)
+            columns.insert_columns(state, new, k, look=look)
         return state, scales
 
-    def anew(_passes: int) -> Built:
+    def anew(_look: bool) -> Built:
         own, new, _, scales = parts(r if a is None else a)
         base = frame.matrix(own) if a is None else own
         whole = fresh.with_columns(engine, base, new, k)
@@ -207,13 +207,13 @@ def delete_columns(frame: Frame, k: int, p: int) -> Job:
             None if scales is None else joined(engine, [scales[..., :k], scales[..., k + p :]], -1)
         )
 
-    def update(_: int) -> Built:
+    def update(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
         state = State(engine, frame.own_q(), own, n)
         columns.delete_columns(state, k, p)
         return state, less(scales)
 
-    def anew(_: int) -> Built:
+    def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
         base = own if frame["Q"] is None else frame.matrix(own)
         a = fresh.without_columns(engine, base, k, p)
@@ -244,13 +244,13 @@ def change(frame: Frame) -> Job:
         (own, right), scales = scaled(engine, r, right)
         return own, left, right.swapaxes(-1, -2), scales
 
-    def update(passes: int) -> Built:
+    def update(look: bool) -> Built:
         own, left, right, scales = parts()
         state = State(engine, frame.own_q(), own, n)
-        columns.change(state, left, right, passes)
+        columns.change(state, left, right, look=look)
         return state, scales
 
-    def anew(_: int) -> Built:
+    def anew(_: bool) -> Built:
         own, left, right, scales = parts()
         turned = right.swapaxes(-1, -2)
         a = engine.multiply(left, turned, c=frame.matrix(own), conj_b=True)

@@ -18,7 +18,8 @@ from mdqr._promotion import together
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update_engine import Engine, Floats, Planes
+from mdqr.linalg._update_engine import Engine, Planes
+from mdqr.linalg._update_floats import Floats, floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
@@ -98,7 +99,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
     }
     if limbs > 1:
         return Given(Planes(inputs.backend, limbs, field), wide, inputs)
-    engine = Floats(inputs.backend, np.complex128 if field else np.float64)
+    engine = floats(inputs.backend, np.complex128 if field else np.float64)
     arrays = {
         name: None if block is None else to_native(inputs.backend.xp, block, field)
         for name, block in wide.items()
@@ -142,7 +143,7 @@ def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
         if x is not None and not is_cuda_array(x):
             x = place_beside(np.asarray(x).astype(dtype, copy=False), found[0])
         arrays[name] = None if x is None else x.astype(dtype, copy=False)
-    return Given(Floats(backend, dtype), arrays, None)
+    return Given(floats(backend, dtype), arrays, None)
 
 
 def like(given: Given, function: str, name: str, x: Any) -> Block:

@@ -19,8 +19,6 @@ from mdqr.linalg._update_engine import (
     set_identity,
 )
 from mdqr.linalg._update_state import (
-    MORE_PASSES,
-    PASSES,
     Loss,
     State,
     Unchecked,
@@ -65,14 +63,14 @@ def _with_unit_rows(state: State, q: Block, k: int, p: int) -> Block:
     return wide
 
 
-def delete_rows(state: State, k: int, p: int, passes: int = PASSES) -> None:
+def delete_rows(state: State, k: int, p: int, *, look: bool = True) -> None:
     """Remove rows `k` to ``k + p`` of a factorisation with Q; those that make Q square first."""
     if state.q is None or not p:
         return
     m = state.m
     thin = 0 if state.full else min(p, m - state.n)
     if thin:
-        _delete_thin(state, state.q, k, thin, passes)
+        _delete_thin(state, state.q, k, thin, look=look)
     if p > thin and state.q is not None:
         _delete_full(state, state.q, k, p - thin)
 
@@ -98,7 +96,7 @@ def delete_rows_with(state: State, b: Block, k: int, whole: Block | None) -> Blo
     `whole`, all rows of b, the components come from what Q leaves of these rows, divided by the
     part of the directions in them: as many digits are lost once more.
     """
-    return _delete_thin(state, state.q, k, int(b.shape[-2]), MORE_PASSES, b, whole)
+    return _delete_thin(state, state.q, k, int(b.shape[-2]), b, whole)
 
 
 def _delete_thin(
@@ -106,14 +104,15 @@ def _delete_thin(
     q: Block,
     k: int,
     p: int,
-    passes: int,
     b: Block | None = None,
     whole: Block | None = None,
+    *,
+    look: bool = True,
 ) -> Block:
     engine = state.engine
     e = adjoint(engine, q[..., k : k + p, :])
-    w, basis, triangle_, again = outside(engine, q, unit_columns(engine, q, k, p), e, passes)
-    _note_loss(state, triangle_, again, twice=b is not None and whole is None)
+    w, basis, triangle_ = outside(engine, q, unit_columns(engine, q, k, p), e, look=look)
+    _note_loss(state, triangle_, twice=b is not None and whole is None)
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     if whole is not None:
         rows[..., state.n :] = adjoint_multiply(engine, basis, whole)
@@ -136,14 +135,12 @@ def _without(state: State, k: int, p: int) -> None:
     state.r = state.r[..., p:, :]
 
 
-def _note_loss(
-    state: State, triangle_: Block, again: Block | None = None, *, twice: bool = False
-) -> None:
+def _note_loss(state: State, triangle_: Block, *, twice: bool = False) -> None:
     """Note the smallest part of the rows outside of Q; `twice` if something is divided by it."""
     share = smallest_share(state.engine, triangle_)
     share = share**2 if twice else share
     noise = state.engine.backend.xp.full(share.shape, _noise(state))
-    state.losses.append(Loss(share, noise, again))
+    state.losses.append(Loss(share, noise))
 
 
 def _noise(state: State) -> float:
@@ -209,8 +206,7 @@ def note_rank(state: State, known: Before) -> None:
         share = xp.where(less, 0.0, xp.maximum(share, 2.0 * noise))
         state.losses.append(Loss(share, xp.full(share.shape, noise)))
     for loss in state.losses:
-        if loss.share is not None:
-            loss.share = xp.where(less | (loss.share > noise), loss.share, 1.0)
+        loss.share = xp.where(less | (loss.share > noise), loss.share, 1.0)
 
 
 def delete_known_rows(state: State, u: Block, checks: Checks) -> Block:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
-from mdqr.linalg._update_engine import Engine, Floats
+from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update_floats import Floats
 
 Scales = Block | None
 

@@ -9,14 +9,20 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _householder, _scaling
-from mdqr.linalg._checks import Checks, Complaint
+from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks, Complaint, fetch
+from mdqr.linalg._householder import diagonal
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Engine, adjoint_multiply, joined, set_identity
 
-# Twice is enough unless the first pass left nothing but rounding errors.
-PASSES = 2
-MORE_PASSES = 4
+# Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.
+_MOST_PASSES = 4
+_BLIND_PASSES = 3
+# A pass is the last if new directions keep so much of their length: rounding errors along Q grow by
+# no more than its reciprocal.
+_KEPT = 0.25
+# What is left of a column is nothing below so many eps of its length.
+_NOTHING = 64.0
 
 
 class Unchecked(Checks):
@@ -31,13 +37,11 @@ class Loss:
     """What an extension tells of the information that is left; float64 of the batch shape.
 
     `share` is the smallest part, between 0 and 1, of a new direction outside of the old ones, and
-    `noise` what rounding errors may make of nothing. `again` tells whether two passes of
-    orthogonalisation were too few.
+    `noise` what rounding errors may make of nothing.
     """
 
-    share: Block | None
+    share: Block
     noise: Block | None
-    again: Block | None = None
 
 
 @dataclass
@@ -86,12 +90,14 @@ class State:
 
 
 def outside(
-    engine: Engine, q: Block, u: Block, w: Block, passes: int
-) -> tuple[Block, Block, Block, Block | None]:
+    engine: Engine, q: Block, u: Block, w: Block, *, look: bool = True
+) -> tuple[Block, Block, Block]:
     """Split ``u = Q w' + Qu Ru`` with [Q Qu] orthonormal.
 
     Block Gram-Schmidt with Householder factorisations inside of the block; from the second pass on
-    it is the orthonormal basis that is cleaned, so that columns of every length come out right.
+    it is the orthonormal basis that is cleaned, so that columns of every length come out right. A
+    pass is repeated if it left too little (J. W. Daniel, W. B. Gragg, L. Kaufman and G. W. Stewart
+    1976).
 
     Parameters
     ----------
@@ -103,23 +109,52 @@ def outside(
         ``(..., m, p)``, p <= m - n.
     w : Block
         ``Q^H u``.
-    passes : int
-        How often to orthogonalise.
+    look : bool, optional
+        Read after each pass whether another is needed. Otherwise there are three.
 
     Returns
     -------
     tuple
-        ``w'``, ``Qu``, ``Ru`` and whether a pass after the first one still took more than half
-        away: then Qu is not orthogonal to Q; a bool of the batch shape.
+        ``w'``, ``Qu`` and ``Ru``.
     """
+    size = column_norms(engine, u)
     basis, r = _cleaned(engine, q, u, w)
-    again = None
-    for _ in range(passes - 1):
+    triangle = r
+    for _ in range((_MOST_PASSES if look else _BLIND_PASSES) - 1):
+        if look and not _worn(engine, triangle, size):
+            break
+        basis = _directed(engine, basis, triangle, size)
         more = adjoint_multiply(engine, q, basis)
         basis, triangle = _cleaned(engine, q, basis, more)
+        size = engine.backend.xp.ones_like(size)
         w, r = engine.multiply(more, r, c=w), engine.multiply(triangle, r)
-        again = (abs(_householder.diagonal(leading(engine, triangle))) < 0.5).any(axis=-1)
-    return w, basis, r, again
+    return w, basis, r
+
+
+def _worn(engine: Engine, triangle: Block, size: Block) -> bool:
+    """Return whether directions of lengths `size` lost so much that Q shows in what is left.
+
+    `triangle` is R of what is left; rounding errors relative to `size` are multiplied by its
+    inverse. A device is waited for.
+    """
+    safe = engine.backend.xp.where(size > 0, size, 1.0)
+    share = float_share(engine, triangle, safe)
+    (found,) = fetch(share * int(triangle.shape[-1]) ** 0.5 < _KEPT)
+    return bool(found.any())
+
+
+def _directed(engine: Engine, basis: Block, triangle: Block, size: Block) -> Block:
+    """Give columns of which nothing was left a direction, by less than a rounding error.
+
+    Otherwise they could be columns of the identity that lie in the span of Q, pass after pass.
+    """
+    xp = engine.backend.xp
+    m, p = int(basis.shape[-2]), int(basis.shape[-1])
+    lost = diagonal(magnitudes(engine, triangle)) <= _NOTHING * engine.eps * size
+    noise = xp.cos(xp.arange(1.0, m * p + 1).reshape(m, p)) * (engine.eps / (4.0 * m**0.5))
+    noise = xp.where(lost[..., None, :], noise, 0.0)
+    native = noise.astype(np.complex128) if engine.is_complex else noise
+    return engine.add(basis, engine.from_block(from_native(xp, native, engine.is_complex)))
 
 
 def _cleaned(engine: Engine, q: Block, u: Block, w: Block) -> tuple[Block, Block]:
@@ -176,8 +211,8 @@ def _share(engine: Engine, scaled: Block, rows: Block) -> Block:
     """Return ``1 / norm_F`` of the inverse of ``diag(2**rows) scaled``."""
     xp, p = engine.backend.xp, int(scaled.shape[-1])
     one = xp.broadcast_to(xp.eye(p, dtype=scaled.dtype), scaled.shape)
-    diagonal = abs(_householder.diagonal(scaled))
-    sound = (diagonal > 0).all(axis=-1) & xp.isfinite(abs(scaled)).all(axis=(-2, -1))
+    entries = abs(diagonal(scaled))
+    sound = (entries > 0).all(axis=-1) & xp.isfinite(abs(scaled)).all(axis=(-2, -1))
     safe = xp.where(sound[..., None, None], scaled, one)
     # No LAPACK: its threads and those of the kernels would wait for each other's.
     options: dict[str, Any] = {"limbs": 1, "is_complex": engine.is_complex}

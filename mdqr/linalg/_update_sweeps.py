@@ -59,7 +59,8 @@ def band(
         if lower < _FORMED * width:
             _multiply(engine, engine.orthogonal(window), rest, right)
             continue
-        factors = engine.factor(window)
+        # What is left below the diagonal is read no more, and cleared at the end of the update.
+        factors = engine.factor(window, clear=False)
         if rest.shape[-1]:
             apply_left(engine, factors, rest)
         if right is not None:
@@ -154,18 +155,17 @@ def stacked(
         width = stop - first
         own = slice(first, stop)
         window = joined(engine, [r[..., own, own], u[..., own]], -2)
-        factors = engine.factor(window, tile=width)
+        factors = engine.factor(window, tile=width, clear=False)
         (v,), (t,) = factors.vs, factors.ts
         v = v[..., width:, :]
         r[..., own, own] = window[..., :width, :]
-        u[..., own] = 0
         if stop < r.shape[-1]:
             top, low = r[..., own, stop:], u[..., stop:]
             g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=top))
-            top[...] = engine.add(top, g, subtract=True)
-            low[...] = engine.multiply(v, g, c=low, subtract=True)
+            engine.add(top, g, subtract=True, out=top)
+            engine.accumulate(low, v, g, subtract=True)
         if q is not None and z is not None:
             part = q[..., own]
             g = engine.multiply(engine.multiply(z, v, c=part), t)
-            part[...] = engine.add(part, g, subtract=True)
-            z[...] = engine.multiply(g, v.swapaxes(-1, -2), c=z, subtract=True, conj_b=True)
+            engine.add(part, g, subtract=True, out=part)
+            engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)

@@ -91,7 +91,7 @@ def test_r_alone(precision, dtype, rng):
 
 @pytest.mark.parametrize("check", [True, False])
 def test_readings_of_the_device(multiple, check, rng, monkeypatch):
-    """One transfer at the end, or none."""
+    """One transfer at the end, and one where directions leave a thin Q; or none."""
     a = draw((60, 40), multiple, float, rng)
     Q, R = qr(a)
     fetched = []
@@ -99,15 +99,16 @@ def test_readings_of_the_device(multiple, check, rng, monkeypatch):
 
     host_block = _checks.host_block
     monkeypatch.setattr(_checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))
-    for call in (
-        lambda: qr_insert(Q, R, u, 1, check=check, method="update"),
-        lambda: qr_delete(Q, R, 1, 2, check=check, method="update"),
-        lambda: qr_delete(Q, R, 1, 2, "col", check=check, method="update"),
-        lambda: qr_insert(Q, R, a[:, :2] * a[:, 2:4], 1, "col", check=check, method="update"),
+    columns = a[:, :2] * a[:, 2:4]
+    for call, readings in (
+        (lambda: qr_insert(Q, R, u, 1, check=check, method="update"), 1),
+        (lambda: qr_delete(Q, R, 1, 2, check=check, method="update"), 2),
+        (lambda: qr_delete(Q, R, 1, 2, "col", check=check, method="update"), 1),
+        (lambda: qr_insert(Q, R, columns, 1, "col", check=check, method="update"), 2),
     ):
         fetched.clear()
         call()
-        assert len(fetched) == (1 if check else 0)
+        assert len(fetched) == (readings if check else 0)
 
 
 def test_least_squares(precision, dtype, rng):

@@ -1,0 +1,275 @@
+"""Updates of float arrays, 32 or 64 bits, real or complex: LAPACK's reflections and BLAS.
+
+`Floats` is what NumPy and CuPy share, and all that batches have; `CudaFloats` calls the libraries
+of a GPU for single matrices. Reflections are tiles ``I - V T V^H`` on both, so that whatever else
+makes V and T fits in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, reflections, to_native
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg._cholesky import cholesky
+from mdqr.linalg._householder import diagonal
+from mdqr.linalg._update_engine import Reflections, adjoint_multiply, window_width
+from mdqr.linalg._update_library import Library, row_stride
+
+
+def floats(backend: Backend, dtype: Any) -> Floats:
+    """Return the arithmetic of float arrays on a backend."""
+    if isinstance(backend, CudaBackend):
+        return CudaFloats(backend, dtype, Library(backend.kernels, np.dtype(dtype)))
+    return Floats(backend, dtype)
+
+
+class Floats:
+    """Float arrays by what NumPy and CuPy have."""
+
+    limbs = 1
+    tile = 64
+
+    def __init__(self, backend: Backend, dtype: Any) -> None:
+        self.backend, self.dtype = backend, np.dtype(dtype)
+        self.is_complex = self.dtype.kind == "c"
+        self.eps = float(np.finfo(self.dtype).eps)
+
+    def zeros(self, like: Block, rows: int, columns: int) -> Block:
+        """Return a zero matrix with the batch of `like`."""
+        return self.backend.xp.zeros((*like.shape[:-2], rows, columns), dtype=self.dtype)
+
+    def multiply(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        c: Block | None = None,
+        subtract: bool = False,
+        conj_a: bool = False,
+        conj_b: bool = False,
+    ) -> Block:
+        """Return ``c + a b`` or ``c - a b``."""
+        x = a.conj() if conj_a and self.is_complex else a
+        y = b.conj() if conj_b and self.is_complex else b
+        product = self._product(x, y)
+        if c is None:
+            return -product if subtract else product
+        return c - product if subtract else c + product
+
+    def _product(self, a: Block, b: Block) -> Block:
+        return a @ b
+
+    def accumulate(
+        self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
+    ) -> None:
+        """Replace `x` by ``x + a b`` or ``x - a b``."""
+        x[...] = self.multiply(a, b, c=x, subtract=subtract, conj_b=conj_b)
+
+    def add(self, x: Block, y: Block, *, subtract: bool = False, out: Block | None = None) -> Block:
+        """Return ``x + y`` or ``x - y``."""
+        xp = self.backend.xp
+        return xp.subtract(x, y, out=out) if subtract else xp.add(x, y, out=out)
+
+    @property
+    def _is_single(self) -> bool:
+        return self.dtype.char in "fF"
+
+    def residual(self, term: Block | None, a: Block, b: Block, *, conj_a: bool = False) -> Block:
+        """Return ``term - a b`` of blocks: plain float64 is twice the precision of float32."""
+        options: dict[str, Any] = {"limbs": 1, "is_complex": self.is_complex, "conj_a": conj_a}
+        if self._is_single:
+            return self.backend.matmul(a, b, c=term, subtract=True, **options)
+        return self.backend.residual([] if term is None else [(1, term)], a, b, **options)
+
+    def cholesky(self, gram: Block) -> Block:
+        """Return the Cholesky factor; `numpy.linalg` raises where this has to go on."""
+        return self.from_block(cholesky(self.backend, self.to_block(gram), 1, self.is_complex))
+
+    def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
+        """Replace `x` by R, and return the reflections."""
+        if 0 in x.shape[-2:]:
+            return FloatFactors(self, x.swapaxes(-1, -2), self.zeros(x, 1, 0)[..., 0, :], 1)
+        h, tau = self._reflectors(x)
+        r = h.swapaxes(-1, -2)
+        x[...] = self.backend.xp.triu(r) if clear else r
+        return FloatFactors(self, h, tau, tile or self.tile)
+
+    def _reflectors(self, x: Block) -> tuple[Block, Block]:
+        """Return LAPACK's h, turned, and tau."""
+        h, tau = self.backend.xp.linalg.qr(x, mode="raw")
+        return h, tau
+
+    def middle(self, v: Block, tau: Block) -> Block:
+        """Return T of one tile: ``(I + D U) T = D``, as in `_householder`."""
+        xp = self.backend.xp
+        gram, scale = adjoint_multiply(self, v, v), tau[..., None]
+        one = xp.eye(int(tau.shape[-1]), dtype=self.dtype)
+        return xp.linalg.solve(scale * xp.triu(gram, 1) + one, scale * one)
+
+    def reflect(self, v: Block, t: Block, x: Block) -> None:
+        """Replace `x` by ``(I - V T^H V^H) x``."""
+        w = adjoint_multiply(self, t, adjoint_multiply(self, v, x))
+        self.accumulate(x, v, w, subtract=True)
+
+    def orthogonal(self, x: Block, columns: int | None = None) -> Block:
+        """Replace `x` by R, and return Q."""
+        rows = int(x.shape[-2])
+        if 0 in x.shape[-2:]:
+            return self.factor(x).form_q(rows if columns is None else columns)
+        reduced = columns is not None and columns < rows
+        q, r = self.backend.xp.linalg.qr(x, mode="reduced" if reduced else "complete")
+        x[..., : r.shape[-2], :] = r
+        x[..., r.shape[-2] :, :] = 0
+        return q
+
+    def to_block(self, x: Block) -> Block:
+        """Return a block of one limb, of 64 bits."""
+        wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
+        return from_native(self.backend.xp, wide, self.is_complex)
+
+    def from_block(self, block: Block) -> Block:
+        """Return the floats of a block of one limb."""
+        native = to_native(self.backend.xp, block, self.is_complex)
+        return native.astype(self.dtype, copy=False)
+
+    def width(self, kind: str, p: int) -> int:
+        """Return the number of columns that a window takes."""
+        return window_width(self.backend.name, kind, p, self.limbs)
+
+
+@dataclass
+class FloatFactors:
+    """The reflections of a float matrix: LAPACK's h, turned, and tau; tiles once wanted."""
+
+    engine: Floats
+    h: Block
+    tau: Block
+    tile: int
+
+    @cached_property
+    def vs(self) -> list[Block]:
+        """The unit lower trapezoidal V of each tile."""
+        found, count = [], int(self.tau.shape[-1])
+        for start in range(0, count, self.tile):
+            columns = self.h[..., start : min(start + self.tile, count), start:]
+            v = self.engine.backend.xp.tril(columns.swapaxes(-1, -2), -1)
+            diagonal(v)[...] = 1
+            found.append(v)
+        return found
+
+    @cached_property
+    def ts(self) -> list[Block]:
+        """The triangular T of each tile."""
+        starts = range(0, int(self.tau.shape[-1]), self.tile)
+        taus = [self.tau[..., start : start + self.tile] for start in starts]
+        return [self.engine.middle(v, tau) for v, tau in zip(self.vs, taus, strict=True)]
+
+    def form_q(self, columns: int) -> Block:
+        """Return the first columns of Q."""
+        engine = self.engine
+        rows = int(self.h.shape[-1])
+        q = engine.backend.xp.zeros((*self.h.shape[:-2], rows, columns), dtype=engine.dtype)
+        diagonal(q)[...] = 1
+        for i, (v, t) in enumerate(reflections(self.vs, self.ts, adjoint=False)):
+            start = rows - v.shape[-2]
+            part = q[..., start:, start:]
+            # All that the first one meets is the identity.
+            if i == 0:
+                w = v[..., : part.shape[-1], :].swapaxes(-1, -2)
+                w = w.conj() if engine.is_complex else w
+            else:
+                w = adjoint_multiply(engine, v, part)
+            engine.accumulate(part, v, engine.multiply(t, w), subtract=True)
+        return q
+
+
+# Above so many reflections Q is better formed by the library.
+_MOST_FORMED = 1024
+
+
+class CudaFloats(Floats):
+    """Float arrays on a GPU: single matrices by its libraries, without waiting for the device."""
+
+    tile = 512
+
+    def __init__(self, backend: Backend, dtype: Any, library: Library) -> None:
+        super().__init__(backend, dtype)
+        self._library = library
+
+    def multiply(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        c: Block | None = None,
+        subtract: bool = False,
+        conj_a: bool = False,
+        conj_b: bool = False,
+    ) -> Block:
+        """Return ``c + a b`` or ``c - a b``."""
+        if a.ndim > 2 or b.ndim > 2 or 0 in (*a.shape, *b.shape):
+            return super().multiply(a, b, c=c, subtract=subtract, conj_a=conj_a, conj_b=conj_b)
+        shape = (int(a.shape[0]), int(b.shape[1]))
+        out = self.backend.xp.empty(shape, dtype=self.dtype) if c is None else c.copy(order="C")
+        self._library.multiply(
+            a,
+            b,
+            out,
+            alpha=-1.0 if subtract else 1.0,
+            beta=0.0 if c is None else 1.0,
+            conj_a=conj_a,
+            conj_b=conj_b,
+        )
+        return out
+
+    def _product(self, a: Block, b: Block) -> Block:
+        """Multiply batches; the backend keeps 64 bits from being emulated by integers."""
+        if self._is_single:
+            return a @ b
+        planes = (from_native(self.backend.xp, x, self.is_complex) for x in (a, b))
+        found = self.backend.matmul(*planes, limbs=1, is_complex=self.is_complex)
+        return to_native(self.backend.xp, found, self.is_complex)
+
+    def cholesky(self, gram: Block) -> Block:
+        """Return the Cholesky factor."""
+        return super().cholesky(gram) if gram.ndim > 2 else self._library.cholesky(gram)
+
+    def _reflectors(self, x: Block) -> tuple[Block, Block]:
+        return super()._reflectors(x) if x.ndim > 2 else self._library.reflectors(x)
+
+    def middle(self, v: Block, tau: Block) -> Block:
+        """Return T of one tile."""
+        if v.ndim > 2:
+            return super().middle(v, tau)
+        t, upper = self.backend.xp.diag(tau), adjoint_multiply(self, v, v)
+        upper *= tau[:, None]
+        self._library.unit_solve(upper, t)
+        return t
+
+    def accumulate(
+        self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
+    ) -> None:
+        """Replace `x` by ``x + a b`` or ``x - a b``."""
+        if x.ndim > 2 or 0 in (*a.shape, *b.shape) or not row_stride(x):
+            super().accumulate(x, a, b, subtract=subtract, conj_b=conj_b)
+            return
+        alpha = -1.0 if subtract else 1.0
+        self._library.multiply(a, b, x, alpha=alpha, beta=1.0, conj_a=False, conj_b=conj_b)
+
+    def orthogonal(self, x: Block, columns: int | None = None) -> Block:
+        """Replace `x` by R, and return Q."""
+        if x.ndim > 2 or not x.size:
+            return super().orthogonal(x, columns)
+        columns, count = int(x.shape[0]) if columns is None else columns, min(x.shape)
+        if count <= _MOST_FORMED:
+            return self.factor(x, tile=count).form_q(columns)
+        h, tau = self._library.reflectors(x)
+        q = self._library.orthogonal(h, tau, columns)
+        x[...] = self.backend.xp.triu(h.swapaxes(-1, -2))
+        return q

@@ -1,0 +1,137 @@
+"""cuBLAS and cuSOLVER for updates of float matrices: called directly, and never waited for.
+
+What `cupy.linalg` offers for the same reads a status after every call. Matrices are rows after
+rows; the libraries read them column after column, which makes each its transpose.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.protocol import Block
+
+# Constants of cuBLAS. Pedantic: no emulation of float64 by integers, whatever the environment says.
+_KINDS = {"f": (0, 68), "d": (1, 71), "F": (4, 68), "D": (5, 71)}
+_GEMM_DEFAULT = -1
+_N, _T, _C = 0, 1, 2
+_RIGHT, _LOWER, _UNIT = 1, 0, 1
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+
+class Library:
+    """Products, triangular solutions and reflections of matrices of one type.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Whose arrays they are.
+    dtype : dtype
+        float32, float64, complex64 or complex128.
+    """
+
+    def __init__(self, kernels: Kernels, dtype: np.dtype[Any]) -> None:
+        self._kernels, self._dtype = kernels, dtype
+        self._cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
+        self._cusolver: Any = import_module("cupy_backends.cuda.libs.cusolver")
+        # Read by address: they live as long as this object.
+        self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
+
+    def _scalar(self, x: float) -> int:
+        return int(self._scalars[x].ctypes.data)
+
+    def multiply(
+        self, a: Block, b: Block, c: Block, *, alpha: float, beta: float, conj_a: bool, conj_b: bool
+    ) -> None:
+        """Set `c`, whose rows are contiguous, to ``alpha a b + beta c``."""
+        (m, n), k = c.shape, int(a.shape[-1])
+        kind, compute = _KINDS[self._dtype.char]
+        y, flag_y, stride_y = self._operand(b, conj_b)
+        x, flag_x, stride_x = self._operand(a, conj_a)
+        address = self._kernels.address
+        self._cublas.gemmEx(
+            self._handle("cublas"), flag_y, flag_x, n, m, k,
+            self._scalar(alpha), address(y), kind, stride_y, address(x), kind, stride_x,
+            self._scalar(beta), address(c), kind, row_stride(c), compute, _GEMM_DEFAULT,
+        )  # fmt: skip
+
+    def _operand(self, x: Block, conj: bool) -> tuple[Block, int, int]:
+        """Return a matrix, whether cuBLAS is to turn it, and its stride; copied only if need be."""
+        conj = conj and self._dtype.kind == "c"
+        if not conj and row_stride(x):
+            return x, _N, row_stride(x)
+        turned = x.swapaxes(-1, -2)
+        if row_stride(turned):
+            return x, _C if conj else _T, row_stride(turned)
+        own = x.conj() if conj else x.copy()
+        own = self._kernels.xp.ascontiguousarray(own)
+        return own, _N, max(int(own.shape[-1]), 1)
+
+    def reflectors(self, x: Block) -> tuple[Block, Block]:
+        """Return LAPACK's ``(h, tau)`` of a matrix ``(m, n)``, h as ``(n, m)``."""
+        xp = self._kernels.xp
+        h = xp.ascontiguousarray(x.swapaxes(-1, -2))
+        if self._kernels.address(h) == self._kernels.address(x):
+            h = h.copy()
+        n, m = h.shape
+        tau = xp.empty(min(m, n), dtype=self._dtype)
+        address = self._kernels.address
+        self._solve("geqrf", (m, n, address(h), m), (address(tau),))
+        return h, tau
+
+    def orthogonal(self, h: Block, tau: Block, columns: int) -> Block:
+        """Return the first columns of Q, at least as many as there are reflections."""
+        count, m = int(tau.shape[0]), int(h.shape[1])
+        q = self._kernels.xp.empty((columns, m), dtype=self._dtype)
+        q[:count] = h[:count]
+        name = "ungqr" if self._dtype.kind == "c" else "orgqr"
+        address = self._kernels.address
+        self._solve(name, (m, columns, count, address(q), m, address(tau)), ())
+        return q.swapaxes(-1, -2)
+
+    def cholesky(self, gram: Block) -> Block:
+        """Return the upper triangular C with ``C^H C = gram``; NaN if that is not definite."""
+        xp, order = self._kernels.xp, len(gram)
+        if not order:
+            return gram.copy()
+        c = xp.array(gram, order="C")
+        status = self._solve("potrf", (_LOWER, order, self._kernels.address(c), order), ())
+        return xp.where(status > 0, np.nan, xp.triu(c)).astype(self._dtype, copy=False)
+
+    def _solve(self, name: str, sizing: tuple[int, ...], rest: tuple[int, ...]) -> Block:
+        """Call a function of cuSOLVER with the memory that it wants; return its status."""
+        name, handle = _LETTERS[self._dtype.char] + name, self._handle("cusolver")
+        size = getattr(self._cusolver, f"{name}_bufferSize")(handle, *sizing)
+        xp, address = self._kernels.xp, self._kernels.address
+        room, status = xp.empty(max(size, 1), dtype=self._dtype), xp.empty(1, dtype=np.int32)
+        getattr(self._cusolver, name)(handle, *sizing, *rest, address(room), size, address(status))
+        return status
+
+    def unit_solve(self, upper: Block, x: Block) -> None:
+        """Replace `x` by ``U^-1 x``, U the part of `upper` above its diagonal, and ones on it.
+
+        Both are contiguous, and square.
+        """
+        order = len(upper)
+        address = self._kernels.address
+        getattr(self._cublas, _LETTERS[self._dtype.char] + "trsm")(
+            self._handle("cublas"), _RIGHT, _LOWER, _N, _UNIT, order, order, self._scalar(1.0),
+            address(upper), order, address(x), order,
+        )  # fmt: skip
+
+    def _handle(self, library: str) -> Any:
+        return getattr(self._kernels.xp.cuda.device, f"get_{library}_handle")()
+
+
+def row_stride(x: Block) -> int:
+    """Return the distance of the rows of a matrix in elements; 0 if rows are not contiguous."""
+    (rows, columns), item = x.shape, x.dtype.itemsize
+    down, right = (stride // item for stride in x.strides)
+    if right != 1 and columns > 1:
+        return 0
+    if rows <= 1:
+        return max(columns, 1)
+    return int(down) if down >= max(columns, 1) else 0

@@ -1,0 +1,126 @@
+"""cuBLAS and cuSOLVER as `mdqr.linalg._update_library` calls them, by LAPACK on host memory."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
+import scipy.linalg
+
+from mdqr.linalg._update_library import Library
+
+_TYPES = {0: "f", 1: "d", 4: "F", 5: "D"}
+
+
+def matrix(address, rows, columns, stride, dtype):
+    """The matrix in column-major memory, to read and write."""
+    assert stride >= max(rows, 1)
+    item = np.dtype(dtype).itemsize
+    size = item * (stride * (columns - 1) + rows)
+    memory = np.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+    return np.lib.stride_tricks.as_strided(memory, (rows, columns), (item, stride * item))
+
+
+def _scalar(address, dtype):
+    return matrix(address, 1, 1, 1, dtype)[0, 0]
+
+
+def _turned(x, flag):
+    return (x, x.T, x.conj().T)[flag]
+
+
+class Blas:
+    """What is called of cuBLAS."""
+
+    def gemmEx(
+        self,
+        handle,
+        ta,
+        tb,
+        m,
+        n,
+        k,
+        alpha,
+        a,
+        at,
+        lda,
+        b,
+        bt,
+        ldb,
+        beta,
+        c,
+        ct,
+        ldc,
+        compute,
+        algo,
+    ):
+        assert at == bt == ct
+        assert compute == (71 if _TYPES[ct] in "dD" else 68)
+        kind = _TYPES[ct]
+        x = matrix(a, *((k, m) if ta else (m, k)), lda, kind)
+        y = matrix(b, *((n, k) if tb else (k, n)), ldb, kind)
+        out = matrix(c, m, n, ldc, kind)
+        product = _scalar(alpha, kind) * (_turned(x, ta) @ _turned(y, tb))
+        factor = _scalar(beta, kind)
+        out[...] = product + factor * out if factor else product
+
+    def trsm(self, kind, handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
+        assert (side, uplo, trans, diag) == (1, 0, 0, 1)
+        lower = np.tril(matrix(a, n, n, lda, kind), -1) + np.eye(n, dtype=kind)
+        x = matrix(b, m, n, ldb, kind)
+        x[...] = _scalar(alpha, kind) * scipy.linalg.solve(lower.T, x.T).T
+
+    def __getattr__(self, name):
+        kind = dict(zip("sdcz", "fdFD", strict=True))[name[0]]
+        assert name[1:] == "trsm"
+        return lambda *arguments: self.trsm(kind, *arguments)
+
+
+class Solver:
+    """What is called of cuSOLVER."""
+
+    def __getattr__(self, name):
+        if name.endswith("_bufferSize"):
+            return lambda *arguments: 3
+        kind = dict(zip("sdcz", "fdFD", strict=True))[name[0]]
+        assert name[1:] in ("potrf", "geqrf", "ungqr" if kind in "FD" else "orgqr")
+        return lambda *arguments: getattr(self, name[2:])(
+            getattr(scipy.linalg.lapack, name), kind, *arguments
+        )
+
+    def eqrf(self, call, kind, handle, m, n, a, lda, tau, room, size, status):
+        x = matrix(a, m, n, lda, kind)
+        h, scales, _, info = call(x)
+        assert info == 0
+        assert size == 3
+        x[...] = h
+        matrix(tau, min(m, n), 1, min(m, n), kind)[:, 0] = scales
+
+    def rgqr(self, call, kind, handle, m, n, k, a, lda, tau, room, size, status):
+        x = matrix(a, m, n, lda, kind)
+        q, _, info = call(x.copy(), matrix(tau, k, 1, k, kind)[:, 0])
+        assert info == 0
+        x[...] = q
+
+    ngqr = rgqr
+
+    def otrf(self, call, kind, handle, uplo, n, a, lda, room, size, status):
+        x = matrix(a, n, n, lda, kind)
+        assert uplo == 0
+        lower, info = call(x.copy(), lower=1)
+        x[...] = lower
+        matrix(status, 1, 1, 1, np.int32)[...] = info
+
+
+class HostLibrary(Library):
+    """The calls, over NumPy arrays."""
+
+    def __init__(self, dtype):
+        self._kernels = SimpleNamespace(xp=np, address=lambda x: x.ctypes.data)
+        self._dtype = np.dtype(dtype)
+        self._cublas, self._cusolver = Blas(), Solver()
+        self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
+
+    def _handle(self, library):
+        return None

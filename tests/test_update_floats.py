@@ -1,0 +1,198 @@
+"""Float arrays of updates on a GPU: its libraries, by LAPACK on host memory."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from host_library import HostLibrary
+
+from mdqr._backend import for_block
+from mdqr.linalg import _update_columns as columns
+from mdqr.linalg import _update_finish as finish
+from mdqr.linalg import _update_floats, _update_rows
+from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
+from mdqr.linalg._update_floats import CudaFloats, Floats
+from mdqr.linalg._update_library import row_stride
+from mdqr.linalg._update_state import State
+
+KINDS = ["float32", "float64", "complex64", "complex128"]
+BACKEND = for_block(np.zeros(1))
+
+
+class Narrow(CudaFloats):
+    """Windows of few columns, so that small matrices have several."""
+
+    tile = 3
+
+    def width(self, kind, p):
+        return 4
+
+
+@pytest.fixture(params=KINDS)
+def engine(request):
+    return Narrow(BACKEND, request.param, HostLibrary(request.param))
+
+
+def values(shape, engine, rng):
+    a = rng.standard_normal(shape)
+    return (a + 1j * rng.standard_normal(shape) if engine.is_complex else a).astype(engine.dtype)
+
+
+def near(x, y, engine, size=1.0):
+    """Rounding errors of some dozens of operations."""
+    assert x.shape == y.shape
+    assert x.dtype == y.dtype == engine.dtype
+    assert np.abs(x - y).max(initial=0.0) <= 200 * engine.eps * size
+
+
+def layouts(a):
+    """The same matrix in memory of several kinds."""
+    m, n = a.shape
+    wide, high = np.zeros((m, 2 * n + 1), a.dtype), np.zeros((2 * n + 1, m), a.dtype)
+    wide[:, 1 : n + 1], high[1 : n + 1] = a, a.T
+    both = np.zeros((2 * m, 2 * n), a.dtype)
+    both[::2, ::2] = a
+    return [
+        a,
+        np.asfortranarray(a),
+        wide[:, 1 : n + 1],
+        high[1 : n + 1].T,
+        both[::2, ::2],
+        a[::-1][::-1],
+    ]
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(3, 4, 2), (1, 4, 3), (3, 1, 1), (1, 1, 1), (4, 5, 1)])
+def test_products_of_every_layout(engine, m, k, n, rng):
+    a, b, c = (values(shape, engine, rng) for shape in ((m, k), (k, n), (m, n)))
+    for x, y in itertools.product(layouts(a), layouts(b)):
+        for conj_a, conj_b in itertools.product((False, True), repeat=2):
+            wanted = (x.conj() if conj_a else x) @ (y.conj() if conj_b else y)
+            options = {"conj_a": conj_a, "conj_b": conj_b}
+            near(engine.multiply(x, y, **options), wanted, engine, k)
+            near(engine.multiply(x, y, subtract=True, **options), -wanted, engine, k)
+            for z in layouts(c):
+                near(engine.multiply(x, y, c=z, **options), c + wanted, engine, k)
+                near(engine.multiply(x, y, c=z, subtract=True, **options), c - wanted, engine, k)
+                assert np.array_equal(z, c)
+
+
+@pytest.mark.parametrize("shapes", [((0, 3), (3, 2)), ((2, 0), (0, 3)), ((2, 3), (3, 0))], ids=str)
+def test_empty_products(engine, shapes):
+    a, b = (np.zeros(shape, engine.dtype) for shape in shapes)
+    near(engine.multiply(a, b), a @ b, engine)
+
+
+def test_rows_of_a_matrix():
+    a = np.zeros((4, 6), np.float32)
+    assert [row_stride(x) for x in (a, a[1:3, 2:5], a[::2], a[:1], a[:, :1])] == [6, 6, 12, 6, 6]
+    assert [row_stride(x) for x in (a.T, a[:, ::2], a[::-1], a[:, 1:3].T)] == [0, 0, 0, 0]
+    assert row_stride(np.broadcast_to(a[:1], (3, 6))) == 0
+
+
+@pytest.mark.parametrize("shape", [(9, 5), (5, 9), (7, 7), (1, 3), (3, 1), (4, 0), (0, 4)], ids=str)
+def test_reflections(engine, shape, rng):
+    m, n = shape
+    a = values(shape, engine, rng)
+    a[:, n // 2 : n // 2 + 1] = 0
+    r = np.zeros((m, n + 2), engine.dtype)[:, 1 : n + 1]
+    r[...] = a
+    factors = engine.factor(r)
+    assert not np.tril(r, -1).any()
+    q = factors.form_q(m)
+    near(q @ r, a, engine, 10)
+    near(q.conj().T @ q, np.eye(m, dtype=engine.dtype), engine)
+    near(
+        factors.form_q(max(min(m, n), 1 if m else 0)), q[:, : max(min(m, n), 1 if m else 0)], engine
+    )
+    x, y = values((m, 4), engine, rng), values((4, m), engine, rng)
+    left, right = x.copy(), y.copy()
+    apply_left(engine, factors, left)
+    apply_right(engine, factors, right)
+    near(left, q.conj().T @ x, engine, 10)
+    near(right, y @ q, engine, 10)
+    across = np.asfortranarray(x)
+    apply_left(engine, factors, across)
+    near(across, left, engine, 10)
+
+
+@pytest.mark.parametrize("most", [0, 1024])
+@pytest.mark.parametrize("shape", [(9, 5), (5, 9), (6, 6), (1, 1), (3, 0)], ids=str)
+def test_orthogonal_matrices(engine, most, shape, rng, monkeypatch):
+    """By V and T, or by the library."""
+    monkeypatch.setattr(_update_floats, "_MOST_FORMED", most)
+    m, n = shape
+    a = values(shape, engine, rng)
+    for count in (None, min(m, n), m):
+        r = a.copy()
+        q = engine.orthogonal(r, count)
+        k = m if count is None else count
+        near(q @ r[:k], a, engine, 10)
+        near(adjoint(engine, q) @ q, np.eye(k, dtype=engine.dtype), engine)
+        assert not np.tril(r, -1).any()
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_sweeps(engine, mode, rng):
+    """Every update by several windows."""
+    m, n = 17, 10
+    a = values((m, n), engine, rng)
+    u, v, w = (values(shape, engine, rng) for shape in ((3, n), (m, 2), (n, 2)))
+    for change, wanted in (
+        (lambda s: _update_rows.insert_rows(s, u.copy(), 5), np.insert(a, 5, u, axis=0)),
+        (lambda s: _update_rows.delete_rows(s, 3, 2), np.delete(a, [3, 4], axis=0)),
+        (lambda s: columns.insert_columns(s, v, 2), np.insert(a, [2, 2], v, axis=1)),
+        (lambda s: columns.delete_columns(s, 1, 2), np.delete(a, [1, 2], axis=1)),
+        (lambda s: columns.change(s, v, w), a + v @ w.conj().T),
+    ):
+        q, r = np.linalg.qr(a, mode)
+        state = State(engine, q.copy(), r.copy(), n)
+        change(state)
+        finish.normalise(state, n)
+        near(state.q @ state.r, wanted, engine, 20)
+        near(
+            adjoint(engine, state.q) @ state.q, np.eye(state.q.shape[1], dtype=engine.dtype), engine
+        )
+        assert (np.diagonal(state.r).real >= 0).all()
+
+
+def test_batches(engine, rng):
+    """They go the way of NumPy's arrays."""
+    a = values((2, 6, 4), engine, rng)
+    other = Floats(BACKEND, engine.dtype)
+    found, wanted = a.copy(), a.copy()
+    near(engine.orthogonal(found), other.orthogonal(wanted), engine, 10)
+    near(found, wanted, engine, 10)
+    factors = engine.factor(a.copy())
+    near(factors.form_q(4), np.linalg.qr(a)[0], engine, 10)
+    near(engine.multiply(a, a.swapaxes(-1, -2)), a @ a.swapaxes(-1, -2), engine, 10)
+
+
+@pytest.mark.parametrize("order", [0, 1, 7])
+def test_cholesky(engine, order, rng):
+    a = values((order + 3, order), engine, rng)
+    gram = a.conj().T @ a
+    c = engine.cholesky(gram)
+    assert not np.tril(c, -1).any()
+    near(c.conj().T @ c, gram, engine, 20)
+    if order:
+        gram[-1, -1] = -1
+        assert np.isnan(engine.cholesky(gram)).all()
+
+
+def test_residual_of_twice_the_precision(engine, rng):
+    """What a factorisation left of a matrix, right in its first digits."""
+    a, b = values((12, 5), engine, rng), values((5, 3), engine, rng)
+    product = engine.multiply(a, b)
+    for conj in (False, True):
+        left = a.conj() if conj else a
+        found = engine.residual(*(engine.to_block(x) for x in (product, left, b)), conj_a=conj)
+        wide = [
+            x.astype(np.clongdouble if engine.is_complex else np.longdouble)
+            for x in (product, a, b)
+        ]
+        wanted = wide[0] - wide[1] @ wide[2]
+        error = np.abs(engine.from_block(found) - wanted).max()
+        assert error <= 1e-2 * np.abs(wanted).max()
