@@ -158,12 +158,26 @@ def test_cholesky(kernels, shape, cond, rng):
     """float64 sums: Q to the accuracy of float32, by a second pass for a large condition."""
     a = columns(with_condition(rng, *shape, cond, "geometric"))
     q, r, other_q, other_r = both(kernels, "cholesky", a)
-    assert np.abs(q - other_q).max() <= 8 * U32
-    assert np.abs(r - other_r).max() <= 8 * U32
+    # Columns that wait for another pass are rounded in between.
+    tolerance = 8 * U32 if cond < 1e6 else 256 * U32
+    assert np.abs(q - other_q).max() <= tolerance
+    assert np.abs(r - other_r).max() <= tolerance
     assert backward_errors(a, q, r).max() <= 8 * U32
     # Q is rounded once, and the sums leave 2^-53 / (a pivot of 2^-23).
     assert orthogonality(q) <= 16 * U32
     assert not np.tril(r, -1).any()
+
+
+def test_cholesky_of_columns_that_nearly_depend_on_others(kernels):
+    """Pivots are noise where their square roots are not: Q R was nothing like the panel."""
+    x, y = np.linspace(0, 1, 200)[:, None], np.linspace(0, 1, 60)
+    for a in (np.vander(x[:, 0], 60), np.exp(-4 * (x - y) ** 2), 1 / (1 + x + y)):
+        a = columns(a / np.linalg.norm(a, axis=0))
+        q, r, other_q, other_r = both(kernels, "cholesky", a)
+        for one, other in ((q, r), (other_q, other_r)):
+            # Columns of which less than 2^-21.5 is left are left out.
+            assert backward_errors(a, one, other).max() <= 16 * U32
+            assert orthogonality(one[:, one.any(axis=0)]) <= 16 * U32
 
 
 def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):

@@ -101,6 +101,33 @@ def test_fallback_to_float64(rng):
     assert np.linalg.norm(a @ np.float64(x - wanted)) <= error_bound(a, b, x)
 
 
+@pytest.mark.parametrize("compute", ["fp16", "fp16x2", "fp32"])
+def test_iterations_past_the_best_one_do_no_harm(compute):
+    """The last steps are rounding, and may grow without end: found as x of 1e159, with no word."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        for m, n, cond in ((220, 200, 1e5), (300, 200, 1e6), (600, 256, 1e6)):
+            a, b = with_condition(rng, m, n, cond), rng.standard_normal(m)
+            q, r = np.linalg.qr(a)
+            direct = np.linalg.norm(a.T @ (b - a @ np.linalg.solve(r, q.T @ b)))
+            x, _, info = lstsq(a, b, compute=compute)
+            assert info.method == "cgls"
+            # Errors of rounding of one size: a factor of a few.
+            assert np.linalg.norm(a.T @ (b - a @ x)) <= 4 * direct
+
+
+def test_the_float64_way_is_as_good_as_substitution(rng):
+    """Inverses of the blocks of R lost two digits here, and seven at condition 1e14."""
+    x = np.linspace(0, 1, 400)[:, None]
+    a, b = np.exp(-4 * (x - np.linspace(0, 1, 10)) ** 2), rng.standard_normal(400)
+    q, r = np.linalg.qr(a)
+    direct = np.linalg.norm(a.T @ (b - a @ np.linalg.solve(r, q.T @ b)))
+    with pytest.warns(mdqr.PrecisionWarning, match="solved by QR in float64"):
+        found = lstsq(a, b, max_iterations=1)
+    assert found.info.method == "direct"
+    assert np.linalg.norm(a.T @ (b - a @ found.x)) <= 4 * direct
+
+
 def test_dependent_columns(rng):
     a = rng.standard_normal((60, 20))
     a[:, 7] = a[:, 3] + 1e-9 * rng.standard_normal(60)
@@ -206,6 +233,24 @@ def test_lowrank_is_nearly_the_best(shape, panel, rng):
         assert (np.diff(values) <= 0).all()
         side = vh if m >= n else u.T
         assert np.abs(side @ side.T - np.eye(r)).max() <= 1e-6
+
+
+@pytest.mark.parametrize("compute", ["fp16", "fp16x2"])
+def test_lowrank_of_what_has_a_low_rank(compute, rng):
+    """Q of one pass is noise where columns depend on others: values came out 24 % too large."""
+    u, x = FORMATS[compute].unit, np.linspace(0, 1, 400)
+    matrices = {
+        "cholesky": rng.standard_normal((500, 20)) @ rng.standard_normal((20, 300)),
+        "caqr": 1 / (1 + x[:, None] + x[:150]),
+    }
+    for panel, a in matrices.items():
+        s = np.linalg.svd(a, compute_uv=False)
+        for r in (4, 20):
+            q, values, vh = lowrank(a, r, compute=compute, panel=panel)
+            # Products of fp16x2 and the panels err by some units of 2^-22.
+            bound = (16 if compute == "fp16" else 128) * u * s[0]
+            assert np.abs(values - s[:r]).max() <= bound
+            assert np.linalg.norm(a - (q * values) @ vh, 2) <= s[r] + bound
 
 
 def test_lowrank_of_wild_scales_and_types(rng):

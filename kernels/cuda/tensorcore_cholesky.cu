@@ -1,6 +1,6 @@
 // CholeskyQR of a panel of at most 128 columns, one launch a panel: its products with itself in
 // parts, their sum, the triangle and its inverse by the first block, and the panel times the
-// inverse; once more if the first pass loses what float32 holds.
+// inverse; again as long as a pass loses what float32 holds.
 #include "tensorcore_cholesky.hpp"
 
 MDQR_BEGIN
@@ -11,7 +11,8 @@ struct cholesky_arguments {
     double* partial; // 128 x 128 a part
     double* gram;
     double* inverse;
-    i64* words; // zero, four
+    double* limits; // 128
+    i64* words;     // zero, four
     i64 parts, tiles_a_part;
     i64 blocks; // of the launch
     i64 floor;
@@ -92,7 +93,7 @@ MDQR_FN void multiply_by_inverse(const cholesky_arguments& p, double* shared, i6
 }
 
 // Says whether another pass is wanted.
-MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, i64 turn) {
+MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, int turn) {
     multiply_parts(p, shared);
     signal(p.words + parts_done);
     wait_for(p.words + parts_done, turn * p.blocks);
@@ -102,11 +103,11 @@ MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, i64 turn
     i64* const again = p.words + again_word;
     if (block_x() == 0) {
         wait_for(p.words + sums_done, turn * p.blocks);
-        factor_gram({p.gram, p.inverse, p.r, again, turn == 2, p.floor}, shared);
+        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, p.floor}, shared);
         signal(p.words + triangle_done);
     }
     wait_for(p.words + triangle_done, turn);
-    const bool more = turn == 1 && *again != 0;
+    const bool more = turn < most_passes && look_at(again) == turn;
     for (i64 part = block_x(); part < p.parts; part += p.blocks)
         multiply_by_inverse(p, shared, part, !more);
     return more;
@@ -118,6 +119,6 @@ MDQR_END
 MDQR_KERNEL(mdqr_tensorcore_cholesky, mdqr::cholesky_arguments, mdqr::gram_threads) {
     using namespace mdqr;
     double* const shared = shared_memory();
-    if (cholesky_pass(p, shared, 1))
-        cholesky_pass(p, shared, 2);
+    if (cholesky_pass(p, shared, 1) && cholesky_pass(p, shared, 2))
+        cholesky_pass(p, shared, 3);
 }

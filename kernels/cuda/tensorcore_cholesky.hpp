@@ -6,26 +6,32 @@
 MDQR_BEGIN
 
 inline constexpr int side = 16, cells = panel_columns / side;
-// Of diagonals between 1/4 and 1. A column whose pivot is below `least` depends on those before it
-// as far as float32 can tell: it becomes zero. From `careful` on, errors of 2^-53 in A^T A are
-// below those of float32 in Q; for less a second pass is made.
-inline constexpr double least = 0x1p-43, careful = 0x1p-23;
+// A column of which less than `least` of its square is left depends on others as far as float32 can
+// tell: it becomes zero. Of pivots, for diagonals between 1/4 and 1: from `careful` on, errors of
+// 2^-53 in A^T A are below those of float32 in Q; for less another pass is made. Columns with a
+// pivot below `late` wait for it: to eliminate by them too would square a condition that float64
+// cannot hold squared. What the others leave of them is their column of Q then.
+inline constexpr double least = 0x1p-43, careful = 0x1p-23, late = 0x1p-16;
+inline constexpr double never = 0x1p1000, smallest = 0x1p-1000;
+inline constexpr int most_passes = 3;
 
 struct triangle_task {
     const double* gram;
     double* inverse; // element (i, j) is inverse[i + 128 j]
     float_matrix r;
-    i64* again;  // set if another pass is wanted
-    bool second; // r is what this pass multiplies from the left
-    i64 floor;   // squares of lengths below two to it become zero too
+    double* limits; // squares of the lengths of columns that become zero, from pass to pass
+    i64* again;     // becomes `turn` if another pass is wanted
+    int turn;       // 1, 2, ...: from 2 on r is what this pass multiplies from the left
+    i64 floor;      // squares of lengths below two to it become zero too
+    MDQR_FN bool is_last() const { return turn == most_passes; }
 };
 
 struct cell_block {
     double x[cells][cells]; // element (y + 16 a, x + 16 b) of the thread (x, y)
 };
 
-// All rows as they are when their turn comes; of each, its scale, what its pivot must reach, and
-// the reciprocal of its length.
+// All rows as they are when their turn comes; of each, its scale, what its pivot must reach for it
+// to eliminate (in the end whether it is late), and the reciprocal of its length.
 inline constexpr int row_stride = panel_columns + 1;
 struct cholesky_shared {
     double *rows, *scale, *limit, *inverse;
@@ -45,10 +51,17 @@ MDQR_FN double column_scale(double square) {
 MDQR_FN void read_cells(cell_block& g, const triangle_task& p, const cholesky_shared& s) {
     const int x = thread_index() % side, y = thread_index() / side;
     for (int i = thread_index(); i < panel_columns; i += gram_threads) {
-        const double scale = column_scale(p.gram[i * (panel_columns + 1)]);
-        const double shortest = power_of_two(p.floor) * scale * scale;
+        const double square = p.gram[i * (panel_columns + 1)], scale = column_scale(square);
+        const double shortest = power_of_two(p.floor);
+        const double limit = p.turn > 1                  ? p.limits[i]
+                             : shortest > least * square ? shortest
+                                                         : least * square;
+        // Lengths tell what depends on others; pivots are differences, and noise where it matters.
+        const bool dead = square == 0.0 || square < limit;
+        const double end = limit * scale * scale > smallest ? limit * scale * scale : smallest;
+        p.limits[i] = limit;
         s.scale[i] = scale;
-        s.limit[i] = shortest > least ? shortest : least;
+        s.limit[i] = dead ? never : p.is_last() ? end : late;
     }
     sync_threads();
     static_for<0, cells>([&](auto a) MDQR_LAMBDA {
@@ -105,10 +118,14 @@ MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
     const int t = thread_index();
     if (t < panel_columns) {
         const double pivot = s.rows[t * row_stride + t];
-        const bool dead = pivot < s.limit[t];
-        s.inverse[t] = dead ? 0.0 : 1.0 / sqrt(pivot);
-        if (!dead && pivot < careful)
-            *p.again = 1;
+        const bool skipped = pivot < s.limit[t];
+        const bool is_late = skipped && s.limit[t] < never && !p.is_last();
+        s.inverse[t] = is_late ? 1.0 : skipped ? 0.0 : 1.0 / sqrt(pivot);
+        if (is_late || (!skipped && pivot < careful))
+            *p.again = p.turn;
+        // In the unit of what this pass makes; columns of length 1 are never below.
+        p.limits[t] = is_late ? p.limits[t] * s.scale[t] * s.scale[t] : 0.0;
+        s.limit[t] = is_late ? 1.0 : 0.0;
     }
     sync_threads();
     for (int e = t; e < panel_columns * panel_columns; e += gram_threads) {
@@ -117,8 +134,9 @@ MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
         const double scale = s.scale[j], factor = s.inverse[k];
         const double left = j == k ? 1.0 : cell;
         p.inverse[e] = j <= k && factor != 0.0 ? scale * left * factor : 0.0;
-        const bool none = j < k || factor == 0.0 || scale == 0.0;
-        cell = none ? 0.0 : cell * factor / scale;
+        const bool is_late = s.limit[k] != 0.0;
+        const bool none = j < k || factor == 0.0 || scale == 0.0 || (is_late && j > k);
+        cell = none ? 0.0 : (is_late ? 1.0 : cell * factor) / scale;
     }
     sync_threads();
 }
@@ -143,7 +161,7 @@ MDQR_FN void factor_gram(const triangle_task& p, double* start) {
     static_for<0, cells>([&](auto a) MDQR_LAMBDA { eliminate_rows<a.value>(g, shared); });
     sync_threads();
     finish_rows(p, shared);
-    if (p.second)
+    if (p.turn > 1)
         multiply_triangles(p, shared);
     else
         for (int e = thread_index(); e < panel_columns * panel_columns; e += gram_threads) {

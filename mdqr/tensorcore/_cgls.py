@@ -19,6 +19,8 @@ _EPS = 2.0**-52
 _PATIENCE = 3
 # The condition up to which a gradient is worth no iteration more than float64 promises.
 _GOOD = 32.0
+# Growth of the gradient above the least: directions lost to rounding, nothing is left to gain.
+_FAR = 2.0**30
 # Times that the residual is computed anew: updates of it drift.
 _MOST_STARTS = 4
 # From so many iterations on the speed of the last ones says how many are to come; with more than
@@ -97,12 +99,13 @@ def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate
     x = xp.zeros((n, b.shape[1]), order="F") if x is None else x
     made, slow = 0, False
     (size,) = _lengths(system, squares(b))
-    for _ in range(_MOST_STARTS):
+    for start in range(_MOST_STARTS + 1):
         r = system.residual(x, b)
         s = system.gradient(r)
         length, rest = _lengths(system, squares(s), squares(r))
-        reached = length <= _floor(system, size, rest)
-        if reached.all() or slow or made >= most or not np.isfinite(length).all():
+        reached = np.isfinite(length) & (length <= _floor(system, size, rest))
+        last = start == _MOST_STARTS or slow or made >= most
+        if reached.all() or last or not np.isfinite(length).all():
             break
         count, slow = _descend(system, (x, r, s), size, most - made)
         made += count
@@ -158,15 +161,19 @@ class _Progress:
 def _descend(
     system: System, start: tuple[Block, Block, Block], size: np.ndarray, most: int
 ) -> tuple[int, bool]:
-    """Change x and r in place until the gradient is small or stays.
+    """Change x in place until the gradient is small or stays.
 
+    What x ends as is the one of the least gradient: behind it rounding may take over, and grow.
     Returns the iterations made, and whether they were too slow.
     """
     xp = system.engine.xp
     x, r, s = start
     p, gamma = s, squares(s)
-    progress = _Progress(len(size))
-    for made in range(1, most + 1):
+    progress, slow = _Progress(len(size)), False
+    best_x, best = x.copy(), np.full(len(size), np.inf)
+    made = 0
+    while made < most:
+        made += 1
         t, q = system.image(p)
         alpha = gamma / xp.maximum(squares(q), _TINY)
         x += alpha * t
@@ -175,12 +182,18 @@ def _descend(
         before, gamma = gamma, squares(s)
         p = s + gamma / xp.maximum(before, _TINY) * p
         length, rest = _lengths(system, gamma, squares(r))
+        if (length < best).any():
+            best_x = xp.where(xp.asarray(length < best), x, best_x)
+        best = np.fmin(best, length)
         wanted = _wanted(system, size, rest)
         progress.note(length, wanted)
-        if (length <= wanted).all() or not np.isfinite(length).all():
+        lost = ~(length <= _FAR * best)
+        if ((length <= wanted) | lost).all():
             break
-        if progress.stays and (length <= _floor(system, size, rest)).all():
+        if progress.stays and (best <= _floor(system, size, rest)).all():
             break
-        if not system.final and progress.is_slow:
-            return made, True
-    return made, False
+        slow = not system.final and progress.is_slow
+        if slow:
+            break
+    x[...] = best_x
+    return made, slow

@@ -111,8 +111,8 @@ class CudaPanels:
 
     @cached_property
     def _memory(self) -> Block:
-        """The parts of a Gram matrix, then the matrix and the inverse of its triangle."""
-        return self._xp.empty((_PARTS + 2, CUTOFF, CUTOFF))
+        """The parts of a Gram matrix, the matrix, the inverse of its triangle, and limits."""
+        return self._xp.empty((_PARTS + 3, CUTOFF, CUTOFF))
 
     def cholesky(self, a: Block, r: Block, low: Operand | None, floor: int) -> None:
         """Do what `Engine.cholesky` does."""
@@ -122,11 +122,11 @@ class CudaPanels:
         # Those without rows help with the sums of columns.
         blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
         partial = self._kernels.address(self._memory)
-        gram, inverse = (partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(2))
+        behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
         self._kernels.launch(
             CHOLESKY, "mdqr_tensorcore_cholesky",
             fields(
-                self.view(a), self.view(r), self._operand(low), partial, gram, inverse,
+                self.view(a), self.view(r), self._operand(low), partial, *behind,
                 self.words(4), parts, each, blocks, floor,
             ),
             grid=(blocks,), threads=_THREADS, shared=8 * _CHOLESKY_WORDS, cooperative=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,10 @@ from mdqr.tensorcore._engine import Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
+
+# Of the squares of singular values, in units of the format: what leaves them as good as Q R.
+_TOLERANCE = 16.0
+_PROBES = 8
 
 
 class LowRank(NamedTuple):
@@ -57,11 +62,13 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
 
     Notes
     -----
-    QR-SVD (S. Zhang, E. Baharlouei, P. Wu 2020, section 4.4): ``a = Q R``, R has the singular
-    values of `a`, found in float64 from ``R.T @ R``. With u the unit roundoff of `compute` the
-    approximation errs by some ``u * norm(a)`` beside what is left out, and so do the values: below
-    that, `a` has no rank that this can see. U is as orthonormal as the part of Q that belongs to
-    the values kept: about ``u * s[0] / s[-1]``.
+    QR-SVD (S. Zhang, E. Baharlouei, P. Wu 2020, section 3.4): ``a = Q R``, R has the singular
+    values of `a`, found in float64 from ``R.T @ R``, if Q is orthonormal where R is large. It is
+    estimated whether that holds; if not, as where most columns depend on a few, Q is made
+    orthonormal as by `orthogonalize`. With u the unit roundoff of `compute` the approximation errs
+    by some ``u * norm(a)`` beside what is left out, and so do the values: below that, `a` has no
+    rank that this can see. U is as orthonormal as the part of Q that belongs to the values kept:
+    about ``u * s[0] / s[-1]``.
 
     Examples
     --------
@@ -91,12 +98,20 @@ def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, B
     xp, (m, n) = engine.xp, a.shape
     q, exponents = engine.load(a, scaled=True)
     triangle = engine.matrix(n, n, zero=True)
-    Passes(engine, plan, q, triangle).first()
+    passes = Passes(engine, plan, q, triangle)
+    passes.first()
     settle(engine, plan, triangle, triangle)
     # Powers of two in the middle of all keep squares in range.
     middle = exponents.max()
-    big = xp.ldexp(triangle.astype(np.float64), (exponents - middle).astype(np.int32))
-    squares, vectors = xp.linalg.eigh(big.T @ big)
+    shifts = (exponents - middle).astype(np.int32)
+    big = xp.ldexp(triangle.astype(np.float64), shifts)
+    square = big.T @ big
+    if _weighted_departure(engine, q, big, square) > _TOLERANCE * max(plan.form.unit, 2.0**-22):
+        passes.repeat()
+        passes.warn()
+        big = xp.ldexp(triangle.astype(np.float64), shifts)
+        square = big.T @ big
+    squares, vectors = xp.linalg.eigh(square)
     s = xp.sqrt(xp.maximum(squares[::-1][:r], 0.0))
     v = vectors[:, ::-1][:, :r]
     inverse = xp.where(s > 0, 1 / xp.where(s > 0, s, 1), 0)
@@ -106,3 +121,16 @@ def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, B
     kind = a.dtype
     values = xp.ldexp(s, middle.astype(np.int32))
     return u.astype(kind, copy=False), values.astype(kind), v.T.astype(kind)
+
+
+def _weighted_departure(engine: Engine, q: Block, r: Block, square: Block) -> float:
+    """Estimate the Frobenius norm of ``r.T @ (q.T @ q - I) @ r`` relative to that of ``r.T @ r``.
+
+    The first is what the squares of the singular values of r and of ``q @ r`` differ by.
+    """
+    xp, n = engine.xp, len(r)
+    x = xp.asarray(np.random.default_rng(n).integers(0, 2, (n, _PROBES)) * 2.0 - 1.0)
+    y = r @ x
+    z = (q.T @ (q @ y.astype(np.float32))).astype(np.float64) - y
+    _, (found, size) = engine.report(xp.linalg.norm(r.T @ z), xp.linalg.norm(square))
+    return float(found) / (float(size) * sqrt(_PROBES)) if size > 0 else 0.0

@@ -11,9 +11,13 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 # Squares of lengths below which a column depends on others as far as float32 can tell, relative to
-# its square, and of pivots for diagonals between 1/4 and 1; kernels/cuda/tensorcore_cholesky.cu.
+# its square; kernels/cuda/tensorcore_cholesky.cu.
 NOISE = np.float32(2.0**-42)
-LEAST, CAREFUL = 2.0**-43, 2.0**-23
+LEAST = 2.0**-43
+# Of pivots, for diagonals between 1/4 and 1. From CAREFUL on errors of 2^-53 in the Gram matrix are
+# below those of float32 in Q. Columns below LATE wait for the next pass: to eliminate by them too
+# would square a condition that float64 cannot hold squared.
+CAREFUL, LATE, PASSES = 2.0**-23, 2.0**-16, 3
 
 
 def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats]:
@@ -76,39 +80,53 @@ class Triangle:
     """The Cholesky factor of a Gram matrix with its inverse, by Gauss-Jordan elimination.
 
     Rows end as those of the triangle right of the diagonal, as columns of its inverse on the left.
+    A column that is late is what the others leave of it, in the unit of its length: in the triangle
+    it has a diagonal alone.
     """
 
-    def __init__(self, gram: Doubles, floor: int) -> None:
-        n = len(gram)
-        scale = _column_scales(np.diagonal(gram))
-        g = gram * scale * scale[:, None]
-        lengths = np.ones(n)
+    def __init__(self, gram: Doubles, limits: Doubles, late: float) -> None:
+        n, squares = len(gram), np.diagonal(gram)
+        scale = _column_scales(squares)
         self.again = False
-        dead = np.zeros(n, dtype=bool)
+        # Lengths tell what depends on others; pivots are differences, and noise where it matters.
+        dead = (squares == 0) | (squares < limits)
+        is_late = np.zeros(n, dtype=bool)
+        g, lengths = gram * scale * scale[:, None], np.ones(n)
         for k in range(n):
             pivot = g[k, k]
-            dead[k] = pivot < max(LEAST, 2.0**floor * scale[k] ** 2)
-            self.again |= bool(not dead[k] and pivot < CAREFUL)
-            factors = g[k, k + 1 :] * (0.0 if dead[k] else 1 / pivot)
+            if not late:
+                dead[k] |= pivot < max(limits[k] * scale[k] ** 2, 2.0**-1000)
+            is_late[k] = not dead[k] and pivot < late
+            self.again |= bool(not dead[k] and pivot < max(CAREFUL, late))
+            skipped = dead[k] or is_late[k]
+            factors = g[k, k + 1 :] * (0.0 if skipped else 1 / pivot)
             row = g[k].copy()
             row[k] = 1.0
             g[k + 1 :, k] = 0.0
             g[k + 1 :] -= factors[:, None] * row
-            lengths[k] = 1.0 if dead[k] else np.sqrt(pivot)
-        alive = ~dead
+            lengths[k] = 1.0 if skipped else np.sqrt(pivot)
         unscaled = np.divide(1.0, scale, out=np.zeros(n), where=scale != 0)
         left = np.tril(g, -1) + np.eye(n)
-        self.r = np.where(alive[:, None], np.triu(g) / lengths[:, None] * unscaled, 0.0)
-        self.inverse = np.where(alive, scale[:, None] * (left / lengths[:, None]).T, 0.0)
+        rows = np.triu(g) / lengths[:, None] * unscaled
+        rows[is_late] = np.diag(unscaled)[is_late]
+        self.r = np.where(dead[:, None], 0.0, rows)
+        self.inverse = np.where(dead, 0.0, scale[:, None] * (left / lengths[:, None]).T)
+        # In the units of what this pass makes; columns of length 1 are never below.
+        self.limits = np.where(is_late, limits * scale**2, 0.0)
 
 
 def cholesky(a: Floats, r: Floats, floor: int) -> None:
-    """Factor up to 128 columns in place, twice if the first pass loses what float32 holds."""
-    for second in (False, True):
+    """Factor up to 128 columns in place, again as long as a pass loses what float32 holds."""
+    limits = np.zeros(a.shape[1])
+    for made in range(PASSES):
         x = a.astype(np.float64)
-        found = Triangle(x.T @ x, floor)
+        gram = x.T @ x
+        if made == 0:
+            limits = np.maximum(2.0**floor, LEAST * np.diagonal(gram))
+        found = Triangle(gram, limits, LATE if made + 1 < PASSES else 0.0)
+        limits = found.limits
         a[:] = x @ found.inverse
-        r[:] = found.r @ r if second else found.r
+        r[:] = found.r @ r if made else found.r
         if not found.again:
             break
 
