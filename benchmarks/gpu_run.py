@@ -16,6 +16,7 @@ from gpu_measure import cupy, environment, markdown
 from measure import RESULTS, Row
 
 Groups = dict[str, Callable[[bool], Iterator[Row]]]
+Page = Callable[[list[Row], dict[str, str], dict[str, Any]], str]
 
 
 def run(
@@ -44,7 +45,9 @@ def run(
     return rows, failures, seconds
 
 
-def write(rows: list[Row], failures: dict[str, str], about: dict[str, Any], stem: Path) -> None:
+def write(
+    rows: list[Row], failures: dict[str, str], about: dict[str, Any], stem: Path, page: Page
+) -> None:
     """Write a JSON and a Markdown file of the name `stem`."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     content = {
@@ -53,11 +56,11 @@ def write(rows: list[Row], failures: dict[str, str], about: dict[str, Any], stem
         "failures": failures,
     }
     stem.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
-    stem.with_suffix(".md").write_text(markdown(rows, failures, about))
+    stem.with_suffix(".md").write_text(page(rows, failures, about))
 
 
-def main(groups: Groups, name: str, description: str) -> None:
-    """Run a benchmark from the command line."""
+def main(groups: Groups, name: str, description: str, page: Page = markdown) -> None:
+    """Run a benchmark from the command line; `page` makes the Markdown file."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--only", nargs="+", choices=groups, help="these groups alone")
@@ -71,10 +74,10 @@ def main(groups: Groups, name: str, description: str) -> None:
 
     def keep(rows: list[Row], failures: dict[str, str]) -> None:
         if output is not None:
-            write(rows, failures, about, output / name)
+            write(rows, failures, about, output / name, page)
 
     chosen = {group: groups[group] for group in options.only or groups}
     rows, failures, about["seconds"] = run(chosen, options.quick, keep)
     keep(rows, failures)
-    print(markdown(rows, failures, about))
+    print(page(rows, failures, about))
     sys.exit(1 if failures else 0)

@@ -1,20 +1,19 @@
-"""Test matrices on a GPU, cuSOLVER to compare with, errors, and the parts of a factorisation."""
+"""Test matrices on a GPU, cuSOLVER to compare with, timings, and errors."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import Any
-from unittest import mock
 
 import numpy as np
-from gpu_measure import Phases, cupy
+from gpu_measure import LONGEST, cupy
+from measure import FASTER, Row
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore import _correction, _passes
-from mdqr.tensorcore._cuda_engine import CudaEngine
 
 
 def random(m: int, n: int, kind: str = "normal", dtype: Any = np.float32) -> Block:
@@ -26,19 +25,70 @@ def random(m: int, n: int, kind: str = "normal", dtype: Any = np.float32) -> Blo
     return a if kind == "uniform (0, 1)" else 2 * a - 1
 
 
+class Bases:
+    """Orthonormal matrices of one shape, for matrices of given singular values."""
+
+    def __init__(self, m: int, n: int) -> None:
+        xp = cupy()
+        self._left, _ = xp.linalg.qr(random(m, n, dtype=np.float64))
+        self._right, _ = xp.linalg.qr(random(n, n, "uniform (-1, 1)", np.float64))
+
+    def matrix(self, cond: float, spectrum: str) -> Block:
+        """Return a float64 matrix, column by column, whose largest singular value is 1."""
+        n = len(self._right)
+        values = {
+            "arithmetic": np.linspace(1, 1 / cond, n),
+            "geometric": np.geomspace(1, 1 / cond, n),
+            "cluster": np.r_[np.ones(n - 1), 1 / cond],
+        }[spectrum]
+        scaled = self._left * cupy().asarray(values)
+        return (self._right.T @ scaled.T).T
+
+
+@lru_cache(maxsize=1)
+def bases(m: int, n: int) -> Bases:
+    """Return bases, kept until others are asked for: they cost more than a matrix made of them."""
+    return Bases(m, n)
+
+
 def conditioned(m: int, n: int, cond: float, spectrum: str) -> Block:
     """Return a float64 matrix of given singular values, the largest 1."""
-    xp = cupy()
-    values = {
-        "arithmetic": np.linspace(1, 1 / cond, n),
-        "geometric": np.geomspace(1, 1 / cond, n),
-        "cluster": np.r_[np.ones(n - 1), 1 / cond],
-    }[spectrum]
-    left, _ = xp.linalg.qr(random(m, n, dtype=np.float64))
-    right, _ = xp.linalg.qr(random(n, n, "uniform (-1, 1)", np.float64))
-    left *= xp.asarray(values)
-    a: Block = left @ right
-    return xp.asfortranarray(a)
+    return bases(m, n).matrix(cond, spectrum)
+
+
+def free() -> None:
+    """Give the memory of the pool back."""
+    cupy().get_default_memory_pool().free_all_blocks()
+
+
+def timed(call: Callable[[], Any], repeats: int, *, warm: bool = False) -> tuple[float, Any]:
+    """Return the median milliseconds of a call, and what it returned last.
+
+    One call does not count, unless the machine is `warm` for it already.
+    """
+    xp, found, start = cupy(), [], time.monotonic()
+    result = None if warm else call()
+    while len(found) < repeats and (not found or time.monotonic() - start < LONGEST):
+        result = None
+        before, after = xp.cuda.Event(), xp.cuda.Event()
+        before.record()
+        result = call()
+        after.record()
+        after.synchronize()
+        found.append(xp.cuda.get_elapsed_time(before, after))
+    return float(median(found)), result
+
+
+def rate(m: int, n: int, ms: float) -> float:
+    """Return TFLOP/s, counted as Householder QR without Q."""
+    return 2e-9 * n * n * (m - n / 3) / ms
+
+
+def faster(
+    group: str, what: str, by: str, size: str, values: tuple[float, float], aim: float | None
+) -> Row:
+    """Return a row that says how many times faster, with the aim as a rate."""
+    return Row(group, what, "mdqr", by, size, values[0] / values[1], FASTER, aim)
 
 
 class Cusolver:
@@ -91,10 +141,13 @@ class Cusolver:
         self._call("ormqr")(*arguments, room.data.ptr, size, self._info.data.ptr)
         return solve_triangular(a[:n], b[:n])
 
-    def times(self, *steps: Callable[[], Any], repeats: int = 3) -> list[float]:
-        """Return the medians of the milliseconds of steps, after one run that does not count."""
+    def times(self, *steps: Callable[[], Any], repeats: int = 3, warm: bool = False) -> list[float]:
+        """Return the medians of the milliseconds of steps.
+
+        One run does not count, unless the machine is `warm` for them already.
+        """
         found = []
-        for _ in range(repeats + 1):
+        for _ in range(repeats + (not warm)):
             self._xp.copyto(self._a, self._base)
             events = [self._event()]
             for step in steps:
@@ -102,7 +155,7 @@ class Cusolver:
                 events.append(self._event())
             events[-1].synchronize()
             found.append([self._xp.cuda.get_elapsed_time(a, b) for a, b in pairwise(events)])
-        return [float(median(times)) for times in zip(*found[1:], strict=True)]
+        return [float(median(times)) for times in zip(*found[-repeats:], strict=True)]
 
     def _event(self) -> Any:
         event = self._xp.cuda.Event()
@@ -137,29 +190,8 @@ def orthogonality(q: Block) -> float:
     return float(np.sqrt(total / n))
 
 
-METHODS = ("load", "round", "inner", "add", "caqr", "cholesky", "squares", "report", "doubles")
-
-
-class Parts(Phases):
-    """Where the time of a call goes: the methods of the engine, and some functions."""
-
-    def of(self, call: Callable[[], Any]) -> dict[str, float]:
-        """Return the milliseconds of each part of a call, after one that does not count."""
-        call()
-        functions = ((_passes, "departure"), (_passes, "departure_of"), (_passes, "correct"))
-        functions += ((_correction, "_size"),)
-        with ExitStack() as stack:
-            for name in METHODS:
-                timed = self.timed(name, getattr(CudaEngine, name))
-                stack.enter_context(mock.patch.object(CudaEngine, name, timed))
-            for module, name in functions:
-                timed = self.timed(name, getattr(module, name))
-                stack.enter_context(mock.patch.object(module, name, timed))
-            self.boundary()
-            call()
-            self.boundary()
-        self.events[-1][1].synchronize()
-        found: dict[str, float] = {}
-        for (name, first), (_, second) in pairwise(self.events):
-            found[name] = found.get(name, 0.0) + cupy().cuda.get_elapsed_time(first, second)
-        return found
+def gradient(a: Block, b: Block, x: Block) -> float:
+    """Return the norm of ``a.T @ (b - a @ x)`` relative to those of a and b."""
+    xp = cupy()
+    size = xp.linalg.norm(a) * xp.linalg.norm(b)
+    return float(xp.linalg.norm(a.T @ (b - a @ x)) / size)
