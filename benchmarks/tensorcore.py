@@ -10,6 +10,7 @@ code tells. `tensorcore_tables.py` makes the tables again from the JSON.
 from __future__ import annotations
 
 import tensorcore_accuracy
+import tensorcore_householder
 import tensorcore_parts
 import tensorcore_speed
 from gpu_run import Groups, main
@@ -17,7 +18,7 @@ from tensorcore_tables import page
 
 # A module of groups to come needs its name here; its tables are made by group, or by a section of
 # their own in tensorcore_tables.py.
-MODULES = (tensorcore_speed, tensorcore_accuracy, tensorcore_parts)
+MODULES = (tensorcore_speed, tensorcore_accuracy, tensorcore_householder, tensorcore_parts)
 GROUPS: Groups = {name: rows for module in MODULES for name, rows in module.GROUPS.items()}
 
 if __name__ == "__main__":

@@ -100,6 +100,8 @@ def call_tensorcore(kernels: Recorder) -> None:
     engine.doubles(vectors[:40], work, vectors, turned=True)
     engine.caqr(work[:, :32], r)
     engine.cholesky(work[:, :32], r)
+    engine.orthonormal(work[:, :32], r, done=False)
+    engine.reflector(work[:, :32], r, engine.matrix(32, 1)[:, 0])
 
 
 @cache

@@ -6,6 +6,25 @@ import numpy as np
 
 from mdqr.tensorcore._cuda_engine import CudaEngine
 
+SPECTRA = ("arithmetic", "geometric", "cluster")
+# Matrices with columns that depend on others, or nearly do, and orthogonal ones, by a generator.
+DEFICIENT = {
+    "zeros": lambda rng: np.zeros((200, 150)),
+    "small zeros": lambda rng: np.zeros((2, 2)),
+    "square zeros": lambda rng: np.zeros((130, 130)),
+    "ones": lambda rng: np.ones((200, 150)),
+    "square ones": lambda rng: np.ones((150, 150)),
+    "zero columns": lambda rng: np.where(
+        np.arange(150) % 7 == 0, 0.0, rng.standard_normal((200, 150))
+    ),
+    "repeated": lambda rng: np.repeat(rng.standard_normal((300, 20)), 10, axis=1),
+    "rank 30": lambda rng: rng.standard_normal((300, 30)) @ rng.standard_normal((30, 200)),
+    "nearly rank 1": lambda rng: 1 + 2.0**-22 * rng.integers(-1, 2, (300, 200)),
+    "part of the identity": lambda rng: np.eye(300)[:, 40:240],
+    "a cycle": lambda rng: np.roll(np.eye(200), 1, axis=0),
+    "Kahan": lambda rng: np.triu(np.where(np.eye(200), 1.0, -0.9)) * 0.9 ** np.arange(200)[:, None],
+}
+
 # Unit roundoffs.
 U16, U32 = 2.0**-11, 2.0**-24
 
@@ -62,6 +81,33 @@ def with_subnormals(rng):
     a[:, 3] = 2.0**-126 * (1 + rng.integers(-8, 9, 70) * 2.0**-25)
     a[:, 4] *= 10.0 ** rng.uniform(-50, 0, 70)
     return a
+
+
+def kerr(rng, m, n):
+    """Return a matrix as Kerr, Campbell and Richards made theirs: hidden ones on the diagonal.
+
+    Entries from -1 to 1 below the diagonal, zeros above; then random Givens rotations of rows.
+    """
+    a = np.tril(rng.uniform(-1, 1, (m, n)), -1) + np.eye(m, n)
+    for _ in range(8):
+        order, angles = rng.permutation(m), rng.uniform(0, 2 * np.pi, (m // 2, 1))
+        first, second = order[: m // 2], order[m // 2 : 2 * (m // 2)]
+        c, s = np.cos(angles), np.sin(angles)
+        a[first], a[second] = c * a[first] - s * a[second], s * a[first] + c * a[second]
+    return a
+
+
+def kerr_criteria(a, q, r):
+    """Return the three errors over what the paper accepts (section 5): all at most 1.
+
+    ``norm(Q R - A) <= m 2^-23 norm(A)``, ``norm(Q^T Q - I) <= m 2^-23`` and ``norm(L) <= m 2^-23``
+    for what L is below the diagonal of R. Frobenius norms, the largest of their size.
+    """
+    a, q, r = (np.asarray(x, dtype=np.float64) for x in (a, q, r))
+    accepted = len(a) * 2.0**-23
+    norm = np.linalg.norm
+    found = [norm(q @ r - a) / max(norm(a), 1e-300), norm(q.T @ q - np.eye(q.shape[1]))]
+    return [error / accepted for error in (*found, norm(np.tril(r, -1)))]
 
 
 def backward_errors(a, q, r):

@@ -24,6 +24,7 @@ PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 # Where the time of factorisations, products and large arrays goes.
 HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile"}
 HOT |= {f"tensorcore_{name}" for name in ("caqr", "cholesky", "round", "scale", "vectors")}
+HOT |= {"tensorcore_reflector"}
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.

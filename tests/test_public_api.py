@@ -41,14 +41,13 @@ PROMISED = {
         matmul norm qr qr_factor solve_triangular solve lstsq certify
         qr_insert qr_delete qr_update UpdatableLstsq repair
     """,
-    "mdqr.tensorcore": "qr orthogonalize lstsq lowrank",
+    "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
     "mdqr.testing": "floats arrays matrix ulp_error assert_close assert_same_bits",
     "mdqr.config": "show set_num_threads",
 }
 LATER = {
     "mdqr": "exp log sin cos series",
-    "mdqr.tensorcore": "blocked_householder",
     "mdqr.linalg": """
         lowrank matrix_rank pinv svdvals
         null_space roots inv det slogdet

@@ -16,6 +16,8 @@ struct cholesky_arguments {
     i64 parts, tiles_a_part;
     i64 blocks; // of the launch
     i64 floor;
+    i64* doubtful; // null, or set if Q is not sure to be near an orthonormal one
+    i64 done;      // a and r are Q and R already
 };
 
 inline constexpr int sum_turns = gram_threads / panel_columns, sum_ways = 8;
@@ -103,7 +105,9 @@ MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, int turn
     i64* const again = p.words + again_word;
     if (block_x() == 0) {
         wait_for(p.words + sums_done, turn * p.blocks);
-        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, p.floor}, shared);
+        const bool joins = turn > 1 || p.done != 0;
+        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor, p.doubtful},
+                    shared);
         signal(p.words + triangle_done);
     }
     wait_for(p.words + triangle_done, turn);

@@ -14,6 +14,9 @@ inline constexpr int side = 16, cells = panel_columns / side;
 inline constexpr double least = 0x1p-43, careful = 0x1p-23, late = 0x1p-16;
 inline constexpr double never = 0x1p1000, smallest = 0x1p-1000;
 inline constexpr int most_passes = 3;
+// The squares of the lengths of columns of the inverse tell the condition also where no pivot does.
+// Beyond `fine` Q is not orthonormal after this pass, beyond `sound` not sure to be after another.
+inline constexpr double fine = 0x1p20, sound = 0x1p43;
 
 struct triangle_task {
     const double* gram;
@@ -21,8 +24,10 @@ struct triangle_task {
     float_matrix r;
     double* limits; // squares of the lengths of columns that become zero, from pass to pass
     i64* again;     // becomes `turn` if another pass is wanted
-    int turn;       // 1, 2, ...: from 2 on r is what this pass multiplies from the left
+    int turn;       // 1, 2, ...
+    bool joins;     // r is what this pass multiplies from the left
     i64 floor;      // squares of lengths below two to it become zero too
+    i64* doubtful;  // null, or set if Q is not sure to be near an orthonormal one
     MDQR_FN bool is_last() const { return turn == most_passes; }
 };
 
@@ -112,6 +117,18 @@ template <int A> MDQR_FN void eliminate_rows(cell_block& g, const cholesky_share
     }
 }
 
+// Set the words that say what becomes of column k, whose pivot is zero if nothing is left of it, by
+// its row of the inverse.
+MDQR_FN void judge(const triangle_task& p, const double* row, int k, double pivot) {
+    double square = 1.0;
+    for (int j = 0; j < k; ++j)
+        square = fma(row[j], row[j], square);
+    if (!(square <= (p.is_last() ? fine : sound) * pivot))
+        *p.doubtful = 1;
+    if (!(square <= fine * pivot))
+        *p.again = p.turn;
+}
+
 // Rows become those of the triangle on the right; the inverse, whose columns they are on the left,
 // leaves.
 MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
@@ -123,6 +140,8 @@ MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
         s.inverse[t] = is_late ? 1.0 : skipped ? 0.0 : 1.0 / sqrt(pivot);
         if (is_late || (!skipped && pivot < careful))
             *p.again = p.turn;
+        if (p.doubtful && t < p.r.columns && !is_late)
+            judge(p, s.rows + t * row_stride, t, skipped ? 0.0 : pivot);
         // In the unit of what this pass makes; columns of length 1 are never below.
         p.limits[t] = is_late ? p.limits[t] * s.scale[t] * s.scale[t] : 0.0;
         s.limit[t] = is_late ? 1.0 : 0.0;
@@ -161,7 +180,7 @@ MDQR_FN void factor_gram(const triangle_task& p, double* start) {
     static_for<0, cells>([&](auto a) MDQR_LAMBDA { eliminate_rows<a.value>(g, shared); });
     sync_threads();
     finish_rows(p, shared);
-    if (p.turn > 1)
+    if (p.joins)
         multiply_triangles(p, shared);
     else
         for (int e = thread_index(); e < panel_columns * panel_columns; e += gram_threads) {

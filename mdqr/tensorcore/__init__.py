@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mdqr.tensorcore._blocked import blocked_householder
 from mdqr.tensorcore._lowrank import LowRank, lowrank
 from mdqr.tensorcore._lstsq import LstsqInfo, LstsqResult, lstsq
 from mdqr.tensorcore._orthogonalize import Basis, orthogonalize
@@ -16,6 +17,7 @@ __all__ = [
     "LstsqResult",
     "QRInfo",
     "QRResult",
+    "blocked_householder",
     "lowrank",
     "lstsq",
     "orthogonalize",

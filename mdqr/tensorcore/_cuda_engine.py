@@ -188,13 +188,15 @@ class CudaEngine:
         )  # fmt: skip
         return sums
 
-    def add(self, c: Block, p: Operand, x: Operand, sign: int) -> None:
+    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
+        beta = 0.0 if fresh else 1.0
         for i, j, exponent in pairs(p.form):
             self._products.multiply(
                 c, p.terms[i], x.terms[j], p.form.kernel,
-                turned=False, alpha=sign * 2.0**exponent, beta=1.0,
+                turned=False, alpha=sign * 2.0**exponent, beta=beta,
             )  # fmt: skip
+            beta = 1.0
 
     def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor up to 128 columns by trees of Gram-Schmidt blocks."""
@@ -212,7 +214,15 @@ class CudaEngine:
         if low is not None:
             self.round(a, low)
 
+    def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
+        """Factor up to 128 columns by CholeskyQR, until Q is orthonormal."""
+        self._panels.orthonormal(a, r, done=done)
+
+    def reflector(self, q: Block, k: Block, signs: Block) -> None:
+        """Turn up to 128 orthonormal columns into Y, K and signs."""
+        self._panels.reflector(q, k, signs)
+
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Wait for the device; return what it noted, and small arrays."""
-        status, *found = fetch(self._status, *values)
-        return Report(bool(status[0])), tuple(found)
+        status, doubtful, *found = fetch(self._status, self._panels.doubtful, *values)
+        return Report(bool(status[0]), bool(doubtful[0])), tuple(found)

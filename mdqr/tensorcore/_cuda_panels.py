@@ -9,10 +9,11 @@ import numpy as np
 
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import CUTOFF, FAN_IN, SMALL, Operand, rows_of_block
+from mdqr.tensorcore._engine import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 
 CAQR = Module("tensorcore_caqr", 1, False)
 CHOLESKY = Module("tensorcore_cholesky", 1, False)
+REFLECTOR = Module("tensorcore_reflector", 1, False)
 
 _THREADS = 256
 # Shared words of a caqr panel: a tile, sums, a square and what lies behind.
@@ -23,6 +24,8 @@ _LEVELS = 10
 # shared words of a tile with half of the inverse.
 _PARTS, _TILE_ROWS, _LEAST_BLOCKS = 128, 64, 16
 _CHOLESKY_WORDS = CUTOFF * (_TILE_ROWS + 4) + CUTOFF // 2 * (CUTOFF + 4)
+# Of the reflections of a panel: two rows, two columns and the signs.
+_REFLECTOR_WORDS = 5 * CUTOFF
 # Words that are zero, taken one after the other.
 _WORDS = 16384
 # As in kernels/cuda/tensorcore_formats.hpp.
@@ -57,8 +60,8 @@ class CudaPanels:
     def __init__(self, kernels: Kernels) -> None:
         self._xp, self._kernels = kernels.xp, kernels
         self._words = self._xp.zeros(_WORDS, dtype=np.int64)
-        # The first is for the report.
-        self.status, self._used = self._words[:1], 1
+        # The first two are for the report.
+        self.status, self.doubtful, self._used = self._words[:1], self._words[1:2], 2
         self._trees: dict[int, Tree] = {}
 
     def view(self, x: Block) -> list[int]:
@@ -116,6 +119,24 @@ class CudaPanels:
 
     def cholesky(self, a: Block, r: Block, low: Operand | None, floor: int) -> None:
         """Do what `Engine.cholesky` does."""
+        self._cholesky(a, r, low, floor, 0, done=False)
+
+    def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
+        """Do what `Engine.orthonormal` does."""
+        doubtful = self._kernels.address(self.doubtful)
+        self._cholesky(a, r, None, NO_FLOOR, doubtful, done=done)
+
+    def reflector(self, q: Block, k: Block, signs: Block) -> None:
+        """Do what `Engine.reflector` does, in one block."""
+        self._kernels.launch(
+            REFLECTOR, "mdqr_tensorcore_reflector",
+            fields(self.view(q), self.view(k), self._kernels.address(signs)),
+            grid=(1,), threads=_THREADS, shared=8 * _REFLECTOR_WORDS,
+        )  # fmt: skip
+
+    def _cholesky(
+        self, a: Block, r: Block, low: Operand | None, floor: int, doubtful: int, *, done: bool
+    ) -> None:
         tiles = divided(len(a), _TILE_ROWS)
         each = divided(tiles, _PARTS)
         parts = divided(tiles, each)
@@ -127,7 +148,7 @@ class CudaPanels:
             CHOLESKY, "mdqr_tensorcore_cholesky",
             fields(
                 self.view(a), self.view(r), self._operand(low), partial, *behind,
-                self.words(4), parts, each, blocks, floor,
+                self.words(4), parts, each, blocks, floor, doubtful, int(done),
             ),
             grid=(blocks,), threads=_THREADS, shared=8 * _CHOLESKY_WORDS, cooperative=True,
         )  # fmt: skip

@@ -54,6 +54,7 @@ class Report(NamedTuple):
     """What the kernels noted while they ran; on the host."""
 
     not_finite: bool
+    doubtful: bool
 
 
 class Engine(Protocol):
@@ -105,8 +106,8 @@ class Engine(Protocol):
         """Return the squares of the lengths of the columns, in float64."""
         ...
 
-    def add(self, c: Block, p: Operand, x: Operand, sign: int) -> None:
-        """Add ``sign * p @ x`` to `c`."""
+    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
+        """Add ``sign * p @ x`` to `c`, or to zero if `c` is `fresh`."""
         ...
 
     def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
@@ -127,6 +128,21 @@ class Engine(Protocol):
 
     def geqrf(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor by the Householder QR of LAPACK or cuSOLVER: `a` becomes Q."""
+        ...
+
+    def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
+        """Factor up to 128 columns by CholeskyQR, until Q is orthonormal: `a` becomes Q.
+
+        With `done` these are Q and R already, and Q is made orthonormal. Notes if Q is in doubt,
+        since columns depend on others or nearly do.
+        """
+        ...
+
+    def reflector(self, q: Block, k: Block, signs: Block) -> None:
+        """Turn up to 128 orthonormal columns into Y, K and signs S: ``(I - Y K Y^T) E = Q S``.
+
+        `q` becomes ``Y = Q - E S``.
+        """
         ...
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr.tensorcore import _numpy_panels
+from mdqr.tensorcore import _numpy_panels, _numpy_reflector
 from mdqr.tensorcore._engine import NO_FLOOR, Loaded, Operand, Report
 from mdqr.tensorcore._formats import SPLIT, Format
 from mdqr.tensorcore._numpy_panels import Floats
@@ -31,7 +31,7 @@ class NumpyEngine:
     xp: ModuleType = np
 
     def __init__(self) -> None:
-        self._not_finite = False
+        self._not_finite = self._doubtful = False
 
     def load(self, a: np.ndarray, *, scaled: bool) -> Loaded:
         """Return a float32 copy of `a` with scaled columns."""
@@ -91,8 +91,10 @@ class NumpyEngine:
         """Return the squares of the lengths of the columns, in float64."""
         return np.square(x, dtype=np.float64).sum(axis=0)
 
-    def add(self, c: Floats, p: Operand, x: Operand, sign: int) -> None:
+    def add(self, c: Floats, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
+        if fresh:
+            c[:] = 0
         with np.errstate(over="ignore", invalid="ignore"):
             for i, j, exponent in pairs(p.form):
                 c += np.float32(sign * 2.0**exponent) * (p.terms[i] @ x.terms[j])
@@ -120,9 +122,19 @@ class NumpyEngine:
         if low is not None:
             self.round(q, low)
 
+    def orthonormal(self, a: Floats, r: Floats, *, done: bool) -> None:
+        """Factor up to 128 columns by CholeskyQR, until Q is orthonormal."""
+        with np.errstate(all="ignore"):
+            self._doubtful |= not _numpy_reflector.orthonormal(a, r, done)
+
+    def reflector(self, q: Floats, k: Floats, signs: Floats) -> None:
+        """Turn up to 128 orthonormal columns into Y, K and signs."""
+        with np.errstate(all="ignore"):
+            _numpy_reflector.reflector(q, k, signs)
+
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""
-        return Report(self._not_finite), values
+        return Report(self._not_finite, self._doubtful), values
 
 
 def pairs(form: Format) -> list[tuple[int, int, int]]:

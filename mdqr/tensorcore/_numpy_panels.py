@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,26 +111,41 @@ class Triangle:
         left = np.tril(g, -1) + np.eye(n)
         rows = np.triu(g) / lengths[:, None] * unscaled
         rows[is_late] = np.diag(unscaled)[is_late]
+        self.dead, self.late = dead, is_late
         self.r = np.where(dead[:, None], 0.0, rows)
         self.inverse = np.where(dead, 0.0, scale[:, None] * (left / lengths[:, None]).T)
         # In the units of what this pass makes; columns of length 1 are never below.
         self.limits = np.where(is_late, limits * scale**2, 0.0)
 
 
-def cholesky(a: Floats, r: Floats, floor: int) -> None:
-    """Factor up to 128 columns in place, again as long as a pass loses what float32 holds."""
+def cholesky_passes(
+    a: Floats, r: Floats, floor: int, *, done: bool = False
+) -> Iterator[tuple[Triangle, Doubles, bool]]:
+    """Factor up to 128 columns in place, again as long as a pass loses what float32 holds.
+
+    Yields the triangle of each pass, which can be asked for another, the Gram matrix, and whether
+    the pass is the last one. With `done` `a` and `r` are Q and R already.
+    """
     limits = np.zeros(a.shape[1])
     for made in range(PASSES):
+        is_last = made + 1 == PASSES
         x = a.astype(np.float64)
         gram = x.T @ x
         if made == 0:
             limits = np.maximum(2.0**floor, LEAST * np.diagonal(gram))
-        found = Triangle(gram, limits, LATE if made + 1 < PASSES else 0.0)
+        found = Triangle(gram, limits, 0.0 if is_last else LATE)
         limits = found.limits
         a[:] = x @ found.inverse
-        r[:] = found.r @ r if made else found.r
+        r[:] = found.r @ r if made or done else found.r
+        yield found, gram, is_last
         if not found.again:
             break
+
+
+def cholesky(a: Floats, r: Floats, floor: int) -> None:
+    """Factor up to 128 columns in place."""
+    for _ in cholesky_passes(a, r, floor):
+        pass
 
 
 def householder(a: Floats, r: Floats) -> None:

@@ -15,6 +15,7 @@ from mdqr.tensorcore._correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._engine import CUTOFF, Engine
 from mdqr.tensorcore._plan import Plan
 from mdqr.tensorcore._recursive import gram_schmidt, panel_of
+from mdqr.tensorcore._reflections import householder
 from mdqr.tensorcore._triangles import triangular_product
 
 # "Twice is enough" (L. Giraud, J. Langou, M. Rozloznik 2005) for a first Q that is far from
@@ -59,9 +60,15 @@ class Passes:
     def first(self) -> None:
         """Factor once."""
         if self._r is not None and self._q.shape[1]:
-            panel = panel_of(self._engine, self._plan.panel)
-            gram_schmidt(self._engine, self._q, self._r, self._plan.form, panel)
+            self._first(self._r)
         self.made = 1
+
+    def _first(self, r: Block) -> None:
+        engine, plan = self._engine, self._plan
+        if plan.method == "householder":
+            householder(engine, self._q, r, plan.form, plan.panel)
+        else:
+            gram_schmidt(engine, self._q, r, plan.form, panel_of(engine, plan.panel))
 
     def repeat(self) -> None:
         """Factor until Q is orthonormal to the accuracy of float32.
@@ -81,16 +88,17 @@ class Passes:
         """Factor Q, and return how many of its columns were replaced."""
         engine, plan, (_, k) = self._engine, self._plan, self._q.shape
         first = self.made == 0
-        form = plan.form if first else plan.fine
-        panel = panel_of(engine, plan.panel) if first else partial(engine.cholesky, floor=_FLOOR)
         r = engine.matrix(k, k, zero=True)
-        if k:
-            gram_schmidt(engine, self._q, r, form, panel)
+        if k and first:
+            self._first(r)
+        elif k:
+            panel = partial(engine.cholesky, floor=_FLOOR)
+            gram_schmidt(engine, self._q, r, plan.fine, panel)
         self._put(r)
         self.made += 1
         zero = settle(engine, plan, r, r)
-        # Rows of R that end in zero are not zero in "geqrf": Q must stay.
-        if first and plan.panel == "geqrf":
+        # A zero on the diagonal of R leaves no zero in a Q by Householder reflections: it stays.
+        if first and (plan.panel == "geqrf" or plan.method == "householder"):
             return 0
         if zero:
             self._replace(r)
@@ -149,6 +157,15 @@ def settle(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
     if not finite:
         _complain_of_overflow(plan, bool(xp.isfinite(r).all()), big.dtype)
     return int(zero)
+
+
+def rescaled(engine: Engine, plan: Plan, r: Block, exponents: Block, dtype: Any) -> Block:
+    """Return `r` in a type, the scales of its columns undone."""
+    big = r if dtype == np.float32 else r.astype(np.float64, order="F")
+    if not plan.scale:
+        return big
+    with np.errstate(over="ignore", under="ignore"):
+        return engine.xp.ldexp(big, exponents.astype(np.int32))
 
 
 def _complain_of_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mdqr.tensorcore._formats import FINE, FORMATS, Format
 from mdqr.tensorcore._input import choose
 
-METHODS = ("rgs",)
+METHODS = ("rgs", "householder")
 PANELS = ("caqr", "cholesky", "geqrf")
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
-
-import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import Engine, operand
 from mdqr.tensorcore._formats import Format
 from mdqr.tensorcore._input import engine_for, real_matrix
-from mdqr.tensorcore._passes import Passes, settle
+from mdqr.tensorcore._passes import Passes, rescaled, settle
 from mdqr.tensorcore._plan import Plan, plan_of
+from mdqr.tensorcore._reflections import DoubtfulPanel
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 
 
@@ -31,14 +31,17 @@ def qr(
         A float32 or float64 matrix ``(m, n)``. CuPy arrays are factored on their GPU; for NumPy
         arrays the same algorithm runs with the same rounded operands on the CPU, far slower than
         `numpy.linalg.qr`.
-    method : {"rgs"}, optional
-        Recursive Gram-Schmidt.
+    method : {"rgs", "householder"}, optional
+        Recursive Gram-Schmidt, or recursive Householder reflections: about twice the products, and
+        a Q that is orthonormal to the accuracy of `compute` whatever the condition of `a`.
     compute : {"fp16", "bf16", "tf32", "fp32", "fp16x2"}, optional
         What the operands of products are rounded to; sums are float32. ``"fp16x2"`` stands for
         each operand by two numbers of binary16, and takes three products in the place of one.
     panel : {"caqr", "cholesky", "geqrf"}, optional
         How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
-        CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK).
+        CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK). With "householder" the
+        first two are repeated by CholeskyQR until Q is orthonormal to the accuracy of float32; if
+        columns of a panel depend on others too nearly for that, all is done again by "geqrf".
     reorthogonalize : bool, optional
         Correct Q, or factor it again, by products as accurate as float32, until it is orthonormal
         to that accuracy: mostly once, see `orthogonalize`.
@@ -70,20 +73,31 @@ def qr(
     See Also
     --------
     orthogonalize : Q to the accuracy of float32, with a report.
+    blocked_householder : A full Q in float32.
     mdqr.linalg.qr : Factors to the last digit of their precision.
 
     Notes
     -----
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
     ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for every matrix.
-    The departure of Q from orthonormality grows with the condition of `a` (columns scaled), about
-    ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is set: then it is
-    that of float32 whatever the condition. A column that depends on the others of its panel to
-    the accuracy of float32 gives a zero column of Q and a zero row of R, except by "geqrf"; with
-    `reorthogonalize` directions orthogonal to all others stand in the place of such columns. If
-    m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``. Columns are
-    scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers below
-    ``2**-126``, also of R, for zeros.
+
+    By "rgs" the departure of Q from orthonormality grows with the condition of `a` (columns
+    scaled), about ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is
+    set: then it is that of float32 whatever the condition. A column that depends on the others of
+    its panel to the accuracy of float32 gives a zero column of Q and a zero row of R, except by
+    "geqrf"; with `reorthogonalize` directions orthogonal to all others stand in the place of such
+    columns. If m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``.
+    Columns are scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers
+    below ``2**-126``, also of R, for zeros.
+
+    By "householder" ``norm(Q.T @ Q - I) <= c * u`` for every matrix, also of deficient rank.
+    The recursion is that of E. Elmroth and F. Gustavson 2000, with Q formed from the last
+    reflections to the first. A panel gives an orthonormal Q first, and the reflections are found
+    from it: ``I - Y K Y^T`` with Y as Q but for signs on its diagonal, and a K that comes of a
+    128 x 128 elimination in float64 (Y. Yamamoto 2012; G. Ballard and others 2014). In float64
+    CholeskyQR makes the Q of a panel orthonormal to the accuracy of float32 if, of its columns
+    divided by their lengths, the inverse of the triangle has no column longer than ``2**21.5``;
+    otherwise ``info.panel`` is "geqrf".
 
     Examples
     --------
@@ -95,7 +109,10 @@ def qr(
     """
     plan = plan_of("qr", method, compute, panel, scale)
     a = real_matrix("qr", "a", a)
-    return factored(engine_for(a), a, plan, again=bool(reorthogonalize))
+    again = bool(reorthogonalize)
+    with suppress(DoubtfulPanel):
+        return factored(engine_for(a), a, plan, again=again)
+    return factored(engine_for(a), a, plan._replace(panel="geqrf"), again=again)
 
 
 def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
@@ -114,17 +131,14 @@ def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
         passes.first()
     if k < n:
         _multiply_behind(engine, q, work[:, k:], r[:, k:], form)
-    big = r if a.dtype == np.float32 else r.astype(np.float64, order="F")
-    if plan.scale:
-        with np.errstate(over="ignore", under="ignore"):
-            big = engine.xp.ldexp(big, exponents.astype(np.int32))
+    big = rescaled(engine, plan, r, exponents, a.dtype)
     zero = settle(engine, plan, r, big)
     info = QRInfo(
         plan.method,
         plan.compute,
         plan.panel,
         passes.made,
-        passes.replaced if again else zero,
+        passes.replaced if again and plan.method == "rgs" else zero,
         passes.departure if again else None,
         Factors(q, r, exponents),
     )

@@ -15,9 +15,10 @@ class Factors(NamedTuple):
     Attributes
     ----------
     Q : ndarray
-        float32, ``(m, k)`` with ``k = min(m, n)``, column by column in memory.
+        float32, ``(m, k)`` with ``k = min(m, n)``, column by column in memory; a complete one is
+        ``(m, m)``.
     R : ndarray
-        float32, ``(k, n)``, upper triangular, its columns of norm at most about 1.
+        float32, ``(k, n)`` or ``(m, n)``, upper triangular, its columns of norm at most about 1.
     exponents : ndarray
         int64, ``(n,)``: powers of two that the columns were divided by.
     """
@@ -33,12 +34,12 @@ class QRInfo(NamedTuple):
     Attributes
     ----------
     method, compute, panel : str
-        As asked for.
+        As asked for; the panel is "geqrf" where that took the place of another.
     passes : int
         Factorisations made: more than one if Q was orthogonalised again.
     zero_columns : int
         Columns that depend on those before them as far as the work could tell. Those of Q are zero,
-        or, if it was orthogonalised again, directions orthogonal to all others.
+        or, by reflections or if it was orthogonalised again, directions orthogonal to all others.
     orthogonality : float or None
         Estimate of the Frobenius norm of ``Q.T @ Q - I`` if Q was orthogonalised again.
     factors : Factors
@@ -65,9 +66,9 @@ class QRResult(_Pair):
     Attributes
     ----------
     Q : ndarray
-        ``(m, k)`` with ``k = min(m, n)``, of the type of the matrix.
+        ``(m, k)`` with ``k = min(m, n)``, of the type of the matrix; a complete one is ``(m, m)``.
     R : ndarray
-        ``(k, n)``, upper triangular with a diagonal that is not negative.
+        ``(k, n)``, or ``(m, n)``: upper triangular with a diagonal that is not negative.
     info : QRInfo
         How it was made, and the factors in float32.
     """
