@@ -153,6 +153,35 @@ def test_a_column_that_depends_on_others_becomes_zero(kernels, rng):
             assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
 
 
+@pytest.mark.parametrize("few", [True, False], ids=["of few", "of all"])
+@pytest.mark.parametrize("shape", [(256, 64), (257, 64), (256, 128), (600, 128)], ids=str)
+def test_what_products_leave_of_a_dependent_column_is_noise(kernels, shape, few, rng):
+    """Sums in one chain of 256 left more than 2**-21 of columns 32 and more behind, by chance."""
+    m, n = shape
+    for _ in range(3):
+        a = rng.standard_normal(shape) / np.sqrt(m)
+        gone = [n // 2, n - 1]
+        for j in gone:
+            factors = [1.0, -2.0] if few else rng.standard_normal(j)
+            a[:, j] = a[:, : len(factors)] @ factors
+        a = columns(a)
+        q, r, other_q, other_r = both(kernels, "caqr", a)
+        for x, y in ((q, r), (other_q, other_r)):
+            assert (y.diagonal() == 0).nonzero()[0].tolist() == gone
+            assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
+
+
+@pytest.mark.parametrize("spectrum", ["arithmetic", "geometric", "cluster"])
+def test_no_column_of_a_matrix_of_condition_1e6_is_noise(kernels, spectrum, rng):
+    """R has no diagonal below 1e-6 of the longest column, which is above 2**-20."""
+    for shape in ((256, 128), (700, 70)):
+        a = columns(with_condition(rng, *shape, 1e6, spectrum))
+        q, r, other_q, other_r = both(kernels, "caqr", a)
+        for x, y in ((q, r), (other_q, other_r)):
+            assert (y.diagonal() > 0).all()
+            assert backward_errors(a, x, y).max() <= 16 * U32
+
+
 @pytest.mark.parametrize(("shape", "cond"), [((10, 3), 1), ((200, 128), 1e3), ((300, 60), 1e6)])
 def test_cholesky(kernels, shape, cond, rng):
     """float64 sums: Q to the accuracy of float32, by a second pass for a large condition."""

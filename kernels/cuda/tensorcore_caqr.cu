@@ -187,32 +187,44 @@ template <int Rows> struct caqr_panel {
     MDQR_FN int end(const caqr_step& at) const {
         return at.first + block_columns * (1 + at.groups);
     }
-    MDQR_FN void load(const caqr_step& at, i64 leaf) const {
-        if (!stays)
-            load_tile<Rows>(s, rows_of(p, leaf), at.first, end(at));
+    MDQR_FN caqr_step before(const caqr_step& at) const {
+        return {at.turn - 1, at.first - block_columns, block_columns, at.groups + 1};
     }
 
     MDQR_FN void inner(const caqr_step& at, i64 leaf) const {
         with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
-            multiply_turned<Rows, groups.value>(s, at.first);
+            multiply_turned<Rows, groups.value>(s, at.first,
+                                                stays ? s.behind : p.behind + leaf * behind_size);
         });
-        if (!stays)
-            for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
-                p.behind[leaf * behind_size + e] = s.behind[e];
         sync_threads();
+    }
+
+    // A block of rows that does not stay comes once a step: what is left of the step before is done
+    // first.
+    MDQR_FN void factor_next(const caqr_step& at, i64 leaf) const {
+        const float_matrix rows = rows_of(p, leaf);
+        const bool begins = at.turn == 1;
+        load_tile<Rows>(s, rows, begins ? at.first : before(at).first, end(at));
+        if (!begins) {
+            finish(before(at), leaf);
+            update(before(at));
+        }
+        factor_leaf<Rows>(p, s, t, at, leaf);
+        sync_threads();
+        store_tile<Rows>(s, rows, at.first, begins ? at.first + block_columns : end(at));
+        inner(at, leaf);
     }
 
     // The blocks of rows, then the tree, from whose root on the way leads down again. Its blocks
     // belong to the last blocks of the launch, some of which have no rows.
     MDQR_FN void up(const caqr_step& at) const {
-        for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
-            load(at, leaf);
-            factor_leaf<Rows>(p, s, t, at, leaf);
-            if (!stays) {
-                sync_threads();
-                store_tile<Rows>(s, rows_of(p, leaf), at.first, at.first + block_columns);
-                inner(at, leaf);
-            }
+        if (stays && block_x() < leaves())
+            factor_leaf<Rows>(p, s, t, at, block_x());
+        if (!stays) {
+            if (at.turn > 1)
+                load_behind(p, s, before(at));
+            for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks)
+                factor_next(at, leaf);
         }
         for (int level = 1; level < t.levels; ++level)
             for (i64 node = p.blocks - 1 - block_x(); node < t.nodes[level]; node += p.blocks) {
@@ -223,17 +235,15 @@ template <int Rows> struct caqr_panel {
             inner(at, block_x());
     }
 
+    // Without the rows themselves, unless they stay.
     MDQR_FN void down(const caqr_step& at) const {
         if (t.levels > 1)
             await(p, t.levels - 1, at.turn);
         for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
             float* const products = p.behind + leaf * behind_size;
-            if (!stays) {
-                load_tile<Rows>(s, rows_of(p, leaf), at.first, at.first + block_columns);
+            if (!stays)
                 for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
                     s.behind[e] = products[e];
-                sync_threads();
-            }
             if (t.levels > 1) {
                 load_product(s, t, leaf);
                 with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
@@ -243,20 +253,32 @@ template <int Rows> struct caqr_panel {
                 for (int e = thread_index(); e < square_size * at.groups; e += caqr_threads)
                     products[e] = s.behind[e];
             }
+            if (!stays)
+                store_square(s, t.place[0] + leaf * square_size);
             if (at.groups)
                 tell(p, t.levels);
-            finish(at, leaf);
+            if (stays)
+                finish(at, leaf);
+            else
+                sync_threads();
         }
     }
 
     // Q of the columns at hand is ready.
     MDQR_FN void finish(const caqr_step& at, i64 leaf) const {
         const float_matrix rows = rows_of(p, leaf);
+        if (!stays)
+            load_square(s, t.place[0] + leaf * square_size);
         if (t.levels > 1)
             multiply_by_square<Rows>(s, at.first);
         store_tile<Rows>(s, rows, at.first, at.first + block_columns);
         store_operand<Rows>(s, rows, leaf * p.rows, at.first, p.low);
         sync_threads();
+    }
+    MDQR_FN void update(const caqr_step& at) const {
+        with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
+            update_tile<Rows, groups.value>(s, at.first);
+        });
     }
 
     MDQR_FN void behind(const caqr_step& at) const {
@@ -264,17 +286,15 @@ template <int Rows> struct caqr_panel {
         sum_products(p, s, at, leaves());
         tell(p, t.levels + 1);
         await(p, t.levels + 1, at.turn * p.blocks);
-        if (block_x() < leaves())
+        if (stays && block_x() < leaves()) {
             load_behind(p, s, at);
+            update(at);
+        }
+    }
+    MDQR_FN void finish_last(const caqr_step& at) const {
         for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
-            load(at, leaf);
-            with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
-                update_tile<Rows, groups.value>(s, at.first);
-            });
-            if (!stays) {
-                store_tile<Rows>(s, rows_of(p, leaf), at.first + block_columns, end(at));
-                sync_threads();
-            }
+            load_tile<Rows>(s, rows_of(p, leaf), at.first, end(at));
+            finish(at, leaf);
         }
     }
 };
@@ -294,6 +314,8 @@ template <int Rows> MDQR_FN void factor_panel(const caqr_arguments& p) {
         panel.down(at);
         if (at.groups)
             panel.behind(at);
+        else if (!panel.stays)
+            panel.finish_last(at);
     }
 }
 

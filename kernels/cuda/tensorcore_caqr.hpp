@@ -104,8 +104,11 @@ MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, f
 }
 
 // What the square of the length of the column of this lane must exceed: the noise of float32 in it
-// and in its part `above` (of this warp) that is already in R.
-inline constexpr float noise = 0x1p-42f;
+// and in its part `above` (of this warp) that is already in R. In units u = 2^-24 of the length,
+// noise is up to 128 roundings of updates, 0.4 u each in root mean square: 4.5 u; as much by the
+// departure of Q from orthonormality, 1/2 u in each of 128 directions; and sums of 32 and 8 in
+// chains, 2 u: 7 u together. 16 u is below what a matrix of condition 1e6 leaves of any column.
+inline constexpr float noise = 0x1p-40f;
 template <int Rows>
 MDQR_FN float least_square_of(const float (&a)[Rows], float above, const caqr_shared& s) {
     return noise * sum_of_warps(product_of<Rows>(a, a) + above, s.sums + caqr_threads);
@@ -113,10 +116,27 @@ MDQR_FN float least_square_of(const float (&a)[Rows], float above, const caqr_sh
 
 // -- a tile of 8 Rows rows ---------------------------------------------------------------------
 
+// All of them, without a way through registers.
+template <int Rows>
+MDQR_FN void copy_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
+    constexpr int quads = caqr_warps * Rows / 4, step = caqr_threads / quads;
+    const int i = 4 * (thread_index() % quads);
+    for (int j = first + thread_index() / quads; j < last; j += step)
+        copy_async(s.column(j) + i, &x.at(i, j));
+    end_copies();
+    wait_copies<0>();
+    sync_threads();
+}
+
 // Columns `first` to `last` of x; what x does not have is zero.
 template <int Rows>
 MDQR_FN void load_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
     constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows, turn = 16;
+    const bool in_quads = x.column % 4 == 0 && reinterpret_cast<i64>(x.data) % 16 == 0;
+    if (in_quads && x.rows == rows && last <= x.columns) {
+        copy_tile<Rows>(s, x, first, last);
+        return;
+    }
     const int i = thread_index() % rows;
     for (int j0 = first + thread_index() / rows; j0 < last; j0 += turn * step) {
         float value[turn];
@@ -155,25 +175,32 @@ MDQR_FN void store_operand(const caqr_shared& s, const float_matrix& x, i64 top,
     });
 }
 
-// The products of 32 columns from `first` on with the 32 Groups columns behind them: to `behind`,
-// column by column. A lane has a column, a warp every eighth column behind.
-template <int Rows, int Groups> MDQR_FN void multiply_turned(const caqr_shared& s, int first) {
+// The products of 32 columns from `first` on with the 32 Groups columns behind them: to `out`,
+// column by column. A lane has a column, a warp every eighth column behind. Sums of 32 rows are
+// added up: errors of one chain of 256 would be all that is left of a column that depends on others.
+template <int Rows, int Groups>
+MDQR_FN void multiply_turned(const caqr_shared& s, int first, float* out) {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     float* const q = s.column(first + lane);
     float* const x = s.column(first + block_columns + warp);
-    constexpr int count = 4 * Groups;
+    constexpr int count = 4 * Groups, chain = 32;
     float sum[count] = {};
-    for (int i = 0; i < caqr_warps * Rows; i += 4) {
-        const float_quad y = quad_at(q + i);
-        static_for<0, count>([&](auto c) MDQR_LAMBDA {
-            const float_quad z = quad_at(x + c * (caqr_warps * tile_stride) + i);
-            static_for<0, 4>([&](auto e) MDQR_LAMBDA { sum[c] = fused(y.x[e], z.x[e], sum[c]); });
-        });
+    for (int top = 0; top < caqr_warps * Rows; top += chain) {
+        float part[count] = {};
+#pragma unroll 2
+        for (int i = top; i < top + chain; i += 4) {
+            const float_quad y = quad_at(q + i);
+            static_for<0, count>([&](auto c) MDQR_LAMBDA {
+                const float_quad z = quad_at(x + c * (caqr_warps * tile_stride) + i);
+                static_for<0, 4>(
+                    [&](auto e) MDQR_LAMBDA { part[c] = fused(y.x[e], z.x[e], part[c]); });
+            });
+        }
+        static_for<0, count>([&](auto c) MDQR_LAMBDA { sum[c] += part[c]; });
     }
     static_for<0, count>([&](auto c) MDQR_LAMBDA {
-        s.behind[(warp + caqr_warps * c) * block_columns + lane] = sum[c];
+        out[(warp + caqr_warps * c) * block_columns + lane] = sum[c];
     });
-    sync_threads();
 }
 
 // Rows 4 l to 4 l + 3, and 128 further on, of 4 Quads columns.

@@ -14,7 +14,7 @@ Doubles = NDArray[np.float64]
 
 # Squares of lengths below which a column depends on others as far as float32 can tell, relative to
 # its square; kernels/cuda/tensorcore_cholesky.cu.
-NOISE = np.float32(2.0**-42)
+NOISE = np.float32(2.0**-40)
 LEAST = 2.0**-43
 # Of pivots, for diagonals between 1/4 and 1. From CAREFUL on errors of 2^-53 in the Gram matrix are
 # below those of float32 in Q. Columns below LATE wait for the next pass: to eliminate by them too
