@@ -15,7 +15,7 @@ from tensorcore_cases import (
 
 from mdqr.tensorcore._cuda_panels import column_stride, tree_nodes
 from mdqr.tensorcore._formats import FORMATS
-from mdqr.tensorcore._numpy_engine import NumpyEngine
+from mdqr.tensorcore._numpy_engine import NumpyEngine, signs
 from mdqr.tensorcore._passes import Passes
 from mdqr.tensorcore._plan import plan_of
 
@@ -153,22 +153,28 @@ def test_a_column_that_depends_on_others_becomes_zero(kernels, rng):
             assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["of few", "of all"])
-@pytest.mark.parametrize("shape", [(256, 64), (257, 64), (256, 128), (600, 128)], ids=str)
-def test_what_products_leave_of_a_dependent_column_is_noise(kernels, shape, few, rng):
-    """Sums in one chain of 256 left more than 2**-21 of columns 32 and more behind, by chance."""
-    m, n = shape
-    for _ in range(3):
-        a = rng.standard_normal(shape) / np.sqrt(m)
-        gone = [n // 2, n - 1]
-        for j in gone:
-            factors = [1.0, -2.0] if few else rng.standard_normal(j)
-            a[:, j] = a[:, : len(factors)] @ factors
-        a = columns(a)
-        q, r, other_q, other_r = both(kernels, "caqr", a)
-        for x, y in ((q, r), (other_q, other_r)):
-            assert (y.diagonal() == 0).nonzero()[0].tolist() == gone
-            assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
+def check_dependent(kernels, a, gone):
+    q, r, other_q, other_r = both(kernels, "caqr", a)
+    for x, y in ((q, r), (other_q, other_r)):
+        assert (y.diagonal() == 0).nonzero()[0].tolist() == gone
+        assert orthogonality(np.delete(x, gone, axis=1)) <= 64 * U32
+
+
+@pytest.mark.parametrize(("rows", "seed"), [(256, 8), (257, 17), (256, 42), (257, 45)])
+def test_what_long_sums_leave_of_a_dependent_column_is_noise(kernels, rows, seed):
+    """One chain of 256 products left more than 2**-21 of columns 32 and more behind."""
+    a = np.random.default_rng(seed).standard_normal((rows, 64)) / np.sqrt(rows)
+    a[:, 32] = a[:, 0] - 2 * a[:, 1]
+    a[:, 63] = a[:, 2] + a[:, 3]
+    check_dependent(kernels, columns(a), [32, 63])
+
+
+@pytest.mark.parametrize("shape", [(256, 128), (600, 128)], ids=str)
+def test_a_column_that_depends_on_all_others_becomes_zero(kernels, shape, rng):
+    a = rng.standard_normal(shape)
+    for j in (64, 127):
+        a[:, j] = a[:, :j] @ rng.standard_normal(j)
+    check_dependent(kernels, columns(a), [64, 127])
 
 
 @pytest.mark.parametrize("spectrum", ["arithmetic", "geometric", "cluster"])
@@ -236,6 +242,27 @@ def test_a_floor_removes_short_columns(kernels, rng):
         assert not q[:, 2].any()
     for q in both(kernels, "cholesky", a)[::2]:
         assert orthogonality(q) <= 16 * U32
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (300, 7), (259, 258), (70, 0)], ids=str)
+def test_departures(kernels, shape, rng):
+    """The same signs as NumPy's, sums of float64 in another order."""
+    q = columns(rng.standard_normal(shape))
+    got, wanted = (engine.departures(q) for engine in (emulated_engine(kernels), NumpyEngine()))
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    assert (signs(1000).sum(axis=0) ** 2 <= 16 * 1000).all()
+
+
+@pytest.mark.parametrize(("n", "order"), [(64, 64), (256, 256), (256, 128)])
+def test_inverses(kernels, n, order, rng):
+    r = np.asfortranarray(np.triu(rng.standard_normal((n, n)) / n) + np.eye(n))
+    got, wanted = (
+        engine.inverses(r, order) for engine in (emulated_engine(kernels), NumpyEngine())
+    )
+    assert got.shape == (n // order, order, order)
+    # The condition is below 10, and so are the lengths of chains of products.
+    np.testing.assert_allclose(got, wanted, atol=1e-13)
+    assert not np.tril(got, -1).any()
 
 
 def test_the_whole_factorisation(kernels, rng):

@@ -68,16 +68,17 @@ def column_blocks(n: int) -> list[tuple[int, int]]:
 def _size(engine: Engine, u: Block) -> float:
     """Estimate the 2-norm of ``u + u.T`` by the power method."""
     xp = engine.xp
+    both = xp.asfortranarray(u + u.T)
     x = np.random.default_rng(len(u)).standard_normal((len(u), _PROBES))
-    y = xp.asarray(np.asfortranarray(x, dtype=np.float32))
-    norms = xp.ones(_PROBES, dtype=np.float32)
+    new = old = xp.asarray(np.asfortranarray(x))
     for _ in range(_STEPS):
-        y = y / xp.maximum(norms, np.float32(2.0**-60))
-        y = u @ y + u.T @ y
-        norms = xp.sqrt((y * y).sum(axis=0))
-    # The last norms, of unit vectors multiplied once.
-    _, (found,) = engine.report(norms.max().astype(np.float64))
-    return float(found)
+        new, old = xp.empty(old.shape, order="F"), new
+        engine.doubles(new, both, old, turned=True)
+    _, (last, before) = engine.report((new * new).sum(axis=0), (old * old).sum(axis=0))
+    with np.errstate(invalid="ignore"):
+        ratio = last / np.where(before == 0, 1, before)
+    # A maximum that is NaN where one of the two is.
+    return float(np.sqrt(ratio.max()))
 
 
 def correct(engine: Engine, found: Departure, q: Block, r: Block | None, plan: Format) -> None:

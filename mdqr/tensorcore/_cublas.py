@@ -96,6 +96,18 @@ class CublasProducts:
             other, c.data.ptr, _CUDA_R_64F, column_stride(c), _COMPUTE_64F_PEDANTIC, _GEMM_DEFAULT,
         )  # fmt: skip
 
+    def batch(self, c: Block, a: Block, b: Block, alpha: float) -> None:
+        """Set `c` to ``alpha * a @ b``: float64 squares, each column by column."""
+        count, n, _ = c.shape
+        (pa, la, sa), (pb, lb, sb), (pc, lc, sc) = (
+            (x.data.ptr, x.strides[2] // 8, x.strides[0] // 8) for x in (a, b, c)
+        )
+        self._cublas.gemmStridedBatchedEx(
+            self._handle, _N, _N, n, n, n, self._double(alpha),
+            pa, _CUDA_R_64F, la, sa, pb, _CUDA_R_64F, lb, sb,
+            self._double(0.0), pc, _CUDA_R_64F, lc, sc, count, _COMPUTE_64F_PEDANTIC, _GEMM_DEFAULT,
+        )  # fmt: skip
+
     @cached_property
     def _solver(self) -> Any:
         from cupy_backends.cuda.libs import cusolver

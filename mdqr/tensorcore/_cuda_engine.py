@@ -11,7 +11,7 @@ from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.linalg._checks import fetch
 from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride
-from mdqr.tensorcore._engine import NO_FLOOR, Loaded, Operand, Report
+from mdqr.tensorcore._engine import NO_FLOOR, PROBES, TRIANGLE, Loaded, Operand, Report
 from mdqr.tensorcore._formats import Format
 from mdqr.tensorcore._numpy_engine import headroom, pairs
 
@@ -23,6 +23,8 @@ _THREADS = 256
 _LOAD_ROWS, _LOAD_COLUMNS = 512, 32
 _GRID_Y = 32768
 _ALIGN = 8
+# Of departures: columns of a block of both kernels.
+_IMAGE_COLUMNS, _DEPARTURE_COLUMNS = 256, 4
 
 
 class Products(Protocol):
@@ -53,6 +55,10 @@ class Products(Protocol):
         self, c: Block, a: Block, x: Block, *, turned: bool, alpha: float, beta: float
     ) -> None:
         """Do what `Engine.doubles` does."""
+        ...
+
+    def batch(self, c: Block, a: Block, b: Block, alpha: float) -> None:
+        """Set `c` to ``alpha * a @ b``: float64 squares, each column by column."""
         ...
 
 
@@ -187,6 +193,61 @@ class CudaEngine:
             grid=(min(x.shape[1], _GRID_Y),), threads=_THREADS, shared=8 * _THREADS,
         )  # fmt: skip
         return sums
+
+    def departures(self, q: Block) -> Block:
+        """Return the squares of the rows of ``(q.T @ q - I) @ signs``, in float64."""
+        (m, n), xp, address = q.shape, self.xp, self._kernels.address
+        out = xp.zeros(n)
+        if not q.size:
+            return out
+        view, parts = self._panels.view(q), divided(n, _IMAGE_COLUMNS)
+        images = xp.empty((parts, PROBES, m))
+        self._kernels.launch(
+            VECTORS, "mdqr_tensorcore_images", fields(view, address(images)),
+            grid=(divided(m, _THREADS), parts), threads=_THREADS,
+            shared=8 * PROBES * _IMAGE_COLUMNS,
+        )  # fmt: skip
+        image = images[0] if parts == 1 else images.sum(axis=0)
+        self._kernels.launch(
+            VECTORS, "mdqr_tensorcore_departures", fields(view, address(image), address(out)),
+            grid=(divided(n, _DEPARTURE_COLUMNS),), threads=_THREADS,
+            shared=8 * PROBES * _DEPARTURE_COLUMNS * _THREADS // 32,
+        )  # fmt: skip
+        return out
+
+    def inverses(self, r: Block, order: int) -> Block:
+        """Return the inverses of the blocks of the diagonal of `r`, ``(blocks, order, order)``.
+
+        Those of small blocks by one launch; then their order is doubled by products.
+        """
+        xp, n = self.xp, len(r)
+        out = xp.zeros((n // order, order, order)).transpose(0, 2, 1)
+        for i in range(n // order):
+            part = r[i * order : (i + 1) * order, i * order : (i + 1) * order]
+            self._invert(part, out[i])
+        return out
+
+    def _invert(self, r: Block, out: Block) -> None:
+        address, n = self._kernels.address, len(r)
+        self._kernels.launch(
+            VECTORS, "mdqr_tensorcore_triangles",
+            fields(address(r), address(out), column_stride(r), column_stride(out)),
+            grid=(n // TRIANGLE,), threads=TRIANGLE,
+            shared=8 * (2 * TRIANGLE * (TRIANGLE + 1) + TRIANGLE),
+        )  # fmt: skip
+        view = self.xp.lib.stride_tricks.as_strided
+        between, width = self.xp.empty((n // 2, n // 2), order="F"), TRIANGLE
+        while width < n:
+            shape = (n // (2 * width), width, width)
+
+            def blocks(x: Block, size: int = width, shape: tuple[int, ...] = shape) -> Block:
+                down, right = x.strides
+                return view(x, shape, (2 * size * (down + right), down, right))
+
+            part = view(between, shape, (8 * width * width, 8, 8 * width))
+            self._products.batch(part, blocks(r[:, width:]), blocks(out[width:, width:]), 1.0)
+            self._products.batch(blocks(out[:, width:]), blocks(out), part, -1.0)
+            width *= 2
 
     def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""

@@ -11,6 +11,9 @@ from mdqr.tensorcore._formats import Format
 # Columns of a panel, and those that a "caqr" panel factors at a time; triangles of a block of its
 # tree.
 CUTOFF, SMALL, FAN_IN = 128, 32, 8
+# Vectors that estimate how far a matrix is from orthonormal; the order of triangles that are
+# inverted by a block of threads each.
+PROBES, TRIANGLE = 8, 64
 # The exponent of the smallest double.
 NO_FLOOR = -1074
 
@@ -104,6 +107,21 @@ class Engine(Protocol):
 
     def squares(self, x: Block) -> Block:
         """Return the squares of the lengths of the columns, in float64."""
+        ...
+
+    def departures(self, q: Block) -> Block:
+        """Return the squares of the rows of ``(q.T @ q - I) @ signs``, in float64.
+
+        `signs` has `PROBES` columns of random signs.
+        """
+        ...
+
+    def inverses(self, r: Block, order: int) -> Block:
+        """Return the inverses of the blocks of the diagonal of `r`, ``(blocks, order, order)``.
+
+        `r` is float64, upper triangular and lies column by column; its order is a multiple of
+        `order`, which is a power of two from `TRIANGLE` on.
+        """
         ...
 
     def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:

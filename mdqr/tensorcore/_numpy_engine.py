@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdqr.tensorcore import _numpy_panels, _numpy_reflector
-from mdqr.tensorcore._engine import NO_FLOOR, Loaded, Operand, Report
+from mdqr.tensorcore._engine import NO_FLOOR, PROBES, Loaded, Operand, Report
 from mdqr.tensorcore._formats import SPLIT, Format
 from mdqr.tensorcore._numpy_panels import Floats
 from mdqr.tensorcore._rounding import rounded
@@ -91,6 +91,16 @@ class NumpyEngine:
         """Return the squares of the lengths of the columns, in float64."""
         return np.square(x, dtype=np.float64).sum(axis=0)
 
+    def departures(self, q: Floats) -> np.ndarray:
+        """Return the squares of the rows of ``(q.T @ q - I) @ signs``, in float64."""
+        x, wide = signs(q.shape[1]), q.astype(np.float64)
+        return np.square(wide.T @ (wide @ x) - x).sum(axis=1)
+
+    def inverses(self, r: np.ndarray, order: int) -> np.ndarray:
+        """Return the inverses of the blocks of the diagonal of `r`, ``(blocks, order, order)``."""
+        starts = range(0, len(r), order)
+        return np.linalg.inv([r[i : i + order, i : i + order] for i in starts])
+
     def add(self, c: Floats, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
         if fresh:
@@ -135,6 +145,17 @@ class NumpyEngine:
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""
         return Report(self._not_finite, self._doubtful), values
+
+
+def signs(rows: int) -> np.ndarray:
+    """Return random signs ``(rows, PROBES)``: those of kernels/cuda/tensorcore_vectors.cu."""
+    with np.errstate(over="ignore"):
+        z = (np.arange(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    bits = z[:, None] >> np.arange(PROBES, dtype=np.uint64) & np.uint64(1)
+    return np.where(bits == 1, 1.0, -1.0)
 
 
 def pairs(form: Format) -> list[tuple[int, int, int]]:

@@ -12,7 +12,7 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore._correction import CLOSE, correct, departure_of, rms_limit
-from mdqr.tensorcore._engine import CUTOFF, Engine
+from mdqr.tensorcore._engine import CUTOFF, PROBES, Engine
 from mdqr.tensorcore._plan import Plan
 from mdqr.tensorcore._recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._reflections import householder
@@ -24,8 +24,6 @@ _MOST_PASSES = 5
 # What is left of a column of norm 1 that depends on others is noise of fine products, some 2^-20:
 # often along the column itself, so that another pass would find the same again.
 _FLOOR = -32
-_PROBES = 8
-_CHUNK = 1024
 
 
 class Passes:
@@ -182,14 +180,5 @@ def _complain_of_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoR
 
 def departure(engine: Engine, q: Block) -> float:
     """Return an estimate of the Frobenius norm of ``q.T @ q - I``, products in float64."""
-    xp, (m, n) = engine.xp, q.shape
-    signs = np.random.default_rng(n).integers(0, 2, (n, _PROBES)) * 2.0 - 1.0
-    x = xp.asarray(signs)
-    y, total = xp.zeros((m, _PROBES)), xp.zeros(())
-    parts = [slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK)]
-    for part in parts:
-        y += q[:, part].astype(np.float64) @ x[part]
-    for part in parts:
-        total += ((q[:, part].astype(np.float64).T @ y - x[part]) ** 2).sum()
-    _, (found,) = engine.report(total)
-    return sqrt(float(found) / _PROBES)
+    _, (found,) = engine.report(engine.departures(q).sum())
+    return sqrt(float(found) / PROBES)

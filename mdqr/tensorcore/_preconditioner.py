@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine
+from mdqr.tensorcore._engine import TRIANGLE, Engine
 
 _MOST_ORDER = 4096
 _STEPS = 4
@@ -45,13 +45,13 @@ class Preconditioner:
         self._engine, self._n = engine, n
         self._up = exponents[:, None].astype(np.int32)
         self._down = -self._up
-        order = min(_MOST_ORDER, 1 << (n - 1).bit_length())
+        order = min(_MOST_ORDER, max(TRIANGLE, 1 << (n - 1).bit_length()))
         padded = -(-n // order) * order
         whole = xp.zeros((padded, padded), order="F")
         whole[:n, :n] = r
         whole.reshape(-1, order="F")[n * (padded + 1) :: padded + 1] = 1.0
         self._blocks = [slice(i, min(i + order, n)) for i in range(0, n, order)]
-        inverses = _inverses(xp, whole, order)
+        inverses = engine.inverses(whole, order)
         self._inverses = [
             _turned(xp, inverses[i, :size, :size].astype(r.dtype))
             for i, size in enumerate(rows.stop - rows.start for rows in self._blocks)
@@ -60,6 +60,15 @@ class Preconditioner:
 
     def solve(self, y: Block) -> Block:
         """Return ``M**-1 @ y``."""
+        return self._engine.xp.ldexp(self._solve(y), self._down)
+
+    def solve_turned(self, y: Block) -> Block:
+        """Return ``M**-T @ y``."""
+        xp = self._engine.xp
+        return self._solve_turned(xp.asfortranarray(xp.ldexp(y, self._down)))
+
+    def _solve(self, y: Block) -> Block:
+        """Return ``R**-1 @ y``."""
         xp, product = self._engine.xp, self._engine.doubles
         x = y.copy(order="F") if self._r else xp.asfortranarray(y)
         out = xp.empty(y.shape, order="F")
@@ -68,54 +77,38 @@ class Preconditioner:
                 behind = slice(rows.stop, None)
                 product(x[rows], self._r.rows[rows, behind], out[behind], alpha=-1.0, beta=1.0)
             product(out[rows], self._inverses[i].rows, x[rows])
-        return xp.ldexp(out, self._down)
+        return out
 
-    def solve_turned(self, y: Block) -> Block:
-        """Return ``M**-T @ y``."""
+    def _solve_turned(self, y: Block) -> Block:
+        """Return ``R**-T @ y``; `y` may be changed."""
         xp, product = self._engine.xp, self._engine.doubles
-        x = xp.asfortranarray(xp.ldexp(y, self._down))
         out = xp.empty(y.shape, order="F")
         for i, rows in enumerate(self._blocks):
             if self._r and i:
                 front, r = slice(0, rows.start), self._r.columns
-                product(x[rows], r[front, rows], out[front], turned=True, alpha=-1.0, beta=1.0)
-            product(out[rows], self._inverses[i].columns, x[rows], turned=True)
+                product(y[rows], r[front, rows], out[front], turned=True, alpha=-1.0, beta=1.0)
+            product(out[rows], self._inverses[i].columns, y[rows], turned=True)
         return out
 
     def size(self) -> Size:
-        """Estimate what ``R**-1`` is."""
+        """Estimate what ``R**-1`` is, by the power method; infinite where that overflows."""
         engine, xp = self._engine, self._engine.xp
-        x = xp.asarray(np.random.default_rng(1).standard_normal((self._n, 1)))
-        scales, sizes = self._up, []
+        x = xp.asarray(np.random.default_rng(1).standard_normal((self._n, 1)), order="F")
+        squares = []
         for _ in range(_STEPS):
-            x = x / xp.sqrt((x * x).sum(axis=0))
-            y = self.solve_turned(xp.ldexp(x, scales))
-            x = xp.ldexp(self.solve(y), scales)
-            sizes.append((y * y).sum(axis=0))
-        _, (first, last) = engine.report(sizes[0], sizes[-1])
+            squares.append((x * x).sum())
+            y = self._solve_turned(x)
+            squares.append((y * y).sum())
+            x = self._solve(y)
+        _, (found,) = engine.report(xp.stack(squares))
+        with np.errstate(invalid="ignore", over="ignore"):
+            ratios = found[1::2] / found[::2]
+        first, last = ratios[0], ratios[-1]
+        if not np.isfinite(last):
+            return Size(np.inf, 1.0)
         # A random unit vector has one n-th of the square of the Frobenius norm, on average.
-        rank = float(self._n * first[0] / last[0])
-        return Size(float(last[0]) ** 0.5, max(rank, 1.0))
+        return Size(float(last) ** 0.5, max(float(self._n * first / last), 1.0))
 
 
 def _turned(xp: ModuleType, x: Block) -> Turned:
     return Turned(xp.asfortranarray(x), xp.ascontiguousarray(x))
-
-
-def _inverses(xp: ModuleType, r: Block, order: int) -> Block:
-    """Return the inverses of the blocks of the diagonal, by doubling their order."""
-    n, (down, right) = len(r), r.strides
-    inverses = (1.0 / xp.diagonal(r)).reshape(n, 1, 1)
-    width = 1
-    while width < order:
-        count, both = n // (2 * width), 2 * width
-        corners = xp.lib.stride_tricks.as_strided(
-            r[:, width:], (count, width, width), (both * (down + right), down, right)
-        )
-        first, second = inverses[::2], inverses[1::2]
-        inverses = xp.zeros((count, both, both))
-        inverses[:, :width, :width] = first
-        inverses[:, width:, width:] = second
-        inverses[:, :width, width:] = -(first @ corners @ second)
-        width = both
-    return inverses
