@@ -98,6 +98,8 @@ def call_tensorcore(kernels: Recorder) -> None:
     engine.squares(work)
     vectors = np.zeros((300, 1), order="F")
     engine.doubles(vectors[:40], work, vectors, turned=True)
+    engine.departures(work)
+    engine.inverses(np.eye(64), 64)
     engine.caqr(work[:, :32], r)
     engine.cholesky(work[:, :32], r)
     engine.orthonormal(work[:, :32], r, done=False)

@@ -80,7 +80,7 @@ def test_what_is_not_finite_is_noted(kernels, place, bad, rng):
         assert engine.report()[0].not_finite
 
 
-SHAPES = [(1, 1), (10, 3), (256, 32), (257, 33), (300, 128), (700, 70), (2049, 40), (2200, 9)]
+SHAPES = [(1, 1), (10, 3), (256, 32), (257, 33), (300, 128), (700, 70), (2049, 40), (4100, 9)]
 
 
 def check_caqr(kernels, a):
@@ -99,7 +99,7 @@ def test_caqr(kernels, shape, rng):
     check_caqr(kernels, columns(rng.standard_normal(shape)))
 
 
-@pytest.mark.parametrize("shape", [(600, 40), (2200, 100)], ids=str)
+@pytest.mark.parametrize("shape", [(600, 100), (4200, 40)], ids=str)
 def test_caqr_has_the_same_bits_on_fewer_multiprocessors(kernels, shape, rng, monkeypatch):
     a = columns(rng.standard_normal(shape))
     found = []
@@ -286,10 +286,12 @@ def test_strides_and_sizes_of_memory():
     assert column_stride(a) == column_stride(a[:, 1:]) == column_stride(a[2:]) == 5
     assert column_stride(a[:, :1]) == 5
     assert column_stride(np.empty((0, 3), order="F")) >= 1
-    assert [tree_nodes(m) for m in (1, 256, 257, 4096, 32768)] == [
+    assert [tree_nodes(m) for m in (1, 256, 257, 2048, 4096, 8192, 32768)] == [
         [1],
         [1],
-        [2, 1],
-        [32, 4, 1],
-        [128, 16, 2, 1],
+        [3, 1],
+        [16, 1],
+        [16, 1],
+        [64, 4, 1],
+        [128, 8, 1],
     ]

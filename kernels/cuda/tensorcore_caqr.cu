@@ -8,8 +8,8 @@
 
 MDQR_BEGIN
 
-// Eight triangles a block: room for 256 * 8^9 rows.
-inline constexpr int most_levels = 10;
+// 16 triangles a block: room for 256 * 16^7 rows.
+inline constexpr int most_levels = 8;
 
 struct caqr_arguments {
     float_matrix a, r; // r: as many rows as columns
@@ -40,7 +40,7 @@ MDQR_FN caqr_tree tree_of(const caqr_arguments& p) {
     float* next = p.tree;
     t.levels = 0;
     i64 nodes = (p.a.rows + p.rows - 1) / p.rows;
-    for (bool more = true; more; nodes = (nodes + caqr_warps - 1) / caqr_warps) {
+    for (bool more = true; more; nodes = (nodes + fan_in - 1) / fan_in) {
         t.nodes[t.levels] = nodes;
         t.place[t.levels++] = next;
         next += nodes * square_size;
@@ -88,11 +88,11 @@ MDQR_FN float squares_above(const caqr_arguments& p, const caqr_step& at) {
     return sum;
 }
 
-template <int Rows>
+template <int Parts, int Rows>
 MDQR_FN void factor(const caqr_arguments& p, const caqr_shared& s, const caqr_step& at,
                     float (&a)[Rows], float* triangle, bool last) {
     const float least = last ? least_square_of<Rows>(a, squares_above(p, at), s) : 0.0f;
-    gram_schmidt<Rows>(a, s, at.width, least);
+    gram_schmidt<Parts>(a, s, at.width, least);
     if (!last) {
         store_square(s, triangle);
         return;
@@ -110,34 +110,53 @@ MDQR_FN void factor_leaf(const caqr_arguments& p, const caqr_shared& s, const ca
     float* const mine = s.column(at.first + thread_index() % 32) + thread_index() / 32 * Rows;
     float a[Rows];
     read_quads<Rows>(a, mine);
-    factor<Rows>(p, s, at, a, t.place[0] + leaf * square_size, t.levels == 1);
+    factor<1>(p, s, at, a, t.place[0] + leaf * square_size, t.levels == 1);
     write_quads<Rows>(a, mine);
     tell(p, 0);
 }
 
-// A block of up to eight triangles; each becomes the part of Q that belongs to it.
-MDQR_FN void factor_node(const caqr_arguments& p, const caqr_shared& s, const caqr_tree& t,
-                         const caqr_step& at, int level, i64 node) {
-    const i64 child = node * caqr_warps + thread_index() / 32;
-    float* const mine = t.place[level - 1] + child * square_size + thread_index() % 32;
-    const bool exists = child < t.nodes[level - 1];
-    float a[block_columns];
-    static_for<0, block_columns>(
-        [&](auto i) MDQR_LAMBDA { a[i] = exists ? mine[i * block_columns] : 0.0f; });
-    factor<block_columns>(p, s, at, a, t.place[level] + node * square_size, level + 1 == t.levels);
-    if (exists)
-        static_for<0, block_columns>([&](auto i) MDQR_LAMBDA { mine[i * block_columns] = a[i]; });
+// A block of up to Most triangles; each becomes the part of Q that belongs to it. Warp w has rows
+// w, w + 8, w + 16 and w + 24 of them all.
+template <int Most>
+MDQR_FN void factor_triangles(const caqr_arguments& p, const caqr_shared& s, const caqr_tree& t,
+                              const caqr_step& at, int level, i64 node) {
+    constexpr int parts = block_columns / caqr_warps;
+    const i64 first = node * fan_in, left = t.nodes[level - 1] - first;
+    float* const mine = t.place[level - 1] + first * square_size + thread_index();
+    float a[parts * Most];
+    static_for<0, parts * Most>([&](auto i) MDQR_LAMBDA {
+        constexpr int part = i.value / Most, child = i.value % Most;
+        a[i] = child < left ? mine[child * square_size + part * caqr_threads] : 0.0f;
+    });
+    factor<parts>(p, s, at, a, t.place[level] + node * square_size, level + 1 == t.levels);
+    static_for<0, parts * Most>([&](auto i) MDQR_LAMBDA {
+        constexpr int part = i.value / Most, child = i.value % Most;
+        if (child < left)
+            mine[child * square_size + part * caqr_threads] = a[i];
+    });
     tell(p, level);
+}
+
+// One copy for blocks of any number of rows: it takes the compiler long.
+MDQR_CALL void factor_node(const caqr_arguments& p, caqr_shared s, const caqr_tree& t, caqr_step at,
+                           int level, i64 node) {
+    const i64 children = t.nodes[level - 1] - node * fan_in;
+    if (children > fan_in / 2)
+        factor_triangles<fan_in>(p, s, t, at, level, node);
+    else if (children > fan_in / 4)
+        factor_triangles<fan_in / 2>(p, s, t, at, level, node);
+    else
+        factor_triangles<fan_in / 4>(p, s, t, at, level, node);
 }
 
 // `square` becomes what Q of a block of rows is multiplied by.
 MDQR_FN void load_product(const caqr_shared& s, const caqr_tree& t, i64 leaf) {
     i64 size = 1;
     for (int l = 2; l < t.levels; ++l)
-        size *= caqr_warps;
+        size *= fan_in;
     load_square(s, t.place[t.levels - 2] + leaf / size * square_size);
     for (int l = t.levels - 3; l >= 0; --l) {
-        size /= caqr_warps;
+        size /= fan_in;
         multiply_square(s, t.place[l] + leaf / size * square_size);
     }
 }
@@ -276,9 +295,8 @@ template <int Rows> struct caqr_panel {
         sync_threads();
     }
     MDQR_FN void update(const caqr_step& at) const {
-        with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
-            update_tile<Rows, groups.value>(s, at.first);
-        });
+        with_groups(at.groups,
+                    [&](auto groups) MDQR_LAMBDA { update_tile<Rows, groups.value>(s, at.first); });
     }
 
     MDQR_FN void behind(const caqr_step& at) const {

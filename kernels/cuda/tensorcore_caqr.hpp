@@ -14,18 +14,20 @@ inline constexpr int block_rows = 256, block_columns = 32, panel_columns = 128;
 inline constexpr int tile_stride = block_rows + 4, square_stride = block_columns + 4;
 inline constexpr int behind_stride = panel_columns - block_columns + 4;
 inline constexpr int square_size = block_columns * block_columns;
+// Triangles of a block of the tree, at most, and rows of a thread.
+inline constexpr int fan_in = 16, most_rows = fan_in * block_columns / caqr_warps;
 inline constexpr int behind_size = block_columns * (panel_columns - block_columns);
 
 // Sums alternate between two places, so that one meeting a sum is enough.
 struct caqr_shared {
     float* tile;   // [128][260], column by column
     float* sums;   // [2][warps][32]
-    float* pivots; // [warps][32]
+    float* pivots; // [warps][64]
     float* square; // [32][36], row by row: R of a block, and what its Q is multiplied by
     float* behind; // products with the columns behind, column by column; or R12, row by row
     MDQR_FN explicit caqr_shared(float* start)
         : tile(start), sums(tile + panel_columns * tile_stride), pivots(sums + 2 * caqr_threads),
-          square(pivots + caqr_threads), behind(square + block_columns * square_stride) {}
+          square(pivots + most_rows * caqr_warps), behind(square + block_columns * square_stride) {}
     MDQR_FN float* column(int j) const { return tile + j * tile_stride; }
 };
 
@@ -40,7 +42,8 @@ template <int Count> MDQR_FN void read_quads(float (&r)[Count], float* shared) {
         static_for<0, 4>([&](auto e) MDQR_LAMBDA { r[4 * c + e] = quad.x[e]; });
     });
 }
-template <int Count> MDQR_FN void write_quads(const float (&r)[Count], float* shared) {
+// The first Count of r.
+template <int Count, int Size> MDQR_FN void write_quads(const float (&r)[Size], float* shared) {
     static_for<0, Count / 4>([&](auto c) MDQR_LAMBDA {
         float_quad quad;
         static_for<0, 4>([&](auto e) MDQR_LAMBDA { quad.x[e] = r[4 * c + e]; });
@@ -59,9 +62,10 @@ MDQR_FN float sum_of_warps(float x, float* sums) {
            ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-template <int Rows> MDQR_FN float product_of(const float (&x)[Rows], const float (&y)[Rows]) {
+template <int Count, int Size>
+MDQR_FN float product_of(const float (&x)[Count], const float (&y)[Size]) {
     float sum[4] = {};
-    static_for<0, Rows>([&](auto i) MDQR_LAMBDA { sum[i % 4] = fused(x[i], y[i], sum[i % 4]); });
+    static_for<0, Count>([&](auto i) MDQR_LAMBDA { sum[i % 4] = fused(x[i], y[i], sum[i % 4]); });
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -71,20 +75,20 @@ MDQR_FN float reciprocal_root(float x) {
     return fused(y, fused(-0.5f * x * y, y, 0.5f), y);
 }
 
-// The columns become orthonormal, R goes to `square`. Those whose square of the length is not above
-// `least` of their lane become zero.
-template <int Rows>
-MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, float least) {
+// Columns `first` to `last`, of which the first Live rows of the thread are not zero. The column
+// itself stays as it is; `mine` is what that of this lane is multiplied by in the end.
+template <int Live, int Rows>
+MDQR_FN void make_orthogonal(float (&a)[Rows], const caqr_shared& s, int first, int last,
+                             float least, float& mine) {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
-    float* const pivot = s.pivots + 32 * warp;
-    float mine = 0.0f;
-    for (int k = 0; k < columns; ++k) {
+    float* const pivot = s.pivots + most_rows * warp;
+    for (int k = first; k < last; ++k) {
         if (lane == k)
-            write_quads<Rows>(a, pivot);
+            write_quads<Live>(a, pivot);
         sync_warp();
-        float v[Rows];
-        read_quads<Rows>(v, pivot);
-        const float sum = sum_of_warps(product_of<Rows>(v, a), s.sums + (k % 2) * caqr_threads);
+        float v[Live];
+        read_quads<Live>(v, pivot);
+        const float sum = sum_of_warps(product_of(v, a), s.sums + (k % 2) * caqr_threads);
         const float length = shuffle(sum, k);
         const float inverse = length <= shuffle(least, k) ? 0.0f : reciprocal_root(length);
         const float factor = lane < k ? 0.0f : sum * inverse;
@@ -92,10 +96,23 @@ MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, f
             s.square[k * square_stride + lane] = factor;
         if (lane == k)
             mine = inverse;
-        // The column itself stays as it is until the end.
         const float step = lane > k ? -factor * inverse : 0.0f;
-        static_for<0, Rows>([&](auto i) MDQR_LAMBDA { a[i] = fused(step, v[i], a[i]); });
+        static_for<0, Live>([&](auto i) MDQR_LAMBDA { a[i] = fused(step, v[i], a[i]); });
     }
+}
+
+// The columns become orthonormal, R goes to `square`. Those whose square of the length is not above
+// `least` of their lane become zero. Of triangles, rows come in Parts: the first 32 / Parts of all,
+// and so on, each zero in the columns before.
+template <int Parts, int Rows>
+MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, float least) {
+    const int lane = thread_index() % 32, warp = thread_index() / 32;
+    float mine = 0.0f;
+    static_for<0, Parts>([&](auto part) MDQR_LAMBDA {
+        constexpr int each = block_columns / Parts, end = each * (part.value + 1);
+        constexpr int live = Rows / Parts * (part.value + 1);
+        make_orthogonal<live>(a, s, end - each, columns < end ? columns : end, least, mine);
+    });
     if (warp == 0)
         for (int k = columns; k < block_columns; ++k)
             s.square[k * square_stride + lane] = 0.0f;
@@ -111,7 +128,7 @@ MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, f
 inline constexpr float noise = 0x1p-40f;
 template <int Rows>
 MDQR_FN float least_square_of(const float (&a)[Rows], float above, const caqr_shared& s) {
-    return noise * sum_of_warps(product_of<Rows>(a, a) + above, s.sums + caqr_threads);
+    return noise * sum_of_warps(product_of(a, a) + above, s.sums + caqr_threads);
 }
 
 // -- a tile of 8 Rows rows ---------------------------------------------------------------------
@@ -177,7 +194,8 @@ MDQR_FN void store_operand(const caqr_shared& s, const float_matrix& x, i64 top,
 
 // The products of 32 columns from `first` on with the 32 Groups columns behind them: to `out`,
 // column by column. A lane has a column, a warp every eighth column behind. Sums of 32 rows are
-// added up: errors of one chain of 256 would be all that is left of a column that depends on others.
+// added up: errors of one chain of 256 would be all that is left of a column that depends on
+// others.
 template <int Rows, int Groups>
 MDQR_FN void multiply_turned(const caqr_shared& s, int first, float* out) {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
@@ -192,15 +210,14 @@ MDQR_FN void multiply_turned(const caqr_shared& s, int first, float* out) {
             const float_quad y = quad_at(q + i);
             static_for<0, count>([&](auto c) MDQR_LAMBDA {
                 const float_quad z = quad_at(x + c * (caqr_warps * tile_stride) + i);
-                static_for<0, 4>(
-                    [&](auto e) MDQR_LAMBDA { part[c] = fused(y.x[e], z.x[e], part[c]); });
+                static_for<0, 4>([&](auto e)
+                                     MDQR_LAMBDA { part[c] = fused(y.x[e], z.x[e], part[c]); });
             });
         }
         static_for<0, count>([&](auto c) MDQR_LAMBDA { sum[c] += part[c]; });
     }
-    static_for<0, count>([&](auto c) MDQR_LAMBDA {
-        out[(warp + caqr_warps * c) * block_columns + lane] = sum[c];
-    });
+    static_for<0, count>(
+        [&](auto c) MDQR_LAMBDA { out[(warp + caqr_warps * c) * block_columns + lane] = sum[c]; });
 }
 
 // Rows 4 l to 4 l + 3, and 128 further on, of 4 Quads columns.
@@ -298,7 +315,7 @@ template <int Groups> MDQR_FN void multiply_behind(const caqr_shared& s, float* 
         const int j = (warp + caqr_warps * c) * block_columns;
         float x[block_columns];
         read_quads<block_columns>(x, s.behind + j);
-        out[j + lane] = product_of<block_columns>(p, x);
+        out[j + lane] = product_of(p, x);
     }
 }
 

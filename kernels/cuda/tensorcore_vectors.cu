@@ -148,9 +148,8 @@ MDQR_KERNEL(mdqr_tensorcore_images, mdqr::images_arguments, mdqr::vector_threads
             });
         });
     }
-    static_for<0, probes>([&](auto c) MDQR_LAMBDA {
-        p.parts[(block_y() * probes + c) * p.a.rows + i] = sum[c];
-    });
+    static_for<0, probes>(
+        [&](auto c) MDQR_LAMBDA { p.parts[(block_y() * probes + c) * p.a.rows + i] = sum[c]; });
 }
 
 // Grid: fours of columns.

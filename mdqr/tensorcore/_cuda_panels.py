@@ -17,9 +17,9 @@ REFLECTOR = Module("tensorcore_reflector", 1, False)
 
 _THREADS = 256
 # Shared words of a caqr panel: a tile, sums, a square and what lies behind.
-_CAQR_WORDS = CUTOFF * (256 + 4) + 3 * _THREADS + SMALL * (SMALL + 4) + SMALL * (CUTOFF - SMALL + 4)
+_CAQR_WORDS = CUTOFF * (256 + 4) + 4 * _THREADS + SMALL * (SMALL + 4) + SMALL * (CUTOFF - SMALL + 4)
 # Levels of its tree, at most.
-_LEVELS = 10
+_LEVELS = 8
 # Of a cholesky panel: parts of the Gram matrix, rows of a tile, blocks however few its rows, and
 # shared words of a tile with half of the inverse.
 _PARTS, _TILE_ROWS, _LEAST_BLOCKS = 128, 64, 16

@@ -10,7 +10,7 @@ from mdqr.tensorcore._formats import Format
 
 # Columns of a panel, and those that a "caqr" panel factors at a time; triangles of a block of its
 # tree.
-CUTOFF, SMALL, FAN_IN = 128, 32, 8
+CUTOFF, SMALL, FAN_IN = 128, 32, 16
 # Vectors that estimate how far a matrix is from orthonormal; the order of triangles that are
 # inverted by a block of threads each.
 PROBES, TRIANGLE = 8, 64
@@ -43,7 +43,7 @@ def rows_of_block(rows: int) -> int:
 
     Small ones spread over more multiprocessors, where the tree is no higher for it.
     """
-    return 128 if 2048 < rows <= 8192 else 256
+    return 128 if 256 < rows <= 2048 or 4096 < rows <= 12288 else 256
 
 
 class Loaded(NamedTuple):

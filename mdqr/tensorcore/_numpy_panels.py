@@ -44,7 +44,7 @@ def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats
 
 
 def factor_tree(a: Floats, r: Floats, above: Floats, block_rows: int) -> None:
-    """Factor up to 32 columns in place: blocks of rows, then eight triangles a block."""
+    """Factor up to 32 columns in place: blocks of rows, then 16 triangles a block."""
     rows, width = a.shape
     count = -(-rows // block_rows)
     x = np.zeros((count * block_rows, width), dtype=np.float32)
