@@ -233,6 +233,15 @@ MDQR_FN void wait_for(const i64* counter, i64 goal) {
 #endif
 }
 
+// Ask for a line of global memory to come to the second-level cache.
+MDQR_FN void prefetch(const void* address) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(address));
+#else
+    (void)address;
+#endif
+}
+
 // Start a copy of 16 bytes from global to shared memory, both 16-byte aligned. Copies belong to the
 // batch that the next `end_copies` closes; `wait_copies<P>` waits until at most P of this thread's
 // batches are under way.

@@ -218,12 +218,18 @@ template <int Rows> struct caqr_panel {
         sync_threads();
     }
 
+    MDQR_FN void load(i64 leaf, int first, int last) const {
+        load_tile<Rows>(s, rows_of(p, leaf), first, last);
+        if (leaf + p.blocks < leaves())
+            prefetch_tile<Rows>(rows_of(p, leaf + p.blocks), first, last);
+    }
+
     // A block of rows that does not stay comes once a step: what is left of the step before is done
     // first.
     MDQR_FN void factor_next(const caqr_step& at, i64 leaf) const {
         const float_matrix rows = rows_of(p, leaf);
         const bool begins = at.turn == 1;
-        load_tile<Rows>(s, rows, begins ? at.first : before(at).first, end(at));
+        load(leaf, begins ? at.first : before(at).first, end(at));
         if (!begins) {
             finish(before(at), leaf);
             update(before(at));
@@ -276,22 +282,23 @@ template <int Rows> struct caqr_panel {
                 store_square(s, t.place[0] + leaf * square_size);
             if (at.groups)
                 tell(p, t.levels);
-            if (stays)
-                finish(at, leaf);
+            if (stays && t.levels > 1)
+                multiply_by_square<Rows>(s, at.first);
             else
                 sync_threads();
         }
     }
 
-    // Q of the columns at hand is ready.
-    MDQR_FN void finish(const caqr_step& at, i64 leaf) const {
+    MDQR_FN void store(const caqr_step& at, i64 leaf) const {
         const float_matrix rows = rows_of(p, leaf);
-        if (!stays)
-            load_square(s, t.place[0] + leaf * square_size);
-        if (t.levels > 1)
-            multiply_by_square<Rows>(s, at.first);
         store_tile<Rows>(s, rows, at.first, at.first + block_columns);
         store_operand<Rows>(s, rows, leaf * p.rows, at.first, p.low);
+    }
+    // Of rows that do not stay.
+    MDQR_FN void finish(const caqr_step& at, i64 leaf) const {
+        load_square(s, t.place[0] + leaf * square_size);
+        multiply_by_square<Rows>(s, at.first);
+        store(at, leaf);
         sync_threads();
     }
     MDQR_FN void update(const caqr_step& at) const {
@@ -299,19 +306,26 @@ template <int Rows> struct caqr_panel {
                     [&](auto groups) MDQR_LAMBDA { update_tile<Rows, groups.value>(s, at.first); });
     }
 
+    // Q leaves while messages are on their way.
     MDQR_FN void behind(const caqr_step& at) const {
-        await(p, t.levels, at.turn * leaves());
-        sum_products(p, s, at, leaves());
-        tell(p, t.levels + 1);
-        await(p, t.levels + 1, at.turn * p.blocks);
-        if (stays && block_x() < leaves()) {
+        const bool has_rows = stays && block_x() < leaves();
+        if (at.groups) {
+            await(p, t.levels, at.turn * leaves());
+            sum_products(p, s, at, leaves());
+            tell(p, t.levels + 1);
+        }
+        if (has_rows)
+            store(at, block_x());
+        if (at.groups)
+            await(p, t.levels + 1, at.turn * p.blocks);
+        if (has_rows && at.groups) {
             load_behind(p, s, at);
             update(at);
         }
     }
     MDQR_FN void finish_last(const caqr_step& at) const {
         for (i64 leaf = block_x(); leaf < leaves(); leaf += p.blocks) {
-            load_tile<Rows>(s, rows_of(p, leaf), at.first, end(at));
+            load(leaf, at.first, end(at));
             finish(at, leaf);
         }
     }
@@ -330,9 +344,8 @@ template <int Rows> MDQR_FN void factor_panel(const caqr_arguments& p) {
                            count - 1 - k};
         panel.up(at);
         panel.down(at);
-        if (at.groups)
-            panel.behind(at);
-        else if (!panel.stays)
+        panel.behind(at);
+        if (!at.groups && !panel.stays)
             panel.finish_last(at);
     }
 }

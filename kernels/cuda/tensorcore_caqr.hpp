@@ -170,6 +170,15 @@ MDQR_FN void load_tile(const caqr_shared& s, const float_matrix& x, int first, i
     sync_threads();
 }
 
+// What load_tile will read, on its way while something else is done.
+template <int Rows> MDQR_FN void prefetch_tile(const float_matrix& x, int first, int last) {
+    constexpr int line = 32, lines = caqr_warps * Rows / line, step = caqr_threads / lines;
+    const int i = line * (thread_index() % lines);
+    for (int j = first + thread_index() / lines; j < last; j += step)
+        if (x.has(i, j))
+            prefetch(&x.at(i, j));
+}
+
 template <int Rows>
 MDQR_FN void store_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
     constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows;

@@ -281,7 +281,7 @@ def test_low_rank(cupy, shape, rng):
 def test_panels_alone(cupy, engine, panel, width, rng):
     """Every height of the tree, more blocks of rows than multiprocessors, and the operand."""
     form = FORMATS["fp16x2"]
-    for m in (width, 255, 256, 257, 2049, 8192, 8193, 33000, 50000):
+    for m in (width, 255, 256, 257, 2049, 4097, 12288, 12289, 33000, 50000):
         if m < width:
             continue
         a = columns(cupy, rng.standard_normal((m, width)))
