@@ -80,16 +80,16 @@ def qr(
     -----
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
     ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for every matrix.
-<<<<<<< HEAD
 
     By "rgs" the departure of Q from orthonormality grows with the condition of `a` (columns
     scaled), about ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is
     set: then it is that of float32 whatever the condition. A column that depends on the others of
-    its panel to the accuracy of float32 gives a zero column of Q and a zero row of R, except by
-    "geqrf"; with `reorthogonalize` directions orthogonal to all others stand in the place of such
-    columns. If m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``.
-    Columns are scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers
-    below ``2**-126``, also of R, for zeros.
+    its panel to the accuracy of float32 (they leave less than ``2**-20`` of its length by "caqr",
+    ``2**-21`` by "cholesky") gives a zero column of Q and a zero row of R, except by "geqrf"; with
+    `reorthogonalize` directions orthogonal to all others stand in the place of such columns. If
+    m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``. Columns are
+    scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers below
+    ``2**-126``, also of R, for zeros.
 
     By "householder" ``norm(Q.T @ Q - I) <= c * u`` for every matrix, also of deficient rank.
     The recursion is that of E. Elmroth and F. Gustavson 2000, with Q formed from the last
@@ -99,17 +99,6 @@ def qr(
     CholeskyQR makes the Q of a panel orthonormal to the accuracy of float32 if, of its columns
     divided by their lengths, the inverse of the triangle has no column longer than ``2**21.5``;
     otherwise ``info.panel`` is "geqrf".
-=======
-    The departure of Q from orthonormality grows with the condition of `a` (columns scaled), about
-    ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is set: then it is
-    that of float32 whatever the condition. A column that depends on the others of its panel to
-    the accuracy of float32 (they leave less than 2**-20 of its length by "caqr", 2**-21 by
-    "cholesky") gives a zero column of Q and a zero row of R, except by "geqrf"; with
-    `reorthogonalize` directions orthogonal to all others stand in the place of such columns. If
-    m < n, the first m columns are factored and ``R[:, m:]`` is ``Q.T @ a[:, m:]``. Columns are
-    scaled and rounded with subnormal numbers; afterwards a GPU may take float32 numbers below
-    ``2**-126``, also of R, for zeros.
->>>>>>> 06cdb82 (panels of 12288 rows and more; what depends on others in numbers)
 
     Examples
     --------
