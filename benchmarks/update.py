@@ -10,10 +10,12 @@ only in every N-th of those that have a thin Q too; with --seconds S, cells that
 seconds are left out and counted. Rows come as they are measured; a full run of the CPU's or of the
 GPU's groups writes update-cpu or update-cuda (.json, .md) to benchmarks/results.
 
-Columns of the tables of the paper: a fresh R of the updated [A b] (float32: the better one of
-cuSOLVER's and the tensor cores'), the update of R alone and of the thin Q, all with the solution;
-the gain of the better one; what the operation counts alone say; the paper's gain; the aim and
-whether it is met; and the gain with ``method="auto"``, for R beside the data and for the thin Q.
+Columns of the tables of the paper: a fresh R of the updated [A b], in float32 by cuSOLVER, by the
+tensor cores with the accuracy of float32, and by the quick panels that updates have themselves; the
+update of R alone and of the thin Q, all with the solution; the gain of the better update over the
+better one of the first two, and over the panels; what the operation counts alone say; the paper's
+gain; the aim and whether it is met; and the gain with ``method="auto"``, for R beside the data and
+for the thin Q. `update_tables.py` joins the results of several runs.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import gpu_measure
+import measure
 import update_cpu
 import update_model as model
 import update_solutions
-from measure import RESULTS, commit
-from update_cells import Call, Numbers, Problem
+from measure import RESULTS
+from update_cells import ONCE, OWN, Call, Numbers, Problem
 from update_paper import Cell, cells
+from update_tables import keep, lines_of
 
 from mdqr.linalg import _update_fresh
 
@@ -69,7 +74,8 @@ def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"precision": numbers.name, **cell._asdict(), "paper": cell.speedup}
     try:
         row.update(problem.fresh(cell))
-        fresh = row["fresh"] = min(problem.fresh(cell).values())
+        ways = problem.fresh(cell)
+        fresh = row["fresh"] = min(ways[key] for key in ways if key != OWN)
         updates = dict(problem.updates(cell, "update"))
         for form, call in updates.items():
             if form == "thin" or alone or "thin" not in updates:
@@ -95,7 +101,7 @@ def automatic(numbers: Numbers, call: Call, update: float | None) -> float:
         first = numbers.once(call)
     if not taken and update is not None:
         return update
-    return min(first, numbers.once(call))
+    return first if first >= ONCE else min(first, numbers.once(call))
 
 
 def judged(numbers: Numbers, cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
@@ -110,49 +116,9 @@ def judged(numbers: Numbers, cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
     if aim is not None:
         found["met"] = speedup >= aim
         found["reason"] = "" if found["met"] else model.reason(engine, cell, best)
+    if OWN in row:
+        found["over panels"] = row[OWN] / forms[best]
     return found
-
-
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the lines of a Markdown table of cells."""
-    lines = [
-        "| table | update | m x n | k | p | precision | fresh ms | R ms | thin Q ms | gain "
-        "| counted | paper | aim | auto R | auto thin | |",
-        "|--:|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|---|--:|--:|---|",
-    ]
-    for row in rows:
-        times = [row.get(key) for key in ("fresh", "update R", "update thin")]
-        shown = ["" if t is None else f"{t * 1e3:.4g}" for t in times]
-        keys = ("speedup", "counted", "paper")
-        shown += [f"{row[key]:.2f}" if row.get(key) is not None else "" for key in keys]
-        aim = row.get("aim")
-        shown.append("" if aim is None else f"{aim:.2f} {'met' if row['met'] else 'missed'}")
-        shown += [f"{row[k]:.2f}" if k in row else "" for k in ("auto R", "auto thin")]
-        shown.append(row.get("failed", row.get("reason", "left out" if "skipped" in row else "")))
-        lines.append(
-            f"| {row['table']} | {row['kind']} | {row['m']} x {row['n']} | {row['k']} | {row['p']} "
-            f"| {row['precision']} | {' | '.join(shown)} |"
-        )
-    return lines
-
-
-def summary(rows: list[dict[str, Any]]) -> list[str]:
-    """Return a line for each precision: aims met, and the worst of what decides by itself."""
-    lines = []
-    for name in dict.fromkeys(row["precision"] for row in rows):
-        own = [row for row in rows if row["precision"] == name]
-        aims = [row["met"] for row in own if "met" in row]
-        worst = {
-            form: min((row[f"auto {form}"] for row in own if f"auto {form}" in row), default=0.0)
-            for form in ("R", "thin")
-        }
-        lines.append(
-            f"- {name}: {sum(aims)} of {len(aims)} aims met; `auto` at least {worst['R']:.2f} of a "
-            f"fresh R beside the data, {worst['thin']:.2f} with a thin Q; "
-            f"{sum('failed' in row for row in own)} failed, "
-            f"{sum('skipped' in row for row in own)} left out."
-        )
-    return lines
 
 
 def main() -> None:
@@ -170,53 +136,32 @@ def main() -> None:
     groups = options.only or list(CPU if options.device == "cpu" else TABLES)
     full = options.only is None and options.every == 1
     output = options.output or (RESULTS if full else None)
-    about = {
-        "command": " ".join(["python", "benchmarks/update.py", *sys.argv[1:]]),
-        "commit": options.commit or commit(),
-    }
+    command = " ".join(["python", "benchmarks/update.py", *sys.argv[1:]])
     if options.device == "cuda":
-        from gpu_measure import environment
-
-        about = environment(about["command"], options.commit)
+        about = gpu_measure.environment(command, options.commit)
+    else:
+        about = measure.environment(command)
     rows: list[dict[str, Any]] = []
-    text: list[str] = []
-    tables = [name for name in groups if name in TABLES]
-    names = options.precision or ["float32", "dd", "qd"]
+
+    def note(found: dict[str, Any]) -> None:
+        rows.append(found)
+        print(json.dumps(found), file=sys.stderr, flush=True)
+
     until = time.monotonic() + options.seconds
     for name in groups:
         if name in CPU:
-            found = GROUPS[name]()
-            rows += found
-            lines = (update_solutions if name == "solutions" else update_cpu).table(found)
-            text += ["", f"## {name}", "", *lines]
-            print("\n".join(text[-len(lines) - 2 :]), flush=True)
-    cells_found: list[dict[str, Any]] = []
+            for row in GROUPS[name]():
+                note(row)
+    names = options.precision or ["float32", "dd", "qd"]
+    tables = [name for name in groups if name in TABLES]
     choice = (tables, options.every, options.forms)
     for row in measured(names, options.device, *choice, until):
-        cells_found.append(row)
-        print(json.dumps(row), file=sys.stderr, flush=True)
+        note(row)
         if output is not None:
-            keep(output, options.device, about, rows + cells_found, text + tables_of(cells_found))
-    text += tables_of(cells_found)
-    print("\n".join(text))
+            keep(output, options.device, about, rows)
+    print("\n".join(lines_of(rows)))
     if output is not None:
-        keep(output, options.device, about, rows + cells_found, text)
-
-
-def tables_of(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the tables of the paper."""
-    return ["", *summary(rows), "", *table(rows)] if rows else []
-
-
-def keep(
-    folder: Path, device: str, about: dict[str, Any], rows: list[dict[str, Any]], text: list[str]
-) -> None:
-    """Write what is known."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = {"environment": about, "results": rows}
-    (folder / f"update-{device}.json").write_text(json.dumps(content, indent=1) + "\n")
-    head = ["# Updates", "", f"`{about['command']}`, medians. Commit {about['commit']}."]
-    (folder / f"update-{device}.md").write_text("\n".join([*head, "", *text]) + "\n")
+        keep(output, options.device, about, rows)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """What ``method="auto"`` would take in measured cells, and rates that fit them.
 
     python benchmarks/update_replay.py update-cuda.json [--fit]
+    python benchmarks/update_replay.py update-cpu.json [--fit]
 
 For each precision the worst gain of the form that decides by itself, by the rates of
 `mdqr.linalg._update_cost` against the measured times; with --fit, the rates that explain the times
-best: seconds a multiply-add, a column, a window and a call, none of them negative.
+best: seconds a multiply-add, a column of a panel and an entry of it, a window and a call, none of
+them negative. A gain is over a fresh factorisation of the updated [A b] in the cells of the paper,
+and over the faster way on a CPU.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import update_cpu_model as cpu
 import update_model as model
 from scipy.optimize import nnls
 from update_paper import Cell
@@ -24,15 +28,27 @@ from mdqr.linalg import _update_cost as cost
 from mdqr.linalg._update_engine import Engine
 
 FORMS = ("R", "thin")
+Row = dict[str, Any]
 
 
-def cell_of(row: dict[str, Any]) -> Cell:
+def cell_of(row: Row) -> Cell:
     """Return the cell that was measured."""
     return Cell(**{name: row[name] for name in Cell._fields})
 
 
-def replayed(engine: Engine, row: dict[str, Any]) -> Iterator[tuple[str, str, float, float]]:
+def own_fresh(row: Row) -> float:
+    """Return the time of the fresh factorisation that updates would take."""
+    return row.get("fresh panels", row.get("fresh QR", row["fresh"]))
+
+
+def replayed(engine: Engine, row: Row) -> Iterator[tuple[str, str, float, float]]:
     """Yield for each form what is taken, its gain, and the model's time over the measured one."""
+    if "ways" in row:
+        found, ways = cpu.works(engine, row), row["ways"]
+        times = [cost.seconds(engine, work) for work in found]
+        taken = "update" if "fresh" not in ways or times[0] <= times[1] else "fresh"
+        yield row["what"], taken, min(ways.values()) / ways[taken], times[0] / ways["update"]
+        return
     cell = cell_of(row)
     fresh = model.fresh_work(cell)
     for form in FORMS:
@@ -42,57 +58,78 @@ def replayed(engine: Engine, row: dict[str, Any]) -> Iterator[tuple[str, str, fl
         found = model.works(engine, cell, form)
         taken = model.chosen(engine, cell, form)
         # A fresh factorisation of another kind was not measured: its part by the model.
-        again = row["fresh"] * cost.seconds(engine, found.anew) / cost.seconds(engine, fresh)
+        again = own_fresh(row) * cost.seconds(engine, found.anew) / cost.seconds(engine, fresh)
         gain = row["fresh"] / (measured if taken == "update" else again)
         yield form, taken, gain, cost.seconds(engine, found.update) / measured
 
 
-def fitted(engine: Engine, rows: list[dict[str, Any]]) -> list[float]:
-    """Return seconds a multiply-add, a column, a window and a call."""
+def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
+    """Yield works and the times that they took."""
+    if "ways" in row:
+        found = cpu.works(engine, row)
+        for way, work in zip(("update", "fresh"), found, strict=True):
+            if way in row["ways"]:
+                yield work, row["ways"][way]
+        return
+    cell = cell_of(row)
+    yield model.fresh_work(cell), own_fresh(row)
+    for form in FORMS:
+        if f"update {form}" in row:
+            yield model.works(engine, cell, form).update, row[f"update {form}"]
+
+
+def fitted(engine: Engine, rows: list[Row]) -> list[float]:
+    """Return seconds a multiply-add, a column, an entry of a panel, a window and a call."""
     lines, times = [], []
     for row in rows:
-        cell = cell_of(row)
-        known = [(model.fresh_work(cell), row.get("fresh QR", row["fresh"]))]
-        for form in FORMS:
-            if f"update {form}" in row:
-                work = model.works(engine, cell, form).update
-                known.append((work, row[f"update {form}"]))
-        for work, seconds in known:
+        for work, seconds in timed(engine, row):
             products = model.operations(engine, work)
-            lines.append([products, work.columns, work.windows, 1.0])
+            lines.append([products, work.columns, work.entries, work.windows, 1.0])
             times.append(seconds)
     matrix = np.array(lines) / np.array(times)[:, None]
     size = np.linalg.norm(matrix, axis=0)
     return list(nnls(matrix / size, np.ones(len(times)))[0] / size)
 
 
-def report(name: str, device: str, rows: list[dict[str, Any]], *, fit: bool) -> None:
+def named(row: Row) -> str:
+    """Return what a row is about."""
+    if "ways" in row:
+        return f"{row['size']}, p = {row['p']}"
+    return f"{row['kind']} {row['m']} x {row['n']}, k = {row['k']}, p = {row['p']}"
+
+
+def report(name: str, device: str, rows: list[Row], *, fit: bool) -> None:
     """Print what is found for one precision."""
     engine, gains = model.engine_of(name, device), []
     for row in rows:
         for form, taken, gain, ratio in replayed(engine, row):
-            gains.append((gain, f"{form} by {taken}, model / measured {ratio:.2f}", cell_of(row)))
-    gains.sort(key=lambda found: found[0])
+            gains.append((gain, f"{form} by {taken}, model / measured {ratio:.2f}", named(row)))
+    gains.sort()
     print(f"{name}: {len(gains)} decisions, {sum(g < 0.9 for g, _, _ in gains)} below 0.9")
-    for gain, what, cell in gains[:5]:
-        print(f"  {gain:.2f} {what}: {cell.kind} {cell.m} x {cell.n}, k = {cell.k}, p = {cell.p}")
+    for gain, what, where in gains[:5]:
+        print(f"  {gain:.2f} {what}: {where}")
     if fit:
-        product, column, window, call = fitted(engine, rows)
+        product, *others = fitted(engine, rows)
         rate = 1.0 / product if product else float("inf")
-        print(f"  {rate:.3g} products/s, {column:.3g} a column, {window:.3g} a window, {call:.3g}")
+        column, entry, window, call = (f"{seconds:.3g}" for seconds in others)
+        print(f"  {rate:.3g} products/s; seconds a column {column}, an entry {entry},", end=" ")
+        print(f"a window {window}, a call {call}")
 
 
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Decisions of updates over measured cells.")
     parser.add_argument("results", type=Path)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--fit", action="store_true", help="fit rates to the times")
     options = parser.parse_args()
-    rows = [row for row in json.loads(options.results.read_text())["results"] if "speedup" in row]
+    rows = json.loads(options.results.read_text())["results"]
+    rows = [row for row in rows if "ways" in row or ("table" in row and "speedup" in row)]
+    device = options.results.stem.rpartition("-")[2]
+    if device not in ("cpu", "cuda"):
+        parser.error(f"the name must end in -cpu.json or -cuda.json; got {options.results.name}")
     for name in dict.fromkeys(row["precision"] for row in rows):
         own = [row for row in rows if row["precision"] == name]
-        report(name, options.device, own, fit=options.fit)
+        report(name, device, own, fit=options.fit)
 
 
 if __name__ == "__main__":

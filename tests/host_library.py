@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mdqr.linalg._update_library import Library
+from mdqr.tensorcore import _numpy_reflector
 
 _TYPES = {0: "f", 1: "d", 4: "F", 5: "D"}
 
@@ -66,10 +67,13 @@ class Blas:
         out[...] = product + factor * out if factor else product
 
     def trsm(self, kind, handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
-        assert (side, uplo, trans, diag) == (1, 0, 0, 1)
-        lower = np.tril(matrix(a, n, n, lda, kind), -1) + np.eye(n, dtype=kind)
+        assert side == 1
+        assert trans in (0, 1)
+        full = matrix(a, n, n, lda, kind)
         x = matrix(b, m, n, ldb, kind)
-        x[...] = _scalar(alpha, kind) * scipy.linalg.solve(lower.T, x.T).T
+        call = scipy.linalg.blas.get_blas_funcs("trsm", dtype=kind)
+        options = {"side": 1, "lower": not uplo, "trans_a": trans, "diag": diag}
+        x[...] = call(_scalar(alpha, kind), full, x, **options)
 
     def __getattr__(self, name):
         kind = dict(zip("sdcz", "fdFD", strict=True))[name[0]]
@@ -122,5 +126,30 @@ class HostLibrary(Library):
         self._cublas, self._cusolver = Blas(), Solver()
         self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
 
+    def widened(self):
+        return HostLibrary(np.result_type(self._dtype, np.float64))
+
     def _handle(self, library):
         return None
+
+
+class HostPanels:
+    """Panels as the kernels of CUDA compute them."""
+
+    def __init__(self):
+        self.doubtful = np.zeros(1, dtype=np.int64)
+        self.called = 0
+
+    def orthonormal(self, a, r, *, done):
+        assert a.dtype == r.dtype == np.float32
+        assert a.strides[0] == r.strides[0] == a.itemsize
+        assert not r.any()
+        assert len(a) >= a.shape[1]
+        self.called += 1
+        with np.errstate(all="ignore"):
+            self.doubtful |= int(not _numpy_reflector.orthonormal(a, r, done))
+
+    def reflector(self, q, k, signs):
+        assert signs.flags.c_contiguous
+        with np.errstate(all="ignore"):
+            _numpy_reflector.reflector(q, k, signs)

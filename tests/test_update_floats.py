@@ -9,13 +9,15 @@ import pytest
 from host_library import HostLibrary
 
 from mdqr._backend import for_block
+from mdqr._backend.blocks import to_native
 from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_finish as finish
 from mdqr.linalg import _update_floats, _update_rows
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update_floats import CudaFloats, Floats
 from mdqr.linalg._update_library import row_stride
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update_state import State, spectral_bound
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
 BACKEND = for_block(np.zeros(1))
@@ -158,6 +160,37 @@ def test_sweeps(engine, mode, rng):
         assert (np.diagonal(state.r).real >= 0).all()
 
 
+def test_rows_that_leave_without_q(engine, rng):
+    """What tells that they are lost sees them as NumPy's arrays do."""
+    m, n, p = 60, 40, 6
+    a = values((m, n), engine, rng)
+    found = []
+    for other in (engine, Floats(BACKEND, engine.dtype)):
+        state = State(other, None, np.linalg.qr(a, "r"), n)
+        _update_rows.delete_known_rows(state, a[:p].copy(), Checks())
+        finish.normalise(state, n)
+        found.append((state.r, float(state.losses[0].share), float(state.losses[0].noise)))
+    (r, share, noise), (other, share_2, noise_2) = found
+    near(r, other, engine, 20 * n)
+    assert abs(share - share_2) <= 0.01 * share
+    assert abs(noise - noise_2) <= 0.01 * noise
+    q = np.linalg.qr(a)[0][:p].astype(complex)
+    exact = np.linalg.eigvalsh(np.eye(p) - q @ q.conj().T).min()
+    assert p ** (-1 / 16) * exact <= 1.001 * share <= 1.002 * exact
+    assert noise < 0.01 * share
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (3, 1), (2, 6, 4), (40, 30)], ids=str)
+def test_largest_singular_values(engine, shape, rng):
+    a = values(shape, engine, rng) * engine.dtype.type(1e-3)
+    native = to_native(np, engine.to_block(a), engine.is_complex)
+    exact = np.linalg.norm(native, 2, axis=(-2, -1))
+    found = spectral_bound(engine, native) / exact
+    assert (found >= 1 - 1e-12).all()
+    assert (found <= shape[-1] ** (1 / 32) + 1e-12).all()
+    assert (spectral_bound(engine, 0 * native) == 0).all()
+
+
 def test_batches(engine, rng):
     """They go the way of NumPy's arrays."""
     a = values((2, 6, 4), engine, rng)
@@ -180,6 +213,36 @@ def test_cholesky(engine, order, rng):
     if order:
         gram[-1, -1] = -1
         assert np.isnan(engine.cholesky(gram)).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_triangles(engine, n, rng):
+    """Solutions in 64 bits, whatever lies below the diagonal."""
+    r = values((n, n), engine, rng) + 3 * np.eye(n, dtype=engine.dtype)
+    b = engine.to_block(values((n, 2), engine, rng))
+    system = engine.triangle(r, "test", Checks())
+    upper = np.triu(to_native(np, engine.to_block(r), engine.is_complex))
+    for trans, a in (("N", upper), ("T", upper.T), ("C", upper.conj().T)):
+        found = to_native(np, system.solve(b, trans), engine.is_complex)
+        error = a @ found - to_native(np, b, engine.is_complex)
+        assert abs(error).max(initial=0.0) <= 1e-13 * max(abs(found).max(initial=0.0), 1.0)
+
+
+def test_triangles_of_batches(engine, rng):
+    r = values((2, 4, 4), engine, rng) + 3 * np.eye(4, dtype=engine.dtype)
+    b = engine.to_block(values((2, 4, 1), engine, rng))
+    found = engine.triangle(r, "test", Checks()).solve(b)
+    wanted = np.linalg.solve(np.triu(r).astype(complex), to_native(np, b, engine.is_complex))
+    assert abs(to_native(np, found, engine.is_complex) - wanted).max() <= 1e-12
+
+
+def test_columns_that_come_without_q(engine, rng):
+    a, v = values((17, 10), engine, rng), values((17, 2), engine, rng)
+    state = State(engine, None, np.linalg.qr(a, "r"), 10)
+    columns.insert_unknown_columns(state, a, v, 2, "test", Checks())
+    finish.normalise(state, 10)
+    wanted = np.insert(a, [2, 2], v, axis=1)
+    near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
 
 
 def test_residual_of_twice_the_precision(engine, rng):

@@ -124,6 +124,32 @@ def test_lost_digits_without_q_are_reported(precision):
     assert error <= 20 * 3 * precision.eps * 10.0 ** (lost + 1)
 
 
+@pytest.mark.parametrize("kind", ["float32", "complex64"])
+@pytest.mark.parametrize(("m", "n", "p"), [(260, 200, 20), (800, 600, 100)])
+def test_rows_of_average_share_are_not_lost(kind, m, n, p, rng):
+    """Removing a few of many rows costs a digit or two, however many columns there are."""
+    a = rng.uniform(-1, 1, (m, n)) + (1j * rng.uniform(-1, 1, (m, n)) if kind[0] == "c" else 0)
+    a = a.astype(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        R = qr_delete(None, np.linalg.qr(a, "r"), 0, u=a[:p], p=p).R
+    rest, R = a[p:].astype(complex), R.astype(complex)
+    error = np.linalg.norm(R.conj().T @ R - rest.conj().T @ rest)
+    assert error <= 20 * np.finfo(kind).eps * np.linalg.norm(a) ** 2
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex64"])
+def test_hidden_directions_of_many_columns_are_lost(kind, rng):
+    """One direction stands in the rows that leave alone."""
+    m, n, p = 800, 600, 20
+    a = rng.uniform(-1, 1, (m, n)) + (1j * rng.uniform(-1, 1, (m, n)) if kind[0] == "c" else 0)
+    x = rng.uniform(-1, 1, n)
+    a[p:] -= np.outer(a[p:] @ x, x) / (x @ x)
+    a = a.astype(kind)
+    with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+        qr_delete(None, np.linalg.qr(a, "r"), 0, u=a[:p], p=p)
+
+
 def test_an_ill_conditioned_rest_is_not_mistaken_for_a_sound_one(precision):
     """The removed row hides a direction that the others have only to half the digits' square."""
     tiny = precision.eps**0.75

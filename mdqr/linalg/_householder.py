@@ -61,6 +61,7 @@ class Factors:
     tau: Block
     vs: list[Block] = field(default_factory=list)
     ts: list[Block] = field(default_factory=list)
+    unit = True
     library: Reflectors | None = None
 
     @property

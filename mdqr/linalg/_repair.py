@@ -12,7 +12,6 @@ from mdqr._precision import Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
-from mdqr.linalg._update_downdate import triangle
 from mdqr.linalg._update_engine import Engine, adjoint, set_identity
 from mdqr.linalg._update_finish import normalise
 from mdqr.linalg._update_operands import (
@@ -120,7 +119,7 @@ def repair_state(state: State, a: Block, checks: Checks, function: str) -> None:
     """Correct Q and R of `state` for the matrix `a`; extra columns of R stay as they are."""
     engine, n = state.engine, state.n
     r = state.r[..., :n, :n]
-    system = triangle(engine, r, function, checks)
+    system = engine.triangle(r, function, checks)
     q = state.q
     first = _over(engine, system, a) if q is None else q[..., :n]
     step = _upper(engine, first)

@@ -14,27 +14,20 @@ from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
+from mdqr.linalg import _update_operands as operands
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._updatable_input import leaving_rows, require_finite, rows_of
 from mdqr.linalg._update_engine import joined
 from mdqr.linalg._update_finish import lost_digits, pairs, require_share, warn_of_loss
 from mdqr.linalg._update_fresh import with_columns, with_rows, without_columns, without_rows
-from mdqr.linalg._update_operands import (
-    convert,
-    like,
-    matrix_operand,
-    position,
-    range_of,
-    require_given,
-    shape_of,
-)
+from mdqr.linalg._update_quick import SureChecks, quickly
 
 
 class UpdatableLstsq:
     """A least-squares problem ``min norm(b - A x)`` that changes by rows and columns.
 
-    Keeps R, ``Q^H b`` and the sum of squares of the residuals, and changes them by windows of
-    Householder reflections: observations can be streamed, variables added and dropped.
+    Keeps R, ``Q^H b`` and the sum of squares of the residuals, and changes them by Householder
+    windows: observations can be streamed, variables added and dropped.
 
     Parameters
     ----------
@@ -98,11 +91,11 @@ class UpdatableLstsq:
         keep_data: bool = True,
         precision: Precision | str | None = None,
     ) -> None:
-        require_given("UpdatableLstsq", a=a, b=b)
-        given = convert("UpdatableLstsq", precision, A=a, b=b)
+        operands.require_given("UpdatableLstsq", a=a, b=b)
+        given = operands.convert("UpdatableLstsq", precision, A=a, b=b)
         engine = given.engine
         left, sides = given["A"], given["b"]
-        shape, right = shape_of(engine, left), shape_of(engine, sides)
+        shape, right = operands.shape_of(engine, left), operands.shape_of(engine, sides)
         if len(shape) != 2 or len(right) not in (1, 2) or right[0] != shape[0]:
             raise ValueError(
                 f"UpdatableLstsq: a must be (m, n) and b (m,) or (m, k); got {shape} and {right}"
@@ -135,6 +128,7 @@ class UpdatableLstsq:
         """The factor Q, ``(m, min(m, n))``; None unless it is kept."""
         return None if self._fit.q is None else self._given.wrap(self._fit.q)
 
+    @quickly
     def insert_rows(self, u: Any, b: Any, k: int | None = None) -> None:
         """Add observations.
 
@@ -158,8 +152,8 @@ class UpdatableLstsq:
         name = "UpdatableLstsq.insert_rows"
         new = rows_of(self._given, name, u, b, self._fit.n, self._fit.right, vector=self._vector)
         m, n = self.shape
-        place = m if k is None else position(name, k, m, end=True)
-        checks = Checks()
+        place = m if k is None else operands.position(name, k, m, end=True)
+        checks = SureChecks(self._fit.engine)
         require_finite(checks, name, self._fit.engine, "[u b]", new)
         fit, p = replace(self._fit), int(new.shape[-2])
         data = None if fit.data is None else with_rows(fit.engine, fit.data, new, place)
@@ -172,6 +166,7 @@ class UpdatableLstsq:
         checks.settle()
         self._fit = fit
 
+    @quickly
     def delete_rows(
         self, k: int | None = None, p: int = 1, *, u: Any = None, b: Any = None
     ) -> None:
@@ -200,21 +195,21 @@ class UpdatableLstsq:
         PrecisionWarning
             If half of the digits are lost and the data are not kept.
         """
-        name, checks = "UpdatableLstsq.delete_rows", Checks()
-        fit, engine = replace(self._fit), self._fit.engine
+        name, fit, engine = "UpdatableLstsq.delete_rows", replace(self._fit), self._fit.engine
+        checks = SureChecks(engine)
         if fit.data is None:
             old, place = leaving_rows(self._given, fit, name, (k, p, u, b), vector=self._vector)
             require_finite(checks, name, engine, "[u b]", old)
             state = fits.delete_rows(fit, old, place, checks, None)
             require_share(name, checks, state)
             values = checks.settle(*pairs(state))
-            warn_of_loss(name, state, values, stacklevel=3)
+            warn_of_loss(name, state, values, stacklevel=6)
             self._fit = fit
             self.lost_digits = max(self.lost_digits, lost_digits(state, values))
             return
         if u is not None or b is not None:
             raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
-        place, count = range_of(name, k, p, fit.m)
+        place, count = operands.range_of(name, k, p, fit.m)
         data = without_rows(engine, fit.data, place, count)
         work = cost.removal_work(engine, fits.size(fit, count, place))
         if fit.m - count < fit.n or fits.prefers_fresh(fit, work, fit.m - count, fit.n):
@@ -231,6 +226,7 @@ class UpdatableLstsq:
         self._fit = fit
         self.lost_digits = max(self.lost_digits, lost)
 
+    @quickly
     def insert_cols(self, u: Any, k: int | None = None, rcond: float | None = None) -> None:
         """Add variables; this needs the data.
 
@@ -256,10 +252,10 @@ class UpdatableLstsq:
         if fit.data is None:
             raise ValueError(f"{name}: inserting columns needs the data: keep_data=True")
         m, n = self.shape
-        column = like(self._given, name, "u", u)
-        new = matrix_operand(name, engine, "u", column, (), rows=m)
-        place, p = n if k is None else position(name, k, n, end=True), int(new.shape[-1])
-        checks = Checks()
+        column = operands.like(self._given, name, "u", u)
+        new = operands.matrix_operand(name, engine, "u", column, (), rows=m)
+        place, p = n if k is None else operands.position(name, k, n, end=True), int(new.shape[-1])
+        checks = SureChecks(engine)
         require_finite(checks, name, engine, "u", new)
         data = with_columns(engine, fit.data, new, place)
         work = cost.insertion_work(engine, fits.size(fit, p, place))
@@ -293,7 +289,7 @@ class UpdatableLstsq:
         """
         fit, engine = replace(self._fit), self._fit.engine
         m, n = self.shape
-        place, count = range_of("UpdatableLstsq.delete_cols", k, p, n)
+        place, count = operands.range_of("UpdatableLstsq.delete_cols", k, p, n)
         data = None if fit.data is None else without_columns(engine, fit.data, place, count)
         work = cost.deletion_work(engine, fits.size(fit, count, place))
         if data is not None and fits.prefers_fresh(fit, work, m, n - count):
@@ -394,6 +390,7 @@ class UpdatableLstsq:
         """Factor the data anew."""
         fit = replace(self._fit, data=data)
         fits.refactor(fit, data)
+        SureChecks(fit.engine).settle()
         self._fit, self.lost_digits = fit, 0.0
 
 

@@ -17,7 +17,6 @@ from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._repair import repair_state
-from mdqr.linalg._update_downdate import triangle
 from mdqr.linalg._update_engine import Engine, joined
 from mdqr.linalg._update_finish import normalise
 from mdqr.linalg._update_scales import Scales, scaled, shifted
@@ -195,7 +194,7 @@ def solve(fit: Fit, function: str, checks: Checks) -> tuple[Block, Block]:
     block = engine.to_block(fit.r[..., : fit.n, :])
     alpha = _scaling.column_exponents(block[..., : fit.n], field)
     r = _scaling.shifted(engine.backend, block[..., : fit.n], -alpha[..., None, :], field)
-    found = triangle(engine, engine.from_block(r), function, checks)
+    found = engine.triangle(engine.from_block(r), function, checks)
     y = found.solve(block[..., fit.n :], checks=checks)
     x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], field)
     return x, _scaling.largest(condition(found).value, None, 1.0)
@@ -214,7 +213,7 @@ def repair(fit: Fit, data: Block, checks: Checks) -> None:
     (base, r), scales = scaled(engine, data, fit.r)
     state = _state(fit, r)
     repair_state(state, base[..., :n], checks, "UpdatableLstsq.repair")
-    found = triangle(engine, state.r[..., :n, :n], "UpdatableLstsq.repair", checks)
+    found = engine.triangle(state.r[..., :n, :n], "UpdatableLstsq.repair", checks)
     known, free = columns.projected(engine, found, base[..., :n], base[..., n:])
     state.r[..., :n, n:] = known
     fit.squares = engine.backend.xp.zeros_like(fit.squares)

@@ -6,7 +6,6 @@ from typing import Any
 
 from mdqr._precision import Precision
 from mdqr.linalg import _update_jobs as jobs
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._update_finish import settle
 from mdqr.linalg._update_operands import (
     UpdateResult,
@@ -17,6 +16,7 @@ from mdqr.linalg._update_operands import (
     require_finite,
     require_given,
 )
+from mdqr.linalg._update_quick import SureChecks
 
 _METHODS = ("auto", "update", "fresh")
 
@@ -306,7 +306,7 @@ def _frame(
     require_given(function, **{name: x for name, x in operands.items() if name not in "QA"})
     given = convert(function, precision, **operands)
     m, n, batch = factor_shapes(function, given)
-    checks = Checks() if check else None
+    checks = SureChecks(given.engine) if check else None
     require_finite(checks, function, given.engine, given.arrays)
     return jobs.Frame(function, given, m, n, batch, checks)
 

@@ -13,7 +13,6 @@ from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._triangular import Triangle
-from mdqr.linalg._update_downdate import triangle
 from mdqr.linalg._update_engine import (
     Engine,
     adjoint_multiply,
@@ -148,7 +147,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     size = column_norms(engine, r)[..., k : k + p][..., ::-1]
     unit = engine.zeros(r, n - k, p)
     set_identity(engine, unit[..., ::-1])
-    system = triangle(engine, r[..., k:, k:], "insertion", Unchecked())
+    system = engine.triangle(r[..., k:, k:], "insertion", Unchecked())
     rows = engine.from_block(system.solve(engine.to_block(unit), "C"))
     engine.factor(rows)
     with np.errstate(all="ignore"):
@@ -169,7 +168,7 @@ def insert_unknown_columns(
     """
     engine, n = state.engine, state.n
     p = int(u.shape[-1]) - (int(state.r.shape[-1]) - n)
-    system = triangle(engine, state.r[..., :n], function, checks)
+    system = engine.triangle(state.r[..., :n], function, checks)
     w, rest = projected(engine, system, a, u[..., :p])
     factors = engine.factor(rest)
     low = rest[..., :p, :]

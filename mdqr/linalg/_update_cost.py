@@ -1,8 +1,8 @@
 """Operation counts of updates and of fresh factorisations, and what they take.
 
-Counts are multiply-adds of the products, columns of panels, and windows. A static table turns
-them into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only the
-ratio of two estimates matters. The fresh way is counted from the data where the call has them;
+Counts are multiply-adds of the products, columns and entries of panels, and windows. A static table
+turns them into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only
+the ratio of two estimates matters. The fresh way is counted from the data where the call has them;
 from factors alone with the product Q R before it, since nothing else could be factored.
 """
 
@@ -15,10 +15,14 @@ from mdqr.linalg._update_floats import Floats
 
 
 class Work(NamedTuple):
-    """Multiply-adds, columns of panels, windows, and multiply-adds in twice the precision."""
+    """Multiply-adds, columns and entries of panels, windows, multiply-adds in twice the precision.
+
+    Panels are counted apart since they wait: once for each column, and longer for a higher one.
+    """
 
     products: float = 0.0
     columns: float = 0.0
+    entries: float = 0.0
     windows: float = 0.0
     residuals: float = 0.0
 
@@ -28,43 +32,46 @@ class Work(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Multiply-adds a second, seconds a column of a panel, seconds a window.
+    """Multiply-adds a second; seconds a column of a panel, an entry of one, a window.
 
-    The first two hold for one limb; for more, they change with these powers of the limbs. A sum in
-    twice the precision takes `residual` times the others.
+    All but the last hold for one limb; for more, they change with these powers of the limbs, and
+    entries as products. A sum in twice the precision takes `residual` times the others.
     """
 
     products: float
     products_power: float
     column: float
     column_power: float
+    entry: float
     window: float
     residual: float
 
 
 _MULTIPLE = {
-    "cpu": Rates(2.6e9, -1.8, 1.2e-5, 0.85, 1.2e-4, 4.0),
-    "cuda": Rates(1.1e12, -1.2, 3.3e-6, 1.4, 2.5e-4, 4.0),
+    "cpu": Rates(2.6e9, -1.8, 1.2e-5, 0.85, 0.0, 1.2e-4, 4.0),
+    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0),
 }
 _FLOATS = {
-    "cpu": Rates(8e9, 0.0, 1e-6, 0.0, 1.5e-4, 20.0),
-    "cuda": Rates(2.0e13, 0.0, 1.5e-5, 0.0, 3e-4, 20.0),
+    "cpu": Rates(8e9, 0.0, 1e-6, 0.0, 0.0, 1.5e-4, 20.0),
+    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0),
 }
+
+# float32 by panels of a launch or two, on a GPU.
+_PANELS = Rates(1.5e13, 0.0, 1.7e-6, 0.0, 5e-11, 2e-5, 1.0)
 
 
 def seconds(engine: Engine, work: Work) -> float:
     """Return about how long `work` takes."""
-    table = _FLOATS if isinstance(engine, Floats) else _MULTIPLE
-    rates = table[engine.backend.name]
+    rates = _MULTIPLE[engine.backend.name]
+    if isinstance(engine, Floats):
+        rates = _PANELS if engine.has_panels else _FLOATS[engine.backend.name]
     complexity = 4.0 if engine.is_complex else 1.0
     rate = rates.products * engine.limbs**rates.products_power / complexity
     column = rates.column * engine.limbs**rates.column_power * complexity**0.5
+    entry = rates.entry * complexity / engine.limbs**rates.products_power
     products = work.products + rates.residual * work.residuals
-    return products / rate + work.columns * column + work.windows * rates.window
-
-
-# A column of a window, which has few rows, takes so much of one of a tall panel.
-_SHORT = 0.75
+    panels = work.columns * column + work.entries * entry
+    return products / rate + panels + work.windows * rates.window
 
 
 class Size(NamedTuple):
@@ -95,7 +102,7 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
     windows = -(-reflectors // width)
     inner = 2.0 * windows * (width + lower) ** 2 * width
     products = _along(reflectors, columns, q_rows, each) + inner
-    return Work(products, _SHORT * reflectors, windows)
+    return Work(products, reflectors, float(reflectors) * (width + lower), windows)
 
 
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
@@ -105,27 +112,29 @@ def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> 
     each = (step + p) ** 2 / step
     # Each window is formed: two factorisations, and the product of their reflections.
     formed = 3.0 * windows * (step + p) ** 2 * p
-    panels = _SHORT * windows * (step + p)
-    return Work(_along(rows, columns, q_rows, each) + formed, panels, 2 * windows)
+    entries = float(windows) * ((step + p) * p + step * step)
+    products = _along(rows, columns, q_rows, each) + formed
+    return Work(products, windows * (step + p), entries, 2 * windows)
 
 
 def outside_work(size: Size) -> Work:
     """Work of new directions outside of a thin Q: one pass, which mostly is enough."""
     m, n, p = size.m, size.n, size.p
-    return Work(float(m) * n * p + 4.0 * m * p * p, p, 3)
+    return Work(float(m) * n * p + 4.0 * m * p * p, p, float(m) * p, 3)
 
 
 def independence_work(size: Size) -> Work:
     """Work of finding how far columns are from those of a thin Q."""
     m, n, p = size.m, size.n, min(size.p, size.m - size.n)
-    return Work(2.0 * m * n * p + 2.0 * m * p * p, p, 3)
+    return Work(2.0 * m * n * p + 2.0 * m * p * p, p, float(m) * p, 3)
 
 
 def tail_work(size: Size) -> Work:
     """Work of new directions below R, in the columns of a square Q."""
     tail = max(size.m - size.n, 0)
     count = min(size.p, tail)
-    return Work(2.0 * count * tail * (size.m + size.p / 2), count, 2 if count else 0)
+    products = 2.0 * count * tail * (size.m + size.p / 2)
+    return Work(products, count, float(count) * tail, 2 if count else 0)
 
 
 def rows_work(engine: Engine, size: Size) -> Work:
@@ -136,7 +145,8 @@ def rows_work(engine: Engine, size: Size) -> Work:
     q_rows = size.m + size.p if size.q else 0
     products = _along(size.rank, size.n, q_rows, each) + 2.0 * rest * size.p * (rest + q_rows)
     products += float(size.rank) * width * (width + size.p)
-    return Work(products, _SHORT * (size.rank + min(rest, size.p)), size.rank / width)
+    columns = size.rank + min(rest, size.p)
+    return Work(products, columns, float(columns) * (width + size.p), size.rank / width)
 
 
 def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
@@ -145,7 +155,7 @@ def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
     products = 2.0 * count * (m - count / 2) * (n - count / 2) + float(m) * inner * n
     if q:
         products += 2.0 * count * (m - count / 2) * (q - count / 2)
-    return Work(products, count, 3 * count / 64)
+    return Work(products, count, count * (m - count / 2))
 
 
 def _split(size: Size) -> tuple[Size, Size]:
@@ -174,8 +184,16 @@ def removal_work(engine: Engine, size: Size) -> Work:
 def _known_removal_work(engine: Engine, size: Size) -> Work:
     """Work of removing rows without Q."""
     n, p = size.n, size.p
-    solved = Work(float(p) * n * n + 2.0 * n * p * p + float(p) ** 3 / 3, 0, 4 + p / 2)
+    products = float(p) * n * n + 2.0 * n * p * p + float(p) ** 3 / 3
+    # Multiple doubles are factored by Cholesky row by row.
+    columns = _solving(engine, 2 * n) + (12.0 * p if engine.limbs > 1 else 0.0)
+    solved = Work(products, columns, windows=4)
     return solved.plus(spike_work(engine, n + p, n, 0, p))
+
+
+def _solving(engine: Engine, rows: int) -> float:
+    """Return the columns of panels that so many rows of triangles wait for; floats do not."""
+    return rows / 5 if engine.limbs > 1 else 0.0
 
 
 def insertion_work(engine: Engine, size: Size) -> Work:
@@ -197,7 +215,9 @@ def insertion_work(engine: Engine, size: Size) -> Work:
 def _unknown_insertion_work(engine: Engine, size: Size) -> Work:
     """Work of inserting columns without Q."""
     m, n, p = size.m, size.n, size.p
-    sums = Work(2.0 * n * n * p + 2.0 * m * p * p, p, 8, residuals=4.0 * m * n * p)
+    products = 2.0 * n * n * p + 2.0 * m * p * p
+    columns = p + _solving(engine, 4 * n)
+    sums = Work(products, columns, float(m) * p, 8, residuals=4.0 * m * n * p)
     return sums.plus(_closing_work(engine, size, n + p))
 
 

@@ -15,16 +15,24 @@ from mdqr import _limbs
 from mdqr._backend.blocks import reflections
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _householder
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._operands import covering
+from mdqr.linalg._triangular import Triangle
 
 
 class Reflections(Protocol):
     """Householder reflections of a matrix: ``Q = H_1 ... H_k`` by tiles ``I - V T V^H``.
 
-    Each V in `vs` has the rows from the first column of its tile on; `ts` has the T.
+    Each V in `vs` has the rows from the first column of its tile on; `ts` has the T. Where `unit`
+    is true, V is unit lower trapezoidal.
     """
+
+    @property
+    def unit(self) -> bool:
+        """Whether V is unit lower trapezoidal."""
+        ...
 
     @property
     def vs(self) -> list[Block]:
@@ -42,13 +50,23 @@ class Reflections(Protocol):
 
 
 class Engine(Protocol):
-    """What the updates need of numbers; arrays have their values along the last axes."""
+    """What the updates need of numbers; arrays have their values along the last axes.
 
+    Where `quick` is true matrices may be factored by means that can fail: `doubtful`, an integer
+    array of one element, is not zero then. None says that nothing can have failed.
+    """
+
+    quick: bool
     backend: Backend
     limbs: int
     is_complex: bool
     eps: float
     dtype: Any
+
+    @property
+    def doubtful(self) -> Block | None:
+        """Whether something failed."""
+        ...
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
         """Return a zero matrix with the kind of numbers and the batch of `like`."""
@@ -105,6 +123,10 @@ class Engine(Protocol):
         """Return a block of as many limbs as numbers of this arithmetic."""
         ...
 
+    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
+        """Return the square upper triangle `r`, ready for solutions."""
+        ...
+
     def width(self, kind: str, p: int) -> int:
         """Return the number of columns that a window takes, for `p` rows or columns."""
         ...
@@ -112,6 +134,9 @@ class Engine(Protocol):
 
 class Planes:
     """Blocks of at least two limbs, by the kernels of a backend."""
+
+    quick = False
+    doubtful: Block | None = None
 
     def __init__(self, backend: Backend, limbs: int, is_complex: bool) -> None:
         self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
@@ -176,9 +201,25 @@ class Planes:
         """Return the block with all limbs."""
         return _limbs.widen(block, self.is_complex, self.limbs)
 
+    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
+        """Return the square upper triangle `r`, ready for solutions."""
+        return triangle(self, r, function, checks)
+
     def width(self, kind: str, p: int) -> int:
         """Return the number of columns that a window takes."""
         return window_width(self.backend.name, kind, p, self.limbs)
+
+
+def triangle(engine: Engine, r: Block, function: str, checks: Checks) -> Triangle:
+    """Return the square upper triangle `r`, solved by the kernels of the backend."""
+    return Triangle(
+        engine.backend,
+        engine.to_block(r),
+        limbs=engine.limbs,
+        is_complex=engine.is_complex,
+        function=function,
+        checks=checks,
+    )
 
 
 class Window(NamedTuple):
@@ -221,12 +262,12 @@ def _device_window(kind: str, limbs: int) -> Window:
         return Window(32, 32, 32)
     if kind == "rows":
         return Window(32, 512 // limbs, 512 // limbs)
-    return Window(32, 64, 1536, 1600 / limbs)
+    return Window(32, 512 // limbs, 1536, 1600 / limbs)
 
 
 # On a GPU the panels of floats take nearly all of the time, whatever their windows.
 _FLOAT_WINDOWS = {
-    "band": Window(64, 256, 512),
+    "band": Window(64, 256, 256),
     "rows": Window(64, 256, 256),
     "spike": Window(64, 512, 1536),
 }

@@ -21,6 +21,7 @@ from mdqr.linalg._update_engine import Planes, clear_below
 from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_jobs import Built, Frame, Job
 from mdqr.linalg._update_operands import UpdateResult
+from mdqr.linalg._update_quick import attempted
 from mdqr.linalg._update_scales import shifted
 from mdqr.linalg._update_state import State, leading
 
@@ -108,18 +109,29 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> U
     ValueError
         If the way that is wanted cannot be gone.
     """
+    if frame.checks is None:
+        state, r, _ = _settled(frame, job, method, limit)
+        return frame.given.result(state.q, r)
+    engine = frame.given.engine
+    state, r, values = attempted(engine, lambda: _settled(frame, job, method, limit))
+    warn_of_loss(frame.function, state, values, stacklevel=4)
+    return frame.given.result(state.q, r)
+
+
+def _settled(
+    frame: Frame, job: Job, method: str, limit: float | None
+) -> tuple[State, Block, tuple[np.ndarray, ...]]:
+    """Return the new state, its R with the scales undone, and shares and noise of removals."""
     engine, checks = frame.given.engine, frame.checks
     way, untouched = _way(frame, job, method)
     state, scales = way(checks is not None)
     normalise(state, untouched)
     r = shifted(engine, state.r, scales)
-    if checks is not None:
-        require_share(frame.function, checks, state, limit)
-        _scaling.require_in_range(
-            checks, frame.function, "R", engine.to_block(r), engine.is_complex
-        )
-        warn_of_loss(frame.function, state, checks.settle(*pairs(state)), stacklevel=4)
-    return frame.given.result(state.q, r)
+    if checks is None:
+        return state, r, ()
+    require_share(frame.function, checks, state, limit)
+    _scaling.require_in_range(checks, frame.function, "R", engine.to_block(r), engine.is_complex)
+    return state, r, checks.settle(*pairs(state))
 
 
 def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[bool], Built], int]:

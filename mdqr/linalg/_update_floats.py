@@ -7,6 +7,7 @@ makes V and T fits in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,16 +17,23 @@ import numpy as np
 from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._update_engine import Reflections, adjoint_multiply, window_width
+from mdqr.linalg._operands import Callback
+from mdqr.linalg._triangular import Triangle
+from mdqr.linalg._update_engine import Reflections, adjoint_multiply, triangle, window_width
 from mdqr.linalg._update_library import Library, row_stride
+from mdqr.linalg._update_panels import LEAST, Factoring, Panels, cuda_panels
 
 
 def floats(backend: Backend, dtype: Any) -> Floats:
     """Return the arithmetic of float arrays on a backend."""
     if isinstance(backend, CudaBackend):
-        return CudaFloats(backend, dtype, Library(backend.kernels, np.dtype(dtype)))
+        kind = np.dtype(dtype)
+        kernels = backend.kernels
+        panels = (lambda: cuda_panels(kernels)) if kind == np.float32 else None
+        return CudaFloats(backend, dtype, Library(kernels, kind), panels)
     return Floats(backend, dtype)
 
 
@@ -39,6 +47,17 @@ class Floats:
         self.backend, self.dtype = backend, np.dtype(dtype)
         self.is_complex = self.dtype.kind == "c"
         self.eps = float(np.finfo(self.dtype).eps)
+        self.quick = False
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether matrices are factored by panels that may be in doubt."""
+        return False
+
+    @property
+    def doubtful(self) -> Block | None:
+        """Not zero if a panel was in doubt; None if none was asked."""
+        return None
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
         """Return a zero matrix with the batch of `like`."""
@@ -128,6 +147,10 @@ class Floats:
         x[..., r.shape[-2] :, :] = 0
         return q
 
+    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
+        """Return the square upper triangle `r`, for solutions in 64 bits."""
+        return triangle(self, r, function, checks)
+
     def to_block(self, x: Block) -> Block:
         """Return a block of one limb, of 64 bits."""
         wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
@@ -151,6 +174,7 @@ class FloatFactors:
     h: Block
     tau: Block
     tile: int
+    unit = True
 
     @cached_property
     def vs(self) -> list[Block]:
@@ -172,21 +196,60 @@ class FloatFactors:
 
     def form_q(self, columns: int) -> Block:
         """Return the first columns of Q."""
-        engine = self.engine
-        rows = int(self.h.shape[-1])
-        q = engine.backend.xp.zeros((*self.h.shape[:-2], rows, columns), dtype=engine.dtype)
-        diagonal(q)[...] = 1
-        for i, (v, t) in enumerate(reflections(self.vs, self.ts, adjoint=False)):
-            start = rows - v.shape[-2]
-            part = q[..., start:, start:]
-            # All that the first one meets is the identity.
-            if i == 0:
-                w = v[..., : part.shape[-1], :].swapaxes(-1, -2)
-                w = w.conj() if engine.is_complex else w
-            else:
-                w = adjoint_multiply(engine, v, part)
-            engine.accumulate(part, v, engine.multiply(t, w), subtract=True)
-        return q
+        shape = (*self.h.shape[:-2], int(self.h.shape[-1]), columns)
+        return _formed(self.engine, shape, self.vs, self.ts)
+
+
+@dataclass
+class PanelFactors:
+    """The reflections of tiles of panels."""
+
+    engine: Floats
+    rows: int
+    vs: list[Block]
+    ts: list[Block]
+    unit = False
+
+    def form_q(self, columns: int) -> Block:
+        """Return the first columns of Q."""
+        return _formed(self.engine, (self.rows, columns), self.vs, self.ts)
+
+
+def _formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Block]) -> Block:
+    """Return the first columns of Q."""
+    q = engine.backend.xp.zeros(shape, dtype=engine.dtype)
+    diagonal(q)[...] = 1
+    for i, (v, t) in enumerate(reflections(vs, ts, adjoint=False)):
+        start = shape[-2] - v.shape[-2]
+        part = q[..., start:, start:]
+        # All that the first one meets is the identity.
+        if i == 0:
+            w = v[..., : part.shape[-1], :].swapaxes(-1, -2)
+            w = w.conj() if engine.is_complex else w
+        else:
+            w = adjoint_multiply(engine, v, part)
+        engine.accumulate(part, v, engine.multiply(t, w), subtract=True)
+    return q
+
+
+class LibraryTriangle(Triangle):
+    """A triangle of one limb whose solutions come from the library of a GPU."""
+
+    def __init__(self, library: Library, backend: Backend, block: Block, **options: Any) -> None:
+        super().__init__(backend, block, **options)
+        self._library = library
+
+    def _substitute(
+        self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
+    ) -> Block:
+        xp, field = self.backend.xp, self.is_complex
+        matrix = to_native(xp, a, field, conjugate)
+        x = xp.array(to_native(xp, b, field), order="C")
+        if x.size:
+            self._library.solve(matrix, x, lower=lower)
+        if callback is not None:
+            callback("substitute", self.order, self.order)
+        return from_native(xp, x, field)
 
 
 # Above so many reflections Q is better formed by the library.
@@ -198,9 +261,36 @@ class CudaFloats(Floats):
 
     tile = 512
 
-    def __init__(self, backend: Backend, dtype: Any, library: Library) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        dtype: Any,
+        library: Library,
+        panels: Callable[[], Panels] | None = None,
+    ) -> None:
         super().__init__(backend, dtype)
-        self._library = library
+        self._library, self._make_panels = library, panels
+        self._panels: Panels | None = None
+        self._quick = False
+
+    @property
+    def quick(self) -> bool:
+        """Whether panels may be used; setting it forgets what was in doubt."""
+        return self._quick
+
+    @quick.setter
+    def quick(self, value: bool) -> None:
+        self._quick, self._panels = value, None
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether matrices are factored by panels that may be in doubt."""
+        return self.quick and self._make_panels is not None
+
+    @property
+    def doubtful(self) -> Block | None:
+        """Not zero if a panel was in doubt; None if none was asked."""
+        return None if self._panels is None else self._panels.doubtful
 
     def multiply(
         self,
@@ -228,6 +318,19 @@ class CudaFloats(Floats):
         )
         return out
 
+    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
+        """Return the square upper triangle `r`, for solutions in 64 bits."""
+        if r.ndim > 2:
+            return super().triangle(r, function, checks)
+        options: dict[str, Any] = {"limbs": 1, "is_complex": self.is_complex}
+        return LibraryTriangle(
+            self._wide, self.backend, self.to_block(r), function=function, checks=checks, **options
+        )
+
+    @cached_property
+    def _wide(self) -> Library:
+        return self._library.widened()
+
     def _product(self, a: Block, b: Block) -> Block:
         """Multiply batches; the backend keeps 64 bits from being emulated by integers."""
         if self._is_single:
@@ -235,6 +338,20 @@ class CudaFloats(Floats):
         planes = (from_native(self.backend.xp, x, self.is_complex) for x in (a, b))
         found = self.backend.matmul(*planes, limbs=1, is_complex=self.is_complex)
         return to_native(self.backend.xp, found, self.is_complex)
+
+    def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
+        """Replace `x` by R, and return the reflections."""
+        m, n = x.shape[-2:]
+        if x.ndim > 2 or not m >= n >= LEAST or not self.has_panels or self._make_panels is None:
+            return super().factor(x, tile, clear=clear)
+        if self._panels is None:
+            self._panels = self._make_panels()
+        work = Factoring(self, self._panels, x)
+        tiles = list(work.run(tile or self.tile))
+        x[:n] = work.r.T
+        if clear:
+            x[n:] = 0
+        return PanelFactors(self, m, [v for v, _ in tiles], [t for _, t in tiles])
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor."""
@@ -267,8 +384,9 @@ class CudaFloats(Floats):
         if x.ndim > 2 or not x.size:
             return super().orthogonal(x, columns)
         columns, count = int(x.shape[0]) if columns is None else columns, min(x.shape)
-        if count <= _MOST_FORMED:
-            return self.factor(x, tile=count).form_q(columns)
+        if count <= _MOST_FORMED or self.has_panels:
+            tile = count if count <= _MOST_FORMED else None
+            return self.factor(x, tile=tile).form_q(columns)
         h, tau = self._library.reflectors(x)
         q = self._library.orthogonal(h, tau, columns)
         x[...] = self.backend.xp.triu(h.swapaxes(-1, -2))

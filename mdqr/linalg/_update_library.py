@@ -18,7 +18,7 @@ from mdqr._backend.protocol import Block
 _KINDS = {"f": (0, 68), "d": (1, 71), "F": (4, 68), "D": (5, 71)}
 _GEMM_DEFAULT = -1
 _N, _T, _C = 0, 1, 2
-_RIGHT, _LOWER, _UNIT = 1, 0, 1
+_RIGHT, _LOWER, _NON_UNIT, _UNIT = 1, 0, 0, 1
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
@@ -121,6 +121,24 @@ class Library:
             self._handle("cublas"), _RIGHT, _LOWER, _N, _UNIT, order, order, self._scalar(1.0),
             address(upper), order, address(x), order,
         )  # fmt: skip
+
+    def solve(self, a: Block, x: Block, *, lower: bool) -> None:
+        """Replace `x`, which is contiguous, by ``a^-1 x``; the other triangle is not read."""
+        stride, flag = row_stride(a), _N
+        if not stride:
+            stride, flag = row_stride(a.swapaxes(-1, -2)), _T
+            lower = not lower
+        order, columns = x.shape
+        address = self._kernels.address
+        getattr(self._cublas, _LETTERS[self._dtype.char] + "trsm")(
+            self._handle("cublas"), _RIGHT, int(lower), flag, _NON_UNIT, columns, order,
+            self._scalar(1.0), address(a), stride, address(x), columns,
+        )  # fmt: skip
+
+    def widened(self) -> Library:
+        """Return the same for 64 bits."""
+        kind = np.complex128 if self._dtype.kind == "c" else np.float64
+        return Library(self._kernels, np.dtype(kind))
 
     def _handle(self, library: str) -> Any:
         return getattr(self._kernels.xp.cuda.device, f"get_{library}_handle")()

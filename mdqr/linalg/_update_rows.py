@@ -9,7 +9,7 @@ from mdqr.linalg import _scaling
 from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._update_downdate import leverage, triangle
+from mdqr.linalg._update_downdate import leverage
 from mdqr.linalg._update_engine import (
     adjoint,
     adjoint_multiply,
@@ -118,7 +118,7 @@ def _delete_thin(
         rows[..., state.n :] = adjoint_multiply(engine, basis, whole)
     elif b is not None:
         z = adjoint_multiply(engine, w, state.r[..., state.n :], c=b, subtract=True)
-        system = triangle(engine, triangle_, "UpdatableLstsq.delete_rows", Unchecked())
+        system = engine.triangle(triangle_, "UpdatableLstsq.delete_rows", Unchecked())
         rows[..., state.n :] = engine.from_block(system.solve(engine.to_block(z), "C"))
     known = rows[..., state.n :]
     w = joined(engine, [w, triangle_], -2)
@@ -221,7 +221,7 @@ def delete_known_rows(state: State, u: Block, checks: Checks) -> Block:
     known = state.r[..., n:]
     z = adjoint_multiply(engine, found.e, known, c=u[..., n:], subtract=True)
     if z.shape[-1]:
-        system = triangle(engine, found.c, "qr_delete", Unchecked())
+        system = engine.triangle(found.c, "qr_delete", Unchecked())
         z = engine.from_block(system.solve(engine.to_block(z), "C"))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     rows[..., n:] = z

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mdqr import _limbs
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
@@ -23,6 +25,8 @@ _BLIND_PASSES = 3
 _KEPT = 0.25
 # What is left of a column is nothing below so many eps of its length.
 _NOTHING = 64.0
+
+_Norm = Callable[[Engine, Block], Block]
 
 
 class Unchecked(Checks):
@@ -185,7 +189,7 @@ def unit_columns(engine: Engine, q: Block, first: int, count: int) -> Block:
 
 
 def smallest_share(engine: Engine, triangle: Block) -> Block:
-    """Return ``1 / norm_F(triangle^-1)``, at most the smallest singular value: float64.
+    """Return at most the smallest singular value, and nearly that: float64.
 
     Computed from the leading limbs after a scaling by powers of two, so that no small value is
     lost; zero where the diagonal has a zero.
@@ -194,21 +198,20 @@ def smallest_share(engine: Engine, triangle: Block) -> Block:
     block = engine.to_block(triangle)
     first = block[:, :1] if field else block[:1]
     rows = _scaling.exponents(_scaling.magnitude_bits(first, field), -1)
-    scaled = to_native(engine.backend.xp, xp.ldexp(first, -rows[..., :, None]), field)
-    return _share(engine, scaled, rows)
+    scaled = to_native(xp, xp.ldexp(first, -rows[..., :, None]), field)
+    return _share(engine, scaled, rows, spectral_bound)
 
 
 def float_share(engine: Engine, triangle: Block, size: Block) -> Block:
-    """Return `smallest_share` of a triangle with columns divided by `size`, all within range."""
-    xp, field = engine.backend.xp, engine.is_complex
-    block = engine.to_block(triangle)
-    native = to_native(engine.backend.xp, block[:, :1] if field else block[:1], field)
+    """Return ``1 / norm_F(triangle^-1)`` with columns divided by `size`, all within range."""
+    xp = engine.backend.xp
+    native = to_native(xp, engine.to_block(triangle), engine.is_complex)
     rows = xp.zeros(native.shape[:-1], dtype=xp.int64)
-    return _share(engine, native / size[..., None, :], rows)
+    return _share(engine, native / size[..., None, :], rows, _frobenius)
 
 
-def _share(engine: Engine, scaled: Block, rows: Block) -> Block:
-    """Return ``1 / norm_F`` of the inverse of ``diag(2**rows) scaled``."""
+def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
+    """Return 1 over the norm of the inverse of ``diag(2**rows) scaled``."""
     xp, p = engine.backend.xp, int(scaled.shape[-1])
     one = xp.broadcast_to(xp.eye(p, dtype=scaled.dtype), scaled.shape)
     entries = abs(diagonal(scaled))
@@ -218,12 +221,38 @@ def _share(engine: Engine, scaled: Block, rows: Block) -> Block:
     options: dict[str, Any] = {"limbs": 1, "is_complex": engine.is_complex}
     blocks = [from_native(xp, x, engine.is_complex) for x in (safe, one)]
     system = Triangle(engine.backend, blocks[0], function="share", checks=Unchecked(), **options)
-    inverse = abs(to_native(xp, system.solve(blocks[1]), engine.is_complex))
+    inverse = to_native(xp, system.solve(blocks[1]), engine.is_complex)
     low = -_scaling.largest(-rows, -1, 0)
     shrink = xp.ldexp(xp.ones(rows.shape), low[..., None] - rows)
     with np.errstate(all="ignore"):
-        total = xp.sqrt(((inverse * shrink[..., None, :]) ** 2).sum(axis=(-2, -1)))
+        total = norm(engine, inverse * shrink[..., None, :])
         return xp.where(sound, xp.ldexp(1.0 / total, low), 0.0)
+
+
+def _frobenius(_: Engine, x: Block) -> Block:
+    return _limbs.namespace(x).sqrt((abs(x) ** 2).sum(axis=(-2, -1)))
+
+
+def spectral_bound(engine: Engine, x: Block) -> Block:
+    """Return at least the largest singular value of floats, and at most ``p**(1/32)`` times that.
+
+    The Frobenius norm of the eighth power of ``x^H x``, by three squarings.
+    """
+    xp, field = engine.backend.xp, engine.is_complex
+    size = _scaling.largest(_scaling.largest(abs(x), -1, 0.0), -1, 0.0)
+    safe = xp.where(size > 0, size, 1.0)
+    power = from_native(xp, x / safe[..., None, None], field)
+    factors = []
+    for i in range(4):
+        left = power if i else power.swapaxes(-1, -2)
+        power = engine.backend.matmul(left, power, limbs=1, is_complex=field, conj_a=not i)
+        total = _frobenius(engine, to_native(xp, power, field))
+        factors.append(total)
+        power = power / xp.where(total > 0, total, 1.0)[..., None, None]
+    bound = xp.ones_like(size)
+    for total in reversed(factors):
+        bound = total * xp.sqrt(bound)
+    return safe * xp.sqrt(bound)
 
 
 def column_norms(engine: Engine, x: Block) -> Block:

@@ -157,15 +157,24 @@ def stacked(
         window = joined(engine, [r[..., own, own], u[..., own]], -2)
         factors = engine.factor(window, tile=width, clear=False)
         (v,), (t,) = factors.vs, factors.ts
-        v = v[..., width:, :]
+        # The first rows are the identity where V is unit lower trapezoidal.
+        head, v = None if factors.unit else v[..., :width, :], v[..., width:, :]
         r[..., own, own] = window[..., :width, :]
         if stop < r.shape[-1]:
             top, low = r[..., own, stop:], u[..., stop:]
-            g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=top))
-            engine.add(top, g, subtract=True, out=top)
+            first = top if head is None else adjoint_multiply(engine, head, top)
+            g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=first))
+            if head is None:
+                engine.add(top, g, subtract=True, out=top)
+            else:
+                engine.accumulate(top, head, g, subtract=True)
             engine.accumulate(low, v, g, subtract=True)
         if q is not None and z is not None:
             part = q[..., own]
-            g = engine.multiply(engine.multiply(z, v, c=part), t)
-            engine.add(part, g, subtract=True, out=part)
+            first = part if head is None else engine.multiply(part, head)
+            g = engine.multiply(engine.multiply(z, v, c=first), t)
+            if head is None:
+                engine.add(part, g, subtract=True, out=part)
+            else:
+                engine.accumulate(part, g, head.swapaxes(-1, -2), subtract=True, conj_b=True)
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)

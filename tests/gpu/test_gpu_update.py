@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import gpu_cases as cases
 import numpy as np
@@ -13,6 +14,7 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg import (
     UpdatableLstsq,
     _checks,
+    _update_floats,
     certify,
     lstsq,
     qr,
@@ -158,6 +160,59 @@ def test_float_arrays_of_cupy(kind, rng, cupy):
             assert found.Q.dtype == found.R.dtype == np.dtype(kind)
             error = float(cupy.linalg.norm(found.Q @ found.R - wanted))
             assert error <= 20 * 50 * eps * float(cupy.linalg.norm(a)) * 2
+
+
+def float_errors(a, Q, R, cupy):
+    """Residual and departure from orthonormality in eps of float32, relative."""
+    a, Q, R = (x.astype("float64") for x in (a, Q, R))
+    eps = float(np.finfo(np.float32).eps)
+    residual = float(cupy.linalg.norm(a - Q @ R) / cupy.linalg.norm(a)) / eps
+    return residual, float(cupy.linalg.norm(cupy.eye(Q.shape[1]) - Q.T @ Q)) / eps
+
+
+@pytest.mark.parametrize("deficient", [False, True])
+@pytest.mark.parametrize("check", [False, True])
+def test_float32_by_quick_panels_and_by_the_library(deficient, check, rng, cupy, monkeypatch):
+    """Windows of several panels; columns that depend on others go to the library in the end."""
+    m, n, p = 1500, 1100, 150
+    made = []
+    panels = _update_floats.cuda_panels
+    monkeypatch.setattr(_update_floats, "cuda_panels", lambda k: made.append(panels(k)) or made[-1])
+    a = cupy.asarray(rng.uniform(-1, 1, (m, n)).astype(np.float32))
+    if deficient:
+        a[:, 700] = 0
+    u, v, w = (
+        cupy.asarray(rng.uniform(-1, 1, shape).astype(np.float32))
+        for shape in ((p, n), (m, p), (n, p))
+    )
+    if deficient:
+        u[:, 700] = w[700] = 0
+    options = {"check": check, "method": "update"}
+    for mode in ("reduced", "complete"):
+        Q, R = cupy.linalg.qr(a, mode)
+        for call, wanted in (
+            (partial(qr_insert, Q, R, u, 5), cupy.concatenate([a[:5], u, a[5:]])),
+            (
+                partial(qr_insert, Q, R, v, 3, "col"),
+                cupy.concatenate([a[:, :3], v, a[:, 3:]], axis=1),
+            ),
+            (
+                partial(qr_delete, Q, R, 4, p, "col"),
+                cupy.concatenate([a[:, :4], a[:, 4 + p :]], axis=1),
+            ),
+            (partial(qr_update, Q, R, v, w), a + v @ w.T),
+        ):
+            made.clear()
+            residual, departure = float_errors(wanted, *call(**options), cupy)
+            assert bool(made) == check
+            assert residual <= 60
+            # Of random signs: the root of as many columns as rows, times some roundings each.
+            assert departure <= 40 * m**0.5
+    if check and not deficient:
+        found = qr_delete(None, cupy.linalg.qr(a, "r"), 0, u=a[:p], p=p).R.astype("float64")
+        rest = a[p:].astype("float64")
+        error = float(cupy.linalg.norm(found.T @ found - rest.T @ rest))
+        assert error <= 20 * np.finfo(np.float32).eps * float(cupy.linalg.norm(a)) ** 2
 
 
 def test_windows_of_every_precision_are_wide(rng):
