@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr import tensorcore
+from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._plan import METHODS
 from mdqr.testing._exact import SCALE
 
 pytestmark = pytest.mark.gpu
@@ -130,3 +133,33 @@ def test_least_squares(precision, dtype):
     fit = mdqr.linalg.lstsq(a, a @ x)
     # The right-hand side is rounded once: its error, times a condition below 100.
     assert abs(fit.x.to_numpy() - [1, -2, 3, 4]).max() <= 1e4 * precision.eps + 4 * 2.0**-52
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (70, 40), (600, 130), (2200, 50)], ids=str)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("panel", ["caqr", "cholesky"])
+def test_tensor_core_factors(cupy, shape, method, panel, rng):
+    """Panels of one block and of several, of fewer columns than 128 and of more."""
+    a = rng.standard_normal(shape)
+    for compute in FORMATS:
+        options = {"method": method, "panel": panel, "compute": compute}
+        for again in (False, True):
+            Q, R = tensorcore.qr(cupy.asarray(a), reorthogonalize=again, **options)
+            error = np.linalg.norm(cupy.asnumpy(Q @ R) - a, axis=0) / np.linalg.norm(a, axis=0)
+            # Some tens of the unit roundoff, or of float32 where that is coarser.
+            assert error.max() <= 64 * max(FORMATS[compute].unit, 2.0**-22)
+
+
+def test_tensor_core_least_squares(cupy, rng):
+    a = rng.standard_normal((600, 130))
+    x = tensorcore.lstsq(cupy.asarray(a), cupy.asarray(a @ np.ones(130)))[0]
+    # A condition below 10, and sums of 600.
+    assert abs(cupy.asnumpy(x) - 1).max() <= 1e4 * 2.0**-52
+
+
+@pytest.mark.parametrize("panel", ["caqr", "cholesky"])
+def test_blocked_householder(cupy, panel, rng):
+    a = rng.standard_normal((300, 140))
+    Q, R = tensorcore.blocked_householder(cupy.asarray(a), "complete", panel=panel)
+    # Errors of float32 in sums of 300: some hundreds of 2^-24, times entries up to 5.
+    assert abs(cupy.asnumpy(Q @ R) - a).max() <= 2.0**-14
