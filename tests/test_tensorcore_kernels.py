@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tensorcore_cases import (
@@ -13,7 +16,9 @@ from tensorcore_cases import (
     with_subnormals,
 )
 
+from mdqr.tensorcore import _cuda_engine, _cuda_panels, _numpy_panels, _numpy_reflector
 from mdqr.tensorcore._cuda_panels import column_stride, tree_nodes
+from mdqr.tensorcore._engine import CUTOFF, FAN_IN, PROBES, SMALL, TRIANGLE, rows_of_block
 from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._numpy_engine import NumpyEngine, signs
 from mdqr.tensorcore._passes import Passes
@@ -295,3 +300,43 @@ def test_strides_and_sizes_of_memory():
         [64, 4, 1],
         [128, 8, 1],
     ]
+
+
+def constants(name):
+    """Return the numbers that a source of kernels names, where it writes them out."""
+    source = (Path(__file__).parents[1] / "kernels" / "cuda" / name).read_text()
+    lines = re.findall(r"inline constexpr \w+ (.*?);", source, flags=re.DOTALL)
+    pairs = re.findall(r"(\w+) = (0x1p[-+]?\d+|\d+)f?(?=,|$)", "\n".join(lines), re.MULTILINE)
+    return {key: float.fromhex(x) if "x" in x else int(x) for key, x in pairs}
+
+
+def test_python_has_the_constants_of_the_kernels():
+    """Launches are sized by them, and NumPy takes the same steps."""
+    caqr, gram = constants("tensorcore_caqr.hpp"), constants("tensorcore_gram.hpp")
+    assert (caqr["panel_columns"], caqr["block_columns"]) == (CUTOFF, SMALL)
+    assert caqr["block_rows"] == max(map(rows_of_block, range(1, 20000)))
+    assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, _numpy_panels.NOISE)
+    assert constants("tensorcore_caqr.cu")["most_levels"] == _cuda_panels._LEVELS
+    threads = _cuda_panels._THREADS
+    assert (gram["gram_threads"], gram["panel_columns"]) == (threads, CUTOFF)
+    assert gram["tile_rows"] == _cuda_panels._TILE_ROWS
+    found = constants("tensorcore_cholesky.hpp")
+    names = ("least", "careful", "late", "most_passes")
+    assert [found[name] for name in names] == [
+        getattr(_numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
+    ]
+    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_reflector.SOUND)
+    reflector = constants("tensorcore_reflector.cu")
+    assert (reflector["reflector_threads"], reflector["panel_columns"]) == (threads, CUTOFF)
+    scale, vectors = constants("tensorcore_scale.cu"), constants("tensorcore_vectors.cu")
+    assert (scale["scale_threads"], scale["tile"]) == (
+        _cuda_engine._THREADS,
+        _cuda_engine._LOAD_COLUMNS,
+    )
+    assert vectors["vector_threads"] == _cuda_engine._THREADS
+    assert (vectors["probes"], vectors["triangle_order"]) == (PROBES, TRIANGLE)
+    assert (vectors["image_columns"], vectors["departure_columns"]) == (
+        _cuda_engine._IMAGE_COLUMNS,
+        _cuda_engine._DEPARTURE_COLUMNS,
+    )
+    assert constants("tensorcore_round.cu")["round_threads"] == _cuda_engine._THREADS

@@ -93,8 +93,9 @@ def test_fallback_to_float64(rng):
     a, b = with_condition(rng, 300, 200, 1e5, "geometric"), rng.standard_normal(300)
     with pytest.warns(
         mdqr.PrecisionWarning, match="lstsq: gradients stayed at .* for 5 iterations"
-    ):
+    ) as caught:
         x, _, info = lstsq(a, b, compute="bf16", max_iterations=5)
+    assert caught[0].filename == __file__
     assert info.method == "direct"
     assert info.iterations == 5
     wanted = reference(a, b)
@@ -137,9 +138,32 @@ def test_dependent_columns(rng):
     a[:, 7] = a[:, 3]
     with (
         pytest.warns(mdqr.PrecisionWarning),
-        pytest.raises(np.linalg.LinAlgError, match="as far as float64 can tell"),
+        pytest.raises(np.linalg.LinAlgError, match=r"column 7 of a depends .* float64 can tell"),
     ):
         lstsq(a, b)
+
+
+def test_the_float64_way_of_wild_scales(rng):
+    """Squares of lengths overflowed, and columns of 1e160 were said to depend on others."""
+    a, b = rng.standard_normal((60, 20)), rng.standard_normal(60)
+    exponents = rng.integers(-900, 900, 20)
+    with pytest.warns(mdqr.PrecisionWarning, match="solved by QR in float64"):
+        found = lstsq(np.ldexp(a, exponents), b, compute="bf16", max_iterations=1)
+    assert found.info.method == "direct"
+    x = np.ldexp(found.x, exponents)
+    assert np.linalg.norm(a @ np.float64(x - reference(a, b))) <= error_bound(a, b, x)
+
+
+def test_what_does_not_fit_float64(rng):
+    a, b = rng.standard_normal((60, 20)), rng.standard_normal(60)
+    assert np.isinf(lstsq(a, b * 1e200).residuals).all()
+    with pytest.raises(np.linalg.LinAlgError, match="x does not fit float64; multiply a"):
+        lstsq(a * 1e-200, b * 1e200)
+    with (
+        pytest.warns(mdqr.PrecisionWarning),
+        pytest.raises(np.linalg.LinAlgError, match="x does not fit float64; multiply a"),
+    ):
+        lstsq(a * 1e-320, b)
 
 
 def test_lstsq_refuses(rng):
@@ -260,6 +284,10 @@ def test_lowrank_of_wild_scales_and_types(rng):
         assert u.dtype == s.dtype == vh.dtype == np.float32
         np.testing.assert_allclose(s / factor, np.linalg.svd(a)[1][:5], atol=16 * U16)
     assert not lowrank(np.zeros((9, 4)), 2).s.any()
+    large = np.full((60, 20), 3e38)
+    assert lowrank(large, 2).s[0] > 1e40
+    with pytest.raises(np.linalg.LinAlgError, match="s does not fit float32; divide a by a power"):
+        lowrank(large.astype(np.float32), 2)
     for r in (0, 31, 2.5):
         with pytest.raises(ValueError, match=f"r must be an integer from 1 to 30.*got {r}"):
             lowrank(a, r)

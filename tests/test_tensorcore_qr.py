@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensorcore_cases import U16, U32, backward_errors, orthogonality, with_condition
+from tensorcore_cases import (
+    DEFICIENT,
+    SPECTRA,
+    U16,
+    U32,
+    backward_errors,
+    orthogonality,
+    with_condition,
+)
 
 import mdqr
-from mdqr.tensorcore import orthogonalize, qr
+from mdqr.tensorcore import lowrank, orthogonalize, qr
 from mdqr.tensorcore._correction import rms_limit
 from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
@@ -87,7 +95,7 @@ def test_any_shape(m, n, seed, compute, panel, again, dtype, order):
 # -- condition -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spectrum", ["arithmetic", "geometric", "cluster"])
+@pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("panel", ["caqr", "cholesky"])
 def test_orthogonality_and_backward_error_against_condition(panel, spectrum, rng):
     """Figures 3 and 4 of Zhang, Baharlouei and Wu: one stays, the other grows up to cond^2 u."""
@@ -126,11 +134,19 @@ def test_orthogonalize_says_what_it_reached(rng):
 
 def test_orthogonalize_warns(rng, monkeypatch):
     monkeypatch.setattr("mdqr.tensorcore._passes.rms_limit", lambda n: 1e-12)
-    with pytest.warns(mdqr.PrecisionWarning, match="after 5 passes, where float32 can hold"):
+    with pytest.warns(
+        mdqr.PrecisionWarning, match="after 5 passes, where float32 can hold"
+    ) as first:
         basis = orthogonalize(rng.standard_normal((30, 20)))
     assert not basis.reached
-    with pytest.warns(mdqr.PrecisionWarning, match=r"^qr: "):
+    with pytest.warns(mdqr.PrecisionWarning, match=r"^qr: ") as second:
         qr(rng.standard_normal((30, 20)), reorthogonalize=True)
+    monkeypatch.setattr("mdqr.tensorcore._lowrank._TOLERANCE", -1.0)
+    with pytest.warns(mdqr.PrecisionWarning, match=r"^lowrank: ") as third:
+        lowrank(rng.standard_normal((30, 20)), 2)
+    # They point at the line that called.
+    for caught in (first, second, third):
+        assert caught[0].filename == __file__
 
 
 # -- scale -----------------------------------------------------------------------------------
@@ -185,23 +201,15 @@ def test_r_beyond_the_range(rng):
 
 # -- ranks -----------------------------------------------------------------------------------
 
-DEFICIENT = {
-    "zeros": lambda rng: np.zeros((200, 150)),
-    "ones": lambda rng: np.ones((200, 150)),
-    "zero columns": lambda rng: np.where(
-        np.arange(150) % 7 == 0, 0.0, rng.standard_normal((200, 150))
-    ),
-    "repeated": lambda rng: np.repeat(rng.standard_normal((300, 20)), 10, axis=1),
-    "rank 30": lambda rng: rng.standard_normal((300, 30)) @ rng.standard_normal((30, 200)),
-    "part of the identity": lambda rng: np.eye(300)[:, 40:240],
-}
-
 
 @pytest.mark.parametrize("kind", DEFICIENT)
 @pytest.mark.parametrize("panel", PANELS)
 def test_rank_deficient(panel, kind, rng):
     a = DEFICIENT[kind](rng)
     bound = column_bound(FORMATS["fp16"], a.shape[1])
+    if (kind, panel) == ("Kahan", "cholesky"):
+        # No pivot tells that the inverse grows by 1.9 a column.
+        bound = 2.0**-8
     q, r = qr(a, panel=panel)
     assert backward_errors(a, q, r).max() <= bound
     q, r = qr(a, panel=panel, reorthogonalize=True)
@@ -240,7 +248,10 @@ def test_zero_columns_are_counted(rng):
         assert result.info.zero_columns == 2
         assert not q[:, [4, 11]].any()
         assert not r[[4, 11]].any()
-    assert orthogonalize(a).replaced == 2
+    for panel in PANELS:
+        assert orthogonalize(a, panel=panel).replaced == 2
+        result = qr(a, panel=panel, reorthogonalize=True)
+        assert result.info.zero_columns == 2
 
 
 # -- input -----------------------------------------------------------------------------------

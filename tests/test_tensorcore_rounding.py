@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tensorcore_cases import U32, emulated_engine, values_of
 
-from mdqr.tensorcore._formats import FORMATS, SPLIT
-from mdqr.tensorcore._numpy_engine import NumpyEngine, pairs
+from mdqr.tensorcore._formats import FORMATS, SPLIT, pairs
+from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._rounding import rounded
 
 ROUNDED = [form for form in FORMATS.values() if form.kernel]

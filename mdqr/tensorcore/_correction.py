@@ -13,15 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine, Operand, operand
+from mdqr.tensorcore._engine import SUMMED, Engine, Operand, operand
 from mdqr.tensorcore._formats import FORMATS, FP32, Format
 
 # Departures up to this shrink to a tenth at least: U has about 0.7 of the 2-norm of U + U.T, and
 # what is left is 2 U^2.
 CLOSE = 2.0**-5
-# Rows of Q whose products the tensor cores add up before float32 takes over: they truncate, each 16
-# rows, so that the error of long sums grows with their length.
-_ROWS = 4096
 # Blocks of columns, so that little of what lies below the diagonal is computed.
 _PARTS, _LEAST_WIDTH, _MULTIPLE = 8, 512, 128
 _PROBES, _STEPS = 4, 6
@@ -42,7 +39,7 @@ def departure_of(engine: Engine, q: Block, form: Format) -> Departure:
     u = engine.matrix(n, n, zero=True)
     for first, last in column_blocks(n):
         part = low.columns(first, last)
-        engine.inner(low.columns(0, last), part, u[:last, first:last], rows=_ROWS)
+        engine.inner(low.columns(0, last), part, u[:last, first:last], rows=SUMMED)
         u[first:last, first:last] = engine.xp.triu(u[first:last, first:last], 1)
     # On the diagonal the sums grow all the way, and truncation with them: float64.
     diagonal = u.reshape(-1, order="F")[:: n + 1]

@@ -11,9 +11,16 @@ from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.linalg._checks import fetch
 from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride
-from mdqr.tensorcore._engine import NO_FLOOR, PROBES, TRIANGLE, Loaded, Operand, Report
-from mdqr.tensorcore._formats import Format
-from mdqr.tensorcore._numpy_engine import headroom, pairs
+from mdqr.tensorcore._engine import (
+    NO_FLOOR,
+    PROBES,
+    TRIANGLE,
+    Loaded,
+    Operand,
+    Report,
+    headroom,
+)
+from mdqr.tensorcore._formats import Format, pairs
 
 SCALE = Module("tensorcore_scale", 1, False)
 VECTORS = Module("tensorcore_vectors", 1, False)

@@ -14,6 +14,9 @@ CUTOFF, SMALL, FAN_IN = 128, 32, 16
 # Vectors that estimate how far a matrix is from orthonormal; the order of triangles that are
 # inverted by a block of threads each.
 PROBES, TRIANGLE = 8, 64
+# Rows whose products tensor cores add up before float32 takes over, where errors of float32 show:
+# they truncate, each 16 rows, so that the error of long sums grows with their length.
+SUMMED = 4096
 # The exponent of the smallest double.
 NO_FLOOR = -1074
 
@@ -44,6 +47,11 @@ def rows_of_block(rows: int) -> int:
     Small ones spread over more multiprocessors, where the tree is no higher for it.
     """
     return 128 if 256 < rows <= 2048 or 4096 < rows <= 12288 else 256
+
+
+def headroom(rows: int) -> int:
+    """Return an exponent such that `rows` entries below 1 have a norm below two to it."""
+    return ((rows - 1).bit_length() + 1) // 2
 
 
 class Loaded(NamedTuple):

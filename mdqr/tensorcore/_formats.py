@@ -48,3 +48,11 @@ FP32 = FORMATS["fp32"]
 SPLIT = 11
 # What a second orthogonalisation multiplies in, to reach float32.
 FINE = {name: "fp32" if name == "fp32" else "fp16x2" for name in FORMATS}
+
+
+def pairs(form: Format) -> list[tuple[int, int, int]]:
+    """Return which terms are multiplied, and the exponents of the products; smallest first."""
+    exponent = -2 * form.exponent
+    if form.terms == 1:
+        return [(0, 0, exponent)]
+    return [(0, 1, exponent - SPLIT), (1, 0, exponent - SPLIT), (0, 0, exponent)]

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine, operand
+from mdqr.tensorcore._engine import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
 
 # Of the squares of singular values, in units of the format: what leaves them as good as Q R.
 _TOLERANCE = 16.0
-_PROBES = 8
 
 
 class LowRank(NamedTuple):
@@ -55,8 +54,10 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
 
     Raises
     ------
-    TypeError, numpy.linalg.LinAlgError
+    TypeError
         As `qr`.
+    numpy.linalg.LinAlgError
+        As `qr`, and if s does not fit its type.
     ValueError
         As `qr`, and if `r` is out of range.
 
@@ -108,7 +109,7 @@ def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, B
     square = big.T @ big
     if _weighted_departure(engine, q, big, square) > _TOLERANCE * max(plan.form.unit, 2.0**-22):
         passes.repeat()
-        passes.warn()
+        passes.warn(stacklevel=3)
         big = xp.ldexp(triangle.astype(np.float64), shifts)
         square = big.T @ big
     squares, vectors = xp.linalg.eigh(square)
@@ -119,8 +120,12 @@ def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, B
     u = engine.matrix(m, r, zero=True)
     engine.add(u, operand(engine, q, plan.fine), operand(engine, w, plan.fine), 1)
     kind = a.dtype
-    values = xp.ldexp(s, middle.astype(np.int32))
-    return u.astype(kind, copy=False), values.astype(kind), v.T.astype(kind)
+    with np.errstate(over="ignore"):
+        values = xp.ldexp(s, middle.astype(np.int32)).astype(kind)
+    _, (finite,) = engine.report(xp.isfinite(values).all())
+    if not finite:
+        raise np.linalg.LinAlgError(f"lowrank: s does not fit {kind}; divide a by a power of two")
+    return u.astype(kind, copy=False), values, v.T.astype(kind)
 
 
 def _weighted_departure(engine: Engine, q: Block, r: Block, square: Block) -> float:
@@ -129,8 +134,8 @@ def _weighted_departure(engine: Engine, q: Block, r: Block, square: Block) -> fl
     The first is what the squares of the singular values of r and of ``q @ r`` differ by.
     """
     xp, n = engine.xp, len(r)
-    x = xp.asarray(np.random.default_rng(n).integers(0, 2, (n, _PROBES)) * 2.0 - 1.0)
+    x = xp.asarray(np.random.default_rng(n).integers(0, 2, (n, PROBES)) * 2.0 - 1.0)
     y = r @ x
     z = (q.T @ (q @ y.astype(np.float32))).astype(np.float64) - y
     _, (found, size) = engine.report(xp.linalg.norm(r.T @ z), xp.linalg.norm(square))
-    return float(found) / (float(size) * sqrt(_PROBES)) if size > 0 else 0.0
+    return float(found) / (float(size) * sqrt(PROBES)) if size > 0 else 0.0

@@ -37,7 +37,8 @@ class LstsqInfo(NamedTuple):
         For each column of b the length of ``R**-T @ a.T @ (b - a @ x)``, about the part of the
         residual that a better x would remove, relative to the length of the column; float64.
     condition : float
-        Estimate of the 2-norm of ``R**-1``, the columns of R scaled to lengths of about 1.
+        Estimate of the 2-norm of ``R**-1``, the columns of R scaled to lengths of about 1; infinite
+        where R has a zero on its diagonal.
     compute : str
         What the last R was made in.
     """
@@ -57,7 +58,7 @@ class LstsqResult(NamedTuple):
     x : ndarray
         The solution in float64, ``(n,)`` or ``(n, k)`` as b.
     residuals : ndarray
-        Sums of squares of ``b - a @ x``, ``(1,)`` or ``(k,)``.
+        Sums of squares of ``b - a @ x``, ``(1,)`` or ``(k,)``; infinite where they overflow.
     info : LstsqInfo
         How it was found.
     """
@@ -101,7 +102,8 @@ def lstsq(
     ValueError
         If shapes or devices do not match, m < n, or an option is unknown.
     numpy.linalg.LinAlgError
-        If an entry is not finite, or `a` has not full rank as far as float64 can tell.
+        If an entry is not finite, or a column of `a` depends on those before it as far as float64
+        can tell, or x does not fit float64.
 
     Warns
     -----
@@ -145,9 +147,14 @@ def lstsq(
     found, condition, made = _iterated(engine, (a, whole, columns), plan, max_iterations)
     if found is None or not found.reached.all():
         _warn(found)
-        found, method = _direct(engine, whole, columns, found), "direct"
-    x = xp.ldexp(found.x, exponents)
-    squares = xp.ldexp(norms(found.r), exponents[0]) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, method = _direct(engine, whole, columns, found), "direct"
+    with np.errstate(over="ignore"):
+        x = xp.ldexp(found.x, exponents)
+        squares = xp.ldexp(norms(found.r), exponents[0]) ** 2
+    _, (finite,) = engine.report(xp.isfinite(x).all())
+    if not finite:
+        raise np.linalg.LinAlgError("lstsq: x does not fit float64; multiply a by a power of two")
     info = LstsqInfo(method, found.iterations, found.gradient, condition, made)
     return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
 
@@ -248,20 +255,20 @@ def _warn(found: Iterate | None) -> None:
 def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterate:
     """Return the solution by Householder QR in float64."""
     xp, n = engine.xp, a.shape[1]
-    q, r = xp.linalg.qr(a)
-    lengths, diagonal = norms(r), xp.abs(xp.diagonal(r))
-    _, (full,) = engine.report((diagonal > _EPS * n * lengths).all())
-    if not full:
+    # Columns below 1, so that neither lengths nor the steps of the library overflow.
+    scales = xp.frexp(xp.abs(a).max(axis=0))[1].astype(np.int32)
+    q, r = xp.linalg.qr(xp.ldexp(a, -scales))
+    lost = xp.abs(xp.diagonal(r)) <= _EPS * n * norms(r)
+    _, (any_lost, first) = engine.report(lost.any(), lost.argmax())
+    if any_lost:
         raise np.linalg.LinAlgError(
-            "lstsq: columns of a depend on others as far as float64 can tell; "
-            "mdqr.linalg.lstsq keeps more digits, and numpy.linalg.lstsq finds the shortest x"
+            f"lstsq: column {int(first)} of a depends on those before it as far as float64 can "
+            "tell; mdqr.linalg.lstsq keeps more digits, and numpy.linalg.lstsq finds the shortest x"
         )
-    zero = xp.zeros(n, dtype=np.int64)
-    m = Preconditioner(engine, r, zero)
-    system = System(engine, a, m, 1.0, True)
     # By substitution: inverses of blocks lose digits where R is ill-conditioned.
-    x = xp.asfortranarray(xp.linalg.solve(r, q.T @ b))
-    rest = system.residual(x, b)
+    x = xp.ldexp(xp.linalg.solve(r, q.T @ b), -scales[:, None])
+    system = System(engine, a, Preconditioner(engine, r, scales), 1.0, True)
+    rest = system.residual(xp.asfortranarray(x), b)
     _, (gradient, size) = engine.report(norms(system.gradient(rest)), norms(b))
     made = tried.iterations if tried else 0
     relative = gradient / np.where(size > 0, size, 1)

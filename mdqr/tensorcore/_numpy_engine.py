@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 
 from mdqr.tensorcore import _numpy_panels, _numpy_reflector
-from mdqr.tensorcore._engine import NO_FLOOR, PROBES, Loaded, Operand, Report
-from mdqr.tensorcore._formats import SPLIT, Format
+from mdqr.tensorcore._engine import NO_FLOOR, PROBES, Loaded, Operand, Report, headroom
+from mdqr.tensorcore._formats import Format, pairs
 from mdqr.tensorcore._numpy_panels import Floats
 from mdqr.tensorcore._rounding import rounded
-
-
-def headroom(rows: int) -> int:
-    """Return an exponent such that `rows` entries below 1 have a norm below two to it."""
-    return ((rows - 1).bit_length() + 1) // 2
 
 
 class NumpyEngine:
@@ -125,7 +120,7 @@ class NumpyEngine:
 
     def geqrf(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
         """Factor by LAPACK's Householder QR."""
-        _numpy_panels.householder(a, r)
+        _numpy_panels.geqrf(a, r)
         self._fill(low, a)
 
     def _fill(self, low: Operand | None, q: Floats) -> None:
@@ -156,11 +151,3 @@ def signs(rows: int) -> np.ndarray:
     z ^= z >> np.uint64(31)
     bits = z[:, None] >> np.arange(PROBES, dtype=np.uint64) & np.uint64(1)
     return np.where(bits == 1, 1.0, -1.0)
-
-
-def pairs(form: Format) -> list[tuple[int, int, int]]:
-    """Return which terms are multiplied, and the exponents of the products; smallest first."""
-    exponent = -2 * form.exponent
-    if form.terms == 1:
-        return [(0, 0, exponent)]
-    return [(0, 1, exponent - SPLIT), (1, 0, exponent - SPLIT), (0, 0, exponent)]

@@ -148,7 +148,7 @@ def cholesky(a: Floats, r: Floats, floor: int) -> None:
         pass
 
 
-def householder(a: Floats, r: Floats) -> None:
+def geqrf(a: Floats, r: Floats) -> None:
     """Factor by LAPACK, with a diagonal of R that is not negative."""
     q, triangle = np.linalg.qr(a)
     signs = np.where(np.diagonal(triangle) < 0, -1, 1).astype(np.float32)

@@ -21,10 +21,10 @@ class Basis(NamedTuple):
     reached : bool
         Whether that is the accuracy of float32: at most ``2**-24 * sqrt(k) * (16 + 2 * sqrt(k))``.
     passes : int
-        Factorisations made.
+        How often Q was made: the first time from the matrix, then from itself.
     replaced : int
         Columns that left nothing to normalise, and were replaced by directions orthogonal to the
-        others: `Q` spans more than the matrix.
+        others: `Q` spans more than the matrix. By "geqrf" those alone that left exact zeros.
     """
 
     Q: Any
@@ -68,8 +68,8 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     The matrix is factored, and Q improved until the departure from orthonormality, estimated by
     eight random vectors, is that of float32: two passes in most cases, three or four where many
     columns nearly depend on others. A pass multiplies a Q that departs by less than 1/32 with
-    itself, and corrects it; others it factors again, by products as accurate as float32. Columns
-    that vanish are replaced by random vectors before the next pass.
+    itself, and corrects it; others, and one of a single panel, it factors again, by products as
+    accurate as float32. Columns that vanish are replaced by random vectors before the next pass.
 
     Examples
     --------
@@ -84,6 +84,6 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     q, _ = engine.load(a[:, : min(a.shape)], scaled=True)
     passes = Passes(engine, plan, q, None)
     passes.repeat()
-    passes.warn()
+    passes.warn(stacklevel=2)
     q = q.astype(a.dtype, order="F", copy=False)
     return Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)

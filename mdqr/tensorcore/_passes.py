@@ -32,9 +32,9 @@ class Passes:
     Attributes
     ----------
     made : int
-        How many.
+        How many, corrections included.
     replaced : int
-        Columns that left nothing, and were replaced by random ones.
+        Columns that left nothing, and were replaced by directions orthogonal to the others.
     departure : float
         Estimate of the Frobenius norm of ``Q.T @ Q - I`` after the last of several passes.
     """
@@ -42,7 +42,13 @@ class Passes:
     def __init__(self, engine: Engine, plan: Plan, q: Block, r: Block | None) -> None:
         self._engine, self._plan = engine, plan
         self._q, self._r = q, r
-        self.made, self.replaced, self.departure = 0, 0, 0.0
+        self.made, self.departure = 0, 0.0
+        self._gone: set[int] = set()
+
+    @property
+    def replaced(self) -> int:
+        """How many columns were replaced."""
+        return len(self._gone)
 
     @property
     def limit(self) -> float:
@@ -58,10 +64,10 @@ class Passes:
     def first(self) -> None:
         """Factor once."""
         if self._r is not None and self._q.shape[1]:
-            self._first(self._r)
+            self._as_planned(self._r)
         self.made = 1
 
-    def _first(self, r: Block) -> None:
+    def _as_planned(self, r: Block) -> None:
         engine, plan = self._engine, self._plan
         if plan.method == "householder":
             householder(engine, self._q, r, plan.form, plan.panel)
@@ -83,23 +89,26 @@ class Passes:
                 break
 
     def _factor(self) -> int:
-        """Factor Q, and return how many of its columns were replaced."""
+        """Factor Q, and return how many of its columns random ones took the place of."""
         engine, plan, (_, k) = self._engine, self._plan, self._q.shape
         first = self.made == 0
         r = engine.matrix(k, k, zero=True)
         if k and first:
-            self._first(r)
+            self._as_planned(r)
         elif k:
             panel = partial(engine.cholesky, floor=_FLOOR)
             gram_schmidt(engine, self._q, r, plan.fine, panel)
         self._put(r)
         self.made += 1
         zero = settle(engine, plan, r, r)
+        if not zero:
+            return 0
+        (places,) = engine.xp.nonzero(engine.xp.diagonal(r) == 0)
+        self._gone.update(places.tolist())
         # A zero on the diagonal of R leaves no zero in a Q by Householder reflections: it stays.
         if first and (plan.panel == "geqrf" or plan.method == "householder"):
             return 0
-        if zero:
-            self._replace(r)
+        self._replace(places)
         return zero
 
     def _correct(self) -> bool:
@@ -120,25 +129,23 @@ class Passes:
             fine, first = self._plan.fine, self.made == 0
             self._r[...] = r if first else triangular_product(self._engine, r, self._r, fine)
 
-    def _replace(self, r: Block) -> None:
+    def _replace(self, places: Block) -> None:
         """Put vectors of random signs where columns of Q are zero; their rows of R are zero."""
         xp, q = self._engine.xp, self._q
-        (places,) = xp.nonzero(xp.diagonal(r) == 0)
         shape = len(q), len(places)
         signs = np.random.default_rng(self.made).integers(0, 2, shape, dtype=np.int8)
         length = np.float32(1 / sqrt(len(q)))
         q[:, places] = xp.asarray(np.where(signs, length, -length))
-        self.replaced = max(self.replaced, len(places))
 
-    def warn(self) -> None:
-        """Warn if the accuracy of float32 was not reached."""
+    def warn(self, stacklevel: int) -> None:
+        """Warn if the accuracy of float32 was not reached; `stacklevel` is that of the caller."""
         if not self.reached:
             warnings.warn(
                 f"{self._plan.call}: norm(Q.T @ Q - I) is about {self.departure:.1e} after "
                 f"{self.made} passes, where float32 can hold {self.limit:.1e}; "
                 "use mdqr.linalg.qr",
                 PrecisionWarning,
-                stacklevel=4,
+                stacklevel=stacklevel + 1,
             )
 
 

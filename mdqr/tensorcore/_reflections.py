@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import CUTOFF, Engine, Operand
+from mdqr.tensorcore._engine import CUTOFF, SUMMED, Engine, Operand
 from mdqr.tensorcore._formats import Format
 from mdqr.tensorcore._recursive import first_half
 
@@ -25,8 +25,6 @@ Panel = Callable[[Block, Block], None]
 # Of operands in binary16: K and its products may have entries above those of columns of norm 1;
 # they are finite up to 255.
 _EXPONENT = 8
-# Rows whose products tensor cores add up before float32 takes over, in the fine format.
-_ROWS = 4096
 
 
 class DoubtfulPanel(Exception):
@@ -48,8 +46,8 @@ class Work(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows are summed at once."""
-        return _ROWS if self.low.form.terms > 1 else 0
+        """How many rows are summed at once; 0: all, where the format errs by more."""
+        return SUMMED if self.low.form.terms > 1 else 0
 
     def reflection(self, first: int, middle: int, top: int) -> tuple[Operand, Operand]:
         """Return Y from row `top` on and K of the columns `first` to `middle`."""
@@ -58,14 +56,17 @@ class Work(NamedTuple):
 
 
 def orthonormal_panel(engine: Engine, kind: str) -> Panel:
-    """Return what factors 128 columns with a Q that is orthonormal to the accuracy of float32."""
-    if kind == "geqrf":
-        return engine.geqrf
+    """Return what factors 128 columns with a Q that is orthonormal to the accuracy of float32.
+
+    That of a library need not be: equal columns leave each other numbers whose squares are
+    subnormal.
+    """
     if kind == "cholesky":
         return partial(engine.orthonormal, done=False)
+    first = engine.caqr if kind == "caqr" else engine.geqrf
 
     def panel(a: Block, r: Block) -> None:
-        engine.caqr(a, r)
+        first(a, r)
         engine.orthonormal(a, r, done=True)
 
     return panel

@@ -10,7 +10,8 @@ from mdqr._backend.protocol import Block
 class Factors(NamedTuple):
     """The factors as they were computed, for a refinement to start from.
 
-    The matrix is about ``Q @ R * 2.0**exponents``.
+    The matrix is about ``Q @ R * 2.0**exponents``. Those of a float32 matrix share memory with the
+    factors in its scale.
 
     Attributes
     ----------
@@ -36,10 +37,11 @@ class QRInfo(NamedTuple):
     method, compute, panel : str
         As asked for; the panel is "geqrf" where that took the place of another.
     passes : int
-        Factorisations made: more than one if Q was orthogonalised again.
+        How often Q was made: more than once if it was orthogonalised again.
     zero_columns : int
-        Columns that depend on those before them as far as the work could tell. Those of Q are zero,
-        or, by reflections or if it was orthogonalised again, directions orthogonal to all others.
+        Columns that depend on those before them as far as the work could tell: zeros on the
+        diagonal of R. Those of Q are zero, or, by reflections ("householder" and "geqrf") or if it
+        was orthogonalised again, directions orthogonal to others.
     orthogonality : float or None
         Estimate of the Frobenius norm of ``Q.T @ Q - I`` if Q was orthogonalised again.
     factors : Factors

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gpu_presence import why_absent
 from tensorcore_cases import (
+    DEFICIENT,
     U16,
     U32,
     backward_errors,
@@ -199,14 +200,6 @@ def test_two_passes_are_enough(cupy, panel, shape):
         assert float(abs(gram - cupy.eye(shape[1])).max()) <= 64 * U32
 
 
-DEFICIENT = {
-    "zeros": lambda rng: np.zeros((200, 150)),
-    "ones": lambda rng: np.ones((200, 150)),
-    "repeated": lambda rng: np.repeat(rng.standard_normal((300, 20)), 10, axis=1),
-    "rank 30": lambda rng: rng.standard_normal((300, 30)) @ rng.standard_normal((30, 200)),
-}
-
-
 @pytest.mark.parametrize("kind", DEFICIENT)
 @pytest.mark.parametrize("panel", PANELS)
 def test_rank_deficient(cupy, panel, kind, rng):
@@ -215,7 +208,9 @@ def test_rank_deficient(cupy, panel, kind, rng):
     for again in (False, True):
         q, r = qr(a, panel=panel, reorthogonalize=again)
         back, departure = errors(cupy, a, q, r)
-        assert back <= 2 * column_bound(FORMATS["fp16"], n)
+        # As on the host, no pivot tells that the inverse grows by 1.9 a column.
+        lost = (kind, panel) == ("Kahan", "cholesky")
+        assert back <= (2.0**-8 if lost else 2 * column_bound(FORMATS["fp16"], n))
         assert not again or departure <= 2 * np.sqrt(n) * rms_limit(n)
 
 
