@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tensorcore_cases import U16, emulated_engine, with_condition
 
 import mdqr
-from mdqr.tensorcore import lowrank, lstsq
+from mdqr.tensorcore import lowrank, lstsq, qr
 from mdqr.tensorcore._cgls import _EPS
 from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._numpy_engine import NumpyEngine
@@ -291,3 +291,19 @@ def test_lowrank_of_wild_scales_and_types(rng):
     for r in (0, 31, 2.5):
         with pytest.raises(ValueError, match=f"r must be an integer from 1 to 30.*got {r}"):
             lowrank(a, r)
+
+
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd, mdqr.od], ids=str)
+def test_factors_start_a_refinement_in_more_digits(precision):
+    """``x += R^-1 R^-H A^H (b - A x)`` with R of the factors gains digits in every step."""
+    a, b = (mdqr.random.normal(shape, precision=precision, rng=1) for shape in ((60, 20), 60))
+    factors = qr(a.to_numpy(), compute="fp16", panel="cholesky").info.factors
+    r = np.ldexp(factors.R.astype(np.float64), factors.exponents)
+    x = mdqr.zeros(20, precision=precision)
+    for _ in range(precision.bits // 4):
+        gradient = a.T @ (b - a @ x)
+        x = x + mdqr.linalg.solve_triangular(r, mdqr.linalg.solve_triangular(r, gradient, "T"))
+    # R errs by some 2^-11 times a condition of 10, squared: four bits a step at least, and the
+    # end is that of the normal equations with a condition of 10.
+    error = abs(x - mdqr.linalg.lstsq(a, b).x).to_numpy().max()
+    assert error <= 1e4 * precision.eps
