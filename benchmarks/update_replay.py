@@ -4,7 +4,8 @@
     python benchmarks/update_replay.py update-cpu.json [--fit]
 
 For each precision the worst gain of the form that decides by itself, by the rates of
-`mdqr.linalg._update_cost` against the measured times; with --fit, the rates that explain the times
+`mdqr.linalg._update_cost` against the measured times, and the worst one over the fresh way that it
+could have taken from what it is given; with --fit, the rates that explain the times
 best: seconds a multiply-add, a column of a panel and an entry of it, a window and a call, none of
 them negative. A gain is over a fresh factorisation of the updated [A b] in the cells of the paper,
 and over the faster way on a CPU.
@@ -41,13 +42,17 @@ def own_fresh(row: Row) -> float:
     return row.get("fresh panels", row.get("fresh QR", row["fresh"]))
 
 
-def replayed(engine: Engine, row: Row) -> Iterator[tuple[str, str, float, float]]:
-    """Yield for each form what is taken, its gain, and the model's time over the measured one."""
+def replayed(engine: Engine, row: Row) -> Iterator[tuple[str, str, float, float, float]]:
+    """Yield for each form what is taken, two gains, and the model's time over the measured one.
+
+    The second gain is over the fresh way from what the form is given.
+    """
     if "ways" in row:
         found, ways = cpu.works(engine, row), row["ways"]
         times = [cost.seconds(engine, work) for work in found]
         taken = "update" if "fresh" not in ways or times[0] <= times[1] else "fresh"
-        yield row["what"], taken, min(ways.values()) / ways[taken], times[0] / ways["update"]
+        gain, own = min(ways.values()) / ways[taken], ways.get("fresh", ways[taken]) / ways[taken]
+        yield row["what"], taken, gain, own, times[0] / ways["update"]
         return
     cell = cell_of(row)
     fresh = model.fresh_work(cell)
@@ -59,8 +64,9 @@ def replayed(engine: Engine, row: Row) -> Iterator[tuple[str, str, float, float]
         taken = model.chosen(engine, cell, form)
         # A fresh factorisation of another kind was not measured: its part by the model.
         again = own_fresh(row) * cost.seconds(engine, found.anew) / cost.seconds(engine, fresh)
-        gain = row["fresh"] / (measured if taken == "update" else again)
-        yield form, taken, gain, cost.seconds(engine, found.update) / measured
+        took = measured if taken == "update" else again
+        ratio = cost.seconds(engine, found.update) / measured
+        yield form, taken, row["fresh"] / took, again / took, ratio
 
 
 def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
@@ -83,7 +89,7 @@ def fitted(engine: Engine, rows: list[Row]) -> list[float]:
     lines, times = [], []
     for row in rows:
         for work, seconds in timed(engine, row):
-            products = model.operations(engine, work)
+            products = work.products + cost.rates_of(engine).residual * work.residuals
             lines.append([products, work.columns, work.entries, work.windows, 1.0])
             times.append(seconds)
     matrix = np.array(lines) / np.array(times)[:, None]
@@ -100,12 +106,15 @@ def named(row: Row) -> str:
 
 def report(name: str, device: str, rows: list[Row], *, fit: bool) -> None:
     """Print what is found for one precision."""
-    engine, gains = model.engine_of(name, device), []
+    engine, gains, owns = model.engine_of(name, device), [], []
     for row in rows:
-        for form, taken, gain, ratio in replayed(engine, row):
+        for form, taken, gain, own, ratio in replayed(engine, row):
             gains.append((gain, f"{form} by {taken}, model / measured {ratio:.2f}", named(row)))
+            owns.append(own)
     gains.sort()
-    print(f"{name}: {len(gains)} decisions, {sum(g < 0.9 for g, _, _ in gains)} below 0.9")
+    few, own_few = (sum(x < 0.9 for x in xs) for xs in ([g for g, _, _ in gains], owns))
+    print(f"{name}: {len(gains)} decisions, {few} below 0.9;", end=" ")
+    print(f"over the fresh way of each {own_few}, the worst {min(owns, default=1.0):.2f}")
     for gain, what, where in gains[:5]:
         print(f"  {gain:.2f} {what}: {where}")
     if fit:

@@ -66,6 +66,20 @@ class Blas:
         factor = _scalar(beta, kind)
         out[...] = product + factor * out if factor else product
 
+    def sgeam(self, handle, ta, tb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
+        """Sums, of which the second is always 0."""
+        assert tb == _scalar(beta, "f") == 0
+        assert (b, ldb) == (c, ldc)
+        x = matrix(a, *((n, m) if ta else (m, n)), lda, "f")
+        factor = _scalar(alpha, "f")
+        matrix(c, m, n, ldc, "f")[...] = factor * _turned(x, ta) if factor else 0
+
+    def sdgmm(self, handle, mode, m, n, a, lda, x, step, c, ldc):
+        """Rows times numbers."""
+        assert (mode, step) == (0, 1)
+        rows = matrix(x, m, 1, m, "f") * matrix(a, m, n, lda, "f")
+        matrix(c, m, n, ldc, "f")[...] = rows
+
     def trsm(self, kind, handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb):
         assert side == 1
         assert trans in (0, 1)
@@ -140,16 +154,17 @@ class HostPanels:
         self.doubtful = np.zeros(1, dtype=np.int64)
         self.called = 0
 
-    def orthonormal(self, a, r, *, done):
-        assert a.dtype == r.dtype == np.float32
-        assert a.strides[0] == r.strides[0] == a.itemsize
-        assert not r.any()
-        assert len(a) >= a.shape[1]
+    def reflections(self, a, r, k, signs):
+        q, upper, middle = (_array(part) for part in (a, r, k))
+        assert not upper.any()
+        assert len(q) >= q.shape[1] == len(upper) == len(middle)
         self.called += 1
         with np.errstate(all="ignore"):
-            self.doubtful |= int(not _numpy_reflector.orthonormal(a, r, done))
+            self.doubtful |= int(not _numpy_reflector.orthonormal(q, upper, False))
+            _numpy_reflector.reflector(q, middle, _array((signs, len(upper), len(upper), 1))[:, 0])
 
-    def reflector(self, q, k, signs):
-        assert signs.flags.c_contiguous
-        with np.errstate(all="ignore"):
-            _numpy_reflector.reflector(q, k, signs)
+
+def _array(part):
+    """The matrix of an address, the stride of columns, rows and columns."""
+    address, stride, rows, columns = part
+    return matrix(address, rows, columns, stride, "f")

@@ -81,8 +81,9 @@ def test_decisions_are_replayed(load, name):
             row[f"update {form}"] = cost.seconds(engine, model.works(engine, cell, form).update)
         rows.append(row)
     for row in rows:
-        for form, taken, gain, ratio in replay.replayed(engine, row):
+        for form, taken, gain, own, ratio in replay.replayed(engine, row):
             assert abs(ratio - 1) <= 1e-12
+            assert own >= 1 - 1e-12
             again = cost.seconds(engine, model.works(engine, replay.cell_of(row), form).anew)
             assert gain >= (1 - 1e-12) * row["fresh"] / min(again, row[f"update {form}"])
             assert taken in ("update", "fresh")

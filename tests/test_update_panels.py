@@ -104,6 +104,16 @@ def test_reflections(engine, shape, tile, rng):
     near(right, y @ q, 10)
 
 
+def test_columns_after_columns(engine, rng):
+    """What cuBLAS cannot write as rows; a last tile of one column; what lies below is left."""
+    a = draw((320, 301), rng)
+    r = np.asfortranarray(a)
+    factors = engine.factor(r, clear=False)
+    assert Panelled.made[0].called
+    near(factors.form_q(320) @ np.triu(r), a, 10)
+    assert [t.shape for t in factors.ts] == [(300, 300), (1, 1)]
+
+
 def test_kernels_of_cuda(kernels, rng):
     """The panels by the kernels' own text."""
     engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: cuda_panels(kernels))

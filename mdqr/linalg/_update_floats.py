@@ -24,7 +24,7 @@ from mdqr.linalg._operands import Callback
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Reflections, adjoint_multiply, triangle, window_width
 from mdqr.linalg._update_library import Library, row_stride
-from mdqr.linalg._update_panels import LEAST, Factoring, Panels, cuda_panels
+from mdqr.linalg._update_panels import LEAST, LEAST_WINDOW, Factoring, Panels, cuda_panels
 
 
 def floats(backend: Backend, dtype: Any) -> Floats:
@@ -163,7 +163,8 @@ class Floats:
 
     def width(self, kind: str, p: int) -> int:
         """Return the number of columns that a window takes."""
-        return window_width(self.backend.name, kind, p, self.limbs)
+        found = window_width(self.backend.name, kind, p, self.limbs)
+        return max(found, LEAST_WINDOW) if self.has_panels else found
 
 
 @dataclass
@@ -346,11 +347,13 @@ class CudaFloats(Floats):
             return super().factor(x, tile, clear=clear)
         if self._panels is None:
             self._panels = self._make_panels()
-        work = Factoring(self, self._panels, x)
-        tiles = list(work.run(tile or self.tile))
-        x[:n] = work.r.T
-        if clear:
-            x[n:] = 0
+        xp = self.backend.xp
+        # Columns after columns, which is how cuBLAS reads, it is the transpose.
+        r = x if row_stride(x) else xp.ascontiguousarray(x)
+        work = Factoring(xp, self._library, self._panels, (m, n), tile or self.tile)
+        tiles = list(work.run(self._library.turned(r), clear=clear))
+        if r is not x:
+            x[...] = r
         return PanelFactors(self, m, [v for v, _ in tiles], [t for _, t in tiles])
 
     def cholesky(self, gram: Block) -> Block:

@@ -6,8 +6,9 @@ rows; the libraries read them column after column, which makes each its transpos
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,23 @@ from mdqr._backend.protocol import Block
 _KINDS = {"f": (0, 68), "d": (1, 71), "F": (4, 68), "D": (5, 71)}
 _GEMM_DEFAULT = -1
 _N, _T, _C = 0, 1, 2
-_RIGHT, _LOWER, _NON_UNIT, _UNIT = 1, 0, 0, 1
+_LEFT, _RIGHT, _LOWER, _NON_UNIT, _UNIT = 0, 1, 0, 0, 1
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+
+class Part(NamedTuple):
+    """A float32 matrix in memory, column by column; the fields of `struct float_matrix`."""
+
+    address: int
+    stride: int  # of columns, in elements
+    rows: int
+    columns: int
+
+    def part(self, rows: slice, columns: slice) -> Part:
+        """Return the part of these rows and columns, whose ends are numbers."""
+        first, last, left, right = rows.start, rows.stop, columns.start, columns.stop
+        address = self.address + 4 * (first + left * self.stride)
+        return Part(address, self.stride, last - first, right - left)
 
 
 class Library:
@@ -40,8 +56,12 @@ class Library:
         # Read by address: they live as long as this object.
         self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
 
+    @cached_property
+    def _addresses(self) -> dict[float, int]:
+        return {x: int(scalar.ctypes.data) for x, scalar in self._scalars.items()}
+
     def _scalar(self, x: float) -> int:
-        return int(self._scalars[x].ctypes.data)
+        return self._addresses[x]
 
     def multiply(
         self, a: Block, b: Block, c: Block, *, alpha: float, beta: float, conj_a: bool, conj_b: bool
@@ -61,11 +81,12 @@ class Library:
     def _operand(self, x: Block, conj: bool) -> tuple[Block, int, int]:
         """Return a matrix, whether cuBLAS is to turn it, and its stride; copied only if need be."""
         conj = conj and self._dtype.kind == "c"
-        if not conj and row_stride(x):
-            return x, _N, row_stride(x)
-        turned = x.swapaxes(-1, -2)
-        if row_stride(turned):
-            return x, _C if conj else _T, row_stride(turned)
+        stride = 0 if conj else row_stride(x)
+        if stride:
+            return x, _N, stride
+        stride = row_stride(x.swapaxes(-1, -2))
+        if stride:
+            return x, _C if conj else _T, stride
         own = x.conj() if conj else x.copy()
         own = self._kernels.xp.ascontiguousarray(own)
         return own, _N, max(int(own.shape[-1]), 1)
@@ -134,6 +155,47 @@ class Library:
             self._handle("cublas"), _RIGHT, int(lower), flag, _NON_UNIT, columns, order,
             self._scalar(1.0), address(a), stride, address(x), columns,
         )  # fmt: skip
+
+    def address(self, x: Block) -> int:
+        """Return where an array starts."""
+        return self._kernels.address(x)
+
+    def turned(self, x: Block) -> Part:
+        """Return the transpose of a matrix whose rows are contiguous."""
+        rows, columns = x.shape
+        return Part(self.address(x), row_stride(x), columns, rows)
+
+    def gemm(
+        self, a: Part, b: Part, c: Part, *, turned: bool = False, alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Set ``c = alpha a b + beta c``, or with ``a^T`` for a, columns after columns, float32."""
+        kind, compute = _KINDS["f"]
+        self._cublas.gemmEx(
+            self._handle("cublas"), _T if turned else _N, _N, c.rows, c.columns, b.rows,
+            self._scalar(alpha), a.address, kind, a.stride, b.address, kind, b.stride,
+            self._scalar(beta), c.address, kind, c.stride, compute, _GEMM_DEFAULT,
+        )  # fmt: skip
+
+    def copy(self, x: Part, out: Part, *, turned: bool = False) -> None:
+        """Set `out` to `x` or its transpose, columns after columns, float32."""
+        self._cublas.sgeam(
+            self._handle("cublas"), _T if turned else _N, _N, out.rows, out.columns,
+            self._scalar(1.0), x.address, x.stride, self._scalar(0.0), out.address, out.stride,
+            out.address, out.stride,
+        )  # fmt: skip
+
+    def clear(self, x: Part) -> None:
+        """Set `x` to zero, columns after columns, float32."""
+        zero, own = self._scalar(0.0), (x.address, x.stride)
+        self._cublas.sgeam(
+            self._handle("cublas"), _N, _N, x.rows, x.columns, zero, *own, zero, *own, *own
+        )
+
+    def scale_rows(self, signs: int, x: Part) -> None:
+        """Multiply the rows of `x` by what lies at `signs`, columns after columns, float32."""
+        own = (x.address, x.stride)
+        self._cublas.sdgmm(self._handle("cublas"), _LEFT, x.rows, x.columns, *own, signs, 1, *own)
 
     def widened(self) -> Library:
         """Return the same for 64 bits."""

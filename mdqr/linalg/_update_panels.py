@@ -4,20 +4,30 @@ A panel of 128 columns gets an orthonormal Q, and from it ``I - Y K Y^T`` (Y. Ya
 G. Ballard and others 2014); halves of a tile are joined by ``K12 = -K1 (Y1^T Y2) K2`` (E. Elmroth
 and F. Gustavson 2000). Products are those of float32. Where columns of a panel depend on others,
 its Q is in doubt, which the panels note: then everything has to be done again by LAPACK.
+
+Parts of a matrix are addresses: slices of arrays take longer than what is done with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Protocol
 
 from mdqr._backend.cuda.kernels import Kernels
 from mdqr._backend.protocol import Block
-from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update_library import Library, Part
 
 # Columns of a panel at most. Below the least, LAPACK's panels are as fast.
 MOST, LEAST = 128, 33
+# Of a window: its panels take as long as those of two, and what surrounds them is done once.
+LEAST_WINDOW = 512
+
+
+def _aligned(x: int) -> int:
+    """Round up so that columns start where those of all products are read fastest."""
+    return -(-x // 32) * 32
 
 
 class Panels(Protocol):
@@ -25,12 +35,11 @@ class Panels(Protocol):
 
     doubtful: Block
 
-    def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
-        """Replace `a` by Q and fill the upper triangle of `r`."""
-        ...
+    def reflections(self, a: Part, r: Part, k: Part, signs: int) -> None:
+        """Factor ``A = Q R``, then turn Q into Y, K and signs S: ``(I - Y K Y^T) E = Q S``.
 
-    def reflector(self, q: Block, k: Block, signs: Block) -> None:
-        """Turn Q into Y, K and signs S: ``(I - Y K Y^T) E = Q S``."""
+        `a` becomes Y; `r`, which is zero, gets R in its upper triangle; `signs` is an address.
+        """
         ...
 
 
@@ -41,64 +50,103 @@ def cuda_panels(kernels: Kernels) -> Panels:
 
 
 class Factoring:
-    """A matrix that is being factored, turned: all arrays are transposes, rows after rows.
+    """A matrix that is being factored, by tiles of columns.
 
-    Attributes
+    Parameters
     ----------
-    y : Block
-        ``(n, m)``: the columns to factor, then Y.
-    r : Block
-        ``(n, n)``: R, lower triangular as it is turned.
-    k : Block
-        ``(n, n)``: the K of each tile.
+    xp : module
+        The arrays.
+    library : Library
+        Products of float32, and copies.
+    panels : Panels
+        Their reflections.
+    shape : tuple of int
+        ``(m, n)`` with ``m >= n``.
+    tile : int
+        Columns of a tile at most.
     """
 
-    def __init__(self, engine: Engine, panels: Panels, x: Block) -> None:
-        xp, (m, n) = engine.backend.xp, x.shape
-        self._engine, self._panels = engine, panels
-        self.y = xp.empty((n, m), dtype=engine.dtype)
-        self.y[...] = x.swapaxes(-1, -2)
-        self.r, self.k = (xp.zeros((n, n), dtype=engine.dtype) for _ in range(2))
-        self._signs = xp.empty(n, dtype=engine.dtype)
+    def __init__(
+        self, xp: ModuleType, library: Library, panels: Panels, shape: tuple[int, int], tile: int
+    ) -> None:
+        (m, n), self._library, self._panels = shape, library, panels
+        tile = min(tile, n)
+        self._tile, rows = tile, _aligned(m)
+        self._stride = stride = _aligned(tile)
+        # Y, two products, signs.
+        words = [rows * n, *(2 * [stride * n] if n > MOST else [0, 0]), n]
+        memory = xp.empty(sum(words), dtype="float32")
+        # R and K of the tiles, beside each other: zero where no panel writes.
+        squares = xp.zeros((2, n, stride), dtype="float32")
+        self._v, self._t = memory[: rows * n].reshape(n, rows)[:, :m].T, squares[1]
+        start, square = library.address(memory), library.address(squares)
+        self._y = Part(start, rows, m, n)
+        starts = [start + 4 * sum(words[:i]) for i in range(1, 4)]
+        self._short, self._other, self._signs = starts
+        self._r, self._k = (square + 4 * n * stride * i for i in range(2))
 
-    def run(self, tile: int) -> Iterator[tuple[Block, Block]]:
-        """Factor tile after tile, and yield V and T of each."""
-        n = len(self.y)
-        for first in range(0, n, tile):
-            last = min(first + tile, n)
+    def run(self, x: Part, *, clear: bool) -> Iterator[tuple[Block, Block]]:
+        """Factor a matrix ``(m, n)`` tile after tile, and yield V and T of each.
+
+        `x` is its transpose column by column, and becomes R^T; `clear` writes all of its zeros.
+        """
+        n, m = x.rows, x.columns
+        self._library.copy(x, self._y, turned=True)
+        for first in range(0, n, self._tile):
+            last = min(first + self._tile, n)
+            own, behind = slice(first, last), slice(last, n)
+            self._start = first
             self._factor(first, last)
+            self._library.copy(self._square(self._r, own, own), x.part(own, own), turned=True)
             if last < n:
                 self._apply(first, last, n)
-            yield self.y[first:last, first:].T, self.k[first:last, first:last].T
+                top = self._y.part(own, behind)
+                self._library.copy(top, x.part(behind, own), turned=True)
+            if clear and last < m:
+                self._library.clear(x.part(own, slice(last, m)))
+            yield self._v[first:, own], self._t[own, : last - first].T
+
+    def _square(self, start: int, rows: slice, columns: slice) -> Part:
+        """Return a part of R or K, of the tile that is being factored."""
+        address = start + 4 * (rows.start - self._start + columns.start * self._stride)
+        return Part(address, self._stride, rows.stop - rows.start, columns.stop - columns.start)
 
     def _factor(self, first: int, last: int) -> None:
-        width = last - first
-        own = slice(first, last)
+        width, own = last - first, slice(first, last)
         if width <= MOST:
-            y, r, signs = self.y[own, first:], self.r[own, own], self._signs[own]
-            self._panels.orthonormal(y.T, r.T, done=False)
-            self._panels.reflector(y.T, self.k[own, own].T, signs)
+            r, k = self._square(self._r, own, own), self._square(self._k, own, own)
+            signs = self._signs + 4 * first
+            self._panels.reflections(self._y.part(slice(first, self._y.rows), own), r, k, signs)
             # H^T A is E S R.
-            r *= signs
+            self._library.scale_rows(signs, r)
             return
         middle = first + MOST * -(-width // (2 * MOST))
         self._factor(first, middle)
         self._apply(first, middle, last)
+        own, other = slice(first, middle), slice(middle, last)
+        top = self._y.part(own, other)
+        self._library.copy(top, self._square(self._r, own, other))
+        self._library.clear(top)
         self._factor(middle, last)
-        self._join(first, middle, last)
+        self._join(own, other)
 
     def _apply(self, first: int, middle: int, last: int) -> None:
         """Apply the reflections of columns `first` to `middle` to those up to `last`."""
-        engine, own = self._engine, slice(first, middle)
-        y, k, right = self.y[own, first:], self.k[own, own], self.y[middle:last, first:]
-        short = engine.multiply(engine.multiply(right, y.T), k.T)
-        engine.accumulate(right, short, y, subtract=True)
-        self.r[middle:last, own] = right[:, : middle - first]
-        right[:, : middle - first] = 0
+        library, own = self._library, slice(first, middle)
+        rows, width, count = slice(first, self._y.rows), middle - first, last - middle
+        y, right = self._y.part(rows, own), self._y.part(rows, slice(middle, last))
+        short = Part(self._short, width, width, count)
+        other = Part(self._other, width, width, count)
+        library.gemm(y, right, short, turned=True)
+        library.gemm(self._square(self._k, own, own), short, other, turned=True)
+        library.gemm(y, other, right, alpha=-1.0, beta=1.0)
 
-    def _join(self, first: int, middle: int, last: int) -> None:
+    def _join(self, own: slice, other: slice) -> None:
         """Fill the corner of K between two parts of a tile."""
-        engine, own, other = self._engine, slice(first, middle), slice(middle, last)
-        short = engine.multiply(self.y[other, middle:], self.y[own, middle:].T)
-        short = engine.multiply(self.k[other, other], short)
-        engine.accumulate(self.k[other, own], short, self.k[own, own], subtract=True)
+        library, y, rows = self._library, self._y, slice(other.start, self._y.rows)
+        shape = (own.stop - own.start,) * 2 + (other.stop - other.start,)
+        short, product = Part(self._short, *shape), Part(self._other, *shape)
+        library.gemm(y.part(rows, own), y.part(rows, other), short, turned=True)
+        library.gemm(short, self._square(self._k, other, other), product)
+        corner = self._square(self._k, own, other)
+        library.gemm(self._square(self._k, own, own), product, corner, alpha=-1.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
+from mdqr._backend.cuda.kernels import Kernels, Launch, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 
@@ -28,6 +29,7 @@ _CHOLESKY_WORDS = CUTOFF * (_TILE_ROWS + 4) + CUTOFF // 2 * (CUTOFF + 4)
 _REFLECTOR_WORDS = 5 * CUTOFF
 # Words that are zero, taken one after the other.
 _WORDS = 16384
+_NO_OPERAND = [0, 0, 0, 0, 0]
 # As in kernels/cuda/tensorcore_formats.hpp.
 _FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
 
@@ -78,7 +80,7 @@ class CudaPanels:
     def _operand(self, low: Operand | None) -> list[int]:
         """Return the fields of `struct operand_matrix`."""
         if low is None or not low.form.kernel:
-            return [0, 0, 0, 0, 0]
+            return _NO_OPERAND
         high, other = low.terms[0], low.terms[-1]
         address, form = self._kernels.address, low.form
         return [
@@ -128,27 +130,49 @@ class CudaPanels:
 
     def reflector(self, q: Block, k: Block, signs: Block) -> None:
         """Do what `Engine.reflector` does, in one block."""
-        self._kernels.launch(
-            REFLECTOR, "mdqr_tensorcore_reflector",
-            fields(self.view(q), self.view(k), self._kernels.address(signs)),
-            grid=(1,), threads=_THREADS, shared=8 * _REFLECTOR_WORDS,
-        )  # fmt: skip
+        own = [*self.view(q), *self.view(k), self._kernels.address(signs)]
+        self._kernels.repeat([_reflector(slice(0, len(own)))], fields(own))
+
+    def reflections(self, a: Sequence[int], r: Sequence[int], k: Sequence[int], signs: int) -> None:
+        """Do both, one after the other: ``(I - Y K Y^T) E S R = A``; see `Panels.reflections`."""
+        doubtful = self._kernels.address(self.doubtful)
+        launch, own = self._orthonormal(a, r, _NO_OPERAND, NO_FLOOR, doubtful, done=False)
+        middle = len(own)
+        own += [*a, *k, signs]
+        self._kernels.repeat([launch, _reflector(slice(middle, len(own)))], fields(own))
 
     def _cholesky(
         self, a: Block, r: Block, low: Operand | None, floor: int, doubtful: int, *, done: bool
     ) -> None:
-        tiles = divided(len(a), _TILE_ROWS)
+        views = self.view(a), self.view(r), self._operand(low)
+        launch, own = self._orthonormal(*views, floor, doubtful, done=done)
+        self._kernels.repeat([launch], fields(own))
+
+    def _orthonormal(
+        self, a: Sequence[int], r: Sequence[int], low: Sequence[int], floor: int, doubtful: int,
+        *, done: bool,
+    ) -> tuple[Launch, list[int]]:  # fmt: skip
+        """Return a launch and its arguments; `a` and `r` are fields of `struct float_matrix`."""
+        tiles = divided(a[2], _TILE_ROWS)
         each = divided(tiles, _PARTS)
         parts = divided(tiles, each)
         # Those without rows help with the sums of columns.
         blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
         partial = self._kernels.address(self._memory)
         behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
-        self._kernels.launch(
-            CHOLESKY, "mdqr_tensorcore_cholesky",
-            fields(
-                self.view(a), self.view(r), self._operand(low), partial, *behind,
-                self.words(4), parts, each, blocks, floor, doubtful, int(done),
-            ),
-            grid=(blocks,), threads=_THREADS, shared=8 * _CHOLESKY_WORDS, cooperative=True,
+        own = [
+            *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor, doubtful,
+            int(done),
+        ]  # fmt: skip
+        launch = Launch(
+            CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(own)), (blocks,), _THREADS,
+            8 * _CHOLESKY_WORDS, cooperative=True,
         )  # fmt: skip
+        return launch, own
+
+
+def _reflector(part: slice) -> Launch:
+    """Return the launch of one block that turns Q into reflections."""
+    shared = 8 * _REFLECTOR_WORDS
+    name = "mdqr_tensorcore_reflector"
+    return Launch(REFLECTOR, name, part, (1,), _THREADS, shared, cooperative=False)
