@@ -20,7 +20,7 @@ from tensorcore_cases import (
 )
 
 import mdqr
-from mdqr.tensorcore import lowrank, orthogonalize, qr
+from mdqr.tensorcore import _passes, lowrank, orthogonalize, qr
 from mdqr.tensorcore._correction import rms_limit
 from mdqr.tensorcore._formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
@@ -301,3 +301,14 @@ def test_a_result_is_copied_and_pickled(rng):
     scaled = factors.R * 2.0**factors.exponents
     np.testing.assert_array_equal(scaled, result.R)
     assert factors.Q.dtype == factors.R.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", DEFICIENT)
+def test_later_passes_by_reflections(name, rng, monkeypatch):
+    """What a Q that stays far from orthonormal ends with, here from the second pass on."""
+    monkeypatch.setattr(_passes, "_DIRECT_PASSES", 1)
+    a = DEFICIENT[name](rng).astype(np.float32)
+    Q, R = qr(a, panel="cholesky", reorthogonalize=True)
+    assert orthogonality(Q) <= rms_limit(len(R)) * np.sqrt(len(R))
+    # Of the first pass, by binary16: Kahan's matrix hides its condition from the panel.
+    assert backward_errors(a, Q, R).max() <= (2.0**-6 if name == "Kahan" else 16 * U16)

@@ -58,7 +58,7 @@ _FLOATS = {
 
 # float32 by panels of a launch or two, on a GPU: what surrounds them in a window is longer than
 # in a fresh factorisation, and sums in twice the precision are those of float64.
-_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 5e-4, 6.0)
+_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 4e-4, 6.0)
 
 
 def rates_of(engine: Engine) -> Rates:

@@ -21,6 +21,8 @@ from mdqr.tensorcore._triangles import triangular_product
 # "Twice is enough" (L. Giraud, J. Langou, M. Rozloznik 2005) for a first Q that is far from
 # singular; more where columns of it were lost or nearly depend on others.
 _MOST_PASSES = 5
+# After so many that did not reach it, by reflections: they are orthogonal whatever Q is.
+_DIRECT_PASSES = 3
 # What is left of a column of norm 1 that depends on others is noise of fine products, some 2^-20:
 # often along the column itself, so that another pass would find the same again.
 _FLOOR = -32
@@ -93,8 +95,11 @@ class Passes:
         engine, plan, (_, k) = self._engine, self._plan, self._q.shape
         first = self.made == 0
         r = engine.matrix(k, k, zero=True)
+        reflected = self.made >= _DIRECT_PASSES
         if k and first:
             self._as_planned(r)
+        elif k and reflected:
+            householder(engine, self._q, r, plan.fine, "geqrf")
         elif k:
             panel = partial(engine.cholesky, floor=_FLOOR)
             gram_schmidt(engine, self._q, r, plan.fine, panel)
@@ -106,7 +111,7 @@ class Passes:
         (places,) = engine.xp.nonzero(engine.xp.diagonal(r) == 0)
         self._gone.update(places.tolist())
         # A zero on the diagonal of R leaves no zero in a Q by Householder reflections: it stays.
-        if first and (plan.panel == "geqrf" or plan.method == "householder"):
+        if reflected or (first and (plan.panel == "geqrf" or plan.method == "householder")):
             return 0
         self._replace(places)
         return zero
