@@ -119,7 +119,7 @@ def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> 
     # Each window is formed: two factorisations, and the product of their reflections.
     formed = 3.0 * windows * (step + p) ** 2 * p
     entries = float(windows) * ((step + p) * p + step * step)
-    products = _along(rows, columns, q_rows, each) + formed
+    products = _along(windows * step, columns, q_rows, each) + formed
     return Work(products, windows * (step + p), entries, 2 * windows)
 
 
