@@ -141,8 +141,8 @@ def test_the_device_does_what_the_host_does(cupy, compute, panel, rng):
     a = rng.standard_normal((900, 300))
     device, host = (qr(x, compute=compute, panel=panel) for x in (cupy.asarray(a), a))
     for x, y in zip(device, host, strict=True):
-        # Rounded operands may go the other way where sums differ.
-        bound = 4 * FORMATS[compute].unit * np.abs(y).max() + 64 * U32
+        # Rounded operands may go the other way where sums differ, and those of float32 do.
+        bound = 8 * FORMATS[compute].unit * np.abs(y).max() + 64 * U32
         assert np.abs(cupy.asnumpy(x) - y).max() <= bound
 
 
