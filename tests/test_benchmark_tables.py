@@ -51,8 +51,10 @@ def test_the_recorded_page_is_that_of_the_recorded_rows(tables):
     rows, failures, about = tables.read(source)
     page = tables.page(rows, failures, about)
     assert page == source.with_suffix(".md").read_text()
-    # Errors of approximations are shown as what they are above the best, rates of fp16 alone.
+    # Errors of approximations are shown as what they are above the best, rates of fp16 alone, and
+    # panels by the library at some sizes.
     shown = [r for r in rows if r.unit not in ("times", "TFLOP/s") or r.precision == "fp16"]
+    shown = [row for row in shown if row.what != "Q and R, geqrf"]
     assert all(tables.number(row.value) in page for row in shown if row.unit != "times")
     assert page.count(" | met |") + page.count(" | missed |") >= sum(
         row.aim is not None for row in rows
