@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import importlib.metadata
+import platform
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 FLAGS = ("-std=c++17", "--fmad=false")
 
 
-def device_compiler() -> Callable[..., str] | None:
-    """Return a function that compiles, or None where there is no compiler.
+# On Linux the extra `test` brings NVRTC; elsewhere there is no wheel of it.
+needs_device_compiler = pytest.mark.skipif(
+    platform.system() != "Linux" and shutil.which("nvcc") is None,
+    reason="NVRTC's wheel is for Linux, and nvcc is not on the PATH",
+)
+
+
+@cache
+def device_compiler() -> Callable[..., str]:
+    """Return a function that compiles.
 
     ``compile(source, include, scratch, options=(), arch="sm_90")`` returns the log: the warnings,
     and ptxas's registers and spills. An error raises RuntimeError.
@@ -21,7 +33,7 @@ def device_compiler() -> Callable[..., str] | None:
     library = nvrtc_library()
     nvcc = shutil.which("nvcc")
     if library is None and nvcc is None:
-        return None
+        raise RuntimeError("no compiler for GPUs: pip install '.[test]', or put nvcc on the PATH")
 
     def compile(
         source: str,

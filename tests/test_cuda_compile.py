@@ -11,13 +11,12 @@ from functools import cache
 
 import pytest
 from cuda_modules import modules
-from device_compiler import device_compiler
+from device_compiler import device_compiler, needs_device_compiler
 
 from mdqr._backend.sources import kernels_folder
 from mdqr._precision import PRECISIONS
 
 CUDA = kernels_folder() / "cuda"
-COMPILE = device_compiler()
 ARCHITECTURES = ("sm_90", "sm_80")
 PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 
@@ -83,9 +82,6 @@ CASES = [
     for module in sorted(modules(), key=name_of)
     for arch in ARCHITECTURES
 ]
-needs_device_compiler = pytest.mark.skipif(
-    COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
-)
 
 
 @cache
@@ -114,7 +110,7 @@ def spilled(log: str) -> int:
 def test_module_compiles(module, arch, tmp_path):
     text = (CUDA / f"{module.source}.cu").read_text()
     options = [f"-I{CUDA}", *module.options]
-    log = COMPILE(text, kernels_folder() / "include", tmp_path, options, arch)
+    log = device_compiler()(text, kernels_folder() / "include", tmp_path, options, arch)
     assert [line for line in log.splitlines() if "warning" in line] == []
     assert modules()[module] <= set(re.findall(r"entry function '(\w+)'", log))
     assert "registers" in log

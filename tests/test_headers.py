@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from device_compiler import device_compiler
+from device_compiler import device_compiler, needs_device_compiler
 from host_compiler import host_compiler
 
 from mdqr._backend.sources import kernels_folder
@@ -15,12 +15,7 @@ from mdqr._precision import PRECISIONS
 
 INCLUDE = kernels_folder() / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.hpp"))
-DEVICE_COMPILE = device_compiler()
 PROBE = (Path(__file__).parent / "device_probe.cu").read_text()
-
-needs_device = pytest.mark.skipif(
-    DEVICE_COMPILE is None, reason="neither NVRTC's wheel (extra nvrtc) nor nvcc is installed"
-)
 
 
 def test_headers_were_found():
@@ -54,19 +49,19 @@ def warnings_of(log: str) -> list[str]:
     return [line for line in log.splitlines() if "warning" in line]
 
 
-@needs_device
+@needs_device_compiler
 @pytest.mark.parametrize("header", HEADERS)
 def test_header_compiles_alone_for_sm_90(header, tmp_path):
     source = f'#include "{header}"\n#include "{header}"\nextern "C" __global__ void probe() {{}}\n'
-    log = DEVICE_COMPILE(source, INCLUDE, tmp_path)
+    log = device_compiler()(source, INCLUDE, tmp_path)
     assert warnings_of(log) == []
     assert "registers" in log
 
 
-@needs_device
+@needs_device_compiler
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_operations_compile_for_sm_90_without_spills(precision, tmp_path):
-    log = DEVICE_COMPILE(f"#define MDQR_LIMBS {precision.limbs}\n{PROBE}", INCLUDE, tmp_path)
+    log = device_compiler()(f"#define MDQR_LIMBS {precision.limbs}\n{PROBE}", INCLUDE, tmp_path)
     assert warnings_of(log) == []
     kernels = set(re.findall(r"^PROBE\((\w+)", PROBE, flags=re.MULTILINE))
     assert kernels == set(re.findall(r"entry function '(\w+)'", log))

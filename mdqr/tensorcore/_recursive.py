@@ -37,12 +37,17 @@ class Work(NamedTuple):
     panel: Panel
 
 
+def halves(columns: int) -> tuple[int, int]:
+    """Return the most columns that are multiplied with, and that are multiplied, at any level."""
+    half = first_half(columns) if columns > CUTOFF else 0
+    # Of A2 at the first level, or in the first half at the second.
+    return half, max(columns - half, half // 2) if half else 0
+
+
 def work_of(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> Work:
     """Return the work of a factorisation with its memory."""
     m, n = q.shape
-    half = first_half(n) if n > CUTOFF else 0
-    # Of A2 at the first level, or in the first half at the second.
-    rest = max(n - half, half // 2) if half else 0
+    half, rest = halves(n)
     low = engine.memory(m, n if half else 0, form) if form.kernel else Operand((q,), form)
     right, top = engine.memory(m, rest, form), engine.memory(half, rest, form)
     return Work(engine, q, r, low, right, top, panel)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import CUTOFF, SUMMED, Engine, Operand
 from mdqr.tensorcore._formats import Format
-from mdqr.tensorcore._recursive import first_half
+from mdqr.tensorcore._recursive import first_half, halves
 
 Panel = Callable[[Block, Block], None]
 
@@ -101,9 +101,7 @@ def check(engine: Engine, kind: str) -> None:
 def work_of(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> Work:
     """Return the work of a factorisation with its memory."""
     m, n = q.shape
-    half = first_half(n) if n > CUTOFF else 0
-    # Of the right half at the first level, or in the first half at the second.
-    rest = max(n - half, half // 2) if half else 0
+    half, rest = halves(n)
     low, kernel = (_zeros(engine, rows, n if half else 0, form) for rows in (m, n))
     right, top = engine.memory(m, rest, form), engine.memory(half, rest, form)
     signs = engine.matrix(n, 1)[:, 0]
