@@ -34,7 +34,7 @@ class Condition(NamedTuple):
     largest: Block
 
 
-def condition(triangle: Triangle) -> Condition:
+def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
     """Estimate the condition number of a triangular matrix with columns near norm 1.
 
     Inverse iteration on ``R^H R`` from a few fixed irregular vectors. The estimate is a lower
@@ -44,6 +44,8 @@ def condition(triangle: Triangle) -> Condition:
     ----------
     triangle : Triangle
         The matrix.
+    steps : int, optional
+        Pairs of solutions. Two give the order of magnitude.
 
     Returns
     -------
@@ -56,8 +58,8 @@ def condition(triangle: Triangle) -> Condition:
     largest = _largest_singular_value(triangle, x[..., :1])
     if triangle.block.size == 0:
         return Condition(xp.ones(batch), xp.zeros((*batch, triangle.order)), largest)
-    for step in range(_STEPS):
-        if step + 1 == _STEPS:
+    for step in range(steps):
+        if step + 1 == steps:
             size = _norms(x)
         z, down = _rescaled(triangle, triangle.solve(from_native(xp, x, field), "C"))
         x, further = _rescaled(triangle, triangle.solve(from_native(xp, z, field), "N"))

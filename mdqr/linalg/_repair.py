@@ -9,9 +9,10 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
-from mdqr.linalg import _householder, _scaling
+from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
+from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_engine import Engine, adjoint, set_identity
 from mdqr.linalg._update_finish import normalise
 from mdqr.linalg._update_operands import (
@@ -110,7 +111,7 @@ def repair(
     normalise(state, n)
     found = shifted(engine, state.r, scales)
     if check:
-        _scaling.require_in_range(checks, "repair", "R", engine.to_block(found), engine.is_complex)
+        require_in_range(checks, "repair", engine, "R", found)
         checks.settle()
     return given.result(state.q, found)
 

@@ -16,7 +16,8 @@ from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_operands as operands
 from mdqr.linalg._checks import Checks
-from mdqr.linalg._updatable_input import leaving_rows, require_finite, rows_of
+from mdqr.linalg._updatable_input import leaving_rows, rows_of
+from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import joined
 from mdqr.linalg._update_finish import lost_digits, pairs, require_share, warn_of_loss
 from mdqr.linalg._update_fresh import with_columns, with_rows, without_columns, without_rows

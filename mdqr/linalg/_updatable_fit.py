@@ -22,6 +22,9 @@ from mdqr.linalg._update_finish import normalise
 from mdqr.linalg._update_scales import Scales, scaled, shifted
 from mdqr.linalg._update_state import State
 
+# Of the estimate of a condition number that only has to tell singular matrices.
+_STEPS = 2
+
 
 @dataclass
 class Fit:
@@ -197,7 +200,7 @@ def solve(fit: Fit, function: str, checks: Checks) -> tuple[Block, Block]:
     found = engine.triangle(engine.from_block(r), function, checks)
     y = found.solve(block[..., fit.n :], checks=checks)
     x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], field)
-    return x, _scaling.largest(condition(found).value, None, 1.0)
+    return x, _scaling.largest(condition(found, _STEPS).value, None, 1.0)
 
 
 def residual(fit: Fit, data: Block, x: Block) -> Block:

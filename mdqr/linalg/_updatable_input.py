@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._updatable_fit import Fit
-from mdqr.linalg._update_engine import Engine, joined
+from mdqr.linalg._update_engine import joined
 from mdqr.linalg._update_operands import Given, like, matrix_operand, range_of, shape_of
 
 
@@ -92,8 +90,3 @@ def leaving_rows(
             "data: keep_data=True"
         )
     return old, place
-
-
-def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
-    """Demand finite values."""
-    _scaling.require_finite(checks, function, name, engine.to_block(x), engine.is_complex)

@@ -19,6 +19,7 @@ from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._operands import covering
+from mdqr.linalg._scaling import finite
 from mdqr.linalg._triangular import Triangle
 
 
@@ -115,6 +116,10 @@ class Engine(Protocol):
         """Replace `x` by R as `factor`, and return Q: square, or its first columns."""
         ...
 
+    def finite(self, x: Block) -> Block:
+        """Return whether all numbers are finite, a 0-d bool."""
+        ...
+
     def to_block(self, x: Block) -> Block:
         """Return `x` as a block of float64 limbs."""
         ...
@@ -192,6 +197,10 @@ class Planes:
         factors = _householder.factor(self.backend, x, **self._options)
         clear_below(x)
         return factors.form_q(x.shape[-2] if columns is None else columns)
+
+    def finite(self, x: Block) -> Block:
+        """Return whether all numbers are finite."""
+        return finite(x, self.is_complex)
 
     def to_block(self, x: Block) -> Block:
         """Return `x`."""

@@ -12,10 +12,10 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
-from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
+from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_cost import seconds
 from mdqr.linalg._update_engine import Planes, clear_below
 from mdqr.linalg._update_floats import Floats
@@ -46,12 +46,12 @@ def normalise(state: State, untouched: int) -> None:
             multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
         return
     signs = signs.astype(engine.dtype)
-    r[...] = r * signs[..., :, None]
+    xp.multiply(r, signs[..., :, None], out=r)
     clear_below(state.r)
     entries = diagonal(r)
     entries[...] = entries + 0
     if q is not None:
-        q[..., :count] = q[..., :count] * signs[..., None, :]
+        xp.multiply(q[..., :count], signs[..., None, :], out=q[..., :count])
 
 
 def _rotate(state: State, rows: int) -> None:
@@ -130,7 +130,7 @@ def _settled(
     if checks is None:
         return state, r, ()
     require_share(frame.function, checks, state, limit)
-    _scaling.require_in_range(checks, frame.function, "R", engine.to_block(r), engine.is_complex)
+    require_in_range(checks, frame.function, engine, "R", r)
     return state, r, checks.settle(*pairs(state))
 
 

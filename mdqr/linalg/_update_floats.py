@@ -151,6 +151,10 @@ class Floats:
         """Return the square upper triangle `r`, for solutions in 64 bits."""
         return triangle(self, r, function, checks)
 
+    def finite(self, x: Block) -> Block:
+        """Return whether all numbers are finite."""
+        return self.backend.xp.isfinite(x).all()
+
     def to_block(self, x: Block) -> Block:
         """Return a block of one limb, of 64 bits."""
         wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
@@ -233,8 +237,12 @@ def _formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Bl
     return q
 
 
+# Up to so many right-hand sides one launch for all of a substitution is faster than the library.
+_FEW_SIDES = 8
+
+
 class LibraryTriangle(Triangle):
-    """A triangle of one limb whose solutions come from the library of a GPU."""
+    """A triangle of one limb whose solutions come from the library of a GPU if there are many."""
 
     def __init__(self, library: Library, backend: Backend, block: Block, **options: Any) -> None:
         super().__init__(backend, block, **options)
@@ -243,6 +251,9 @@ class LibraryTriangle(Triangle):
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
+        if b.shape[-1] <= _FEW_SIDES:
+            options: dict[str, Any] = {"conjugate": conjugate, "callback": callback}
+            return super()._substitute(a, b, lower=lower, **options)
         xp, field = self.backend.xp, self.is_complex
         matrix = to_native(xp, a, field, conjugate)
         x = xp.array(to_native(xp, b, field), order="C")

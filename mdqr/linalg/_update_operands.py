@@ -15,9 +15,9 @@ from mdqr._backend.protocol import Block
 from mdqr._device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
 from mdqr._promotion import together
-from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
+from mdqr.linalg._update_checks import require_finite as require_operand
 from mdqr.linalg._update_engine import Engine, Planes
 from mdqr.linalg._update_floats import Floats, floats
 
@@ -318,6 +318,5 @@ def require_finite(
     for name, x in arrays.items():
         if x is None:
             continue
-        block = engine.to_block(x)
-        block = block[..., None] if len(shape_of(engine, x)) == 1 else block
-        _scaling.require_finite(checks, function, name, block, engine.is_complex)
+        x = x[..., None] if len(shape_of(engine, x)) == 1 else x
+        require_operand(checks, function, engine, name, x)

@@ -201,9 +201,9 @@ class CupyKernels(Kernels):
         xp, cublas = self.xp, self.xp.cuda.cublas
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         (m, k), n = a.shape[-2:], b.shape[-1]
-        c = xp.zeros((*batch, m, n), dtype=a.dtype)
-        if not c.size or not k:
-            return c
+        if not prod((*batch, m, n, k)):
+            return xp.zeros((*batch, m, n), dtype=a.dtype)
+        c = xp.empty((*batch, m, n), dtype=a.dtype)
         x = xp.ascontiguousarray(xp.broadcast_to(a, (*batch, m, k)))
         y = xp.ascontiguousarray(xp.broadcast_to(b, (*batch, k, n)))
         one, zero = np.ones(1, dtype=a.dtype), np.zeros(1, dtype=a.dtype)

@@ -38,12 +38,16 @@ def matmul(
     """Return ``c + a @ b`` or ``c - a @ b``; see `mdqr._backend.protocol.Backend.matmul`."""
     xp = kernels.xp
     batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], is_complex)
-    result = empty(xp, (*batch, m, n), limbs, is_complex) if out is None else out
-    if not prod((*batch, m, n)):
-        return result
-    if limbs == 1:
+    size = prod(batch) * m * n
+    if limbs == 1 and size:
         multiply = kernels.multiply
-        result[...] = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract, multiply)
+        found = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract, multiply)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+    result = empty(xp, (*batch, m, n), limbs, is_complex) if out is None else out
+    if not size:
         return result
     flags = ("matmul", limbs, is_complex, conj_a, conj_b, subtract)
     operands = [a, b, result] if c is None else [a, b, result, c]
