@@ -137,7 +137,7 @@ class HostLibrary(Library):
     def __init__(self, dtype):
         self._kernels = SimpleNamespace(xp=np, address=lambda x: x.ctypes.data)
         self._dtype = np.dtype(dtype)
-        self._cublas, self._cusolver = Blas(), Solver()
+        self._cublas, self._cusolver, self._recording = Blas(), Solver(), None
         self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
 
     def widened(self):

@@ -11,11 +11,12 @@ from host_library import HostLibrary
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
 from mdqr.linalg import _update_columns as columns
+from mdqr.linalg import _update_cuda_floats, _update_rows
 from mdqr.linalg import _update_finish as finish
-from mdqr.linalg import _update_floats, _update_rows
 from mdqr.linalg._checks import Checks
+from mdqr.linalg._update_cuda_floats import CudaFloats
 from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
-from mdqr.linalg._update_floats import CudaFloats, Floats
+from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_library import row_stride
 from mdqr.linalg._update_state import State, spectral_bound
 
@@ -124,7 +125,7 @@ def test_reflections(engine, shape, rng):
 @pytest.mark.parametrize("shape", [(9, 5), (5, 9), (6, 6), (1, 1), (3, 0)], ids=str)
 def test_orthogonal_matrices(engine, most, shape, rng, monkeypatch):
     """By V and T, or by the library."""
-    monkeypatch.setattr(_update_floats, "_MOST_FORMED", most)
+    monkeypatch.setattr(_update_cuda_floats, "_MOST_FORMED", most)
     m, n = shape
     a = values(shape, engine, rng)
     for count in (None, min(m, n), m):

@@ -37,15 +37,15 @@ def normalise(state: State, untouched: int) -> None:
         _rotate(state, min(untouched, count))
     r, q = state.r[..., :count, :], state.q
     xp = engine.backend.xp
-    signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
     if isinstance(engine, Planes):
+        signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
         multiply_signs(r, signs[..., :, None], engine.is_complex)
         clear_below(state.r)
         clear_diagonal_signs(r, engine.is_complex)
         if q is not None:
             multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
         return
-    signs = signs.astype(engine.dtype)
+    signs = xp.where(diagonal(r).real < 0, -1.0, 1.0).astype(engine.dtype)
     xp.multiply(r, signs[..., :, None], out=r)
     clear_below(state.r)
     entries = diagonal(r)

@@ -1,13 +1,12 @@
 """Updates of float arrays, 32 or 64 bits, real or complex: LAPACK's reflections and BLAS.
 
-`Floats` is what NumPy and CuPy share, and all that batches have; `CudaFloats` calls the libraries
-of a GPU for single matrices. Reflections are tiles ``I - V T V^H`` on both, so that whatever else
-makes V and T fits in.
+`Floats` is what NumPy and CuPy share, and all that batches have; `_update_cuda_floats` calls the
+libraries of a GPU for single matrices. Reflections are tiles ``I - V T V^H`` on both, so that
+whatever else makes V and T fits in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,26 +14,13 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
-from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._operands import Callback
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Reflections, adjoint_multiply, triangle, window_width
-from mdqr.linalg._update_library import Library, row_stride
-from mdqr.linalg._update_panels import LEAST, LEAST_WINDOW, Factoring, Panels, cuda_panels
-
-
-def floats(backend: Backend, dtype: Any) -> Floats:
-    """Return the arithmetic of float arrays on a backend."""
-    if isinstance(backend, CudaBackend):
-        kind = np.dtype(dtype)
-        kernels = backend.kernels
-        panels = (lambda: cuda_panels(kernels)) if kind == np.float32 else None
-        return CudaFloats(backend, dtype, Library(kernels, kind), panels)
-    return Floats(backend, dtype)
+from mdqr.linalg._update_panels import LEAST_WINDOW
 
 
 class Floats:
@@ -202,25 +188,10 @@ class FloatFactors:
     def form_q(self, columns: int) -> Block:
         """Return the first columns of Q."""
         shape = (*self.h.shape[:-2], int(self.h.shape[-1]), columns)
-        return _formed(self.engine, shape, self.vs, self.ts)
+        return formed(self.engine, shape, self.vs, self.ts)
 
 
-@dataclass
-class PanelFactors:
-    """The reflections of tiles of panels."""
-
-    engine: Floats
-    rows: int
-    vs: list[Block]
-    ts: list[Block]
-    unit = False
-
-    def form_q(self, columns: int) -> Block:
-        """Return the first columns of Q."""
-        return _formed(self.engine, (self.rows, columns), self.vs, self.ts)
-
-
-def _formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Block]) -> Block:
+def formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Block]) -> Block:
     """Return the first columns of Q."""
     q = engine.backend.xp.zeros(shape, dtype=engine.dtype)
     diagonal(q)[...] = 1
@@ -235,173 +206,3 @@ def _formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Bl
             w = adjoint_multiply(engine, v, part)
         engine.accumulate(part, v, engine.multiply(t, w), subtract=True)
     return q
-
-
-# Up to so many right-hand sides one launch for all of a substitution is faster than the library.
-_FEW_SIDES = 8
-
-
-class LibraryTriangle(Triangle):
-    """A triangle of one limb whose solutions come from the library of a GPU if there are many."""
-
-    def __init__(self, library: Library, backend: Backend, block: Block, **options: Any) -> None:
-        super().__init__(backend, block, **options)
-        self._library = library
-
-    def _substitute(
-        self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
-    ) -> Block:
-        if b.shape[-1] <= _FEW_SIDES:
-            options: dict[str, Any] = {"conjugate": conjugate, "callback": callback}
-            return super()._substitute(a, b, lower=lower, **options)
-        xp, field = self.backend.xp, self.is_complex
-        matrix = to_native(xp, a, field, conjugate)
-        x = xp.array(to_native(xp, b, field), order="C")
-        if x.size:
-            self._library.solve(matrix, x, lower=lower)
-        if callback is not None:
-            callback("substitute", self.order, self.order)
-        return from_native(xp, x, field)
-
-
-# Above so many reflections Q is better formed by the library.
-_MOST_FORMED = 1024
-
-
-class CudaFloats(Floats):
-    """Float arrays on a GPU: single matrices by its libraries, without waiting for the device."""
-
-    tile = 512
-
-    def __init__(
-        self,
-        backend: Backend,
-        dtype: Any,
-        library: Library,
-        panels: Callable[[], Panels] | None = None,
-    ) -> None:
-        super().__init__(backend, dtype)
-        self._library, self._make_panels = library, panels
-        self._panels: Panels | None = None
-        self._quick = False
-
-    @property
-    def quick(self) -> bool:
-        """Whether panels may be used; setting it forgets what was in doubt."""
-        return self._quick
-
-    @quick.setter
-    def quick(self, value: bool) -> None:
-        self._quick, self._panels = value, None
-
-    @property
-    def has_panels(self) -> bool:
-        """Whether matrices are factored by panels that may be in doubt."""
-        return self.quick and self._make_panels is not None
-
-    @property
-    def doubtful(self) -> Block | None:
-        """Not zero if a panel was in doubt; None if none was asked."""
-        return None if self._panels is None else self._panels.doubtful
-
-    def multiply(
-        self,
-        a: Block,
-        b: Block,
-        *,
-        c: Block | None = None,
-        subtract: bool = False,
-        conj_a: bool = False,
-        conj_b: bool = False,
-    ) -> Block:
-        """Return ``c + a b`` or ``c - a b``."""
-        if a.ndim > 2 or b.ndim > 2 or 0 in (*a.shape, *b.shape):
-            return super().multiply(a, b, c=c, subtract=subtract, conj_a=conj_a, conj_b=conj_b)
-        shape = (int(a.shape[0]), int(b.shape[1]))
-        out = self.backend.xp.empty(shape, dtype=self.dtype) if c is None else c.copy(order="C")
-        self._library.multiply(
-            a,
-            b,
-            out,
-            alpha=-1.0 if subtract else 1.0,
-            beta=0.0 if c is None else 1.0,
-            conj_a=conj_a,
-            conj_b=conj_b,
-        )
-        return out
-
-    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
-        """Return the square upper triangle `r`, for solutions in 64 bits."""
-        if r.ndim > 2:
-            return super().triangle(r, function, checks)
-        options: dict[str, Any] = {"limbs": 1, "is_complex": self.is_complex}
-        return LibraryTriangle(
-            self._wide, self.backend, self.to_block(r), function=function, checks=checks, **options
-        )
-
-    @cached_property
-    def _wide(self) -> Library:
-        return self._library.widened()
-
-    def _product(self, a: Block, b: Block) -> Block:
-        """Multiply batches; the backend keeps 64 bits from being emulated by integers."""
-        if self._is_single:
-            return a @ b
-        planes = (from_native(self.backend.xp, x, self.is_complex) for x in (a, b))
-        found = self.backend.matmul(*planes, limbs=1, is_complex=self.is_complex)
-        return to_native(self.backend.xp, found, self.is_complex)
-
-    def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
-        """Replace `x` by R, and return the reflections."""
-        m, n = x.shape[-2:]
-        if x.ndim > 2 or not m >= n >= LEAST or not self.has_panels or self._make_panels is None:
-            return super().factor(x, tile, clear=clear)
-        if self._panels is None:
-            self._panels = self._make_panels()
-        xp = self.backend.xp
-        # Columns after columns, which is how cuBLAS reads, it is the transpose.
-        r = x if row_stride(x) else xp.ascontiguousarray(x)
-        work = Factoring(xp, self._library, self._panels, (m, n), tile or self.tile)
-        tiles = list(work.run(self._library.turned(r), clear=clear))
-        if r is not x:
-            x[...] = r
-        return PanelFactors(self, m, [v for v, _ in tiles], [t for _, t in tiles])
-
-    def cholesky(self, gram: Block) -> Block:
-        """Return the Cholesky factor."""
-        return super().cholesky(gram) if gram.ndim > 2 else self._library.cholesky(gram)
-
-    def _reflectors(self, x: Block) -> tuple[Block, Block]:
-        return super()._reflectors(x) if x.ndim > 2 else self._library.reflectors(x)
-
-    def middle(self, v: Block, tau: Block) -> Block:
-        """Return T of one tile."""
-        if v.ndim > 2:
-            return super().middle(v, tau)
-        t, upper = self.backend.xp.diag(tau), adjoint_multiply(self, v, v)
-        upper *= tau[:, None]
-        self._library.unit_solve(upper, t)
-        return t
-
-    def accumulate(
-        self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
-    ) -> None:
-        """Replace `x` by ``x + a b`` or ``x - a b``."""
-        if x.ndim > 2 or 0 in (*a.shape, *b.shape) or not row_stride(x):
-            super().accumulate(x, a, b, subtract=subtract, conj_b=conj_b)
-            return
-        alpha = -1.0 if subtract else 1.0
-        self._library.multiply(a, b, x, alpha=alpha, beta=1.0, conj_a=False, conj_b=conj_b)
-
-    def orthogonal(self, x: Block, columns: int | None = None) -> Block:
-        """Replace `x` by R, and return Q."""
-        if x.ndim > 2 or not x.size:
-            return super().orthogonal(x, columns)
-        columns, count = int(x.shape[0]) if columns is None else columns, min(x.shape)
-        if count <= _MOST_FORMED or self.has_panels:
-            tile = count if count <= _MOST_FORMED else None
-            return self.factor(x, tile=tile).form_q(columns)
-        h, tau = self._library.reflectors(x)
-        q = self._library.orthogonal(h, tau, columns)
-        x[...] = self.backend.xp.triu(h.swapaxes(-1, -2))
-        return q

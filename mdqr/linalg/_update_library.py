@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._backend.cuda.cublas import Cublas
 from mdqr._backend.cuda.kernels import Kernels
 from mdqr._backend.protocol import Block
 
@@ -47,11 +48,15 @@ class Library:
         Whose arrays they are.
     dtype : dtype
         float32, float64, complex64 or complex128.
+    cublas : Cublas, optional
+        That of a stream that is being recorded.
     """
 
-    def __init__(self, kernels: Kernels, dtype: np.dtype[Any]) -> None:
-        self._kernels, self._dtype = kernels, dtype
-        self._cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
+    def __init__(
+        self, kernels: Kernels, dtype: np.dtype[Any], cublas: Cublas | None = None
+    ) -> None:
+        self._kernels, self._dtype, self._recording = kernels, dtype, cublas
+        self._cublas: Any = cublas or import_module("cupy_backends.cuda.libs.cublas")
         self._cusolver: Any = import_module("cupy_backends.cuda.libs.cusolver")
         # Read by address: they live as long as this object.
         self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
@@ -202,7 +207,13 @@ class Library:
         kind = np.complex128 if self._dtype.kind == "c" else np.float64
         return Library(self._kernels, np.dtype(kind))
 
+    def calling(self, cublas: Cublas) -> Library:
+        """Return the same on the stream of another cuBLAS."""
+        return Library(self._kernels, self._dtype, cublas)
+
     def _handle(self, library: str) -> Any:
+        if self._recording is not None and library == "cublas":
+            return self._recording.handle
         return getattr(self._kernels.xp.cuda.device, f"get_{library}_handle")()
 
 

@@ -18,8 +18,9 @@ from mdqr._promotion import together
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update_checks import require_finite as require_operand
+from mdqr.linalg._update_cuda_floats import floats
 from mdqr.linalg._update_engine import Engine, Planes
-from mdqr.linalg._update_floats import Floats, floats
+from mdqr.linalg._update_floats import Floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 

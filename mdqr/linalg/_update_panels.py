@@ -10,7 +10,6 @@ Parts of a matrix are addresses: slices of arrays take longer than what is done 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Protocol
@@ -49,6 +48,15 @@ def cuda_panels(kernels: Kernels) -> Panels:
     return found
 
 
+def vectors(
+    y: Block, k: Block, shape: tuple[int, int], tile: int
+) -> tuple[list[Block], list[Block]]:
+    """Return V and T of the tiles of a matrix of that shape, by what `Factoring` leaves."""
+    n, v = shape[1], y[:, : shape[0]].T
+    ranges = [(first, min(first + tile, n)) for first in range(0, n, tile)]
+    return [v[i:, i:j] for i, j in ranges], [k[i:j, : j - i].T for i, j in ranges]
+
+
 class Factoring:
     """A matrix that is being factored, by tiles of columns.
 
@@ -70,23 +78,21 @@ class Factoring:
         self, xp: ModuleType, library: Library, panels: Panels, shape: tuple[int, int], tile: int
     ) -> None:
         (m, n), self._library, self._panels = shape, library, panels
-        tile = min(tile, n)
         self._tile, rows = tile, _aligned(m)
-        self._stride = stride = _aligned(tile)
-        # Y, two products, signs.
-        words = [rows * n, *(2 * [stride * n] if n > MOST else [0, 0]), n]
-        memory = xp.empty(sum(words), dtype="float32")
+        self._stride = stride = _aligned(min(tile, n))
+        # Two products, signs.
+        between = stride * n if n > MOST else 0
+        self._memory = memory = xp.empty(2 * between + n, dtype="float32")
         # R and K of the tiles, beside each other: zero where no panel writes.
         squares = xp.zeros((2, n, stride), dtype="float32")
-        self._v, self._t = memory[: rows * n].reshape(n, rows)[:, :m].T, squares[1]
+        self.y, self.k = xp.empty((n, rows), dtype="float32"), squares[1]
         start, square = library.address(memory), library.address(squares)
-        self._y = Part(start, rows, m, n)
-        starts = [start + 4 * sum(words[:i]) for i in range(1, 4)]
-        self._short, self._other, self._signs = starts
+        self._y = Part(library.address(self.y), rows, m, n)
+        self._short, self._other, self._signs = (start + 4 * between * i for i in range(3))
         self._r, self._k = (square + 4 * n * stride * i for i in range(2))
 
-    def run(self, x: Part, *, clear: bool) -> Iterator[tuple[Block, Block]]:
-        """Factor a matrix ``(m, n)`` tile after tile, and yield V and T of each.
+    def run(self, x: Part, *, clear: bool) -> None:
+        """Factor a matrix ``(m, n)`` tile after tile; `y` and `k` hold V and T; see `vectors`.
 
         `x` is its transpose column by column, and becomes R^T; `clear` writes all of its zeros.
         """
@@ -104,7 +110,6 @@ class Factoring:
                 self._library.copy(top, x.part(behind, own), turned=True)
             if clear and last < m:
                 self._library.clear(x.part(own, slice(last, m)))
-            yield self._v[first:, own], self._t[own, : last - first].T
 
     def _square(self, start: int, rows: slice, columns: slice) -> Part:
         """Return a part of R or K, of the tile that is being factored."""

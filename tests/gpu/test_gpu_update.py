@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr._backend import for_block
+from mdqr._backend.cuda import graphs as recordings
+from mdqr._backend.cuda.graphs import Graphs
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import (
     UpdatableLstsq,
     _checks,
-    _update_floats,
     certify,
     lstsq,
     qr,
@@ -23,6 +25,7 @@ from mdqr.linalg import (
     qr_update,
     repair,
 )
+from mdqr.linalg import _update_cuda_floats as floats
 
 pytestmark = pytest.mark.gpu
 
@@ -176,8 +179,8 @@ def test_float32_by_quick_panels_and_by_the_library(deficient, check, rng, cupy,
     """Windows of several panels; columns that depend on others go to the library in the end."""
     m, n, p = 1500, 1100, 150
     made = []
-    panels = _update_floats.cuda_panels
-    monkeypatch.setattr(_update_floats, "cuda_panels", lambda k: made.append(panels(k)) or made[-1])
+    panels = floats.cuda_panels
+    monkeypatch.setattr(floats, "cuda_panels", lambda k: made.append(panels(k)) or made[-1])
     a = cupy.asarray(rng.uniform(-1, 1, (m, n)).astype(np.float32))
     if deficient:
         a[:, 700] = 0
@@ -224,3 +227,52 @@ def test_windows_of_every_precision_are_wide(rng):
         wanted = qr(a[:, 30:], "r")
         error = float(abs(found - wanted).max().to_device("cpu"))
         assert error <= 1e6 * precision.eps * float(abs(wanted).max().to_device("cpu"))
+
+
+@pytest.mark.parametrize("deficient", [False, True])
+def test_recorded_windows_are_as_good(deficient, rng, cupy, monkeypatch):
+    """From the third time on a window is a graph, on every stream; doubts are noted by it too."""
+    backend = for_block(cupy.zeros(1))
+    graphs = Graphs(cupy)
+    monkeypatch.setattr(backend.kernels, "graphs", graphs)
+    a = cupy.asarray(rng.uniform(-1, 1, (812, 512)).astype(np.float32))
+    if deficient:
+        a[:, 300] = a[:, 200]
+
+    def results():
+        engine = floats.floats(backend, np.dtype("float32"))
+        engine.quick = True
+        r, s = a.copy(), a.copy()
+        q = engine.orthogonal(r)
+        factors = engine.factor(s, 200)
+        return r, q, s, *factors.vs, *factors.ts, bool(engine.doubtful.any())
+
+    for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
+        with stream:
+            cupy.cuda.runtime.deviceSynchronize()
+            found = [results() for _ in range(6)]
+            stream.synchronize()
+        assert all(one[-1] == deficient for one in found)
+        if not deficient:
+            # cuBLAS may take another kernel with other memory, and then sums in another order.
+            for x, y, z in zip(found[0][:-1], found[-2][:-1], found[-1][:-1], strict=True):
+                cupy.testing.assert_array_equal(y, z)
+                assert float(abs(x - y).max()) <= 50 * 2.0**-23 * float(abs(x).max())
+    assert len(graphs._recordings) == 4
+
+
+def test_recordings_keep_within_their_memory(rng, cupy, monkeypatch):
+    monkeypatch.setattr(recordings, "_MOST_BYTES", 2**25)
+    backend = for_block(cupy.zeros(1))
+    graphs = Graphs(cupy)
+    monkeypatch.setattr(backend.kernels, "graphs", graphs)
+    engine = floats.floats(backend, np.dtype("float32"))
+    engine.quick = True
+    for n in range(130, 160, 2):
+        a = cupy.asarray(rng.uniform(-1, 1, (500, n)).astype(np.float32))
+        for _ in range(4):
+            r = a.copy()
+            q = engine.orthogonal(r)
+        assert float(cupy.linalg.norm(q @ r - a)) <= 60 * 2.0**-23 * float(cupy.linalg.norm(a))
+    held = sum(x.pool[0].total_bytes() for x in graphs._recordings.values())
+    assert 0 < held <= 2**25

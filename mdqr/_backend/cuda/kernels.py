@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.cuda import cusolver
+from mdqr._backend.cuda.graphs import Graphs
 from mdqr._backend.protocol import Block, Reflectors
 from mdqr._backend.sources import digest, kernels_folder
 
@@ -73,6 +74,7 @@ class Kernels(Protocol):
 
     xp: ModuleType
     plans: dict[Hashable, object]  # of `replay`
+    graphs: Graphs | None = None  # where work can be recorded
 
     @property
     def multiprocessors(self) -> int:
@@ -170,6 +172,7 @@ class CupyKernels(Kernels):
         self._modules: dict[Module, Any] = {}
         self._multiprocessors: dict[int, int] = {}
         self._functions: dict[tuple[Module, str, int], Any] = {}
+        self.graphs = Graphs(cupy)
 
     @cached_property
     def _options(self) -> tuple[str, ...]:
