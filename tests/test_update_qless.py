@@ -198,3 +198,22 @@ def test_both_ways_and_forms_see_the_same_dependence(precision, dtype, k, p, rng
             found.append(float(re.search(r"condition ([-+.e\d]+)", str(caught.value)).group(1)))
     assert min(found) > 0
     assert max(found) <= 1.1 * min(found)
+
+
+@pytest.mark.parametrize("tiny", [0.5, 0.4])
+def test_the_closest_of_columns_is_known_to_every_digit(multiple, tiny, rng):
+    """Columns that nearly are others, or each other, by a distance that no float64 sum shows."""
+    share = float(multiple.eps) ** tiny
+    a = cases.values((14, 5), multiple, float, rng)
+    u = cases.values((14, 3), multiple, float, rng)
+    u[:, 2] = u[:, 0] + u[:, 2] * share
+    R = qr(a, "r")
+    limits = []
+    for method in ("update", "fresh"):
+        with pytest.raises(np.linalg.LinAlgError, match="reciprocal condition") as told:
+            qr_insert(None, R, u, 2, "col", A=a, method=method, rcond=0.1)
+        limits.append(float(re.search(r"condition (\S+) is", str(told.value))[1]))
+    # Printed with two digits.
+    assert limits[1] == pytest.approx(limits[0], rel=0.1)
+    assert share / 100 <= limits[0] <= share
+    qr_insert(None, R, u, 2, "col", A=a, method="fresh")

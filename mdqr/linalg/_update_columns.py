@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mdqr import _limbs
+from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
+from mdqr.linalg import _householder, _scaling
 from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
@@ -141,17 +142,22 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     """Return the same for columns k to ``k + p`` of a square R that has them already.
 
     With G the rows k to ``k + p`` of the inverse, and X upper triangular with ``X X^H = G G^H``,
-    the distances are the reciprocals of the diagonal of X.
+    the distances are the reciprocals of the diagonal of X. In float64: what cancels there belongs
+    to a column that is further away than another, and the closest one decides.
     """
-    xp, n = engine.backend.xp, int(r.shape[-1])
+    xp, field, n = engine.backend.xp, engine.is_complex, int(r.shape[-1])
     size = column_norms(engine, r)[..., k : k + p][..., ::-1]
     unit = engine.zeros(r, n - k, p)
     set_identity(engine, unit[..., ::-1])
     system = engine.triangle(r[..., k:, k:], "insertion", Unchecked())
-    rows = engine.from_block(system.solve(engine.to_block(unit), "C"))
-    engine.factor(rows)
+    rows = system.solve(engine.to_block(unit), "C")
+    first = rows[:, :1] if field else rows[:1]
+    lengths = _scaling.column_exponents(first, field)
+    first = _scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
     with np.errstate(all="ignore"):
-        distance = 1.0 / (diagonal(magnitudes(engine, rows))[..., :p] * size)
+        _householder.factor(engine.backend, first, limbs=1, is_complex=field)
+        entries = xp.ldexp(abs(diagonal(to_native(xp, first, field)))[..., :p], lengths)
+        distance = 1.0 / (entries * size)
         known = xp.isfinite(distance)
         return Loss(_smallest(engine, xp.where(known, distance, 0.0)), None)
 
