@@ -242,7 +242,7 @@ def test_least_squares(public, keep_q, deficient, rng):
     if deficient:
         a[:, 70] = a[:, 60]
     fit = UpdatableLstsq(a, b, keep_q=keep_q)
-    assert not Panelled.made
+    assert [bool(panels.doubtful.any()) for panels in Panelled.made] == [deficient]
     u, c, v = draw((50, 140), rng), draw((50, 2), rng), draw((450, 40), rng)
     if deficient:
         u[:, 70] = u[:, 60]
@@ -250,17 +250,18 @@ def test_least_squares(public, keep_q, deficient, rng):
     changes = [
         lambda: fit.insert_rows(u, c),
         lambda: fit.delete_rows(0, 40),
+        lambda: fit.delete_cols(0, 40),
         lambda: fit.insert_cols(v[:410], 2),
     ]
     # No column can join those of a matrix that is deficient.
-    for change in changes[: 2 if deficient else 3]:
+    for change in changes[: 3 if deficient else 4]:
         made = len(Panelled.made)
         change()
         assert not engine.quick
         found.append([bool(panels.doubtful.any()) for panels in Panelled.made[made:]])
     assert all(doubts for doubts in found)
     assert any(any(doubts) for doubts in found) == deficient
-    data = np.vstack([a, u])[40:]
+    data = np.vstack([a, u])[40:, 40:]
     if not deficient:
         data = np.hstack([data[:, :2], v[:410], data[:, 2:]])
     near(fit.R.T @ fit.R, data.T @ data, 20 * len(data))

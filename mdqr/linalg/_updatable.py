@@ -104,11 +104,7 @@ class UpdatableLstsq:
         self._given = given.without_data()
         self._vector = len(right) == 1
         data = joined(engine, [left, sides[..., None] if self._vector else sides], -1)
-        checks = Checks()
-        require_finite(checks, "UpdatableLstsq", engine, "[a b]", data)
-        fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
-        checks.settle()
-        self._fit = fit
+        self._fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
         self.lost_digits = 0.0
 
     def __repr__(self) -> str:
@@ -273,6 +269,7 @@ class UpdatableLstsq:
         fit.data = data
         self._fit = fit
 
+    @quickly
     def delete_cols(self, k: int, p: int = 1) -> None:
         """Drop variables.
 
@@ -290,6 +287,7 @@ class UpdatableLstsq:
         """
         fit, engine = replace(self._fit), self._fit.engine
         m, n = self.shape
+        checks = SureChecks(engine)
         place, count = operands.range_of("UpdatableLstsq.delete_cols", k, p, n)
         data = None if fit.data is None else without_columns(engine, fit.data, place, count)
         work = cost.deletion_work(engine, fits.size(fit, count, place))
@@ -297,6 +295,7 @@ class UpdatableLstsq:
             fits.refactor(fit, data)
         else:
             fits.delete_columns(fit, place, count)
+        checks.settle()
         fit.data = data
         self._fit = fit
 

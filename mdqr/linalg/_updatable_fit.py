@@ -17,8 +17,10 @@ from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._repair import repair_state
+from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
 from mdqr.linalg._update_finish import normalise
+from mdqr.linalg._update_quick import SureChecks, attempted
 from mdqr.linalg._update_scales import Scales, scaled, shifted
 from mdqr.linalg._update_state import State
 
@@ -51,12 +53,25 @@ class Fit:
 
 
 def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool) -> Fit:
-    """Factor the columns of `data` ``(m, n + k)``, of which the last k are b."""
+    """Factor the columns of `data` ``(m, n + k)``, of which the last k are b.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `data` is not finite.
+    """
     block = engine.to_block(data[..., n:])
     beta = _scaling.column_exponents(block, engine.is_complex)
     squares = engine.backend.xp.zeros((engine.limbs, int(data.shape[-1]) - n))
     fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q)
-    refactor(fit, data)
+
+    def factor() -> None:
+        checks = SureChecks(engine)
+        require_finite(checks, "UpdatableLstsq", engine, "[a b]", data)
+        refactor(fit, data)
+        checks.settle()
+
+    attempted(engine, factor)
     fit.data = data if keep_data else None
     return fit
 
