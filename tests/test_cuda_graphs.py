@@ -111,6 +111,22 @@ def test_recordings_differ_by_all_they_depend_on(device):
     assert [work.runs for work in works] == [2] * 5
 
 
+def test_the_default_stream_of_each_thread_is_its_own(device):
+    """The address is the same in all."""
+    found, work = Graphs(device), Doubling()
+    device.current[1] = Stream(ptr=2)
+
+    def thrice():
+        for _ in range(3):
+            found.run("key", np.ones(2), work)
+
+    thrice()
+    other = threading.Thread(target=thrice)
+    other.start()
+    other.join()
+    assert len(found._recordings) == 2
+
+
 def test_the_oldest_are_forgotten(device, monkeypatch):
     monkeypatch.setattr(graphs, "_MOST_BYTES", 250)
     run, works = Graphs(device).run, [Doubling() for _ in range(3)]

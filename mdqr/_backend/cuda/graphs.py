@@ -26,6 +26,7 @@ _PATIENCE = 2
 # Bytes that all recordings may hold, and layouts that are counted.
 _MOST_BYTES = 2**28
 _MOST_COUNTS = 4096
+_PER_THREAD = 2  # cudaStreamPerThread
 
 
 @dataclass
@@ -33,7 +34,8 @@ class _Recording:
     given: Block
     results: list[Block]
     graph: Any
-    pool: Any  # of all memory between
+    pool: Any  # of all memory
+    kept: tuple[Cublas, Any]  # and the stream, so that no other one gets its address
 
 
 class Graphs:
@@ -63,15 +65,18 @@ class Graphs:
         work : callable
             Asynchronous work on the current stream.
         """
-        device, stream = self._xp.cuda.runtime.getDevice(), self._xp.cuda.get_current_stream()
-        place = (device, stream.ptr, key, x.shape, x.dtype.char)
+        cuda = self._xp.cuda
+        stream = cuda.get_current_stream()
+        # The default stream of each thread has the same address in all of them.
+        own = threading.get_ident() if stream.ptr == _PER_THREAD else None
+        place = (cuda.runtime.getDevice(), stream.ptr, own, key, x.shape, x.dtype.char)
         # The memory of a recording is its own from the first copy to the last.
         with self._lock:
             found = self._recordings.get(place)
             if found is None:
                 if not self._comes_again(place):
                     return None
-                found = self._recordings[place] = self._recorded(x, work)
+                found = self._recordings[place] = self._recorded(x, work, stream)
                 self._forget()
             self._recordings.move_to_end(place)
             found.given[...] = x
@@ -84,7 +89,7 @@ class Graphs:
         self._counts[place] = self._counts.get(place, 0) + 1
         return self._counts[place] > _PATIENCE
 
-    def _recorded(self, x: Block, work: Work) -> _Recording:
+    def _recorded(self, x: Block, work: Work, user: Any) -> _Recording:
         cuda = self._xp.cuda
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
         with cuda.using_allocator(pool.malloc), stream:
@@ -100,11 +105,11 @@ class Graphs:
                 graph = stream.end_capture()
             graph.upload(stream)
             stream.synchronize()
-        return _Recording(given, results, graph, (pool, cublas))
+        return _Recording(given, results, graph, pool, (cublas, user))
 
     def _forget(self) -> None:
         """Drop the recordings that were used the longest ago, if all take too much memory."""
-        held = sum(recording.pool[0].total_bytes() for recording in self._recordings.values())
+        held = sum(recording.pool.total_bytes() for recording in self._recordings.values())
         while held > _MOST_BYTES and len(self._recordings) > 1:
             _, oldest = self._recordings.popitem(last=False)
-            held -= oldest.pool[0].total_bytes()
+            held -= oldest.pool.total_bytes()
