@@ -18,7 +18,7 @@ from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Reflections, adjoint_multiply
 from mdqr.linalg._update_floats import Floats, formed
 from mdqr.linalg._update_library import Library, row_stride
-from mdqr.linalg._update_panels import LEAST, Factoring, Panels, cuda_panels, vectors
+from mdqr.linalg._update_panels import Factoring, Panels, cuda_panels, vectors
 
 if TYPE_CHECKING:
     from mdqr._backend.cuda.cublas import Cublas
@@ -224,7 +224,7 @@ class CudaFloats(Floats):
 
     def _suits_panels(self, x: Block) -> bool:
         m, n = x.shape[-2:]
-        return self.has_panels and x.ndim == 2 and m >= n >= LEAST
+        return self.has_panels and x.ndim == 2 and m >= n > 0
 
     def _recording(self, cublas: Cublas) -> CudaFloats:
         """Return the same arithmetic for work that is being recorded."""

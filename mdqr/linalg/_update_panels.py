@@ -18,8 +18,8 @@ from mdqr._backend.cuda.kernels import Kernels
 from mdqr._backend.protocol import Block
 from mdqr.linalg._update_library import Library, Part
 
-# Columns of a panel at most. Below the least, LAPACK's panels are as fast.
-MOST, LEAST = 128, 33
+# Columns of a panel at most.
+MOST = 128
 # Of a window: its panels take as long as those of two, and what surrounds them is done once.
 LEAST_WINDOW = 512
 
