@@ -11,6 +11,7 @@ from emulated_kernels import EmulatedKernels
 from tensorcore_cases import emulated_engine
 
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.float_signs import sign_rows
 from mdqr._backend.cuda.kernels import Module
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._formats import FORMATS
@@ -88,6 +89,11 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_floats(kernels: Recorder) -> None:
+    """Make the calls for float matrices."""
+    sign_rows(kernels, np.eye(3, 4), 3, 3)
+
+
 def call_tensorcore(kernels: Recorder) -> None:
     """Make every call of the tensor-core engine that launches something."""
     engine = emulated_engine(kernels)
@@ -114,5 +120,6 @@ def modules() -> dict[Module, set[str]]:
     for precision in PRECISIONS:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
+    call_floats(recorder)
     call_tensorcore(recorder)
     return recorder.used
