@@ -26,14 +26,16 @@ def works(engine: Engine, row: dict[str, Any]) -> Works:
         new = {"complete": rows, "reduced": min(rows, columns), "none": None}[mode]
         return cost.factor_work(rows, columns, new, inner)
 
+    compared = cost.shares_work(engine, n)
     if kind == "insert row":
         return Works(cost.rows_work(engine, size), fresh(high + p, n))
     if kind == "delete row":
-        return Works(cost.removal_work(engine, size), fresh(high - p, n))
+        return Works(cost.removal_work(engine, size), fresh(high - p, n).plus(compared))
     if kind == "delete col":
         return Works(cost.deletion_work(engine, size), fresh(high, n - p))
     if kind == "rank p":
-        return Works(cost.change_work(engine, size), fresh(high, n))
+        added = cost.Work(float(m) * n * p)
+        return Works(cost.change_work(engine, size), fresh(high, n).plus(added))
     again = fresh(high, n + p)
     if mode == "reduced":
         again = again.plus(cost.independence_work(size))

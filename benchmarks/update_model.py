@@ -64,8 +64,10 @@ def works(engine: Engine, cell: Cell, form: str) -> Works:
         if thin:
             anew = anew.plus(cost.independence_work(size))
         return Works(cost.insertion_work(engine, size), anew)
-    inner = n if thin else 0
-    return Works(cost.removal_work(engine, size), cost.factor_work(rows, wide, q, inner))
+    anew = cost.factor_work(rows, wide, q, n if thin else 0)
+    if thin:
+        anew = anew.plus(cost.shares_work(engine, n))
+    return Works(cost.removal_work(engine, size), anew)
 
 
 def fresh_work(cell: Cell) -> cost.Work:

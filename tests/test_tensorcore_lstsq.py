@@ -277,6 +277,12 @@ def test_lowrank_of_what_has_a_low_rank(compute, rng):
             assert np.linalg.norm(a - (q * values) @ vh, 2) <= s[r] + bound
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)], ids=str)
+def test_lowrank_of_nothing(shape):
+    with pytest.raises(ValueError, match="a must have rows and columns"):
+        lowrank(np.zeros(shape), 1)
+
+
 def test_lowrank_of_wild_scales_and_types(rng):
     a = with_condition(rng, 90, 30, 1e3)
     for factor in (1e-30, 1e30):
@@ -288,7 +294,7 @@ def test_lowrank_of_wild_scales_and_types(rng):
     assert lowrank(large, 2).s[0] > 1e40
     with pytest.raises(np.linalg.LinAlgError, match="s does not fit float32; divide a by a power"):
         lowrank(large.astype(np.float32), 2)
-    for r in (0, 31, 2.5):
+    for r in (0, 31, 2.5, True):
         with pytest.raises(ValueError, match=f"r must be an integer from 1 to 30.*got {r}"):
             lowrank(a, r)
 

@@ -18,7 +18,13 @@ from mdqr.linalg._update_cuda_floats import CudaFloats
 from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_library import row_stride
-from mdqr.linalg._update_state import State, spectral_bound
+from mdqr.linalg._update_state import (
+    State,
+    column_norms,
+    float_share,
+    smallest_share,
+    spectral_bound,
+)
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
 BACKEND = for_block(np.zeros(1))
@@ -260,3 +266,44 @@ def test_residual_of_twice_the_precision(engine, rng):
         wanted = wide[0] - wide[1] @ wide[2]
         error = np.abs(engine.from_block(found) - wanted).max()
         assert error <= 1e-2 * np.abs(wanted).max()
+
+
+def test_shares_of_nothing(engine, rng):
+    """Inverses beyond the largest double, diagonals of zeros and what is not finite: nothing."""
+    plain, tiny = Floats(BACKEND, engine.dtype), np.finfo(engine.dtype).tiny
+    for p in (1, 2, 5):
+        r = np.triu(values((p, p), engine, rng)) + 2 * np.eye(p, dtype=engine.dtype)
+        exact = np.linalg.svd(r.astype(complex), compute_uv=False).min()
+        assert 0.5 * exact <= smallest_share(plain, r) <= 1.001 * exact
+        assert p**-0.5 * 0.999 * exact <= float_share(plain, r, np.ones(p)) <= 1.001 * exact
+        for entry in (0.0, np.nan, np.inf):
+            bad = r.copy()
+            bad[-1, -1] = entry
+            assert smallest_share(plain, bad) == float_share(plain, bad, np.ones(p)) == 0
+        r[np.arange(p), np.arange(p)] = tiny
+        assert 0 <= smallest_share(plain, r) <= 2 * tiny
+        assert 0 <= float_share(plain, r, np.ones(p)) <= 2 * tiny
+
+
+def test_norms_of_columns_of_any_size(engine, rng):
+    plain, limits = Floats(BACKEND, engine.dtype), np.finfo(engine.dtype)
+    a = values((6, 4), engine, rng)
+    for factor in (1.0, limits.max / 16, limits.tiny * 16, 0.0):
+        x = a * engine.dtype.type(factor)
+        exact = np.linalg.norm(a.astype(complex), axis=0) * float(factor)
+        assert np.allclose(column_norms(plain, x), exact, rtol=8 * engine.eps, atol=0)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 3), (1, 1)], ids=str)
+def test_finite_numbers(engine, shape, rng):
+    """In memory of any kind; squares may leave the range."""
+    plain, tiny = Floats(BACKEND, engine.dtype), np.finfo(engine.dtype)
+    a = values(shape, engine, rng)
+    for x in (a, np.asfortranarray(a), a[..., ::-1], np.swapaxes(a, -1, -2)):
+        for factor in (1.0, tiny.max / 8, tiny.tiny):
+            assert plain.finite(x * engine.dtype.type(factor))
+        for bad in (np.nan, np.inf, -np.inf) if a.size else ():
+            y = x.copy(order="K")
+            y[..., -1, 0] = bad
+            assert not plain.finite(y)
+            assert not plain.finite(y[..., ::-1])

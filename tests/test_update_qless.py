@@ -45,6 +45,21 @@ def test_rows_that_come_and_columns_that_go(precision, dtype, seed, method):
     cases.accept_r(cases.delete(a, k, p, 1), found)
 
 
+@pytest.mark.parametrize("method", ["update", "fresh"])
+def test_rows_of_zeros_below_r(precision, dtype, method, rng):
+    """R as it stands beside a square Q serves in every update without Q."""
+    a, u = cases.values((7, 4), precision, dtype, rng), cases.values((7, 1), precision, dtype, rng)
+    R = qr(a, "complete").R
+    for found, wanted in (
+        (qr_insert(None, R, a[:2], 0, method=method), mdqr.concatenate([a, a[:2]])),
+        (qr_insert(None, R, u, 1, "col", A=a, method=method), cases.insert(a, u, 1, 1)),
+        (qr_delete(None, R, 1, 2, "col", method=method), cases.delete(a, 1, 2, 1)),
+        (qr_delete(None, R, 0, u=a[:1]), a[1:]),
+    ):
+        assert found.R.shape == (wanted.shape[1],) * 2
+        cases.accept_r(wanted, found.R, largest=8.0 * cases.norm(a))
+
+
 @settings(max_examples=4)
 @given(seed=st.integers(0, 2**32), method=st.sampled_from(["update", "fresh"]))
 def test_columns_that_come(precision, dtype, seed, method):
@@ -79,12 +94,57 @@ def test_deficient_rest_is_an_error_without_q(precision):
         qr_delete(None, qr(a, "r"), 0, u=a[0])
 
 
+def test_what_is_lost_without_q_is_no_warning_of_numpy(precision, dtype):
+    """More rows leave than can: the Cholesky factor does not exist, and NaN runs through."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a = cases.values((5, 5), precision, dtype, rng)
+        with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+            qr_delete(None, qr(a, "r"), 0, u=a[:4])
+        qr_delete(None, qr(a, "r"), 0, u=a[:4], check=False)
+
+
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("method", ["update", "fresh"])
 def test_deficient_rest_is_an_error_with_q(precision, mode, method):
     a = vanishing(precision, 0.0)
     with pytest.raises(np.linalg.LinAlgError, match="rank is at most 3 of 4"):
         qr_delete(*qr(a, mode), 0, method=method)
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@pytest.mark.parametrize("method", ["update", "fresh"])
+def test_the_diagonal_of_a_deficient_r_does_not_tell_its_rank(precision, mode, method, rng):
+    """[0 x; 0 y] has rank one, and so has [0 z; 0 0]: no false alarm where the rank stays."""
+    for k in range(4):
+        a = cases.values((5, 3), precision, float, rng)
+        a[:, 0] = 0.0
+        found = qr_delete(*qr(a, mode), k, 2 if k < 3 else 1, method=method)
+        rest = cases.delete(a, k, 2 if k < 3 else 1, 0)
+        cases.accept(rest, *found, largest=cases.norm(a))
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@pytest.mark.parametrize("method", ["update", "fresh"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_columns_have_rounding_errors_too(precision, dtype, mode, method, n):
+    """Sums of one or two terms err by more than that many eps: zero is recognised all the same."""
+    rng = np.random.default_rng(11)
+    for m in range(n + 1, n + 7):
+        a = cases.values((m, n), precision, dtype, rng)
+        a[1:, n - 1] = a[1:, 0] if n > 1 else 0.0
+        with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+            qr_delete(*qr(a, mode), 0, method=method)
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_a_gigantic_row_of_a_deficient_matrix(precision, mode, rng):
+    a = cases.values((6, 3), precision, float, rng)
+    a[:, 1] = 0.0
+    a[4] = a[4] * (1024 / precision.eps)
+    for method in ("update", "fresh"):
+        with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+            qr_delete(*qr(a, mode), 4, method=method)
 
 
 @pytest.mark.parametrize("mode", ["reduced", "complete", None])

@@ -94,7 +94,7 @@ def repair(
     given = convert("repair", precision, A=A, Q=Q, R=R)
     engine = given.engine
     rows, n, batch = factor_shapes("repair", given)
-    a = matrix_operand("repair", engine, "A", given.arrays["A"], batch, columns=n)
+    a = matrix_operand("repair", engine, "A", given["A"], batch, columns=n, vectors=False)
     m = int(a.shape[-2])
     if m < n or (Q is not None and rows != m) or rows < n:
         raise ValueError(

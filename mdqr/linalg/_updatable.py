@@ -20,7 +20,7 @@ from mdqr.linalg._updatable_input import leaving_rows, rows_of
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import joined
 from mdqr.linalg._update_finish import lost_digits, pairs, require_share, warn_of_loss
-from mdqr.linalg._update_fresh import with_columns, with_rows, without_columns, without_rows
+from mdqr.linalg._update_fresh import with_rows, without_columns, without_rows
 from mdqr.linalg._update_quick import SureChecks, quickly
 
 
@@ -118,12 +118,12 @@ class UpdatableLstsq:
     @property
     def R(self) -> Any:
         """The factor R, ``(min(m, n), n)``, with a real diagonal that is not negative."""
-        return self._given.wrap(self._fit.r[..., : self._fit.n])
+        return self._given.copied(self._fit.r[..., : self._fit.n])
 
     @property
     def Q(self) -> Any:
         """The factor Q, ``(m, min(m, n))``; None unless it is kept."""
-        return None if self._fit.q is None else self._given.wrap(self._fit.q)
+        return None if self._fit.q is None else self._given.copied(self._fit.q)
 
     @quickly
     def insert_rows(self, u: Any, b: Any, k: int | None = None) -> None:
@@ -132,8 +132,8 @@ class UpdatableLstsq:
         Parameters
         ----------
         u : array_like
-            One row ``(n,)`` or rows ``(p, n)``; values of more digits than the work has are
-            rounded to it.
+            One row ``(n,)`` or rows ``(p, n)``, rounded to the work; not `MDArray` where the data
+            are float arrays.
         b : array_like
             Their right-hand sides: a number, ``(p,)``, ``(k,)`` or ``(p, k)``, as b was.
         k : int, optional
@@ -213,9 +213,12 @@ class UpdatableLstsq:
             self._start_anew(data)
             return
         old = fit.data[..., place : place + count, :]
-        state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
-        values = checks.settle(*pairs(state))
-        lost = lost_digits(state, values)
+        try:
+            state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
+            lost = lost_digits(state, checks.settle(*pairs(state)))
+        except np.linalg.LinAlgError:
+            # R is singular, and does not know what leaves.
+            lost = math.inf
         if lost >= -math.log10(engine.eps) / 2:
             self._start_anew(data)
             return
@@ -245,29 +248,15 @@ class UpdatableLstsq:
             If a column depends on the others, or something is not finite.
         """
         name = "UpdatableLstsq.insert_cols"
-        fit, engine = replace(self._fit), self._fit.engine
+        fit, engine = self._fit, self._fit.engine
         if fit.data is None:
             raise ValueError(f"{name}: inserting columns needs the data: keep_data=True")
-        m, n = self.shape
-        column = operands.like(self._given, name, "u", u)
-        new = operands.matrix_operand(name, engine, "u", column, (), rows=m)
-        place, p = n if k is None else operands.position(name, k, n, end=True), int(new.shape[-1])
-        checks = SureChecks(engine)
-        require_finite(checks, name, engine, "u", new)
-        data = with_columns(engine, fit.data, new, place)
-        work = cost.insertion_work(engine, fits.size(fit, p, place))
-        if m < n + p:
-            fits.refactor(fit, data)
-        elif fits.prefers_fresh(fit, work, m, n + p):
-            fits.refactor(fit, data)
-            found = fits.independence(self._fit, new, fit.r, place)
-            require_share(name, checks, found, rcond)
-        else:
-            state = fits.insert_columns(fit, fit.data, new, place, checks)
-            require_share(name, checks, state, rcond)
-        checks.settle()
-        fit.data = data
-        self._fit = fit
+        operands.require_given(name, u=u)
+        new = operands.like(self._given, name, "u", u)
+        new = operands.matrix_operand(name, engine, "u", new, (), rows=fit.m)
+        place = fit.n if k is None else operands.position(name, k, fit.n, end=True)
+        limit = operands.least_condition(name, rcond)
+        self._fit = fits.with_columns(fit, new, place, name, limit)
 
     @quickly
     def delete_cols(self, k: int, p: int = 1) -> None:
@@ -319,7 +308,8 @@ class UpdatableLstsq:
             If the matrix is singular to working precision.
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
-        x, worst = self._solution(name, checks)
+        self._require_rows(name)
+        x, worst = fits.solve(fit, name, checks)
         (value,) = checks.settle(worst)
         if float(value) * max(fit.n, 1) * fit.engine.eps >= 1.0:
             warnings.warn(
@@ -345,13 +335,15 @@ class UpdatableLstsq:
         numpy.linalg.LinAlgError
             If m < n, or a column depends on the others.
         """
-        fit, checks = self._fit, Checks()
+        name, fit, checks = "UpdatableLstsq.residual_norm", self._fit, Checks()
+        self._require_rows(name)
         if fit.data is None:
+            fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x, _ = self._solution("UpdatableLstsq.residual_norm", checks)
+            x, _ = fits.solve(fit, name, checks)
             found = fits.norms(fit, fits.residual(fit, fit.data, x))
-            checks.settle()
+        checks.settle()
         return self._given.wrap_real(found[..., 0] if self._vector else found)
 
     def repair(self) -> None:
@@ -377,14 +369,13 @@ class UpdatableLstsq:
         self._fit = fit
         self.lost_digits = 0.0
 
-    def _solution(self, function: str, checks: Checks) -> tuple[Block, Block]:
-        """Return the solution as a block, and the condition number."""
+    def _require_rows(self, function: str) -> None:
+        """Demand as many rows as columns."""
         if self._fit.m < self._fit.n:
             raise np.linalg.LinAlgError(
                 f"{function}: fewer rows than columns, shape {self.shape}: "
                 "no unique solution exists"
             )
-        return fits.solve(self._fit, function, checks)
 
     def _start_anew(self, data: Block) -> None:
         """Factor the data anew."""

@@ -5,8 +5,10 @@ Right-hand sides are extra columns of R, and every window transforms them along.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
@@ -17,9 +19,10 @@ from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._repair import repair_state
+from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
-from mdqr.linalg._update_finish import normalise
+from mdqr.linalg._update_finish import normalise, require_share
 from mdqr.linalg._update_quick import SureChecks, attempted
 from mdqr.linalg._update_scales import Scales, scaled, shifted
 from mdqr.linalg._update_state import State
@@ -148,7 +151,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     (r, u), scales = scaled(engine, fit.r, old)
     state = _state(fit, r)
     if fit.q is None:
-        z = rows.delete_known_rows(state, u, checks)
+        z = rows.delete_known_rows(state, u, checks, "UpdatableLstsq.delete_rows")
     else:
         whole = None
         if b is not None:
@@ -193,6 +196,37 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
     return state
 
 
+def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | None) -> Fit:
+    """Return a fit with columns `new` ``(m, p)`` in its data, which must be independent."""
+    m, n = fit.m, fit.n + int(new.shape[-1])
+    found, checks = _joined(fit, new, k, function)
+    if m >= n and not prefers_fresh(
+        fit, cost.insertion_work(fit.engine, size(fit, n - fit.n, k)), m, n
+    ):
+        try:
+            state = insert_columns(found, fit.data, new, k, checks)
+            require_share(function, checks, state, limit)
+            checks.settle()
+            return found
+        except np.linalg.LinAlgError:
+            # Without Q a singular R says nothing of new columns; the data do.
+            if fit.keep_q:
+                raise
+            found, checks = _joined(fit, new, k, function)
+    refactor(found, found.data)
+    if m >= n:
+        require_share(function, checks, independence(fit, new, found.r, k), limit)
+    checks.settle()
+    return found
+
+
+def _joined(fit: Fit, new: Block, k: int, function: str) -> tuple[Fit, Checks]:
+    """Return a fit with further columns in its data alone, and the demand that they are finite."""
+    engine, checks = fit.engine, SureChecks(fit.engine)
+    require_finite(checks, function, engine, "u", new)
+    return replace(fit, data=fresh.with_columns(engine, fit.data, new, k)), checks
+
+
 def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
     """Return a state that tells how far columns `new` at k, which `r` has already, are from others.
 
@@ -206,15 +240,21 @@ def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
     return State(engine, fit.q, fit.r, fit.n, losses=[found])
 
 
+def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block]:
+    """Return R with scaled columns, which must not be singular, and their exponents."""
+    engine, field = fit.engine, fit.engine.is_complex
+    block = engine.to_block(fit.r[..., : fit.n, : fit.n])
+    alpha = _scaling.column_exponents(block, field)
+    r = _scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
+    return engine.triangle(engine.from_block(r), function, checks), alpha
+
+
 def solve(fit: Fit, function: str, checks: Checks) -> tuple[Block, Block]:
     """Return the solution as a block, and the largest condition number of scaled columns."""
-    engine, field = fit.engine, fit.engine.is_complex
-    block = engine.to_block(fit.r[..., : fit.n, :])
-    alpha = _scaling.column_exponents(block[..., : fit.n], field)
-    r = _scaling.shifted(engine.backend, block[..., : fit.n], -alpha[..., None, :], field)
-    found = engine.triangle(engine.from_block(r), function, checks)
-    y = found.solve(block[..., fit.n :], checks=checks)
-    x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], field)
+    engine = fit.engine
+    found, alpha = triangle(fit, function, checks)
+    y = found.solve(engine.to_block(fit.r[..., : fit.n, fit.n :]), checks=checks)
+    x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], engine.is_complex)
     return x, _scaling.largest(condition(found, _STEPS).value, None, 1.0)
 
 
@@ -249,10 +289,6 @@ def residual_norm(fit: Fit) -> Block:
 
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
-    kept = fit.squares
-    fit.squares = fit.engine.backend.xp.zeros_like(kept)
-    try:
-        _add_squares(fit, fit.engine.from_block(block))
-        return residual_norm(fit)
-    finally:
-        fit.squares = kept
+    own = replace(fit, squares=fit.engine.backend.xp.zeros_like(fit.squares))
+    _add_squares(own, fit.engine.from_block(block))
+    return residual_norm(own)

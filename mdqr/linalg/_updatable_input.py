@@ -7,7 +7,15 @@ from typing import Any
 from mdqr._backend.protocol import Block
 from mdqr.linalg._updatable_fit import Fit
 from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_operands import Given, like, matrix_operand, range_of, shape_of
+from mdqr.linalg._update_operands import (
+    Given,
+    like,
+    matrix_operand,
+    range_of,
+    require_count,
+    require_given,
+    shape_of,
+)
 
 
 def rows_of(
@@ -20,6 +28,7 @@ def rows_of(
     ValueError
         If the shapes do not fit.
     """
+    require_given(function, u=u, b=b)
     found = like(given, function, "u", u)
     new = matrix_operand(function, given.engine, "u", found, (), columns=n)
     return joined(given.engine, [new, sides_of(given, function, b, new, right, vector=vector)], -1)
@@ -41,7 +50,8 @@ def sides_of(
     wanted = (p,) if vector else (p, right)
     single = () if vector else (right,)
     if shape != wanted and not (p == 1 and shape == single):
-        raise ValueError(f"{function}: b must have shape {wanted} for {p} rows; got {shape}")
+        also = f" or {single}" if p == 1 else ""
+        raise ValueError(f"{function}: b must have shape {wanted}{also} for {p} rows; got {shape}")
     if shape == single:
         found = found[..., None] if vector else found[..., None, :]
     return found[..., None] if vector else found
@@ -82,8 +92,10 @@ def leaving_rows(
         old = joined(fit.engine, [blank, right], -1)
     else:
         old = rows_of(given, function, u, b, fit.n, fit.right, vector=vector)
-        place = 0 if k is None else range_of(function, k, int(old.shape[-2]), fit.m)[0]
-    left = fit.m - int(old.shape[-2])
+        count = int(old.shape[-2])
+        require_count(function, p, count)
+        place = 0 if k is None else range_of(function, k, count, fit.m)[0]
+    left = fit.m - count
     if left < fit.n:
         raise ValueError(
             f"{function}: {left} rows would stay, fewer than the {fit.n} columns; that needs the "

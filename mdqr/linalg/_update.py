@@ -11,6 +11,7 @@ from mdqr.linalg._update_operands import (
     UpdateResult,
     convert,
     factor_shapes,
+    least_condition,
     position,
     range_of,
     require_finite,
@@ -118,10 +119,9 @@ def qr_insert(
         raise ValueError("qr_insert: inserting columns without Q needs the matrix: give A=, or Q")
     if Q is not None and frame.q_columns == frame.m:
         _refuse("qr_insert", "with a square Q", rcond=rcond)
-    if rcond is not None and not rcond >= 0:
-        raise ValueError(f"qr_insert: rcond must be None or at least 0; got {rcond!r}")
+    limit = least_condition("qr_insert", rcond)
     place = position("qr_insert", k, frame.n, end=True)
-    return settle(frame, jobs.insert_columns(frame, place), method, rcond)
+    return settle(frame, jobs.insert_columns(frame, place), method, limit)
 
 
 def qr_delete(
@@ -176,7 +176,8 @@ def qr_delete(
         the update needs without Q.
     numpy.linalg.LinAlgError
         If `check` is true and something is not finite, or the rows that stay do not determine the
-        new R: their rank is lower, or they are smaller than the removed ones by 1 / eps.
+        new R: their rank is lower, or they are smaller than the removed ones by 1 / eps. Where the
+        rank was below n before, or fewer than n rows stay, only columns that vanish tell that.
 
     Warns
     -----
@@ -263,14 +264,13 @@ def qr_update(
     Returns
     -------
     UpdateResult
-        ``(Q, R)``, or ``(None, R)`` without Q. The diagonal of R is real and not negative. Float
-        arrays of NumPy or CuPy give float arrays of the same width, everything else `MDArray`.
+        ``(Q, R)``. The diagonal of R is real and not negative. Float arrays of NumPy or CuPy give
+        float arrays of the same width, everything else `MDArray`.
 
     Raises
     ------
     ValueError
-        If shapes or indices do not fit, an option has an unknown value, or data are missing that
-        the update needs without Q.
+        If shapes do not fit, an option has an unknown value, or Q is None.
     numpy.linalg.LinAlgError
         If `check` is true and something is not finite.
 
@@ -319,9 +319,9 @@ def _refuse(function: str, where: str, **options: Any) -> None:
 
 
 def _kind(function: str, which: Any, method: Any) -> str:
-    if which not in ("row", "col"):
+    if not isinstance(which, str) or which not in ("row", "col"):
         raise ValueError(f'{function}: which must be "row" or "col"; got {which!r}')
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(
             f"{function}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}"
         )

@@ -27,7 +27,7 @@ from mdqr.linalg._update_state import (
     State,
     Unchecked,
     column_norms,
-    magnitudes,
+    diagonal_magnitudes,
     outside,
 )
 
@@ -113,7 +113,7 @@ def _close(state: State, w: Block, k: int, stop: int) -> None:
 def reciprocal_condition(engine: Engine, w: Block, low: Block) -> Block:
     """Return for each batch the smallest 1 / cond of the basis with one more normalised column."""
     xp = engine.backend.xp
-    distance = diagonal(magnitudes(engine, low))
+    distance = diagonal_magnitudes(engine, low)
     total = column_norms(engine, joined(engine, [w, low], -2))
     return _smallest(engine, xp.where(total > 0, distance / xp.where(total > 0, total, 1.0), 0.0))
 
@@ -209,7 +209,7 @@ def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Blo
 def change(state: State, u: Block, v: Block, *, look: bool = True) -> None:
     """Add ``u v^H`` to a factorisation with Q: u ``(..., m, p)``, v ``(..., n, p)``."""
     q = state.q
-    if q is None:
+    if q is None or not u.shape[-1]:
         return
     engine, p, n, columns = state.engine, int(u.shape[-1]), state.n, int(q.shape[-1])
     if not state.full and p > state.m - n:

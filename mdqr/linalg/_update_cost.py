@@ -48,11 +48,11 @@ class Rates(NamedTuple):
 
 
 _MULTIPLE = {
-    "cpu": Rates(2.6e9, -1.8, 1.2e-5, 0.85, 0.0, 1.2e-4, 4.0),
+    "cpu": Rates(4.5e9, -1.55, 8.4e-6, 0.75, 5.4e-8, 1.8e-4, 3.0),
     "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0),
 }
 _FLOATS = {
-    "cpu": Rates(8e9, 0.0, 1e-6, 0.0, 0.0, 1.5e-4, 20.0),
+    "cpu": Rates(1.4e10, 0.0, 5e-6, 0.0, 1.5e-8, 6e-5, 15.0),
     "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0),
 }
 
@@ -113,14 +113,15 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
 
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
     """Work of `_update_sweeps.spike`."""
-    step = min(engine.width("spike", p), max(rows - p, 1))
-    windows = max(1, -(-(rows - p) // step))
-    each = (step + p) ** 2 / step
+    count = max(rows - p, 1)
+    step = min(engine.width("spike", p), count)
+    whole, last = divmod(count, step)
+    steps = whole * [step] + ([last] if last else [])
+    area = float(sum((width + p) ** 2 for width in steps))
     # Each window is formed: two factorisations, and the product of their reflections.
-    formed = 3.0 * windows * (step + p) ** 2 * p
-    entries = float(windows) * ((step + p) * p + step * step)
-    products = _along(windows * step, columns, q_rows, each) + formed
-    return Work(products, windows * (step + p), entries, 2 * windows)
+    products = _along(count, columns, q_rows, area / count) + 3.0 * area * p
+    entries = float(sum((width + p) * p + width * width for width in steps))
+    return Work(products, sum(steps) + len(steps) * p, entries, 2 * len(steps))
 
 
 def outside_work(size: Size) -> Work:
@@ -162,6 +163,11 @@ def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
     if q:
         products += 2.0 * count * (m - count / 2) * (q - count / 2)
     return Work(products, count, count * (m - count / 2))
+
+
+def shares_work(engine: Engine, n: int) -> Work:
+    """Work of comparing a fresh R with the old one: two inverses of triangles, in one limb."""
+    return Work(2.0 * n**3 * engine.limbs ** rates_of(engine).products_power)
 
 
 def _split(size: Size) -> tuple[Size, Size]:

@@ -18,6 +18,7 @@ from mdqr.linalg._update_engine import Engine, adjoint, adjoint_multiply, set_id
 from mdqr.linalg._update_state import (
     Loss,
     column_norms,
+    rounding,
     smallest_share,
     spectral_bound,
 )
@@ -31,7 +32,7 @@ class Leverage(NamedTuple):
     loss: Loss
 
 
-def leverage(engine: Engine, r: Block, u: Block, checks: Checks) -> Leverage:
+def leverage(engine: Engine, r: Block, u: Block, checks: Checks, function: str) -> Leverage:
     """Find E and C for rows `u` ``(..., p, n)`` of the matrix that `r` ``(..., n, n)`` belongs to.
 
     Notes
@@ -42,7 +43,7 @@ def leverage(engine: Engine, r: Block, u: Block, checks: Checks) -> Leverage:
     """
     xp = engine.backend.xp
     n = int(r.shape[-1])
-    system = engine.triangle(r, "qr_delete", checks)
+    system = engine.triangle(r, function, checks)
     e = engine.from_block(system.solve(engine.to_block(adjoint(engine, u)), "C"))
     back = to_native(xp, system.solve(engine.to_block(e), "N"), engine.is_complex)
     one = engine.zeros(e, int(e.shape[-1]), int(e.shape[-1]))
@@ -52,4 +53,4 @@ def leverage(engine: Engine, r: Block, u: Block, checks: Checks) -> Leverage:
     with np.errstate(all="ignore"):
         size = spectral_bound(engine, column_norms(engine, r)[..., :, None] * back)
     share = smallest_share(engine, c) ** 2
-    return Leverage(e, c, Loss(share, n * engine.eps * xp.maximum(size, 1.0)))
+    return Leverage(e, c, Loss(share, rounding(engine, n) * xp.maximum(size, 1.0)))

@@ -137,7 +137,26 @@ class Engine(Protocol):
         ...
 
 
-class Planes:
+class Arithmetic:
+    """What all engines do in the same way."""
+
+    def triangle(self: Engine, r: Block, function: str, checks: Checks) -> Triangle:
+        """Return the square upper triangle `r`, solved by the kernels of the backend."""
+        return Triangle(
+            self.backend,
+            self.to_block(r),
+            limbs=self.limbs,
+            is_complex=self.is_complex,
+            function=function,
+            checks=checks,
+        )
+
+    def width(self: Engine, kind: str, p: int) -> int:
+        """Return the number of columns that a window takes."""
+        return window_width(self.backend.name, kind, p, self.limbs)
+
+
+class Planes(Arithmetic):
     """Blocks of at least two limbs, by the kernels of a backend."""
 
     quick = False
@@ -209,26 +228,6 @@ class Planes:
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
         return _limbs.widen(block, self.is_complex, self.limbs)
-
-    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
-        """Return the square upper triangle `r`, ready for solutions."""
-        return triangle(self, r, function, checks)
-
-    def width(self, kind: str, p: int) -> int:
-        """Return the number of columns that a window takes."""
-        return window_width(self.backend.name, kind, p, self.limbs)
-
-
-def triangle(engine: Engine, r: Block, function: str, checks: Checks) -> Triangle:
-    """Return the square upper triangle `r`, solved by the kernels of the backend."""
-    return Triangle(
-        engine.backend,
-        engine.to_block(r),
-        limbs=engine.limbs,
-        is_complex=engine.is_complex,
-        function=function,
-        checks=checks,
-    )
 
 
 class Window(NamedTuple):

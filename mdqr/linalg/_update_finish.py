@@ -23,7 +23,7 @@ from mdqr.linalg._update_jobs import Built, Frame, Job
 from mdqr.linalg._update_operands import UpdateResult
 from mdqr.linalg._update_quick import attempted
 from mdqr.linalg._update_scales import shifted
-from mdqr.linalg._update_state import State, leading
+from mdqr.linalg._update_state import State, leading, rounding
 
 
 def normalise(state: State, untouched: int) -> None:
@@ -40,18 +40,31 @@ def normalise(state: State, untouched: int) -> None:
     if isinstance(engine, Planes):
         signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
         multiply_signs(r, signs[..., :, None], engine.is_complex)
-        clear_below(state.r)
+        clear_below(state.r[..., : state.n])
         clear_diagonal_signs(r, engine.is_complex)
         if q is not None:
             multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
         return
-    signs = xp.where(diagonal(r).real < 0, -1.0, 1.0).astype(engine.dtype)
-    xp.multiply(r, signs[..., :, None], out=r)
-    clear_below(state.r)
     entries = diagonal(r)
-    entries[...] = entries + 0
+    negative = entries.real < 0
+    # What stands before the first negative entry stays, where that can be told without waiting.
+    first = _first(negative) if isinstance(negative, np.ndarray) else 0
+    signs = xp.where(negative, -1.0, 1.0).astype(engine.dtype)[..., first:]
+    own = r[..., first:, first:]
+    xp.multiply(own, signs[..., :, None], out=own)
+    clear_below(r[..., : state.n])
+    if count < state.r.shape[-2]:
+        state.r[..., count:, : state.n] = 0
+    entries += 0
     if q is not None:
-        xp.multiply(q[..., :count], signs[..., None, :], out=q[..., :count])
+        own = q[..., first:count]
+        xp.multiply(own, signs[..., None, :], out=own)
+
+
+def _first(flags: np.ndarray) -> int:
+    """Return the first index along the last axis where a flag is true, its length without any."""
+    found = np.flatnonzero(flags.any(axis=tuple(range(flags.ndim - 1))))
+    return int(found[0]) if found.size else int(flags.shape[-1])
 
 
 def _rotate(state: State, rows: int) -> None:
@@ -176,8 +189,8 @@ def _require_independence(
 
     def complain() -> NoReturn:
         raise np.linalg.LinAlgError(
-            f"{function}: a column of u lies in the span of the columns that it joins: the "
-            f"reciprocal condition {float(fetch(share.min())[0]):.1e} is below rcond {least:.1e}"
+            f"{function}: with u a column lies in the span of the others: the reciprocal "
+            f"condition {float(fetch(share.min())[0]):.1e} is below rcond {least:.1e}"
         )
 
     checks.require(~(share < least).any(), complain)
@@ -212,7 +225,7 @@ def warn_of_loss(
 def lost_digits(state: State, values: tuple[np.ndarray, ...]) -> float:
     """Return the digits that removals lost, from pairs of shares and noise on the host."""
     worst = 1.0
-    unit = max(state.n, 1) * state.engine.eps
+    unit = rounding(state.engine, state.n)
     for share, noise in zip(values[::2], values[1::2], strict=True):
         ratio = np.max(noise / unit / np.maximum(share, 1e-300), initial=1.0)
         worst = max(worst, float(ratio))

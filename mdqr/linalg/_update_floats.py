@@ -8,22 +8,24 @@ whatever else makes V and T fits in.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._triangular import Triangle
-from mdqr.linalg._update_engine import Reflections, adjoint_multiply, triangle, window_width
+from mdqr.linalg._update_engine import Arithmetic, Reflections, adjoint_multiply
 from mdqr.linalg._update_panels import LEAST_WINDOW
 
+# Masks of triangles are kept for windows, which take longer to make them than to use them.
+_LARGE = 2**14
 
-class Floats:
+
+class Floats(Arithmetic):
     """Float arrays by what NumPy and CuPy have."""
 
     limbs = 1
@@ -62,10 +64,10 @@ class Floats:
         """Return ``c + a b`` or ``c - a b``."""
         x = a.conj() if conj_a and self.is_complex else a
         y = b.conj() if conj_b and self.is_complex else b
-        product = self._product(x, y)
-        if c is None:
-            return -product if subtract else product
-        return c - product if subtract else c + product
+        product, xp = self._product(x, y), self.backend.xp
+        if c is not None:
+            return (xp.subtract if subtract else xp.add)(c, product, out=product)
+        return xp.negative(product, out=product) if subtract else product
 
     def _product(self, a: Block, b: Block) -> Block:
         return a @ b
@@ -74,7 +76,7 @@ class Floats:
         self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
     ) -> None:
         """Replace `x` by ``x + a b`` or ``x - a b``."""
-        x[...] = self.multiply(a, b, c=x, subtract=subtract, conj_b=conj_b)
+        self.add(x, self.multiply(a, b, conj_b=conj_b), subtract=subtract, out=x)
 
     def add(self, x: Block, y: Block, *, subtract: bool = False, out: Block | None = None) -> Block:
         """Return ``x + y`` or ``x - y``."""
@@ -102,7 +104,7 @@ class Floats:
             return FloatFactors(self, x.swapaxes(-1, -2), self.zeros(x, 1, 0)[..., 0, :], 1)
         h, tau = self._reflectors(x)
         r = h.swapaxes(-1, -2)
-        x[...] = self.backend.xp.triu(r) if clear else r
+        x[...] = _upper(self.backend.xp, r) if clear else r
         return FloatFactors(self, h, tau, tile or self.tile)
 
     def _reflectors(self, x: Block) -> tuple[Block, Block]:
@@ -115,7 +117,7 @@ class Floats:
         xp = self.backend.xp
         gram, scale = adjoint_multiply(self, v, v), tau[..., None]
         one = xp.eye(int(tau.shape[-1]), dtype=self.dtype)
-        return xp.linalg.solve(scale * xp.triu(gram, 1) + one, scale * one)
+        return xp.linalg.solve(scale * _upper(xp, gram, 1) + one, scale * one)
 
     def reflect(self, v: Block, t: Block, x: Block) -> None:
         """Replace `x` by ``(I - V T^H V^H) x``."""
@@ -133,12 +135,14 @@ class Floats:
         x[..., r.shape[-2] :, :] = 0
         return q
 
-    def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
-        """Return the square upper triangle `r`, for solutions in 64 bits."""
-        return triangle(self, r, function, checks)
-
     def finite(self, x: Block) -> Block:
         """Return whether all numbers are finite."""
+        if isinstance(x, np.ndarray) and (x.flags.c_contiguous or x.flags.f_contiguous):
+            row = x.ravel(order="K").view(x.real.dtype)
+            # BLAS needs no array of flags; squares that leave the range say nothing.
+            with np.errstate(all="ignore"):
+                if np.isfinite(np.dot(row, row)):
+                    return np.True_
         return self.backend.xp.isfinite(x).all()
 
     def to_block(self, x: Block) -> Block:
@@ -153,8 +157,28 @@ class Floats:
 
     def width(self, kind: str, p: int) -> int:
         """Return the number of columns that a window takes."""
-        found = window_width(self.backend.name, kind, p, self.limbs)
+        found = super().width(kind, p)
         return max(found, LEAST_WINDOW) if self.has_panels else found
+
+
+def _upper(xp: ModuleType, x: Block, k: int = 0) -> Block:
+    """Return the part of matrices from diagonal `k` on."""
+    if xp is not np or x.size > _LARGE:
+        return xp.triu(x, k)
+    return np.where(_mask(*x.shape[-2:], k - 1), x.dtype.type(0), x)
+
+
+def _strictly_lower(xp: ModuleType, x: Block) -> Block:
+    """Return the part of matrices below the diagonal."""
+    if xp is not np or x.size > _LARGE:
+        return xp.tril(x, -1)
+    return np.where(_mask(*x.shape[-2:], -1), x, x.dtype.type(0))
+
+
+@lru_cache(maxsize=32)
+def _mask(rows: int, columns: int, k: int) -> np.ndarray:
+    """Return where matrices have the diagonal `k` and what is below."""
+    return np.tri(rows, columns, k, dtype=bool)
 
 
 @dataclass
@@ -173,7 +197,7 @@ class FloatFactors:
         found, count = [], int(self.tau.shape[-1])
         for start in range(0, count, self.tile):
             columns = self.h[..., start : min(start + self.tile, count), start:]
-            v = self.engine.backend.xp.tril(columns.swapaxes(-1, -2), -1)
+            v = _strictly_lower(self.engine.backend.xp, columns.swapaxes(-1, -2))
             diagonal(v)[...] = 1
             found.append(v)
         return found

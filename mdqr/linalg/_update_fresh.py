@@ -37,9 +37,8 @@ def factored(engine: Engine, a: Block, n: int, q: int | None) -> State:
     return state
 
 
-def product(engine: Engine, q: Block, r: Block) -> Block:
-    """Return the matrix that the factors belong to."""
-    rows = min(int(r.shape[-2]), int(r.shape[-1]))
+def product(engine: Engine, q: Block, r: Block, rows: int) -> Block:
+    """Return the matrix that the factors belong to; R has so many rows that are not zero."""
     return engine.multiply(q[..., :rows], r[..., :rows, :])
 
 

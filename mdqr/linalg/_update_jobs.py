@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _update_columns as columns
@@ -13,7 +13,7 @@ from mdqr.linalg import _update_fresh as fresh
 from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_operands import Given, matrix_operand
+from mdqr.linalg._update_operands import Given, matrix_operand, require_count
 from mdqr.linalg._update_scales import Scales, scaled, shifted
 from mdqr.linalg._update_state import State
 
@@ -46,6 +46,10 @@ class Frame:
         q = self.given.arrays["Q"]
         return 0 if q is None else int(q.shape[-1])
 
+    def untouched(self, p: int, k: int = 0) -> int:
+        """Return how many rows of R are in no window of p new rows or columns from column k on."""
+        return k if p else self.count
+
     def size(self, p: int, k: int) -> cost.Size:
         """Return what the work depends on."""
         return cost.Size(self.m, self.n, self.q_columns, p, k)
@@ -57,13 +61,13 @@ class Frame:
         return m if self.q_columns == self.m else min(m, n)
 
     def matrix(self, r: Block) -> Block:
-        """Return the matrix that belongs to the factors, with the columns of `r`."""
-        return fresh.product(self.given.engine, self["Q"], r)
+        """Return the product of Q with `r`, which has the rows of R and some of its columns."""
+        return fresh.product(self.given.engine, self["Q"], r, self.count)
 
-    def own_q(self) -> Block | None:
-        """Return a copy of Q."""
+    def own_q(self, *, joined: bool = False) -> Block | None:
+        """Return Q, a copy unless it is thin and `joined` to new columns before it is changed."""
         q = self["Q"]
-        return None if q is None else q.copy()
+        return q if q is None or (joined and self.q_columns < self.m) else q.copy()
 
 
 class Job(NamedTuple):
@@ -71,7 +75,7 @@ class Job(NamedTuple):
 
     Both are told whether they may wait for a device. `update` is None where there are more
     columns than an update without Q can have. `fresh` is None where the data are not known. Rows
-    of R before `untouched` are in no window.
+    of R before `untouched` are in no window of the update.
     """
 
     update: Callable[[bool], Built] | None
@@ -103,7 +107,8 @@ def insert_rows(frame: Frame, k: int) -> Job:
     q = frame.new_columns(frame.m + p, n)
     inner = 0 if q is None else frame.count
     work = cost.factor_work(frame.m + p, n, q, inner)
-    return Job(update, anew, cost.rows_work(engine, frame.size(p, k)), work)
+    counted = cost.rows_work(engine, frame.size(p, k))
+    return Job(update, anew, counted, work, frame.untouched(p))
 
 
 def delete_rows(frame: Frame, k: int, p: int) -> Job:
@@ -112,7 +117,7 @@ def delete_rows(frame: Frame, k: int, p: int) -> Job:
 
     def update(look: bool) -> Built:
         (own,), scales = scaled(engine, r)
-        state = State(engine, frame.own_q(), own, n)
+        state = State(engine, frame.own_q(joined=p > 0), own, n)
         known = rows.before(state, fresh=False)
         rows.delete_rows(state, k, p, look=look)
         rows.note_rank(state, known)
@@ -120,15 +125,16 @@ def delete_rows(frame: Frame, k: int, p: int) -> Job:
 
     def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
-        a = fresh.without_rows(engine, frame.matrix(own), k, p)
+        left = fresh.without_rows(engine, frame["Q"], k, p)
+        a = fresh.product(engine, left, own, frame.count)
         state = fresh.factored(engine, a, n, frame.new_columns(m - p, n))
         known = rows.before(State(engine, None, own, n), fresh=True)
         rows.note_rank(state, known)
         return state, scales
 
     work = cost.removal_work(engine, frame.size(p, k))
-    q = frame.new_columns(m - p, n)
-    return Job(update, anew, work, cost.factor_work(m - p, n, q, frame.count))
+    again = cost.factor_work(m - p, n, frame.new_columns(m - p, n), frame.count)
+    return Job(update, anew, work, again.plus(cost.shares_work(engine, n)))
 
 
 def delete_known_rows(frame: Frame, p: object) -> Job:
@@ -136,8 +142,7 @@ def delete_known_rows(frame: Frame, p: object) -> Job:
     engine, r, n = frame.given.engine, frame["R"], frame.n
     gone = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
     count = int(gone.shape[-2])
-    if p not in (1, count):
-        raise ValueError(f"{frame.function}: u has {count} rows, and p is {p!r}: leave p out")
+    require_count(frame.function, p, count)
 
     def update(_: bool) -> Built:
         (own, old), scales = scaled(engine, r[..., :n, :], gone)
@@ -148,14 +153,22 @@ def delete_known_rows(frame: Frame, p: object) -> Job:
     return Job(update, None, cost.Work(), cost.Work())
 
 
+def _data(frame: Frame) -> tuple[Block | None, int]:
+    """Return the matrix before the update, if it is given, and its number of rows."""
+    if frame["A"] is None:
+        return None, frame.m
+    rows = None if frame["Q"] is None else frame.m
+    known: dict[str, Any] = {"rows": rows, "columns": frame.n, "vectors": False}
+    a = matrix_operand(frame.function, frame.given.engine, "A", frame["A"], frame.batch, **known)
+    return a, int(a.shape[-2])
+
+
 def insert_columns(frame: Frame, k: int) -> Job:
     """Insert columns before column k; without Q by the matrix."""
     engine, r, n, q = frame.given.engine, frame["R"], frame.n, frame["Q"]
-    a, m = frame["A"], frame.m
-    if a is not None:
-        high = None if q is None else frame.m
-        a = matrix_operand(frame.function, engine, "A", a, frame.batch, rows=high, columns=n)
-        m = int(a.shape[-2])
+    a, m = _data(frame)
+    if q is None:
+        r = r[..., : frame.count, :]
     u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, rows=m)
     p = int(u.shape[-1])
     wide = q is None and m < n + p
@@ -169,7 +182,7 @@ def insert_columns(frame: Frame, k: int) -> Job:
 
     def update(look: bool) -> Built:
         own, new, old, scales = parts(r)
-        state = State(engine, frame.own_q(), own, n)
+        state = State(engine, frame.own_q(joined=p > 0), own, n)
         if q is None:
             base = shifted(engine, a, None if old is None else -old)
             checks = frame.checks or Checks()
@@ -195,7 +208,7 @@ def insert_columns(frame: Frame, k: int) -> Job:
     again = cost.factor_work(m, n + p, frame.new_columns(m, n + p), inner)
     if q is not None and frame.q_columns < m:
         again = again.plus(cost.independence_work(size))
-    return Job(None if wide else update, anew, work, again, k)
+    return Job(None if wide else update, anew, work, again, frame.untouched(p, k))
 
 
 def delete_columns(frame: Frame, k: int, p: int) -> Job:
@@ -215,8 +228,8 @@ def delete_columns(frame: Frame, k: int, p: int) -> Job:
 
     def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
-        base = own if frame["Q"] is None else frame.matrix(own)
-        a = fresh.without_columns(engine, base, k, p)
+        a = fresh.without_columns(engine, own, k, p)
+        a = a if frame["Q"] is None else frame.matrix(a)
         q = frame.new_columns(m, n - p)
         return fresh.factored(engine, a, n - p, q), less(scales)
 
@@ -246,7 +259,7 @@ def change(frame: Frame) -> Job:
 
     def update(look: bool) -> Built:
         own, left, right, scales = parts()
-        state = State(engine, frame.own_q(), own, n)
+        state = State(engine, frame.own_q(joined=p > 0), own, n)
         columns.change(state, left, right, look=look)
         return state, scales
 
@@ -257,4 +270,5 @@ def change(frame: Frame) -> Job:
         return fresh.factored(engine, a, n, frame.q_columns), scales
 
     work = cost.change_work(engine, frame.size(p, 0))
-    return Job(update, anew, work, cost.factor_work(m, n, frame.q_columns, frame.count))
+    again = cost.factor_work(m, n, frame.q_columns, frame.count + p)
+    return Job(update, anew, work, again, frame.untouched(p))

@@ -70,6 +70,10 @@ class Given:
             return x
         return self.inputs.wrap(own(self.engine.to_block(x)))
 
+    def copied(self, x: Block) -> Any:
+        """Return what `wrap` does, in memory of its own."""
+        return self.wrap(own(x) if self.inputs is None else x)
+
     def result(self, q: Block | None, r: Block) -> UpdateResult:
         """Return factors as the caller gets them."""
         return UpdateResult(None if q is None else self.wrap(q), self.wrap(r))
@@ -142,9 +146,17 @@ def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
     arrays: dict[str, Block | None] = {}
     for name, x in operands.items():
         if x is not None and not is_cuda_array(x):
-            x = place_beside(np.asarray(x).astype(dtype, copy=False), found[0])
+            x = place_beside(_rounded(np.asarray(x), dtype), found[0])
         arrays[name] = None if x is None else x.astype(dtype, copy=False)
     return Given(floats(backend, dtype), arrays, None)
+
+
+def _rounded(x: Block, dtype: np.dtype[Any]) -> Block:
+    """Return `x` as floats of a type; what is too large becomes infinite, which is looked at."""
+    if x.dtype == dtype:
+        return x
+    with np.errstate(over="ignore"):
+        return x.astype(dtype)
 
 
 def like(given: Given, function: str, name: str, x: Any) -> Block:
@@ -159,12 +171,16 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
     beside = next(x for x in given.arrays.values() if x is not None)
     if given.inputs is None:
         array = x if is_cuda_array(x) else np.asarray(x)
+        if array.dtype.kind not in "biufcO":
+            raise TypeError(
+                f"{function}: {name} must be numbers; got {type(x).__name__}: {x!r:.60}"
+            )
         if array.dtype.kind == "c" and not engine.is_complex:
             raise ValueError(f"{function}: {name} is complex, and the factors are real")
         if not is_cuda_array(x) and not isinstance(x, np.ndarray):
             array = place_beside(array, beside)
         check_together([array, beside])
-        return array.astype(engine.dtype, copy=False)
+        return _rounded(array, engine.dtype)
     found = gather(
         x, precision=None if isinstance(x, MDArray) else given.inputs.work, trimmed=False
     )
@@ -229,8 +245,9 @@ def matrix_operand(
     *,
     rows: int | None = None,
     columns: int | None = None,
+    vectors: bool = True,
 ) -> Block:
-    """Return an operand as an own matrix with the batch of the factors.
+    """Return an operand as matrices with the batch of the factors, which may be the caller's.
 
     A vector is one row or column, whose length is the known one.
 
@@ -246,6 +263,8 @@ def matrix_operand(
         The leading dimensions of the factors.
     rows, columns : int, optional
         The lengths that are known.
+    vectors : bool, optional
+        Whether a vector fits.
 
     Raises
     ------
@@ -253,7 +272,7 @@ def matrix_operand(
         If the shape does not fit.
     """
     shape = shape_of(engine, x)
-    if len(shape) == 1:
+    if len(shape) == 1 and vectors:
         x = x[..., None, :] if rows is None else x[..., None]
     full = shape_of(engine, x)
     if (
@@ -262,19 +281,50 @@ def matrix_operand(
         or (columns is not None and full[-1] != columns)
         or full[:-2] not in ((), batch)
     ):
-        wanted = (
-            f"({rows},) or (..., {rows}, p)"
-            if rows is not None
-            else f"({columns},) or (..., p, {columns})"
-        )
+        single = f"({columns if rows is None else rows},) or " if vectors else ""
+        high = ("p" if vectors else "m") if rows is None else rows
         raise ValueError(
-            f"{function}: {name} must have shape {wanted}, with the leading dimensions {batch} of "
-            f"R or none; got {shape}"
+            f"{function}: {name} must have shape {single}(..., {high}, "
+            f"{'p' if columns is None else columns}), with the leading dimensions {batch} of R or "
+            f"none; got {shape}"
         )
     target = (*batch, *full[-2:])
+    if full == target:
+        return x
     if isinstance(engine, Floats):
         return engine.backend.xp.broadcast_to(x, target).copy()
     return _limbs.broadcast(x, engine.is_complex, target).copy()
+
+
+def require_count(function: str, p: Any, count: int) -> None:
+    """Demand that the number of rows that `u` has is not contradicted; 1 is what p is by default.
+
+    Raises
+    ------
+    ValueError
+        If it is.
+    """
+    if as_integer(p) not in (1, count):
+        raise ValueError(f"{function}: u has {count} rows, and p is {p!r}: leave p out")
+
+
+def least_condition(function: str, rcond: Any) -> float | None:
+    """Return the smallest reciprocal condition that a caller demands, None for the usual one.
+
+    Raises
+    ------
+    ValueError
+        If it is negative, NaN or no number.
+    """
+    if rcond is None:
+        return None
+    try:
+        found = float(rcond)
+    except (TypeError, ValueError):
+        found = float("nan")
+    if not found >= 0:
+        raise ValueError(f"{function}: rcond must be None or at least 0; got {rcond!r}")
+    return found
 
 
 def position(function: str, k: Any, length: int, *, end: bool) -> int:

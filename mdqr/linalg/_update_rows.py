@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
 from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._checks import Checks
-from mdqr.linalg._householder import diagonal
 from mdqr.linalg._update_downdate import leverage
 from mdqr.linalg._update_engine import (
     adjoint,
@@ -23,9 +24,10 @@ from mdqr.linalg._update_state import (
     State,
     Unchecked,
     column_norms,
+    diagonal_magnitudes,
     float_share,
-    magnitudes,
     outside,
+    rounding,
     smallest_share,
     unit_columns,
 )
@@ -139,12 +141,8 @@ def _note_loss(state: State, triangle_: Block, *, twice: bool = False) -> None:
     """Note the smallest part of the rows outside of Q; `twice` if something is divided by it."""
     share = smallest_share(state.engine, triangle_)
     share = share**2 if twice else share
-    noise = state.engine.backend.xp.full(share.shape, _noise(state))
+    noise = state.engine.backend.xp.full(share.shape, rounding(state.engine, state.n))
     state.losses.append(Loss(share, noise))
-
-
-def _noise(state: State) -> float:
-    return max(state.n, 1) * state.engine.eps
 
 
 class Before(NamedTuple):
@@ -164,14 +162,14 @@ def before(state: State, *, fresh: bool) -> Before:
 def _rank(state: State, norms: Block) -> Block:
     """Return how many diagonal entries of R are above the rounding errors of columns so long."""
     r = state.r[..., : state.count, : state.n]
-    entries = diagonal(magnitudes(state.engine, r))
-    return (entries > _noise(state) * norms[..., : state.count]).sum(axis=-1)
+    entries = diagonal_magnitudes(state.engine, r)
+    return (entries > rounding(state.engine, state.n) * norms[..., : state.count]).sum(axis=-1)
 
 
 def _float_share(state: State, norms: Block) -> Block:
     """Return the smallest singular value of R with columns divided by `norms`, about."""
     xp = state.engine.backend.xp
-    if state.count < state.n:
+    if state.count < state.n or not state.n:
         return xp.ones(norms.shape[:-1])
     size = xp.where(norms > 0, norms, 1.0)
     return float_share(state.engine, state.r[..., : state.n, : state.n], size)
@@ -189,39 +187,42 @@ def _column_share(state: State, norms: Block) -> Block:
 def note_rank(state: State, known: Before) -> None:
     """Settle what was lost with the rows, once R is new.
 
-    Rows without a part outside of Q take information along unless R was deficient before and its
-    rank stays. A fresh R has no such parts: there, its smallest singular value is compared with
-    the old one.
+    Rows without a part outside of Q take information along, and so do rows without which R has a
+    lower rank. Both tell nothing where R was deficient before, whose diagonal does not show its
+    rank: there, and where fewer rows than columns stay, only columns that vanish do. A fresh R has
+    no such parts: its smallest singular value is compared with the old one.
     """
-    xp, noise = state.engine.backend.xp, _noise(state)
-    share = _column_share(state, known.norms)
+    xp, noise = state.engine.backend.xp, rounding(state.engine, state.n)
+    columns = _column_share(state, known.norms)
     if state.count < state.n:
-        state.losses.append(Loss(share, xp.full(share.shape, noise)))
+        # What Q lost before it became square says nothing of rows that are fewer than columns.
+        state.losses = [Loss(columns, xp.full(columns.shape, noise))]
         return
-    less = _rank(state, known.norms) < known.rank
+    regular = known.rank == state.n
+    less = regular & (_rank(state, known.norms) < state.n)
     if known.share is not None:
-        regular = known.share > noise
-        ratio = _float_share(state, known.norms) / xp.where(regular, known.share, 1.0)
-        share = xp.where(regular, xp.minimum(ratio, share), share)
-        share = xp.where(less, 0.0, xp.maximum(share, 2.0 * noise))
-        state.losses.append(Loss(share, xp.full(share.shape, noise)))
+        some = known.share > noise
+        ratio = _float_share(state, known.norms) / xp.where(some, known.share, 1.0)
+        share = xp.where(some, xp.minimum(ratio, columns), columns)
+        state.losses.append(Loss(xp.maximum(share, 2.0 * noise), xp.full(share.shape, noise)))
     for loss in state.losses:
-        loss.share = xp.where(less | (loss.share > noise), loss.share, 1.0)
+        loss.share = xp.where(less, 0.0, xp.where(regular, loss.share, columns))
 
 
-def delete_known_rows(state: State, u: Block, checks: Checks) -> Block:
+@np.errstate(all="ignore")
+def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "qr_delete") -> Block:
     """Remove rows `u` ``(..., p, n + extra)`` from an R without Q; return what extra columns lose.
 
     The result has p rows of the extra columns: their components along ``Q C``-directions, whose
-    squares leave the sum of squares of residuals.
+    squares leave the sum of squares of residuals. Everything is NaN where all digits are lost.
     """
     engine, n, p = state.engine, state.n, int(u.shape[-2])
-    found = leverage(engine, state.r[..., :n], u[..., :n], checks)
+    found = leverage(engine, state.r[..., :n], u[..., :n], checks, function)
     state.losses.append(found.loss)
     known = state.r[..., n:]
     z = adjoint_multiply(engine, found.e, known, c=u[..., n:], subtract=True)
     if z.shape[-1]:
-        system = engine.triangle(found.c, "qr_delete", Unchecked())
+        system = engine.triangle(found.c, function, Unchecked())
         z = engine.from_block(system.solve(engine.to_block(z), "C"))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     rows[..., n:] = z

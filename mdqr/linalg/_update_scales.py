@@ -19,12 +19,8 @@ def scaled(engine: Engine, *parts: Block) -> tuple[list[Block], Scales]:
         return [part.copy() for part in parts], None
     xp, found = engine.backend.xp, None
     for part in parts:
-        bits = _scaling.magnitude_bits(part, engine.is_complex)
-        if bits.shape[-2]:
-            most = bits.max(axis=-2)
-            found = most if found is None else xp.maximum(found, most)
-    if found is None:
-        return [part.copy() for part in parts], None
+        most = _scaling.largest(_scaling.magnitude_bits(part, engine.is_complex), -2, 0)
+        found = most if found is None else xp.maximum(found, most)
     exponents = _scaling.exponents_of(found)
     return [shifted(engine, part, -exponents) for part in parts], exponents
 

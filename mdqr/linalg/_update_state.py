@@ -15,7 +15,7 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks, Complaint, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._triangular import Triangle
-from mdqr.linalg._update_engine import Engine, adjoint_multiply, joined, set_identity
+from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, joined, set_identity
 
 # Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.
 _MOST_PASSES = 4
@@ -25,6 +25,10 @@ _BLIND_PASSES = 3
 _KEPT = 0.25
 # What is left of a column is nothing below so many eps of its length.
 _NOTHING = 64.0
+# Squares above it have all their digits.
+_SMALL = 2.0**-900
+# Sums of few terms err by a few eps all the same.
+_FEW = 8
 
 _Norm = Callable[[Engine, Block], Block]
 
@@ -141,6 +145,8 @@ def _worn(engine: Engine, triangle: Block, size: Block) -> bool:
     `triangle` is R of what is left; rounding errors relative to `size` are multiplied by its
     inverse. A device is waited for.
     """
+    if not triangle.shape[-1]:
+        return False
     safe = engine.backend.xp.where(size > 0, size, 1.0)
     share = float_share(engine, triangle, safe)
     (found,) = fetch(share * int(triangle.shape[-1]) ** 0.5 < _KEPT)
@@ -154,7 +160,7 @@ def _directed(engine: Engine, basis: Block, triangle: Block, size: Block) -> Blo
     """
     xp = engine.backend.xp
     m, p = int(basis.shape[-2]), int(basis.shape[-1])
-    lost = diagonal(magnitudes(engine, triangle)) <= _NOTHING * engine.eps * size
+    lost = diagonal_magnitudes(engine, triangle) <= _NOTHING * engine.eps * size
     noise = xp.cos(xp.arange(1.0, m * p + 1).reshape(m, p)) * (engine.eps / (4.0 * m**0.5))
     noise = xp.where(lost[..., None, :], noise, 0.0)
     native = noise.astype(np.complex128) if engine.is_complex else noise
@@ -179,6 +185,21 @@ def magnitudes(engine: Engine, x: Block) -> Block:
     xp = engine.backend.xp
     block = engine.to_block(x)
     return xp.hypot(block[0, 0], block[1, 0]) if engine.is_complex else abs(block[0])
+
+
+def diagonal_magnitudes(engine: Engine, x: Block) -> Block:
+    """Return the `magnitudes` on the diagonals."""
+    if isinstance(engine, Planes):
+        parts = [diagonal(part[0]) for part in (x if engine.is_complex else x[None])]
+    else:
+        block = engine.to_block(diagonal(x))
+        parts = [part[0] for part in (block if engine.is_complex else block[None])]
+    return engine.backend.xp.hypot(*parts) if engine.is_complex else abs(parts[0])
+
+
+def rounding(engine: Engine, n: int) -> float:
+    """Return what rounding errors may make of nothing in a sum of `n` terms of size one."""
+    return (n + _FEW) * engine.eps
 
 
 def unit_columns(engine: Engine, q: Block, first: int, count: int) -> Block:
@@ -207,7 +228,8 @@ def float_share(engine: Engine, triangle: Block, size: Block) -> Block:
     xp = engine.backend.xp
     native = to_native(xp, engine.to_block(triangle), engine.is_complex)
     rows = xp.zeros(native.shape[:-1], dtype=xp.int64)
-    return _share(engine, native / size[..., None, :], rows, _frobenius)
+    with np.errstate(all="ignore"):
+        return _share(engine, native / size[..., None, :], rows, _frobenius)
 
 
 def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
@@ -216,17 +238,27 @@ def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
     one = xp.broadcast_to(xp.eye(p, dtype=scaled.dtype), scaled.shape)
     entries = abs(diagonal(scaled))
     sound = (entries > 0).all(axis=-1) & xp.isfinite(abs(scaled)).all(axis=(-2, -1))
-    safe = xp.where(sound[..., None, None], scaled, one)
-    # No LAPACK: its threads and those of the kernels would wait for each other's.
-    options: dict[str, Any] = {"limbs": 1, "is_complex": engine.is_complex}
-    blocks = [from_native(xp, x, engine.is_complex) for x in (safe, one)]
-    system = Triangle(engine.backend, blocks[0], function="share", checks=Unchecked(), **options)
-    inverse = to_native(xp, system.solve(blocks[1]), engine.is_complex)
+    if p == 1:
+        return xp.where(sound, xp.ldexp(entries[..., 0], rows[..., 0]), 0.0)
+    inverse = _inverse(engine, xp.where(sound[..., None, None], scaled, one), one)
     low = -_scaling.largest(-rows, -1, 0)
     shrink = xp.ldexp(xp.ones(rows.shape), low[..., None] - rows)
     with np.errstate(all="ignore"):
         total = norm(engine, inverse * shrink[..., None, :])
-        return xp.where(sound, xp.ldexp(1.0 / total, low), 0.0)
+        # An inverse beyond the largest double may have NaN.
+        return xp.where(sound & (total >= 0), xp.ldexp(1.0 / total, low), 0.0)
+
+
+def _inverse(engine: Engine, triangle: Block, one: Block) -> Block:
+    """Return the inverses of upper triangles of floats without zeros on the diagonals."""
+    xp, field = engine.backend.xp, engine.is_complex
+    if isinstance(triangle, np.ndarray) and not isinstance(engine, Planes):
+        return np.linalg.inv(np.triu(triangle))
+    # No LAPACK: its threads and those of the kernels would wait for each other's.
+    options: dict[str, Any] = {"limbs": 1, "is_complex": field, "checks": Unchecked()}
+    blocks = [from_native(xp, x, field) for x in (triangle, one)]
+    system = Triangle(engine.backend, blocks[0], function="share", **options)
+    return to_native(xp, system.solve(blocks[1]), field)
 
 
 def _frobenius(_: Engine, x: Block) -> Block:
@@ -257,6 +289,12 @@ def spectral_bound(engine: Engine, x: Block) -> Block:
 
 def column_norms(engine: Engine, x: Block) -> Block:
     """Return the float64 norms of columns of any size."""
+    if isinstance(x, np.ndarray) and not isinstance(engine, Planes):
+        parts = (x.real, x.imag) if engine.is_complex else (x,)
+        squares = sum(np.einsum("...ij,...ij->...j", y, y, dtype=np.float64) for y in parts)
+        # Where no square left the range, and none came near its end.
+        if ((squares > _SMALL) & (squares < 1.0 / _SMALL)).all():
+            return np.sqrt(squares)
     xp, size = engine.backend.xp, magnitudes(engine, x)
     # Floats come unscaled, and their squares would leave the range.
     _, bits = xp.frexp(_scaling.largest(size, -2, 0.0))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
+from mdqr.linalg._operands import as_integer
 from mdqr.tensorcore._engine import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
@@ -59,7 +60,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     numpy.linalg.LinAlgError
         As `qr`, and if s does not fit its type.
     ValueError
-        As `qr`, and if `r` is out of range.
+        As `qr`, and if `a` is empty or `r` out of range.
 
     Notes
     -----
@@ -82,16 +83,19 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     """
     plan = plan_of("lowrank", "rgs", compute, panel, True)
     a = real_matrix("lowrank", "a", a)
-    if not isinstance(r, int | np.integer) or not 1 <= r <= min(a.shape):
+    if not a.size:
+        raise ValueError(f"lowrank: a must have rows and columns; got the shape {a.shape}")
+    rank = as_integer(r)
+    if rank is None or not 1 <= rank <= min(a.shape):
         raise ValueError(
             f"lowrank: r must be an integer from 1 to {min(a.shape)}, for a of the shape "
             f"{a.shape}; got {r!r}"
         )
     engine = engine_for(a)
     if a.shape[0] < a.shape[1]:
-        left, s, right = _tall(engine, a.T, int(r), plan)
+        left, s, right = _tall(engine, a.T, rank, plan)
         return LowRank(right.T, s, left.T)
-    left, s, right = _tall(engine, a, int(r), plan)
+    left, s, right = _tall(engine, a, rank, plan)
     return LowRank(left, s, right)
 
 
