@@ -31,6 +31,12 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+def pytest_configure(config):
+    # A worker has a core: the threads of BLAS would wait for the cores of other workers.
+    if config.getoption("numprocesses", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
 # Session scope, since Hypothesis runs many examples in one call of a test.
 @pytest.fixture(scope="session", params=PRECISIONS, ids=str)
 def precision(request):

@@ -13,14 +13,8 @@ REAL_ONLY = {"floor", "ceil", "rint", "hypot", "compare", "ldexp", "max", "min"}
 
 
 FIELDS = [float, complex]
-# Every precision and field; networks of many limbs take the emulation seconds.
 EVERY = [
-    pytest.param(
-        precision,
-        dtype,
-        id=f"{precision}-{dtype.__name__}",
-        marks=[pytest.mark.long] if precision.limbs > 2 else [],
-    )
+    pytest.param(precision, dtype, id=f"{precision}-{dtype.__name__}")
     for precision in PRECISIONS
     for dtype in FIELDS
 ]

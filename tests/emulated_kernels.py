@@ -1,4 +1,4 @@
-"""Run the CUDA kernels on the CPU: the sources compiled with tests/cuda/emulate.hpp."""
+"""Run the CUDA kernels on the CPU: the sources compiled with the names of tests/cuda."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ctypes
 import hashlib
 import os
 import subprocess
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from math import prod
 from pathlib import Path
 from types import ModuleType
@@ -23,8 +24,30 @@ MOST_SHARED = 163 * 1024
 MOST_TOGETHER = 96
 MOST_ARGUMENTS = 4096
 
-FLAGS = ("-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fwrapv", "-DMDQR_EMULATE")
+# Fibers leave a stack by longjmp, which fortified libraries take for a mistake.
+FLAGS = ("-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-fwrapv")
+FLAGS = (*FLAGS, "-U_FORTIFY_SOURCE", "-DMDQR_EMULATE")
 EMULATION = Path(__file__).parent / "cuda"
+
+
+@cache
+def emulation() -> str:
+    """Return the hash of what stands for the device."""
+    files = sorted(EMULATION.glob("*.?pp"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
+
+
+def build(file: Path, source: Path, *options: str, after: Sequence[Path] = ()) -> None:
+    """Compile a library unless it is there, linked with those of `after`."""
+    if file.exists():
+        return
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    command = [host_compiler(), *FLAGS, *options, f"-I{kernels_folder() / 'include'}"]
+    command += [f"-I{EMULATION}", "-include", "emulate.hpp", "-x", "c++", str(source)]
+    command += ["-x", "none", *map(str, after), "-o", str(unfinished)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    unfinished.replace(file)
 
 
 class Reflectors:
@@ -79,23 +102,22 @@ class EmulatedKernels(Kernels):
     def _compile(self, module: Module) -> ctypes.CDLL:
         kernels = kernels_folder()
         name = "-".join(["kernel", *module.options, module.source]).replace("/", "_")
-        emulation = hashlib.sha256((EMULATION / "emulate.hpp").read_bytes()).hexdigest()
-        key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8] + emulation[:8]
+        key = digest(kernels, "include")[:8] + digest(kernels, "cuda")[:8] + emulation()
         file = self._folder / f"{name}-{key}.so"
-        if not file.exists():
-            unfinished = file.with_suffix(f".{os.getpid()}")
-            command = [host_compiler(), *FLAGS, *module.options]
-            command += [f"-I{path}" for path in (kernels / "include", kernels / "cuda", EMULATION)]
-            source = kernels / "cuda" / f"{module.source}.cu"
-            done = subprocess.run(
-                [*command, "-x", "c++", str(source), "-o", str(unfinished)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            unfinished.replace(file)
+        source = kernels / "cuda" / f"{module.source}.cu"
+        build(file, source, *module.options, f"-I{kernels / 'cuda'}", after=[self._fibers])
         return ctypes.CDLL(str(file))
+
+    @cached_property
+    def _fibers(self) -> Path:
+        """What runs the threads, compiled."""
+        file = self._folder / f"emulate-{emulation()}.so"
+        build(file, EMULATION / "emulate.cpp")
+        return file
+
+    @cached_property
+    def _run(self) -> Callable[..., int]:
+        return ctypes.CDLL(str(self._fibers)).mdqr_emulate_launch
 
     def launch(
         self, module, name, arguments, *, grid, threads, shared=0, cooperative=False
@@ -107,10 +129,9 @@ class EmulatedKernels(Kernels):
         assert arguments.nbytes <= MOST_ARGUMENTS
         assert not cooperative or prod(grid) <= MOST_TOGETHER
         self.launched.append(name)
-        library = self._library(module)
-        kernel = ctypes.cast(getattr(library, name), ctypes.c_void_p)
+        kernel = ctypes.cast(getattr(self._library(module), name), ctypes.c_void_p)
         sizes = (ctypes.c_long * 3)(*(*grid, 1, 1)[:3])
-        library.mdqr_emulate_launch(
+        stuck = self._run(
             kernel,
             ctypes.c_void_p(arguments.ctypes.data),
             sizes,
@@ -118,3 +139,4 @@ class EmulatedKernels(Kernels):
             ctypes.c_long(shared),
             ctypes.c_int(cooperative),
         )
+        assert stuck == 0, f"{name}: {stuck} threads wait for others that never come"

@@ -24,8 +24,8 @@ BINARY = ("add", "subtract", "multiply", "divide")
 COUNT = 1601  # several chunks, and no multiple of a vector
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
-    for flushing in (False, True)
-    for threads in (1, 2, 3)
+    for flushing, counts in ((False, (1, 2, 3)), (True, (1, 3)))
+    for threads in counts
 }
 FIRST = next(iter(VARIANTS))
 
@@ -116,8 +116,7 @@ def factorisations(backend, limbs, is_complex) -> Results:
     panels, tiles, right = (
         draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
     )
-    for k, part in enumerate(("h", "tau", "v", "t")):
-        yield f"qr_panel {part}", lambda k=k: backend.qr_panel(panels, **options)[k]
+    yield "qr_panel", lambda: backend.qr_panel(panels, **options)
     for lower in (False, True):
         for unit in (False, True):
             solve = {"lower": lower, "unit_diagonal": unit} | options
@@ -161,7 +160,9 @@ def computations() -> Results:
 
 
 def digest(result) -> str:
-    """Hash the bits; all NaNs are one value."""
+    """Hash the bits of an array or several; all NaNs are one value."""
+    if isinstance(result, tuple):
+        return " ".join(map(digest, result))
     result = np.array(result)
     if result.dtype == np.float64:
         result[np.isnan(result)] = np.nan

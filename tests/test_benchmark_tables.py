@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
-ABOUT = dict.fromkeys(
-    ("command", "date", "commit", "device", "driver", "CUDA", "CuPy", "Python", "mdqr"), "-"
-)
+from benchmark_pages import ABOUT, BENCHMARKS, load
 
 
 @pytest.fixture(scope="module")
 def tables():
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import tensorcore_tables
-
-        return tensorcore_tables
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    return load("tensorcore_tables")
 
 
 @pytest.fixture(scope="module")

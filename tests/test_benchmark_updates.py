@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
-ABOUT = dict.fromkeys(
-    ("command", "date", "commit", "device", "driver", "CUDA", "CuPy", "Python", "mdqr"), "-"
-)
-
-
-@pytest.fixture(scope="module")
-def load():
-    """Import modules of the benchmarks by name."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        yield __import__
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+from benchmark_pages import ABOUT, load
 
 
 @pytest.fixture
-def cells(load):
+def cells():
     """Measured cells of one table, in seconds."""
     paper = load("update_paper").cells()
     wanted = [c for c in paper if c.table == 2][:2]
@@ -40,7 +24,7 @@ def cells(load):
     ]  # fmt: skip
 
 
-def test_every_cell_is_shown_with_its_times(load, cells):
+def test_every_cell_is_shown_with_its_times(cells):
     lines = load("update_tables").lines_of(cells)
     page = "\n".join(lines)
     assert page.index("## float32") < page.index("## dd")
@@ -49,7 +33,7 @@ def test_every_cell_is_shown_with_its_times(load, cells):
     assert "- dd: 2 of 2 aims met; gains from 2.00 to 2.00; `auto` at least 0.98 for R" in page
 
 
-def test_runs_are_joined(load, cells, tmp_path):
+def test_runs_are_joined(cells, tmp_path):
     """Later rows replace earlier ones, and what was left out replaces nothing."""
     tables = load("update_tables")
     key = ("precision", "table", "kind", "m", "n", "k", "p", "full", "update")
@@ -68,7 +52,7 @@ def test_runs_are_joined(load, cells, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["float32", "dd", "qd"])
-def test_decisions_are_replayed(load, name):
+def test_decisions_are_replayed(name):
     """The rates explain times that were made by them, and the choice then loses nothing."""
     replay, model = load("update_replay"), load("update_model")
     cost = replay.cost

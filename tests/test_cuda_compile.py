@@ -63,7 +63,7 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
     if arch != ARCHITECTURES[0]:
         return module.limbs == PAIR and is_hot(module)
     largest = {"matmul", "panel"}
-    if module.source.startswith("tensorcore"):
+    if module.source.startswith(("tensorcore", "float")):
         return True
     return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
 

@@ -126,7 +126,6 @@ def test_residual_of_wild_entries(kernels, kind, data):
     check_residual(kernels, kind, [(1, call(kernels, a, b))], a, b, False)
 
 
-@pytest.mark.long
 def test_residual_of_one_limb(kernels, rng):
     a, b = (mdqr.array(rng.standard_normal(s), precision=mdqr.d) for s in ((6, 9), (9, 2)))
     c = mdqr.array(a.to_numpy() @ b.to_numpy(), precision=mdqr.d)

@@ -265,7 +265,6 @@ def few(kernels, monkeypatch):
 
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("shape", [(12, 12), (150, 128), (300, 40)], ids=str)
-@pytest.mark.long
 def test_orthonormal_panels(few, shape, done, rng):
     """One pass or two, after another panel or alone; kernels and NumPy in the same steps."""
     m, n = shape

@@ -105,7 +105,6 @@ def test_caqr(kernels, shape, rng):
 
 
 @pytest.mark.parametrize("shape", [(600, 100), (4200, 40)], ids=str)
-@pytest.mark.long
 def test_caqr_has_the_same_bits_on_fewer_multiprocessors(kernels, shape, rng, monkeypatch):
     a = columns(rng.standard_normal(shape))
     found = []
@@ -209,7 +208,6 @@ def test_cholesky(kernels, shape, cond, rng):
     assert not np.tril(r, -1).any()
 
 
-@pytest.mark.long
 def test_cholesky_of_columns_that_nearly_depend_on_others(kernels):
     """Pivots are noise where their square roots are not: Q R was nothing like the panel."""
     x, y = np.linspace(0, 1, 200)[:, None], np.linspace(0, 1, 60)
@@ -230,7 +228,6 @@ def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):
     assert np.abs(r - other_r).max() <= 8 * U32 * np.abs(r).max()
 
 
-@pytest.mark.long
 def test_cholesky_of_more_parts_than_multiprocessors(kernels, rng, monkeypatch):
     a = columns(with_condition(rng, 300, 128, 1e5))
     found = []
@@ -273,7 +270,6 @@ def test_inverses(kernels, n, order, rng):
     assert not np.tril(got, -1).any()
 
 
-@pytest.mark.long
 def test_the_whole_factorisation(kernels, rng):
     """Recursion, products and panels by the engine of the GPU; both engines do the same."""
     a = rng.standard_normal((200, 150))

@@ -199,7 +199,7 @@ def accept(emulated, state, wanted, largest):
     cases.accept(wanted, Q, R, largest=largest)
 
 
-@pytest.mark.parametrize("mode", ["reduced", pytest.param("complete", marks=pytest.mark.long)])
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
 def test_kernels_of_cuda(emulated, mode, rng):
     """Every sweep by the CUDA kernels' own text."""
     _, precision = emulated

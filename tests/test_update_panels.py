@@ -116,7 +116,6 @@ def test_columns_after_columns(engine, rng):
     assert [t.shape for t in factors.ts] == [(300, 300), (1, 1)]
 
 
-@pytest.mark.long
 def test_kernels_of_cuda(kernels, rng):
     """The panels by the kernels' own text."""
     engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: cuda_panels(kernels))

@@ -1,14 +1,16 @@
 // The names of kernels/cuda/device.hpp for a CPU: every CUDA thread is a fiber, run in turn until
-// it waits. Slow, deterministic, exact: it runs the kernels' own text where there is no GPU.
+// it waits (emulate.cpp). Slow, deterministic, exact: it runs the kernels' own text where there is
+// no GPU. To be included before anything else.
 #pragma once
-#include <ucontext.h>
+#include "mdqr/config.hpp"
 
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
+// Inlining everything takes the compiler long and buys nothing here.
+#undef MDQR_FN
+#undef MDQR_LAMBDA
+#define MDQR_FN inline
+#define MDQR_LAMBDA
+
 #include <cstring>
-#include <memory>
-#include <vector>
 
 #include "mdqr/md.hpp"
 
@@ -16,141 +18,28 @@ namespace mdqr_emulate {
 
 constexpr int warp_size = 32;
 
-struct warp_state {
-    double a[3][warp_size]; // what the lanes put up for exchange
-    int arrived = 0;
-    long generation = 0;
-};
-struct block_state {
+struct block {
     long x, y, z;
-    int alive = 0, arrived = 0;
-    long generation = 0;
-    std::vector<double> shared;
-    std::vector<warp_state> warps;
-    std::vector<int> warp_alive;
+    double* shared;
 };
-struct fiber {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack;
-    block_state* block;
+struct thread {
+    const block* in;
     int index;
-    bool done = false;
+    int lane() const { return index % warp_size; }
 };
+// What the lanes of a warp put up for exchange; who is ahead puts up the next on another board.
+using board = double[3][warp_size];
 
-inline fiber* current;
-inline ucontext_t scheduler;
-inline int threads;
-inline long grid[3];
-inline void (*entry)(const void*);
-inline const void* entry_arguments;
+extern thread* current;
+extern int threads;
+extern long grid[3];
 
-inline void yield() { swapcontext(&current->context, &scheduler); }
-
-inline void sync_block() {
-    block_state& b = *current->block;
-    const long seen = b.generation;
-    if (++b.arrived == b.alive) {
-        b.arrived = 0;
-        ++b.generation;
-    }
-    while (b.generation == seen)
-        yield();
-}
-inline warp_state& warp() { return current->block->warps[size_t(current->index / warp_size)]; }
-inline void sync_lanes() {
-    warp_state& w = warp();
-    const long seen = w.generation;
-    if (++w.arrived == current->block->warp_alive[size_t(current->index / warp_size)]) {
-        w.arrived = 0;
-        ++w.generation;
-    }
-    while (w.generation == seen)
-        yield();
-}
-
-inline void run_fiber() {
-    entry(entry_arguments);
-    block_state& b = *current->block;
-    const size_t w = size_t(current->index / warp_size);
-    current->done = true;
-    // As on the device, threads that have left count as arrived.
-    --b.alive;
-    --b.warp_alive[w];
-    if (b.alive > 0 && b.arrived == b.alive) {
-        b.arrived = 0;
-        ++b.generation;
-    }
-    swapcontext(&current->context, &scheduler);
-}
-
-inline void run_blocks(std::vector<std::unique_ptr<block_state>>& blocks) {
-    constexpr size_t stack_size = 512 * 1024;
-    std::vector<std::unique_ptr<fiber>> fibers;
-    for (auto& b : blocks)
-        for (int t = 0; t < threads; ++t) {
-            auto f = std::make_unique<fiber>();
-            f->stack.reset(new char[stack_size]);
-            f->block = b.get();
-            f->index = t;
-            getcontext(&f->context);
-            f->context.uc_stack.ss_sp = f->stack.get();
-            f->context.uc_stack.ss_size = stack_size;
-            f->context.uc_link = &scheduler;
-            makecontext(&f->context, run_fiber, 0);
-            fibers.push_back(std::move(f));
-        }
-    size_t left = fibers.size();
-    while (left > 0)
-        for (auto& f : fibers)
-            if (!f->done) {
-                current = f.get();
-                swapcontext(&scheduler, &f->context);
-                left -= f->done ? 1 : 0;
-            }
-}
-
-// Shared memory starts as NaN, so that reads of what nobody wrote show.
-inline std::unique_ptr<block_state> new_block(long x, long y, long z, long shared_bytes) {
-    auto b = std::make_unique<block_state>();
-    b->x = x;
-    b->y = y;
-    b->z = z;
-    b->alive = threads;
-    b->shared.assign(size_t(shared_bytes + 7) / 8, __builtin_nan(""));
-    b->warps.resize(size_t(threads + warp_size - 1) / warp_size);
-    for (int t = 0; t < threads; t += warp_size)
-        b->warp_alive.push_back(threads - t < warp_size ? threads - t : warp_size);
-    return b;
-}
+void yield();
+void sync_block();
+void sync_lanes();
+board& board_of_warp();
 
 } // namespace mdqr_emulate
-
-// Run `kernel` over the grid; the blocks of a cooperative launch run side by side.
-extern "C" inline void mdqr_emulate_launch(void (*kernel)(const void*), const void* arguments,
-                                           const long* grid, int threads, long shared_bytes,
-                                           int cooperative) {
-    using namespace mdqr_emulate;
-    entry = kernel;
-    entry_arguments = arguments;
-    mdqr_emulate::threads = threads;
-    std::memcpy(mdqr_emulate::grid, grid, sizeof mdqr_emulate::grid);
-    std::vector<std::unique_ptr<block_state>> blocks;
-    for (long z = 0; z < grid[2]; ++z)
-        for (long y = 0; y < grid[1]; ++y)
-            for (long x = 0; x < grid[0]; ++x) {
-                blocks.push_back(new_block(x, y, z, shared_bytes));
-                if (!cooperative) {
-                    run_blocks(blocks);
-                    blocks.clear();
-                }
-            }
-    if (cooperative)
-        run_blocks(blocks);
-}
-// An inline function that nobody calls is not emitted: this keeps it.
-__attribute__((used)) static void (*const mdqr_emulate_keep)(void (*)(const void*), const void*,
-                                                             const long*, int, long,
-                                                             int) = mdqr_emulate_launch;
 
 #define MDQR_KERNEL(name, arguments, ...) extern "C" void name(const arguments& p)
 
@@ -158,24 +47,22 @@ MDQR_BEGIN
 
 inline int thread_index() { return mdqr_emulate::current->index; }
 inline int thread_count() { return mdqr_emulate::threads; }
-inline i64 block_x() { return mdqr_emulate::current->block->x; }
-inline i64 block_y() { return mdqr_emulate::current->block->y; }
+inline i64 block_x() { return mdqr_emulate::current->in->x; }
+inline i64 block_y() { return mdqr_emulate::current->in->y; }
 inline i64 blocks_x() { return mdqr_emulate::grid[0]; }
 inline i64 blocks_y() { return mdqr_emulate::grid[1]; }
 inline void sync_threads() { mdqr_emulate::sync_block(); }
 inline void sync_warp() { mdqr_emulate::sync_lanes(); }
-inline double* shared_memory() { return mdqr_emulate::current->block->shared.data(); }
+inline double* shared_memory() { return mdqr_emulate::current->in->shared; }
 
 inline double exchanged(double x, int from) {
-    auto& w = mdqr_emulate::warp();
-    w.a[0][mdqr_emulate::current->index % mdqr_emulate::warp_size] = x;
+    auto& board = mdqr_emulate::board_of_warp();
+    board[0][mdqr_emulate::current->lane()] = x;
     mdqr_emulate::sync_lanes();
-    const double r = w.a[0][from];
-    mdqr_emulate::sync_lanes();
-    return r;
+    return board[0][from];
 }
 inline double shuffle_xor(double x, int mask) {
-    return exchanged(x, (mdqr_emulate::current->index % mdqr_emulate::warp_size) ^ mask);
+    return exchanged(x, mdqr_emulate::current->lane() ^ mask);
 }
 inline double shuffle(double x, int lane) { return exchanged(x, lane); }
 inline float shuffle_xor(float x, int mask) { return float(shuffle_xor(double(x), mask)); }
@@ -206,13 +93,12 @@ inline float from_half(unsigned short x) {
     return float(x & 0x8000 ? -size : size);
 }
 inline bool warp_any(bool x) {
-    auto& w = mdqr_emulate::warp();
-    w.a[0][mdqr_emulate::current->index % mdqr_emulate::warp_size] = x ? 1.0 : 0.0;
+    auto& board = mdqr_emulate::board_of_warp();
+    board[0][mdqr_emulate::current->lane()] = x ? 1.0 : 0.0;
     mdqr_emulate::sync_lanes();
     bool r = false;
-    for (double y : w.a[0])
+    for (double y : board[0])
         r = r || y == 1.0;
-    mdqr_emulate::sync_lanes();
     return r;
 }
 
@@ -256,18 +142,17 @@ template <int Pending> inline void wait_copies() {}
 
 // One step of four products a number, in the order of k.
 inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
-    auto& w = mdqr_emulate::warp();
-    const int lane = mdqr_emulate::current->index % mdqr_emulate::warp_size;
-    w.a[0][lane] = a0;
-    w.a[1][lane] = a1;
-    w.a[2][lane] = b;
+    auto& board = mdqr_emulate::board_of_warp();
+    const int lane = mdqr_emulate::current->lane();
+    board[0][lane] = a0;
+    board[1][lane] = a1;
+    board[2][lane] = b;
     mdqr_emulate::sync_lanes();
     for (int r = 0; r < 2; ++r)
         for (int j = 0; j < 2; ++j)
             for (int k = 0; k < 4; ++k)
-                c[2 * r + j] = fma(w.a[r][4 * (lane / 4) + k], w.a[2][4 * (2 * (lane % 4) + j) + k],
-                                   c[2 * r + j]);
-    mdqr_emulate::sync_lanes();
+                c[2 * r + j] = fma(board[r][4 * (lane / 4) + k],
+                                   board[2][4 * (2 * (lane % 4) + j) + k], c[2 * r + j]);
 }
 
 MDQR_END

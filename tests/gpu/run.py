@@ -1,10 +1,14 @@
 """Run the GPU tests from a source tree and write report.md and report.json.
 
-    python tests/gpu/run.py --out FOLDER [--commit HASH] [--values N] [-k EXPRESSION] [-n PROCESSES]
+    python tests/gpu/run.py --out FOLDER [--commit HASH] [--values N] [-n PROCESSES]
+    python tests/gpu/run.py --out FOLDER [-k EXPRESSION] update tensorcore solve
     python tests/gpu/run.py --out FOLDER --sanitize memcheck|racecheck
 
-The exit code is 0 if every test passed and, with --record, none was skipped for want of the host
-extension.
+Names are those of files, test_gpu_NAME.py, run in that order. All of them without a name, the
+elementwise operations last: they take the longest, and change least.
+
+The exit code is 0 if every test passed and, with --record, all files ran, none was left out with -k
+and none was skipped for want of the host extension.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-RECORDED_VALUES = 10_000_000
+RECORDED_VALUES, VALUES = 10_000_000, 1_000_000
+FILES = {path.stem.removeprefix("test_gpu_"): path for path in sorted(HERE.glob("test_gpu_*.py"))}
+FILES["elementwise"] = FILES.pop("elementwise")
 
 
 def machine():
@@ -69,14 +75,15 @@ def commit(given):
 
 def command(options):
     """Return the command that runs the tests, under the sanitizer if asked."""
+    names = ["small"] if options.sanitize else options.names or FILES
     tests = [
-        sys.executable, "-m", "pytest", "-c", str(HERE / "pytest.ini"), str(HERE), "-q",
+        sys.executable, "-m", "pytest", "-c", str(HERE / "pytest.ini"),
+        *(str(FILES[name]) for name in names), "-q",
         "--rootdir", str(ROOT), "--confcutdir", str(HERE.parent),
         "-m", "gpu", "-o", f"faulthandler_timeout={options.timeout}", "--durations=15",
         "--tb=short", "-p", "no:benchmark",
     ]  # fmt: skip
     if options.sanitize:
-        tests[tests.index(str(HERE))] = str(HERE / "test_gpu_small.py")
         tool = ["compute-sanitizer", "--tool", options.sanitize, "--error-exitcode", "9"]
         tests = [*tool, "--report-api-errors", "no", "--print-limit", "20", *tests]
     if options.n > 1:
@@ -170,7 +177,7 @@ def good(report, options):
             re.search(r"[:(] ?0 (errors|hazards)", line) for line in said
         )
     if options.record:
-        complete &= options.k is None
+        complete &= options.k is None and not options.names
         complete &= report["host extension"] == "compared with"
         complete &= report["values an operation"] >= RECORDED_VALUES or bool(options.sanitize)
     return complete
@@ -205,17 +212,31 @@ def markdown(report, verdict):
     return "\n".join(lines).rstrip() + "\n"
 
 
-def main():
+def parsed():
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description="Run the GPU tests and write a report.")
     parser.add_argument("--out", type=Path, required=True, help="folder of the report")
     parser.add_argument("--commit", help="what the tree is a copy of, where there is no git")
-    parser.add_argument("--values", type=lambda text: int(float(text)), default=RECORDED_VALUES)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FILES)}")
+    parser.add_argument(
+        "--values", type=lambda text: int(float(text)),
+        help=f"an elementwise operation; {VALUES:,}, with --record {RECORDED_VALUES:,}",
+    )  # fmt: skip
     parser.add_argument("--timeout", type=float, default=540, help="seconds for the tests")
     parser.add_argument("--sanitize", choices=("memcheck", "racecheck"))
     parser.add_argument("--record", action="store_true", help="fail without the host extension")
     parser.add_argument("-n", type=int, default=1, help="processes side by side (pytest-xdist)")
     parser.add_argument("-k", help="only these tests, as pytest selects them")
     options = parser.parse_args()
+    unknown = set(options.names) - set(FILES)
+    if unknown or (options.names and options.sanitize):
+        parser.error(f"no test_gpu_{min(unknown)}.py" if unknown else "--sanitize has its own file")
+    options.values = options.values or (RECORDED_VALUES if options.record else VALUES)
+    return options
+
+
+def main():
+    options = parsed()
     sys.path[:0] = [str(ROOT), str(HERE)]
     from gpu_presence import why_absent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_presence import why_absent
+from gpu_tensorcore_cases import FAST, columns, errors
 from tensorcore_cases import (
     DEFICIENT,
     U16,
@@ -24,30 +24,12 @@ from mdqr.tensorcore._input import engine_for
 from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
 
-# One skip a file, as gpu_cases.py has it for the others.
-if why_absent() is not None:
-    pytest.skip(str(why_absent()), allow_module_level=True)
-
 pytestmark = pytest.mark.gpu
-FAST = ("caqr", "cholesky")
 
 
 @pytest.fixture
 def engine(cupy):
     return engine_for(cupy.zeros((1, 1)))
-
-
-def columns(cupy, x, dtype=np.float32):
-    return cupy.asarray(np.asarray(x, dtype=dtype, order="F"))
-
-
-def errors(cupy, a, q, r):
-    """Return the largest error of a column, relative, and the 2-norm of Q^T Q - I, in float64."""
-    a, q, r = (cupy.asarray(x, dtype=np.float64) for x in (a, q, r))
-    scale = cupy.linalg.norm(a, axis=0)
-    back = (cupy.linalg.norm(a - q @ r, axis=0) / cupy.where(scale > 0, scale, 1)).max()
-    gram = q.T @ q - cupy.eye(q.shape[1])
-    return float(back), float(abs(cupy.linalg.eigvalsh(gram)).max())
 
 
 def column_bound(form, n):
