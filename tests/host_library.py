@@ -140,6 +140,12 @@ class HostLibrary(Library):
         self._cublas, self._cusolver, self._recording = Blas(), Solver(), None
         self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
 
+    def sign_rows(self, r, count, columns):
+        signs = np.where(np.diagonal(r).real[:count] < 0, -1, 1).astype(r.real.dtype)
+        r[:count] *= signs[:, None]
+        r[:, :columns] = np.triu(r[:, :columns])
+        return signs
+
     def widened(self):
         return HostLibrary(np.result_type(self._dtype, np.float64))
 

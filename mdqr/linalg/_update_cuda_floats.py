@@ -249,6 +249,12 @@ class CudaFloats(Floats):
         self.panels.doubtful += doubtful
         return results
 
+    def sign_rows(self, r: Block, count: int, columns: int) -> Block:
+        """Do what `Floats.sign_rows` does; signs of all rows."""
+        if r.ndim > 2 or not row_stride(r):
+            return super().sign_rows(r, count, columns)
+        return self._library.sign_rows(r, count, columns)
+
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor."""
         return super().cholesky(gram) if gram.ndim > 2 else self._library.cholesky(gram)

@@ -17,7 +17,7 @@ from mdqr.linalg._householder import diagonal
 from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_cost import seconds
-from mdqr.linalg._update_engine import Planes, clear_below
+from mdqr.linalg._update_engine import clear_below
 from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_jobs import Built, Frame, Job
 from mdqr.linalg._update_operands import UpdateResult
@@ -37,34 +37,18 @@ def normalise(state: State, untouched: int) -> None:
         _rotate(state, min(untouched, count))
     r, q = state.r[..., :count, :], state.q
     xp = engine.backend.xp
-    if isinstance(engine, Planes):
-        signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
-        multiply_signs(r, signs[..., :, None], engine.is_complex)
-        clear_below(state.r[..., : state.n])
-        clear_diagonal_signs(r, engine.is_complex)
+    if isinstance(engine, Floats):
+        signs = engine.sign_rows(state.r, count, state.n)
         if q is not None:
-            multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
+            own = q[..., count - signs.shape[-1] : count]
+            xp.multiply(own, signs[..., None, :], out=own)
         return
-    entries = diagonal(r)
-    negative = entries.real < 0
-    # What stands before the first negative entry stays, where that can be told without waiting.
-    first = _first(negative) if isinstance(negative, np.ndarray) else 0
-    signs = xp.where(negative, -1.0, 1.0).astype(engine.dtype)[..., first:]
-    own = r[..., first:, first:]
-    xp.multiply(own, signs[..., :, None], out=own)
-    clear_below(r[..., : state.n])
-    if count < state.r.shape[-2]:
-        state.r[..., count:, : state.n] = 0
-    entries += 0
+    signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
+    multiply_signs(r, signs[..., :, None], engine.is_complex)
+    clear_below(state.r[..., : state.n])
+    clear_diagonal_signs(r, engine.is_complex)
     if q is not None:
-        own = q[..., first:count]
-        xp.multiply(own, signs[..., None, :], out=own)
-
-
-def _first(flags: np.ndarray) -> int:
-    """Return the first index along the last axis where a flag is true, its length without any."""
-    found = np.flatnonzero(flags.any(axis=tuple(range(flags.ndim - 1))))
-    return int(found[0]) if found.size else int(flags.shape[-1])
+        multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
 
 
 def _rotate(state: State, rows: int) -> None:

@@ -18,7 +18,7 @@ from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._update_engine import Arithmetic, Reflections, adjoint_multiply
+from mdqr.linalg._update_engine import Arithmetic, Reflections, adjoint_multiply, clear_below
 from mdqr.linalg._update_panels import LEAST_WINDOW
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
@@ -145,6 +145,25 @@ class Floats(Arithmetic):
                     return np.True_
         return self.backend.xp.isfinite(x).all()
 
+    def sign_rows(self, r: Block, count: int, columns: int) -> Block:
+        """Make the diagonal of the first rows not negative, and clear what lies below it.
+
+        Returns the signs of those rows; the first ones may be left out where they are 1.
+        """
+        xp, own = self.backend.xp, r[..., :count, :]
+        entries = diagonal(own)
+        negative = entries.real < 0
+        # What stands before the first negative entry stays, where that can be told without waiting.
+        first = _first(negative) if isinstance(negative, np.ndarray) else 0
+        signs = xp.where(negative, -1.0, 1.0).astype(self.dtype)[..., first:]
+        rest = own[..., first:, first:]
+        xp.multiply(rest, signs[..., :, None], out=rest)
+        clear_below(own[..., :columns])
+        if count < r.shape[-2]:
+            r[..., count:, :columns] = 0
+        entries += 0
+        return signs
+
     def to_block(self, x: Block) -> Block:
         """Return a block of one limb, of 64 bits."""
         wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
@@ -159,6 +178,12 @@ class Floats(Arithmetic):
         """Return the number of columns that a window takes."""
         found = super().width(kind, p)
         return max(found, LEAST_WINDOW) if self.has_panels else found
+
+
+def _first(flags: np.ndarray) -> int:
+    """Return the first index along the last axis where a flag is true, its length without any."""
+    found = np.flatnonzero(flags.any(axis=tuple(range(flags.ndim - 1))))
+    return int(found[0]) if found.size else int(flags.shape[-1])
 
 
 def _upper(xp: ModuleType, x: Block, k: int = 0) -> Block:

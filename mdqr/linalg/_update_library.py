@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.cuda.cublas import Cublas
+from mdqr._backend.cuda.float_signs import sign_rows
 from mdqr._backend.cuda.kernels import Kernels
 from mdqr._backend.protocol import Block
 
@@ -135,6 +136,10 @@ class Library:
         room, status = xp.empty(max(size, 1), dtype=self._dtype), xp.empty(1, dtype=np.int32)
         getattr(self._cusolver, name)(handle, *sizing, *rest, address(room), size, address(status))
         return status
+
+    def sign_rows(self, r: Block, count: int, columns: int) -> Block:
+        """Make a diagonal not negative, and clear what lies below it; return the signs."""
+        return sign_rows(self._kernels, r, count, columns)
 
     def unit_solve(self, upper: Block, x: Block) -> None:
         """Replace `x` by ``U^-1 x``, U the part of `upper` above its diagonal, and ones on it.
