@@ -109,9 +109,10 @@ def reason(engine: Engine, cell: Cell, form: str) -> str:
     work = works(engine, cell, form).update
     total = cost.seconds(engine, work)
     products = cost.seconds(engine, cost.Work(work.products, residuals=work.residuals))
-    columns = cost.seconds(engine, cost.Work(columns=work.columns))
+    waits = cost.Work(columns=work.columns, reflectors=work.reflectors)
+    columns = cost.seconds(engine, waits)
     count = expected(engine, cell, form)
     return (
-        f"{count:.1f}x fewer operations; {columns / total:.0%} in {work.columns:.0f} columns of "
+        f"{count:.1f}x fewer operations; {columns / total:.0%} in {sum(waits):.0f} columns of "
         f"panels, {products / total:.0%} in products"
     )

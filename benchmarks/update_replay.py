@@ -84,13 +84,23 @@ def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
             yield model.works(engine, cell, form).update, row[f"update {form}"]
 
 
+def waits(engine: Engine, work: cost.Work) -> tuple[float, float, float]:
+    """Return columns and entries of panels, and windows; those of short ones by the table."""
+    column, window = (
+        cost.seconds(engine, one) for one in (cost.Work(columns=1), cost.Work(windows=1))
+    )
+    short = cost.seconds(engine, cost.Work(reflectors=work.reflectors)) / column
+    calls = cost.seconds(engine, cost.Work(calls=work.calls)) / window
+    return work.columns + short, work.entries, work.windows + calls
+
+
 def fitted(engine: Engine, rows: list[Row]) -> list[float]:
     """Return seconds a multiply-add, a column, an entry of a panel, a window and a call."""
     lines, times = [], []
     for row in rows:
         for work, seconds in timed(engine, row):
             products = work.products + cost.rates_of(engine).residual * work.residuals
-            lines.append([products, work.columns, work.entries, work.windows, 1.0])
+            lines.append([products, *waits(engine, work), 1.0])
             times.append(seconds)
     matrix = np.array(lines) / np.array(times)[:, None]
     size = np.linalg.norm(matrix, axis=0)

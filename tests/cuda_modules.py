@@ -10,6 +10,7 @@ import numpy as np
 from emulated_kernels import EmulatedKernels
 from tensorcore_cases import emulated_engine
 
+from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.float_signs import sign_rows
 from mdqr._backend.cuda.kernels import Module
@@ -77,6 +78,15 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         a, b = blocks(limbs, is_complex, left, right)
         backend.matmul(a, b, **options)
         backend.residual([], a, b, **options)
+    (band,) = blocks(limbs, is_complex, (5, 4))
+    backend.window(band, square[..., :5, :], None, below=1, **options)
+    backend.rise(column[..., :5, :], square[..., :5, :], None, **options)
+    if limbs == 1:
+        wide, narrow, one = (
+            x.astype(np.float32) for x in (square[..., :5, :5], band, column[..., :5, :])
+        )
+        window.factor(backend.kernels, narrow, wide, 1, **options)
+        window.rise(backend.kernels, one, wide, **options)
     if limbs > 1:
         v, t = blocks(limbs, is_complex, (40, 3), (3, 3))
         backend.reflect_all([v], [t], column, adjoint=True, **options)

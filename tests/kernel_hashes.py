@@ -117,6 +117,18 @@ def factorisations(backend, limbs, is_complex) -> Results:
         draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
     )
     yield "qr_panel", lambda: backend.qr_panel(panels, **options)
+    band, left, rest = (
+        draws(rng, limbs, shape, is_complex) for shape in ((3, 16, 13), (3, 16, 41), (3, 37, 16))
+    )
+    band = np.triu(band, -3)
+
+    def changed(call, *blocks, **more):
+        copies = tuple(x.copy() for x in blocks)
+        call(*copies, **more, **options)
+        return copies
+
+    yield "window", lambda: changed(backend.window, band, left, rest, below=3)
+    yield "rise", lambda: changed(backend.rise, left[..., :1], left, rest)
     for lower in (False, True):
         for unit in (False, True):
             solve = {"lower": lower, "unit_diagonal": unit} | options

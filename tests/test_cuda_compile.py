@@ -21,9 +21,9 @@ ARCHITECTURES = ("sm_90", "sm_80")
 PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
-HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile"}
+HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile", "window"}
 HOT |= {f"tensorcore_{name}" for name in ("caqr", "cholesky", "round", "scale", "vectors")}
-HOT |= {"tensorcore_reflector"}
+HOT |= {"rise", "tensorcore_reflector"}
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
@@ -36,6 +36,9 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("matmul", 8, False): 4,
         ("triangular_tile", 8, True): 704,
         ("triangular", 8, True): 576,
+        ("rise", 8, True): 128,
+        ("window", 2, True): 4,
+        ("window", 8, True): 40,
     },
     "sm_80": {
         ("matvec", 2, False): 4,
@@ -47,6 +50,11 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("elementwise", 4, True): 32,
         ("triangular_tile", 8, True): 420,
         ("triangular", 8, True): 256,
+        ("rise", 4, False): 16,
+        ("rise", 8, True): 60,
+        ("window", 2, True): 4,
+        ("window", 4, False): 16,
+        ("window", 8, True): 16,
     },
 }
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import _update_state, qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg import _update_state, _update_windows, qr, qr_delete, qr_insert, qr_update
 from mdqr.testing import matrix
 
 STEPS = 50
@@ -34,6 +34,14 @@ def test_any_sequence_of_updates(precision, dtype, mode, seed):
     cases.accept(changing.a, changing.Q, changing.R, steps=STEPS, largest=changing.largest)
 
 
+@pytest.fixture(params=["a call each", "panels"])
+def windows(request, monkeypatch):
+    """Windows of few rows and columns by a kernel call each, and as those of many, by panels."""
+    if request.param == "panels":
+        monkeypatch.setattr(_update_windows, "columns_of", lambda *_: 0)
+
+
+@pytest.mark.usefixtures("windows")
 @pytest.mark.parametrize("mode", MODES)
 def test_windows_of_several_widths(multiple, dtype, mode, rng):
     """Sizes beyond one window: 41 x 37 has several of each kind."""

@@ -15,6 +15,7 @@ from mdqr.linalg import (
     UpdatableLstsq,
     _update_operands,
     _update_rows,
+    _update_windows,
     qr,
     qr_delete,
     qr_insert,
@@ -199,10 +200,20 @@ def accept(emulated, state, wanted, largest):
     cases.accept(wanted, Q, R, largest=largest)
 
 
+@pytest.fixture(params=["a call each", "panels"])
+def windows(request, monkeypatch):
+    """Windows of few rows and columns: of four columns by a launch each, and by panels."""
+    columns = 4 if request.param == "a call each" else 0
+    monkeypatch.setattr(_update_windows, "columns_of", lambda *_: columns)
+    return columns
+
+
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
-def test_kernels_of_cuda(emulated, mode, rng):
+def test_kernels_of_cuda(emulated, windows, mode, rng):
     """Every sweep by the CUDA kernels' own text."""
-    _, precision = emulated
+    engine, precision = emulated
+    launched = engine.backend.kernels.launched
+    launched.clear()
     a = cases.values((14, 9), precision, float, rng)
     u = cases.values((3, 9), precision, float, rng)
     v = cases.values((14, 2), precision, float, rng)
@@ -211,6 +222,9 @@ def test_kernels_of_cuda(emulated, mode, rng):
     state = state_of(emulated, a, mode)
     _update_rows.insert_rows(state, u.limbs.copy(), 5)
     accept(emulated, state, cases.insert(a, u, 5, 0), size + cases.norm(u))
+    # Nine columns; rows that come and columns that go need nothing else to be factored.
+    assert launched.count("mdqr_window") == (3 if windows else 0)
+    assert ("mdqr_qr_panel" in launched) == (not windows)
     state = state_of(emulated, a, mode)
     _update_rows.delete_rows(state, 3, 2)
     accept(emulated, state, cases.delete(a, 3, 2, 0), size)

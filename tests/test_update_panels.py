@@ -224,7 +224,7 @@ def test_doubtful_panels_are_repeated_by_the_library(public, method, rng):
     u, v, w = a[:50] * 2, draw((260, 40), rng), draw((140, 40), rng)
     for call, wanted in (
         (lambda: qr_insert(q, r, u, 0, method=method), np.vstack([u, a])),
-        (lambda: qr_delete(q, r, 0, 40, "col", method=method), a[:, 40:]),
+        (lambda: qr_delete(q, r, 0, 60, "col", method=method), a[:, 60:]),
         (lambda: qr_update(q, r, v * 0, w, method=method), a),
     ):
         Panelled.made = []

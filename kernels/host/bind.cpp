@@ -31,7 +31,7 @@ template <class Array> block_view view(const Array& a, bool complex) {
     if (ndim < 0 || ndim > max_ndim)
         throw std::invalid_argument("blocks have 0 to 32 value dimensions");
     block_view v{};
-    v.data = const_cast<double*>(a.data());
+    v.data = (double*)a.data(); // of float32 too, see `window`
     v.limbs = int(a.shape(lead - 1));
     v.plane = a.stride(lead - 1);
     v.imag = complex ? a.stride(0) : 0;
@@ -178,6 +178,24 @@ void solve_triangular_tile(output out, input a, input b, int limbs, bool complex
     without_gil([&] { t.solve_triangular_tile(o, x, y, lower, unit_diagonal); });
 }
 
+// r, then at most one of each. Elements are double, or float where there is one limb.
+template <class Array>
+void window(Array r, std::vector<Array> left, std::vector<Array> right, int below, int lanes,
+            int limbs, bool complex) {
+    const bool single = std::is_same_v<typename Array::Scalar, float>;
+    const block_view v = checked_view(r, complex);
+    block_view others[2];
+    const block_view* given[2] = {nullptr, nullptr};
+    const std::vector<Array>* const lists[2] = {&left, &right};
+    for (int i = 0; i < 2; ++i)
+        if (!lists[i]->empty()) {
+            others[i] = checked_view((*lists[i])[0], complex);
+            given[i] = &others[i];
+        }
+    const auto entry = table(limbs).window;
+    without_gil([&] { entry(v, given[0], given[1], below, lanes, single); });
+}
+
 // Error-free transforms must be error-free with the flags this module was built with.
 void self_test() {
     float_environment environment;
@@ -231,4 +249,6 @@ NB_MODULE(_mdqr_host, m) {
     m.def("residual", &residual);
     m.def("qr_panel", &qr_panel);
     m.def("solve_triangular_tile", &solve_triangular_tile);
+    m.def("window", &window<output>);
+    m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>);
 }

@@ -25,12 +25,16 @@ namespace {
         mdqr::level::mdqr_argreduce<n>
 #define MDQR_PRODUCTS(level, n)                                                                    \
     mdqr::level::mdqr_matmul<n>, mdqr::level::mdqr_residual<n>, mdqr::level::mdqr_qr_panel<n>,     \
-        mdqr::level::mdqr_solve_triangular_tile<n>
+        mdqr::level::mdqr_solve_triangular_tile<n>, mdqr::level::mdqr_window<n>
 #define MDQR_TABLES(level)                                                                         \
     {                                                                                              \
         #level, {                                                                                  \
-            {MDQR_ELEMENTWISE(level, 1), nullptr, nullptr, nullptr,                                \
-             mdqr::level::mdqr_solve_triangular_tile<1>},                                          \
+            {MDQR_ELEMENTWISE(level, 1),                                                           \
+             nullptr,                                                                              \
+             nullptr,                                                                              \
+             nullptr,                                                                              \
+             mdqr::level::mdqr_solve_triangular_tile<1>,                                           \
+             mdqr::level::mdqr_window<1>},                                                         \
                 {MDQR_ELEMENTWISE(level, 2), MDQR_PRODUCTS(level, 2)},                             \
                 {MDQR_ELEMENTWISE(level, 4), MDQR_PRODUCTS(level, 4)}, {                           \
                 MDQR_ELEMENTWISE(level, 8), MDQR_PRODUCTS(level, 8)                                \

@@ -20,6 +20,7 @@ struct entry_table {
     void (*qr_panel)(const block_view&, const block_view&, const block_view&, const block_view&);
     void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
                                   bool);
+    void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
 };
 
 // Throws std::invalid_argument if MDQR_CPU_LEVEL names no level of this machine.

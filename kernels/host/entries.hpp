@@ -56,5 +56,13 @@ template <int N>
 void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, const block_view& b,
                                 bool lower, bool unit_diagonal);
 
+// r (batch, m, w) := R, left (batch, m, n) := E^H left, right (batch, k, m) := right E, where r = E
+// R is zero below `below` diagonals under the main one; a null block is absent. w <= m <= w +
+// below, below < m. A single column with more rows and nothing below rises: E^H r = (beta, 0). Sums
+// have `lanes` parts, a power of two up to 8. One limb may be float32 (`single`).
+template <int N>
+void mdqr_window(const block_view& r, const block_view* left, const block_view* right, int below,
+                 int lanes, bool single);
+
 } // namespace MDQR_LEVEL
 } // namespace mdqr

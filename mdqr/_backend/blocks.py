@@ -6,13 +6,18 @@ import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import absolute
 
 Shape = tuple[int, ...]
+
+# Parts of sums for fewer diagonals below the main one than the first number: two terms wait for
+# each other less long than the sum of two parts for both.
+_WINDOW_LANES = ((3, 1), (7, 2), (15, 4), (float("inf"), 8))
 
 
 def lead(is_complex: bool) -> int:
@@ -78,6 +83,27 @@ def reflections(
     """Return V and T of the tiles of Q in the order in which they meet what Q multiplies."""
     tiles = list(zip(vs, ts, strict=True))
     return tiles if adjoint else tiles[::-1]
+
+
+def window_lanes(below: int) -> int:
+    """Return in how many parts a sum of a window with `below` diagonals is formed at most."""
+    return next(lanes for most, lanes in _WINDOW_LANES if below < most)
+
+
+def replace_products(
+    backend: Backend,
+    e: Block,
+    left: Block | None,
+    right: Block | None,
+    limbs: int,
+    is_complex: bool,
+) -> None:
+    """Replace `left` by ``e^H left`` and `right` by ``right e``."""
+    options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+    if left is not None and left.size:
+        left[...] = backend.matmul(e.swapaxes(-1, -2), left, conj_a=True, **options)
+    if right is not None:
+        right[...] = backend.matmul(right, e, **options)
 
 
 def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:

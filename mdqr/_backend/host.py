@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend import powers
+from mdqr._backend import host_window, powers
 from mdqr._backend.blocks import (
     batched,
     broadcast,
@@ -317,6 +317,25 @@ class HostBackend:
         options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex, "adjoint": adjoint}
         for v, t in reflections(vs, ts, adjoint=adjoint):
             self.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :], **options)
+
+    def window(
+        self,
+        r: Block,
+        left: Block,
+        right: Block | None,
+        *,
+        below: int,
+        limbs: int,
+        is_complex: bool,
+    ) -> None:
+        """Make windows triangular, and multiply what belongs to them."""
+        host_window.reduce(self, self._module, (r, left, right), below, limbs, is_complex)
+
+    def rise(
+        self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
+    ) -> None:
+        """Reduce columns from their ends upwards, and multiply what belongs to them."""
+        host_window.reduce(self, self._module, (z, left, right), 0, limbs, is_complex)
 
     def reflectors(self, raw: Block, tau: Block) -> None:
         """Return nothing: NumPy has only factorisations."""

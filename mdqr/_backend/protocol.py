@@ -233,6 +233,39 @@ class Backend(Protocol):
         """
         ...
 
+    def window(
+        self,
+        r: Block,
+        left: Block,
+        right: Block | None,
+        *,
+        below: int,
+        limbs: int,
+        is_complex: bool,
+    ) -> None:
+        """Make windows triangular by short reflectors, and multiply what belongs to them.
+
+        `r` ``(..., m, w)``, ``w <= m <= w + below``, is zero below `below` diagonals under the main
+        one. With ``r = E R``, E orthogonal, it becomes R, with zeros below its diagonal, which is
+        real; `left` ``(..., m, n)`` becomes ``E^H left`` and `right` ``(..., k, m)`` becomes
+        ``right E``. Columns of `r` are scaled by powers of two inside, as in `qr_panel`; those of
+        `left` and rows of `right` have to be near 1. A window must fit a block of threads on a GPU:
+        `mdqr._backend.cuda.window.columns_of`. On a CPU, blocks of one limb may be float32; the
+        window is computed in float64 and rounded.
+        """
+        ...
+
+    def rise(
+        self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
+    ) -> None:
+        """Reduce columns from their ends upwards, and multiply what belongs to them.
+
+        `z` ``(..., m, 1)``, m at least 2, becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``; `left`
+        and `right` as in `window`. E is orthogonal, and zero above the first diagonal over the
+        main one: the rows of a triangular `left` get one diagonal below the main one.
+        """
+        ...
+
     def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
         """Return Q for what ``xp.linalg.qr(a, mode="raw")`` returned, by the device's library.
 

@@ -105,7 +105,8 @@ def _close(state: State, w: Block, k: int, stop: int) -> None:
     """Reduce the columns `w` in front of column `k` and put them there."""
     # Behind all others they are triangular.
     if k < state.count:
-        sweeps.spike(state.engine, w, state.r, state.q, first=k, stop=stop)
+        turned = sweeps.spike(state.engine, w, state.r, state.q, first=k, stop=stop)
+        state.turned |= turned
     state.r = joined(state.engine, [state.r[..., :k], w, state.r[..., k:]], -1)
     state.n += int(w.shape[-1])
 

@@ -1,15 +1,17 @@
 """Operation counts of updates and of fresh factorisations, and what they take.
 
-Counts are multiply-adds of the products, columns and entries of panels, and windows. A static table
-turns them into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only
-the ratio of two estimates matters. The fresh way is counted from the data where the call has them;
-from factors alone with the product Q R before it, since nothing else could be factored.
+Counts are multiply-adds of the products, columns and entries of panels, and windows; windows with
+few diagonals below the main one, a kernel call each, are counted apart. A static table turns them
+into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only the ratio
+of two estimates matters. The fresh way is counted from the data where the call has them; from
+factors alone with the product Q R before it, since nothing else could be factored.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from mdqr.linalg import _update_windows as short_windows
 from mdqr.linalg._update_engine import Engine
 from mdqr.linalg._update_floats import Floats
 
@@ -18,6 +20,7 @@ class Work(NamedTuple):
     """Multiply-adds, columns and entries of panels, windows, multiply-adds in twice the precision.
 
     Panels are counted apart since they wait: once for each column, and longer for a higher one.
+    `reflectors` and `calls` are columns and number of the windows of `_update_windows`.
     """
 
     products: float = 0.0
@@ -25,6 +28,8 @@ class Work(NamedTuple):
     entries: float = 0.0
     windows: float = 0.0
     residuals: float = 0.0
+    reflectors: float = 0.0
+    calls: float = 0.0
 
     def plus(self, *others: Work) -> Work:
         """Return the sum."""
@@ -35,7 +40,8 @@ class Rates(NamedTuple):
     """Multiply-adds a second; seconds a column of a panel, an entry of one, a window.
 
     All but the last hold for one limb; for more, they change with these powers of the limbs, and
-    entries as products. A sum in twice the precision takes `residual` times the others.
+    entries as products. A sum in twice the precision takes `residual` times the others. A column of
+    a window of `_update_windows` with one diagonal takes `reflector`, and a call `call`.
     """
 
     products: float
@@ -45,20 +51,31 @@ class Rates(NamedTuple):
     entry: float
     window: float
     residual: float
+    reflector: float
+    reflector_power: float
+    call: float
 
 
+# `reflector` and `call` of "cuda" are predicted: from the latencies of an H100, not measured.
 _MULTIPLE = {
-    "cpu": Rates(4.5e9, -1.55, 8.4e-6, 0.75, 5.4e-8, 1.8e-4, 3.0),
-    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0),
+    "cpu": Rates(4.5e9, -1.55, 8.4e-6, 0.75, 5.4e-8, 1.8e-4, 3.0, 4e-7, 1.6, 3e-5),
+    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0, 4e-7, 1.75, 2.5e-5),
 }
 _FLOATS = {
-    "cpu": Rates(1.4e10, 0.0, 5e-6, 0.0, 1.5e-8, 6e-5, 15.0),
-    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0),
+    "cpu": Rates(1.4e10, 0.0, 5e-6, 0.0, 1.5e-8, 6e-5, 15.0, 4e-7, 0.0, 3e-5),
+    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0, 4e-7, 0.0, 5e-5),
 }
 
 # float32 by panels of a launch or two, on a GPU: what surrounds them in a window is longer than
 # in a fresh factorisation, and sums in twice the precision are those of float64.
-_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 4e-4, 6.0)
+_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 4e-4, 6.0, 4e-7, 0.0, 5e-5)
+
+# A window takes twice as long a column with so many diagonals, and where reflectors rise, which do
+# not wait for R, this part of the time.
+_DIAGONALS = 16.0
+_RISE = 0.7
+# A multiply-add where reflectors are applied one by one, in those of products.
+_DIRECT, _DIRECT_FLOATS = 1.2, 2.0
 
 
 def rates_of(engine: Engine) -> Rates:
@@ -77,7 +94,9 @@ def seconds(engine: Engine, work: Work) -> float:
     entry = rates.entry * complexity / engine.limbs**rates.products_power
     products = work.products + rates.residual * work.residuals
     panels = work.columns * column + work.entries * entry
-    return products / rate + panels + work.windows * rates.window
+    reflector = rates.reflector * engine.limbs**rates.reflector_power * complexity**0.5
+    calls = work.calls * rates.call + work.reflectors * reflector
+    return products / rate + panels + work.windows * rates.window + calls
 
 
 class Size(NamedTuple):
@@ -102,6 +121,9 @@ def _along(reflectors: int, columns: int, q_rows: int, each: float) -> float:
 
 def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower: int) -> Work:
     """Work of `_update_sweeps.band`."""
+    quick = short_windows.columns_of(engine, lower)
+    if quick:
+        return _short_work(engine, (reflectors, columns, q_rows), lower, quick)
     width = min(engine.width("band", lower), max(reflectors, 1))
     formed = lower < 1.41 * width
     each = (width + lower) ** 2 / width if formed else 2 * (lower + width) + width
@@ -111,8 +133,25 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
     return Work(products, reflectors, float(reflectors) * (width + lower), windows)
 
 
+def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: int) -> Work:
+    """Work of the windows of `_update_windows`."""
+    reflectors = along[0]
+    width = min(quick, max(reflectors, 1))
+    direct = short_windows.applies_directly(engine, lower)
+    # Two products with the vector and two numbers, not as fast as those of a matrix.
+    one = _DIRECT_FLOATS if engine.limbs == 1 else _DIRECT
+    each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width
+    waits = reflectors * (1.0 + lower / _DIAGONALS)
+    calls = float(-(-reflectors // width))
+    return Work(_along(*along, each), reflectors=waits, calls=calls)
+
+
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
     """Work of `_update_sweeps.spike`."""
+    if short_windows.rises(engine, p):
+        along = (max(rows - 1, 1), columns, q_rows)
+        one = _short_work(engine, along, 1, short_windows.columns_of(engine, 1))
+        return Work(*(p * count for count in one._replace(reflectors=_RISE * one.reflectors)))
     count = max(rows - p, 1)
     step = min(engine.width("spike", p), count)
     whole, last = divmod(count, step)
@@ -146,6 +185,8 @@ def tail_work(size: Size) -> Work:
 
 def rows_work(engine: Engine, size: Size) -> Work:
     """Work of inserting rows."""
+    if short_windows.columns_of(engine, size.p):
+        return _rows_above_work(engine, size)
     width = min(engine.width("rows", size.p), max(size.rank, 1))
     each = width + 2 * size.p
     rest = max(size.n - size.m, 0)
@@ -154,6 +195,15 @@ def rows_work(engine: Engine, size: Size) -> Work:
     products += float(size.rank) * width * (width + size.p)
     columns = size.rank + min(rest, size.p)
     return Work(products, columns, float(columns) * (width + size.p), size.rank / width)
+
+
+def _rows_above_work(engine: Engine, size: Size) -> Work:
+    """Work of inserting rows above R."""
+    rest, q_rows = max(size.n - size.m, 0), size.m + size.p if size.q else 0
+    work = band_work(engine, size.rank, size.n, q_rows, size.p)
+    wide = min(rest, size.p)
+    products = 2.0 * rest * size.p * (rest + q_rows)
+    return work.plus(Work(products, wide, float(wide) * size.p))
 
 
 def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:

@@ -29,12 +29,12 @@ from mdqr.linalg._update_state import State, leading, rounding
 def normalise(state: State, untouched: int) -> None:
     """Make the diagonal of R real and not negative, and change Q with it.
 
-    Windows leave a real diagonal; rows before `untouched` were in none, and have the diagonal that
-    the caller gave.
+    Windows leave a real diagonal, unless the state says that it is `turned`; rows before
+    `untouched` were in none, and have the diagonal that the caller gave.
     """
     engine, count = state.engine, state.count
     if engine.is_complex:
-        _rotate(state, min(untouched, count))
+        _rotate(state, count if state.turned else min(untouched, count))
     r, q = state.r[..., :count, :], state.q
     xp = engine.backend.xp
     if isinstance(engine, Floats):

@@ -9,6 +9,7 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
 from mdqr.linalg import _update_sweeps as sweeps
+from mdqr.linalg import _update_windows as windows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._update_downdate import leverage
 from mdqr.linalg._update_engine import (
@@ -36,9 +37,12 @@ from mdqr.linalg._update_state import (
 def insert_rows(state: State, u: Block, k: int) -> None:
     """Insert rows `u` ``(..., p, n + extra)``, overwritten, before row `k`."""
     engine, p, was_full = state.engine, int(u.shape[-2]), state.full
+    if p and windows.columns_of(engine, p):
+        _insert_above(state, u, k)
+        return
     z = None
     if state.q is not None:
-        state.q = _with_unit_rows(state, state.q, k, p)
+        state.q = _with_unit_rows(state, state.q, k, p, ahead=False)
         z = state.q[..., -p:] if p else state.q[..., :0]
     columns = state.count
     old = int(state.r.shape[-2])
@@ -55,13 +59,33 @@ def insert_rows(state: State, u: Block, k: int) -> None:
         state.drop(min(old + p, state.n))
 
 
-def _with_unit_rows(state: State, q: Block, k: int, p: int) -> Block:
-    """Return Q with p unit rows before row `k`, and the p columns that belong to them."""
+def _insert_above(state: State, u: Block, k: int) -> None:
+    """Insert few rows before row `k`: with them on top, R has p diagonals below its main one."""
+    engine, p, was_full, columns = state.engine, int(u.shape[-2]), state.full, state.count
+    if state.q is not None:
+        state.q = _with_unit_rows(state, state.q, k, p, ahead=True)
+    state.r = joined(engine, [u, state.r], -2)
+    rows = int(state.r.shape[-2])
+    sweeps.band(engine, state.r, state.q, start=0, stop=columns, lower=p, rows=columns + p)
+    if columns < state.n:
+        # A matrix wider than high: what is left of the new rows continues the trapezoid.
+        low = state.r[..., columns:, columns:]
+        factors = engine.factor(low[..., : state.n - columns])
+        apply_left(engine, factors, low[..., state.n - columns :])
+        if state.q is not None:
+            apply_right(engine, factors, state.q[..., columns:])
+    if not was_full:
+        state.drop(min(rows, state.n))
+
+
+def _with_unit_rows(state: State, q: Block, k: int, p: int, *, ahead: bool) -> Block:
+    """Return Q with p unit rows before row `k`, and their columns, ahead of all or behind."""
     m, columns = int(q.shape[-2]), int(q.shape[-1])
     wide = state.engine.zeros(q, m + p, columns + p)
-    wide[..., :k, :columns] = q[..., :k, :]
-    wide[..., k + p :, :columns] = q[..., k:, :]
-    set_identity(state.engine, wide[..., k : k + p, columns:])
+    own = wide[..., p:] if ahead else wide[..., :columns]
+    own[..., :k, :] = q[..., :k, :]
+    own[..., k + p :, :] = q[..., k:, :]
+    set_identity(state.engine, wide[..., k : k + p, 0 if ahead else columns :])
     return wide
 
 
@@ -86,7 +110,7 @@ def _delete_full(state: State, q: Block, k: int, p: int) -> None:
         apply_right(engine, factors, q[..., count:])
         if m - p >= state.n:
             _note_loss(state, w[..., count : count + p, :])
-    sweeps.spike(engine, w, state.r, q, first=0, stop=min(count + p, m))
+    state.turned |= sweeps.spike(engine, w, state.r, q, first=0, stop=min(count + p, m))
     _without(state, k, p)
 
 
@@ -125,7 +149,8 @@ def _delete_thin(
     known = rows[..., state.n :]
     w = joined(engine, [w, triangle_], -2)
     state.extend(basis, rows)
-    sweeps.spike(engine, w, state.r, state.q, first=0, stop=int(w.shape[-2]))
+    stop = int(w.shape[-2])
+    state.turned |= sweeps.spike(engine, w, state.r, state.q, first=0, stop=stop)
     _without(state, k, p)
     return known
 
@@ -228,6 +253,6 @@ def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "q
     rows[..., n:] = z
     w = joined(engine, [found.e, found.c], -2)
     state.extend(None, rows)
-    sweeps.spike(engine, w, state.r, None, first=0, stop=n + p)
+    state.turned |= sweeps.spike(engine, w, state.r, None, first=0, stop=n + p)
     state.r = state.r[..., p:, :]
     return z

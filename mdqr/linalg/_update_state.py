@@ -57,7 +57,8 @@ class State:
     """Q and R as arrays of an engine that may be overwritten.
 
     `r` is ``(..., rows, n + extra)``; the extra columns, such as ``Q^H b``, are transformed along.
-    With q ``(..., m, m)`` r has m rows, with q ``(..., m, n)`` n, without q at most n.
+    With q ``(..., m, m)`` r has m rows, with q ``(..., m, n)`` n, without q at most n. Where
+    `turned` is true the diagonal of a complex r need not be real.
     """
 
     engine: Engine
@@ -66,6 +67,7 @@ class State:
     n: int
     dropped: list[Block] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    turned: bool = False
 
     @property
     def m(self) -> int:

@@ -10,6 +10,7 @@ overlap nearly everywhere.
 from __future__ import annotations
 
 from mdqr._backend.protocol import Block
+from mdqr.linalg import _update_windows as windows
 from mdqr.linalg._update_engine import (
     Engine,
     adjoint_multiply,
@@ -49,13 +50,17 @@ def band(
     rows : int
         The rows that are not zero.
     """
-    step = engine.width("band", lower)
+    quick = windows.columns_of(engine, lower)
+    step = quick or engine.width("band", lower)
     for first in range(start, stop, step):
         width = min(step, stop - first)
         last = min(first + width + lower, rows)
         window = r[..., first:last, first : first + width]
         rest = r[..., first:last, first + width :]
         right = None if q is None else q[..., first:last]
+        if quick:
+            windows.reduce(engine, window, rest, right, lower)
+            continue
         if lower < _FORMED * width:
             _multiply(engine, engine.orthogonal(window), rest, right)
             continue
@@ -83,7 +88,7 @@ def spike(
     *,
     first: int,
     stop: int,
-) -> None:
+) -> bool:
     """Reduce the columns `w` in front of the columns `first` and later of `r`, from the bottom up.
 
     Afterwards the rows of `w` from ``first + p`` on are zero, those from `first` to there are
@@ -103,10 +108,18 @@ def spike(
         The matrix to multiply from the right.
     first, stop : int
         The rows.
+
+    Returns
+    -------
+    bool
+        Whether the lowest diagonal of `r` may have become complex.
     """
     p = w.shape[-1]
     if not p or stop <= first:
-        return
+        return False
+    if windows.rises(engine, p):
+        _rise(engine, w, r, q, first, stop)
+        return True
     step = engine.width("spike", p)
     start = max(first, stop - p - step)
     while True:
@@ -122,9 +135,24 @@ def spike(
         right = None if q is None else q[..., rows]
         _multiply(engine, e, r[..., rows, columns.stop :], right)
         if start == first:
-            return
+            return False
         stop = start + shift
         start = max(first, start - step)
+
+
+def _rise(engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop: int) -> None:
+    """Reduce few columns, each from its own end up to the row below those of the columns before."""
+    width = windows.columns_of(engine, 1)
+    for c in range(int(w.shape[-1])):
+        end = stop
+        while end - 1 > first + c:
+            start = max(first + c, end - 1 - width)
+            rows = slice(start, end)
+            # Rows of R have one diagonal more after each column.
+            lefts = [r[..., rows, max(first, start - c) :], w[..., rows, c + 1 :]]
+            right = None if q is None else q[..., rows]
+            windows.rise(engine, w[..., rows, c : c + 1], lefts, right)
+            end = start + 1
 
 
 def stacked(

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import gpu_cases as cases
 import gpu_exact
 import numpy as np
@@ -111,6 +113,22 @@ def test_factorisations(precision, dtype, shape, batch):
     if batch:
         a, Q, R = (v[1] for v in (a, Q, R))
     gpu_exact.accept(a, Q, R)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 1), (13, 8, 5), (24, 9, 15)], ids=str)
+def test_windows(device, options, precision, dtype, shape, rng):
+    """Windows with few diagonals below the main one, and single columns from their ends up."""
+    m, w, below = shape
+    a, z = np.triu(block(rng, options, m, w), -below), block(rng, options, m, 1)
+    one = np.zeros((*a.shape[:-1], m))
+    one[(0,) * (one.ndim - 2)] = np.eye(m)
+    for call, matrix in ((partial(device.window, below=below), a), (device.rise, z)):
+        r, e = device.xp.asarray(matrix), device.xp.asarray(one)
+        call(r, e[..., :0], e, **options)
+        found = (wrap(cases.to_host(x), precision, dtype) for x in (e, r))
+        errors = gpu_exact.factor_errors(wrap(matrix, precision, dtype), *found)
+        assert max(errors) <= 20 * m
+        assert not np.tril(cases.to_host(r), -1).any()
 
 
 @pytest.mark.parametrize("n", [1, 20, 45])

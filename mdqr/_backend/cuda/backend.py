@@ -8,7 +8,7 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from mdqr._backend.blocks import reflections
+from mdqr._backend.blocks import reflections, replace_products
 from mdqr._backend.cuda import (
     balance,
     elementwise,
@@ -17,6 +17,7 @@ from mdqr._backend.cuda import (
     reductions,
     reflect,
     triangular,
+    window,
 )
 from mdqr._backend.cuda.kernels import CupyKernels, Kernels
 from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
@@ -162,6 +163,29 @@ class CudaBackend:
         for v, t in reflections(vs, ts, adjoint=adjoint):
             rows = x[..., x.shape[-2] - v.shape[-2] :, :]
             products.reflect(self.kernels, v, t, rows, limbs, is_complex, adjoint)
+
+    def window(
+        self,
+        r: Block,
+        left: Block,
+        right: Block | None,
+        *,
+        below: int,
+        limbs: int,
+        is_complex: bool,
+    ) -> None:
+        """Make windows triangular, and multiply what belongs to them."""
+        e = self.xp.empty((*r.shape[:-1], r.shape[-2]))
+        window.factor(self.kernels, r, e, below, limbs, is_complex)
+        replace_products(self, e, left, right, limbs, is_complex)
+
+    def rise(
+        self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
+    ) -> None:
+        """Reduce columns from their ends upwards, and multiply what belongs to them."""
+        e = self.xp.empty((*z.shape[:-1], z.shape[-2]))
+        window.rise(self.kernels, z, e, limbs, is_complex)
+        replace_products(self, e, left, right, limbs, is_complex)
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
         """Return Q by cuSOLVER, matrix by matrix."""

@@ -1,0 +1,82 @@
+"""Windows with few diagonals below the main one on the CPU: one call of the extension each."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._backend.blocks import batched, replace_products, value_shape, window_lanes
+from mdqr._backend.protocol import Backend
+
+Block = NDArray[np.float64]
+
+# For each number of limbs (at most), lines of the most diagonals and the columns of a window. With
+# more diagonals the panels, which several threads share, and products are faster.
+_COLUMNS: tuple[tuple[float, tuple[tuple[int, int], ...]], ...] = (
+    (2, ((40, 32),)),
+    (4, ((4, 8), (16, 16))),
+    (float("inf"), ((4, 8), (8, 16))),
+)
+
+# Up to so many limbs reflectors are applied one by one; the products of more are so much faster
+# that the orthogonal matrix is worth forming.
+_DIRECT_LIMBS = 2
+
+
+def columns_of(below: int, limbs: int) -> int:
+    """Return how many columns a window has; 0 where panels are better."""
+    lines = next(lines for most, lines in _COLUMNS if limbs <= most)
+    return next((columns for most, columns in lines if below <= most), 0)
+
+
+def applies_directly(limbs: int) -> bool:
+    """Return whether reflectors of so many limbs are applied one by one."""
+    return limbs <= _DIRECT_LIMBS
+
+
+def reduce(
+    backend: Backend,
+    module: ModuleType,
+    blocks: tuple[Block, Block, Block | None],
+    below: int,
+    limbs: int,
+    is_complex: bool,
+) -> None:
+    """Do what `mdqr._backend.protocol.Backend.window` does to its three blocks.
+
+    A single column with nothing below its first row is one that rises. Blocks of one limb may be
+    float32.
+    """
+    r, left, right = blocks
+    if applies_directly(limbs):
+        _reflect(module, r, left if left.size else None, right, below, limbs, is_complex)
+        return
+    e = np.zeros((*r.shape[:-1], r.shape[-2]))
+    np.einsum("...ii->...i", e)[(0, 0) if is_complex else 0] = 1.0
+    _reflect(module, r, None, e, below, limbs, is_complex)
+    replace_products(backend, e, left, right, limbs, is_complex)
+
+
+def _reflect(
+    module: ModuleType,
+    r: Block,
+    left: Block | None,
+    right: Block | None,
+    below: int,
+    limbs: int,
+    is_complex: bool,
+) -> None:
+    """Make the reflectors, and apply them one by one."""
+    *batch, m, _ = value_shape(r, is_complex)
+    below = min(below, m - 1)
+    blocks = [block for block in (r, left, right) if block is not None]
+    used = [batched(np, block, tuple(batch), 2, is_complex) for block in blocks]
+    rest = used[1:]
+    lefts = rest[:1] if left is not None else []
+    call = module.window_float32 if r.dtype == np.float32 else module.window
+    call(used[0], lefts, rest[len(lefts) :], below, window_lanes(below), limbs, is_complex)
+    for block, wanted in zip(used, blocks, strict=True):
+        if not np.may_share_memory(block, wanted):
+            wanted[...] = block.reshape(wanted.shape)
