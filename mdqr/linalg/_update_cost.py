@@ -56,19 +56,19 @@ class Rates(NamedTuple):
     call: float
 
 
-# `reflector` and `call` of "cuda" are predicted: from the latencies of an H100, not measured.
 _MULTIPLE = {
     "cpu": Rates(4.5e9, -1.55, 8.4e-6, 0.75, 5.4e-8, 1.8e-4, 3.0, 4e-7, 1.6, 3e-5),
-    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0, 4e-7, 1.75, 2.5e-5),
+    "cuda": Rates(1.1e12, -1.2, 5.9e-6, 0.83, 5.3e-10, 2.5e-5, 4.0, 1.4e-7, 2.45, 1.4e-4),
 }
 _FLOATS = {
     "cpu": Rates(1.4e10, 0.0, 5e-6, 0.0, 1.5e-8, 6e-5, 15.0, 4e-7, 0.0, 3e-5),
-    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0, 4e-7, 0.0, 5e-5),
+    "cuda": Rates(1.0e13, 0.0, 2.8e-6, 0.0, 5.4e-10, 2e-4, 1.0, 4e-7, 0.0, 1.3e-4),
 }
 
 # float32 by panels of a launch or two, on a GPU: what surrounds them in a window is longer than
-# in a fresh factorisation, and sums in twice the precision are those of float64.
-_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 4e-4, 6.0, 4e-7, 0.0, 5e-5)
+# in a fresh factorisation, and sums in twice the precision are those of float64. Windows of a
+# call each they have none.
+_PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 1.5e-4, 6.0, 0.0, 0.0, 0.0)
 
 # A window takes twice as long a column with so many diagonals, and where reflectors rise, which do
 # not wait for R, this part of the time.

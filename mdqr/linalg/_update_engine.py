@@ -65,6 +65,11 @@ class Engine(Protocol):
     dtype: Any
 
     @property
+    def has_panels(self) -> bool:
+        """Whether matrices are factored by panels that may be in doubt."""
+        ...
+
+    @property
     def doubtful(self) -> Block | None:
         """Whether something failed."""
         ...
@@ -138,7 +143,12 @@ class Engine(Protocol):
 
 
 class Arithmetic:
-    """What all engines do in the same way."""
+    """What all engines do in the same way, or most of them."""
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether matrices are factored by panels that may be in doubt."""
+        return False
 
     def triangle(self: Engine, r: Block, function: str, checks: Checks) -> Triangle:
         """Return the square upper triangle `r`, solved by the kernels of the backend."""

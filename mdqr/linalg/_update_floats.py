@@ -38,11 +38,6 @@ class Floats(Arithmetic):
         self.quick = False
 
     @property
-    def has_panels(self) -> bool:
-        """Whether matrices are factored by panels that may be in doubt."""
-        return False
-
-    @property
     def doubtful(self) -> Block | None:
         """Not zero if a panel was in doubt; None if none was asked."""
         return None

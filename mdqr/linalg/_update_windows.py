@@ -19,12 +19,14 @@ _DIRECT_FLOATS = 8
 # lines of the most limbs and the most columns.
 _MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
     "cpu": ((1, 2), (2, 4), (float("inf"), 1)),
-    "cuda": ((1, 2), (4, 4), (float("inf"), 2)),
+    "cuda": ((float("inf"), 1),),
 }
 
 
 def columns_of(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
+    if engine.has_panels:
+        return 0
     if engine.backend.name == "cuda":
         return window.columns_of(below, engine.limbs, engine.is_complex)
     return host_window.columns_of(below, engine.limbs)

@@ -96,15 +96,19 @@ def test_columns_that_rise(precision, dtype, rng, cupy):
 
 
 def test_batches_in_one_launch(multiple, dtype, rng, cupy):
+    """Not the vectors of the host: rounding errors turn those of columns of different lengths."""
     field = dtype is complex
     options = {"limbs": multiple.limbs, "is_complex": field}
     block = band(drawn(rng, multiple, dtype, (300, 9, 8)), 1)
-    left = drawn(rng, multiple, dtype, (300, 9, 3))
+    one = mdqr.eye(9, precision=multiple, dtype=dtype)
+    left = np.broadcast_to(one.limbs[..., None, :, :], (*block.shape[:-2], 9, 9)).copy()
     device, r, x = backend.backend(), cupy.asarray(block), cupy.asarray(left)
     device.window(r, x, None, below=1, **options)
-    one, y = block.copy(), left.copy()
-    host.backend().window(one, y, None, below=1, **options)
+    Q, R = (mdqr.from_limbs(y, dtype=dtype, normalize=False) for y in (x, r))
+    found = certify(mdqr.from_limbs(cupy.asarray(block), dtype=dtype), Q.H, R)
+    for error in (found.normwise, found.orthogonality):
+        assert np.max(cases.to_host(error)) <= 20 * 8
+    wanted = block.copy()
+    host.backend().window(wanted, left[..., :0], None, below=1, **options)
     if not (field and multiple.limbs > 4):
-        np.testing.assert_array_equal(r.get(), one)
-    gap = device.binary("subtract", x, cupy.asarray(y), **options)
-    assert float(abs(gap).max()) <= 40 * 8 * multiple.eps * np.abs(left).max() * 9
+        np.testing.assert_array_equal(r.get(), wanted)
