@@ -1,13 +1,13 @@
 """Updates of QR factorisations against fresh ones, and against SciPy's.
 
     python benchmarks/update.py [--device cpu|cuda] [--only GROUP ...] [--precision NAME ...]
-                                [--every N] [--forms N] [--seconds S] [--output FOLDER]
-                                [--commit HASH]
+                                [--rows M] [--every N] [--forms N] [--seconds S]
+                                [--output FOLDER] [--commit HASH]
 
 Groups: "scipy", "fresh" and "solutions" (CPU), "2" "3" "5" ... "11" (the tables of the paper, on a
-GPU). With --every N, every N-th cell of a table is measured; with --forms N, updates of R alone
-only in every N-th of those that have a thin Q too; with --seconds S, cells that come after so many
-seconds are left out and counted. Rows come as they are measured; a full run of the CPU's or of the
+GPU). With --rows M, only matrices of M rows are measured; with --every N, every N-th cell of a
+table; with --forms N, updates of R alone only in every N-th of those that have a thin Q too; with
+--seconds S, cells that come after so many seconds are left out and counted. Rows come as they are measured; a full run of the CPU's or of the
 GPU's groups writes update-cpu or update-cuda (.json, .md) to benchmarks/results.
 
 Columns of the tables of the paper: a fresh R of the updated [A b], in float32 by cuSOLVER, by the
@@ -48,10 +48,9 @@ TABLES = tuple(str(table) for table in dict.fromkeys(cell.table for cell in cell
 
 
 def measured(
-    names: list[str], device: str, tables: list[str], every: int, forms: int, until: float
+    names: list[str], device: str, wanted: list[Cell], forms: int, until: float
 ) -> Iterator[dict[str, Any]]:
     """Measure cells of the paper, those of one shape together."""
-    wanted = [cell for t in tables for cell in [c for c in cells() if str(c.table) == t][::every]]
     for name in names:
         numbers = Numbers(name, device)
         ordered = sorted(wanted, key=lambda c: (c.m, c.n))
@@ -66,6 +65,12 @@ def measured(
             del problem
             if device == "cuda":
                 numbers.xp.get_default_memory_pool().free_all_blocks()
+
+
+def chosen(tables: list[str], options: argparse.Namespace) -> list[Cell]:
+    """Return the cells to measure."""
+    found = [[c for c in cells() if str(c.table) == table][:: options.every] for table in tables]
+    return [c for table in found for c in table if options.rows in (None, c.m)]
 
 
 def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
@@ -128,6 +133,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--only", nargs="+", choices=(*CPU, *TABLES), help="these groups alone")
     parser.add_argument("--precision", nargs="+", help="of the tables, as float32 dd qd")
+    parser.add_argument("--rows", type=int, help="matrices of so many rows alone")
     parser.add_argument("--every", type=int, default=1, help="measure every N-th cell")
     parser.add_argument("--forms", type=int, default=1, help="R beside a thin Q every N-th time")
     parser.add_argument("--seconds", type=float, default=1e9, help="time for all cells")
@@ -135,7 +141,7 @@ def main() -> None:
     parser.add_argument("--commit", help="what the tree is a copy of, where there is no git")
     options = parser.parse_args()
     groups = options.only or list(CPU if options.device == "cpu" else TABLES)
-    full = options.only is None and options.every == 1
+    full = options.only is None and options.every == 1 and options.rows is None
     output = options.output or (RESULTS if full else None)
     command = " ".join(["python", "benchmarks/update.py", *sys.argv[1:]])
     if options.device == "cuda":
@@ -155,8 +161,7 @@ def main() -> None:
                 note(row)
     names = options.precision or ["float32", "dd", "qd"]
     tables = [name for name in groups if name in TABLES]
-    choice = (tables, options.every, options.forms)
-    for row in measured(names, options.device, *choice, until):
+    for row in measured(names, options.device, chosen(tables, options), options.forms, until):
         note(row)
         if output is not None:
             keep(output, options.device, about, rows)

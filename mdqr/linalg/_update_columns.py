@@ -16,6 +16,7 @@ from mdqr.linalg._householder import diagonal
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import (
     Engine,
+    Planes,
     adjoint_multiply,
     apply_left,
     apply_right,
@@ -143,8 +144,8 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     """Return the same for columns k to ``k + p`` of a square R that has them already.
 
     With G the rows k to ``k + p`` of the inverse, and X upper triangular with ``X X^H = G G^H``,
-    the distances are the reciprocals of the diagonal of X. In float64: what cancels there belongs
-    to a column that is further away than another, and the closest one decides.
+    the distances are the reciprocals of the diagonal of X. For multiple doubles in float64: what
+    cancels there belongs to a column that is further away than another, and the closest decides.
     """
     xp, field, n = engine.backend.xp, engine.is_complex, int(r.shape[-1])
     size = column_norms(engine, r)[..., k : k + p][..., ::-1]
@@ -156,9 +157,14 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     lengths = _scaling.column_exponents(first, field)
     first = _scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
     with np.errstate(all="ignore"):
-        _householder.factor(engine.backend, first, limbs=1, is_complex=field)
-        entries = xp.ldexp(abs(diagonal(to_native(xp, first, field)))[..., :p], lengths)
-        distance = 1.0 / (entries * size)
+        if isinstance(engine, Planes):
+            _householder.factor(engine.backend, first, limbs=1, is_complex=field)
+            entries = abs(diagonal(to_native(xp, first, field)))
+        else:
+            own = engine.from_block(first)
+            engine.factor(own)
+            entries = diagonal_magnitudes(engine, own)
+        distance = 1.0 / (xp.ldexp(entries[..., :p], lengths) * size)
         known = xp.isfinite(distance)
         return Loss(_smallest(engine, xp.where(known, distance, 0.0)), None)
 

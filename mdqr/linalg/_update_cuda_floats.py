@@ -249,6 +249,14 @@ class CudaFloats(Floats):
         self.panels.doubtful += doubtful
         return results
 
+    def inverse(self, triangle: Block) -> Block:
+        """Return the inverses of upper triangles of 64 bits without zeros on the diagonals."""
+        if triangle.ndim > 2:
+            return super().inverse(triangle)
+        found = self.backend.xp.eye(len(triangle), dtype=triangle.dtype)
+        self._wide.solve(triangle, found, lower=False)
+        return found
+
     def sign_rows(self, r: Block, count: int, columns: int) -> Block:
         """Do what `Floats.sign_rows` does; signs of all rows."""
         if r.ndim > 2 or not row_stride(r):

@@ -140,6 +140,11 @@ class Floats(Arithmetic):
                     return np.True_
         return self.backend.xp.isfinite(x).all()
 
+    def inverse(self, triangle: Block) -> Block:
+        """Return the inverses of upper triangles of 64 bits without zeros on the diagonals."""
+        xp = self.backend.xp
+        return xp.linalg.inv(xp.triu(triangle))
+
     def sign_rows(self, r: Block, count: int, columns: int) -> Block:
         """Make the diagonal of the first rows not negative, and clear what lies below it.
 

@@ -16,6 +16,7 @@ from mdqr.linalg._checks import Checks, Complaint, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, joined, set_identity
+from mdqr.linalg._update_floats import Floats
 
 # Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.
 _MOST_PASSES = 4
@@ -254,8 +255,8 @@ def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
 def _inverse(engine: Engine, triangle: Block, one: Block) -> Block:
     """Return the inverses of upper triangles of floats without zeros on the diagonals."""
     xp, field = engine.backend.xp, engine.is_complex
-    if isinstance(triangle, np.ndarray) and not isinstance(engine, Planes):
-        return np.linalg.inv(np.triu(triangle))
+    if isinstance(engine, Floats):
+        return engine.inverse(triangle)
     # No LAPACK: its threads and those of the kernels would wait for each other's.
     options: dict[str, Any] = {"limbs": 1, "is_complex": field, "checks": Unchecked()}
     blocks = [from_native(xp, x, field) for x in (triangle, one)]
@@ -297,7 +298,12 @@ def column_norms(engine: Engine, x: Block) -> Block:
         # Where no square left the range, and none came near its end.
         if ((squares > _SMALL) & (squares < 1.0 / _SMALL)).all():
             return np.sqrt(squares)
-    xp, size = engine.backend.xp, magnitudes(engine, x)
+    xp = engine.backend.xp
+    if x.dtype.char in "fF":
+        parts = (x.real, x.imag) if engine.is_complex else (x,)
+        # Their squares are within the range of 64 bits.
+        return xp.sqrt(sum(xp.square(y, dtype=np.float64).sum(axis=-2) for y in parts))
+    size = magnitudes(engine, x)
     # Floats come unscaled, and their squares would leave the range.
     _, bits = xp.frexp(_scaling.largest(size, -2, 0.0))
     scaled = xp.ldexp(size, -bits[..., None, :])
