@@ -7,8 +7,9 @@
 Groups: "scipy", "fresh" and "solutions" (CPU), "2" "3" "5" ... "11" (the tables of the paper, on a
 GPU). With --rows M, only matrices of M rows are measured; with --every N, every N-th cell of a
 table; with --forms N, updates of R alone only in every N-th of those that have a thin Q too; with
---seconds S, cells that come after so many seconds are left out and counted. Rows come as they are measured; a full run of the CPU's or of the
-GPU's groups writes update-cpu or update-cuda (.json, .md) to benchmarks/results.
+--seconds S, cells that come after so many seconds are left out and counted. Rows come as they are
+measured; a full run of the CPU's or of the GPU's groups writes update-cpu or update-cuda (.json,
+.md) to benchmarks/results.
 
 Columns of the tables of the paper: a fresh R of the updated [A b], in float32 by cuSOLVER, by the
 tensor cores with the accuracy of float32, and by the quick panels that updates have themselves; the
