@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -71,6 +72,8 @@ class Doubling:
 
         def again():
             np.multiply(x, 2.0, out=out)
+            # Other threads run meanwhile.
+            time.sleep(1e-5)
 
         stream.again = again
         if Stream.recording is None:
@@ -90,6 +93,31 @@ def test_work_is_recorded_when_it_comes_for_the_third_time(device):
     (second,) = run("key", x + 1, work)
     assert work.runs == 2
     np.testing.assert_array_equal([*first, *second, *x], [6.0] * 3 + [8.0] * 3 + [3.0] * 3)
+
+
+@pytest.mark.parametrize("error", [MemoryError, RuntimeError])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_recording_that_fails_is_not_kept(device, error, late):
+    """Before or while it is recorded; without memory the caller does the work itself."""
+    found, work = Graphs(device), Doubling()
+
+    def failing(x, stream):
+        if late and Stream.recording is None:
+            return work(x, stream)
+        raise error("no")
+
+    for _ in range(2):
+        found.run("key", np.ones(2), failing)
+    if error is MemoryError:
+        assert found.run("key", np.ones(2), failing) is None
+        # As if it had never come.
+        assert [found.run("key", np.ones(2), work) for _ in range(2)] == [None, None]
+    else:
+        with pytest.raises(RuntimeError, match="no"):
+            found.run("key", np.ones(2), failing)
+    assert Stream.recording is None
+    assert not found._recordings
+    np.testing.assert_array_equal(found.run("key", np.ones(2), work), [[2.0, 2.0]])
 
 
 def test_recordings_differ_by_all_they_depend_on(device):

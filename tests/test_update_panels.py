@@ -14,6 +14,7 @@ from mdqr.linalg import (
     _update_fresh,
     _update_operands,
     _update_rows,
+    _update_windows,
     qr_delete,
     qr_insert,
     qr_update,
@@ -277,3 +278,32 @@ def test_entries_that_are_not_finite_are_told(public, rng):
     u[3, 4] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="u is NaN or infinite"):
         qr_insert(None, np.linalg.qr(a, "r"), u, 0, method="update")
+
+
+@pytest.mark.usefixtures("public")
+def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
+    """Windows of a call each have no price among the rates of panels, and are not made beside them.
+
+    Counted before it was known that panels are tried, they made updates cost next to nothing.
+    """
+    a, looked = draw((30, 20), rng), []
+
+    def columns_of(engine, below):
+        looked.append(engine.has_panels)
+        return found(engine, below)
+
+    found = _update_windows.columns_of
+    monkeypatch.setattr(_update_windows, "columns_of", columns_of)
+    Q, R = np.linalg.qr(a)
+    for call in (
+        lambda **options: qr_insert(Q, R, a[:2], 0, **options),
+        lambda **options: qr_insert(Q, R, draw(30, rng), 3, "col", **options),
+        lambda **options: qr_delete(Q, R, 0, **options),
+        lambda **options: qr_delete(Q, R, 0, 2, "col", **options),
+        lambda **options: qr_update(Q, R, draw(30, rng), a[0], **options),
+    ):
+        for check in (True, False):
+            looked.clear()
+            call(check=check)
+            assert looked
+            assert set(looked) == {check}

@@ -104,6 +104,23 @@ def test_what_is_lost_without_q_is_no_warning_of_numpy(precision, dtype):
         qr_delete(None, qr(a, "r"), 0, u=a[:4], check=False)
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64", "complex128"])
+def test_what_is_lost_of_many_floats_is_not_a_singular_matrix(kind, rng):
+    """LAPACK may take the NaN of a large T for a zero; the other item of the batch is right."""
+    n, p = 75, 48
+    a = rng.uniform(-1, 1, (2, 3 * n, n)) + (1j if kind[0] == "c" else 0)
+    a[0, p + n // 2 :] = 0
+    a = a.astype(kind)
+    R = np.linalg.qr(a, "r")
+    with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+        qr_delete(None, R, 0, u=a[:, :p])
+    found = qr_delete(None, R, 0, u=a[:, :p], check=False).R
+    assert np.isnan(found[0]).any()
+    rest, R = a[1, p:].astype(complex), found[1].astype(complex)
+    error = np.linalg.norm(R.conj().T @ R - rest.conj().T @ rest)
+    assert error <= 20 * n * np.finfo(kind).eps * np.linalg.norm(a[1]) ** 2
+
+
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("method", ["update", "fresh"])
 def test_deficient_rest_is_an_error_with_q(precision, mode, method):

@@ -148,8 +148,8 @@ def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[bool], Built], 
         )
     if update is None or method == "fresh":
         return fresh, 0
-    cheaper = seconds(engine, job.work) <= seconds(engine, job.fresh_work)
-    return (update, job.untouched) if cheaper else (fresh, 0)
+    work, again = (seconds(engine, work) for work in job.works())
+    return (update, job.untouched) if work <= again else (fresh, 0)
 
 
 def pairs(state: State) -> list[Block]:

@@ -112,7 +112,13 @@ class Floats(Arithmetic):
         xp = self.backend.xp
         gram, scale = adjoint_multiply(self, v, v), tau[..., None]
         one = xp.eye(int(tau.shape[-1]), dtype=self.dtype)
-        return xp.linalg.solve(scale * _upper(xp, gram, 1) + one, scale * one)
+        unit, right = scale * _upper(xp, gram, 1) + one, scale * one
+        try:
+            return xp.linalg.solve(unit, right)
+        except np.linalg.LinAlgError:
+            # NumPy takes NaN for a singular matrix; a batch may have sound ones beside it.
+            sound = xp.isfinite(unit).all(axis=(-2, -1), keepdims=True)
+            return xp.where(sound, xp.linalg.solve(xp.where(sound, unit, one), right), np.nan)
 
     def reflect(self, v: Block, t: Block, x: Block) -> None:
         """Replace `x` by ``(I - V T^H V^H) x``."""

@@ -74,14 +74,14 @@ class Job(NamedTuple):
     """An update that can be done in two ways.
 
     Both are told whether they may wait for a device. `update` is None where there are more
-    columns than an update without Q can have. `fresh` is None where the data are not known. Rows
-    of R before `untouched` are in no window of the update.
+    columns than an update without Q can have. `fresh` is None where the data are not known. `works`
+    counts both, for an engine that may be quick by then or not. Rows of R before `untouched` are in
+    no window of the update.
     """
 
     update: Callable[[bool], Built] | None
     fresh: Callable[[bool], Built] | None
-    work: cost.Work
-    fresh_work: cost.Work
+    works: Callable[[], tuple[cost.Work, cost.Work]]
     untouched: int = 0
 
 
@@ -104,11 +104,12 @@ def insert_rows(frame: Frame, k: int) -> Job:
         q = frame.new_columns(frame.m + p, n)
         return fresh.factored(engine, a, n, q), scales
 
-    q = frame.new_columns(frame.m + p, n)
-    inner = 0 if q is None else frame.count
-    work = cost.factor_work(frame.m + p, n, q, inner)
-    counted = cost.rows_work(engine, frame.size(p, k))
-    return Job(update, anew, counted, work, frame.untouched(p))
+    def works() -> tuple[cost.Work, cost.Work]:
+        q = frame.new_columns(frame.m + p, n)
+        again = cost.factor_work(frame.m + p, n, q, 0 if q is None else frame.count)
+        return cost.rows_work(engine, frame.size(p, k)), again
+
+    return Job(update, anew, works, frame.untouched(p))
 
 
 def delete_rows(frame: Frame, k: int, p: int) -> Job:
@@ -132,9 +133,12 @@ def delete_rows(frame: Frame, k: int, p: int) -> Job:
         rows.note_rank(state, known)
         return state, scales
 
-    work = cost.removal_work(engine, frame.size(p, k))
-    again = cost.factor_work(m - p, n, frame.new_columns(m - p, n), frame.count)
-    return Job(update, anew, work, again.plus(cost.shares_work(engine, n)))
+    def works() -> tuple[cost.Work, cost.Work]:
+        again = cost.factor_work(m - p, n, frame.new_columns(m - p, n), frame.count)
+        again = again.plus(cost.shares_work(engine, n))
+        return cost.removal_work(engine, frame.size(p, k)), again
+
+    return Job(update, anew, works)
 
 
 def delete_known_rows(frame: Frame, p: object) -> Job:
@@ -150,7 +154,7 @@ def delete_known_rows(frame: Frame, p: object) -> Job:
         rows.delete_known_rows(state, old, frame.checks or Checks())
         return state, scales
 
-    return Job(update, None, cost.Work(), cost.Work())
+    return Job(update, None, lambda: (cost.Work(), cost.Work()))
 
 
 def _data(frame: Frame) -> tuple[Block | None, int]:
@@ -202,13 +206,15 @@ def insert_columns(frame: Frame, k: int) -> Job:
             state.losses.append(columns.independence(engine, q, new[..., : m - n]))
         return state, scales
 
-    size = frame.size(p, k)._replace(m=m)
-    work = cost.insertion_work(engine, size)
-    inner = frame.count if a is None else 0
-    again = cost.factor_work(m, n + p, frame.new_columns(m, n + p), inner)
-    if q is not None and frame.q_columns < m:
-        again = again.plus(cost.independence_work(size))
-    return Job(None if wide else update, anew, work, again, frame.untouched(p, k))
+    def works() -> tuple[cost.Work, cost.Work]:
+        size = frame.size(p, k)._replace(m=m)
+        inner = frame.count if a is None else 0
+        again = cost.factor_work(m, n + p, frame.new_columns(m, n + p), inner)
+        if q is not None and frame.q_columns < m:
+            again = again.plus(cost.independence_work(size))
+        return cost.insertion_work(engine, size), again
+
+    return Job(None if wide else update, anew, works, frame.untouched(p, k))
 
 
 def delete_columns(frame: Frame, k: int, p: int) -> Job:
@@ -233,9 +239,12 @@ def delete_columns(frame: Frame, k: int, p: int) -> Job:
         q = frame.new_columns(m, n - p)
         return fresh.factored(engine, a, n - p, q), less(scales)
 
-    q = frame.new_columns(m, n - p)
-    again = cost.factor_work(m, n - p, q, 0 if q is None else frame.count)
-    return Job(update, anew, cost.deletion_work(engine, frame.size(p, k)), again, k)
+    def works() -> tuple[cost.Work, cost.Work]:
+        q = frame.new_columns(m, n - p)
+        again = cost.factor_work(m, n - p, q, 0 if q is None else frame.count)
+        return cost.deletion_work(engine, frame.size(p, k)), again
+
+    return Job(update, anew, works, k)
 
 
 def change(frame: Frame) -> Job:
@@ -269,6 +278,8 @@ def change(frame: Frame) -> Job:
         a = engine.multiply(left, turned, c=frame.matrix(own), conj_b=True)
         return fresh.factored(engine, a, n, frame.q_columns), scales
 
-    work = cost.change_work(engine, frame.size(p, 0))
-    again = cost.factor_work(m, n, frame.q_columns, frame.count + p)
-    return Job(update, anew, work, again, frame.untouched(p))
+    def works() -> tuple[cost.Work, cost.Work]:
+        again = cost.factor_work(m, n, frame.q_columns, frame.count + p)
+        return cost.change_work(engine, frame.size(p, 0)), again
+
+    return Job(update, anew, works, frame.untouched(p))

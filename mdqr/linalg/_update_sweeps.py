@@ -62,7 +62,7 @@ def band(
             windows.reduce(engine, window, rest, right, lower)
             continue
         if lower < _FORMED * width:
-            _multiply(engine, engine.orthogonal(window), rest, right)
+            windows.multiply(engine, engine.orthogonal(window), [rest], right)
             continue
         # What is left below the diagonal is read no more, and cleared at the end of the update.
         factors = engine.factor(window, clear=False)
@@ -70,14 +70,6 @@ def band(
             apply_left(engine, factors, rest)
         if right is not None:
             apply_right(engine, factors, right)
-
-
-def _multiply(engine: Engine, e: Block, left: Block, right: Block | None) -> None:
-    """Replace `left` by ``e^H left`` and `right` by ``right e``."""
-    if left.shape[-1]:
-        left[...] = adjoint_multiply(engine, e, left)
-    if right is not None:
-        right[...] = engine.multiply(right, e)
 
 
 def spike(
@@ -133,7 +125,7 @@ def spike(
             r[..., rows, columns] = block
             apply_right(engine, second, e[..., shift:])
         right = None if q is None else q[..., rows]
-        _multiply(engine, e, r[..., rows, columns.stop :], right)
+        windows.multiply(engine, e, [r[..., rows, columns.stop :]], right)
         if start == first:
             return False
         stop = start + shift

@@ -74,7 +74,7 @@ def reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: in
         engine.backend.window(*blocks, below=below, **options)
         return
     # Products of floats are those of the library, in their own width.
-    _replace(engine, orthogonal(engine, r, below), [left], right)
+    multiply(engine, orthogonal(engine, r, below), [left], right)
 
 
 def rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
@@ -94,7 +94,7 @@ def rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> N
     if not z.size:
         return
     if not applies_directly(engine, 1):
-        _replace(engine, _orthogonal_of(engine, z), lefts, right)
+        multiply(engine, _orthogonal_of(engine, z), lefts, right)
         return
     options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
     first, *others = (_planes(engine, x) for x in lefts)
@@ -105,7 +105,7 @@ def rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> N
     engine.backend.rise(_planes(engine, z), first, last, **options)
 
 
-def _replace(engine: Engine, e: Block, lefts: list[Block], right: Block | None) -> None:
+def multiply(engine: Engine, e: Block, lefts: list[Block], right: Block | None) -> None:
     """Replace matrices by ``e^H left`` and ``right e``."""
     for left in lefts:
         if left.size:

@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "cublasSdgmm": (*(3 * [_INT]), *_MATRIX, *_MATRIX, *_MATRIX),
 }  # fmt: skip
 _WORKSPACE = 2**23
+_ALLOC_FAILED = 3
 
 
 @cache
@@ -76,5 +77,7 @@ class Cublas:
 
 
 def _require(status: int) -> None:
+    if status == _ALLOC_FAILED:
+        raise MemoryError("no memory for cuBLAS")
     if status:
         raise RuntimeError(f"cuBLAS failed with status {status}")

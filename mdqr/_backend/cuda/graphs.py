@@ -54,7 +54,9 @@ class Graphs:
         self._recordings: OrderedDict[Hashable, _Recording] = OrderedDict()
 
     def run(self, key: Hashable, x: Block, work: Work) -> list[Block] | None:
-        """Return new arrays with what ``work(x, cublas)`` returns; None if it comes too rarely.
+        """Return new arrays with what ``work(x, cublas)`` returns; None if it is not recorded.
+
+        That is where it comes too rarely, or there is no memory for a recording.
 
         Parameters
         ----------
@@ -76,7 +78,12 @@ class Graphs:
             if found is None:
                 if not self._comes_again(place):
                     return None
-                found = self._recordings[place] = self._recorded(x, work, stream)
+                try:
+                    found = self._recordings[place] = self._recorded(x, work, stream)
+                except MemoryError:
+                    # What CuPy's pool holds is no use to others; the work itself may have it.
+                    del self._counts[place]
+                    return None
                 self._forget()
             self._recordings.move_to_end(place)
             found.given[...] = x
