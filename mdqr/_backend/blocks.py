@@ -15,6 +15,9 @@ from mdqr._limbs import absolute
 
 Shape = tuple[int, ...]
 
+# With more rows below a window than this times its columns, V and T are cheaper than their product.
+FORMED = 1.41
+
 # Parts of sums for fewer diagonals below the main one than the first number: two terms wait for
 # each other less long than the sum of two parts for both.
 _WINDOW_LANES = ((3, 1), (7, 2), (15, 4), (float("inf"), 8))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mdqr._backend.blocks import FORMED
 from mdqr.linalg import _update_windows as short_windows
 from mdqr.linalg._update_engine import Engine
 from mdqr.linalg._update_floats import Floats
@@ -125,7 +126,7 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
     if quick:
         return _short_work(engine, (reflectors, columns, q_rows), lower, quick)
     width = min(engine.width("band", lower), max(reflectors, 1))
-    formed = lower < 1.41 * width
+    formed = lower < FORMED * width
     each = (width + lower) ** 2 / width if formed else 2 * (lower + width) + width
     windows = -(-reflectors // width)
     inner = 2.0 * windows * (width + lower) ** 2 * width

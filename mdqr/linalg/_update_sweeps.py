@@ -9,6 +9,7 @@ overlap nearly everywhere.
 
 from __future__ import annotations
 
+from mdqr._backend.blocks import FORMED
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _update_windows as windows
 from mdqr.linalg._update_engine import (
@@ -18,9 +19,6 @@ from mdqr.linalg._update_engine import (
     apply_right,
     joined,
 )
-
-# With more rows below a window than this times its columns, V and T are cheaper than their product.
-_FORMED = 1.41
 
 
 def band(
@@ -61,7 +59,7 @@ def band(
         if quick:
             windows.reduce(engine, window, rest, right, lower)
             continue
-        if lower < _FORMED * width:
+        if lower < FORMED * width:
             windows.multiply(engine, engine.orthogonal(window), [rest], right)
             continue
         # What is left below the diagonal is read no more, and cleared at the end of the update.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import batched, value_shape, window_lanes
+from mdqr._backend.blocks import FORMED, batched, value_shape, window_lanes
 from mdqr._backend.cuda.kernels import SHARED_BYTES, Kernels, Module, divided, fields
 from mdqr._backend.cuda.replay import planned
 from mdqr._backend.protocol import Block
@@ -23,8 +23,6 @@ _BANKS = 16
 # window takes longer than its products.
 _CHEAP_LIMBS = 2
 _COLUMNS = {False: (32, 16), True: (64, 32, 16)}
-# With more rows below a window than this times its columns, its reflectors do not overlap enough.
-_FORMED = 1.41
 
 
 class Plan(NamedTuple):
@@ -59,7 +57,7 @@ def plan(rows: int, columns: int, below: int, limbs: int, is_complex: bool) -> P
 def columns_of(below: int, limbs: int, is_complex: bool) -> int:
     """Return how many columns a window has; 0 where the kernel does not serve."""
     for columns in _COLUMNS[limbs <= _CHEAP_LIMBS]:
-        if below < _FORMED * columns and plan(columns + below, columns, below, limbs, is_complex):
+        if below < FORMED * columns and plan(columns + below, columns, below, limbs, is_complex):
             return columns
     return 0
 
