@@ -183,14 +183,6 @@ private:
         put(to, offset, x.im, 1);
     }
 
-    static md<double, N> unscale(md<double, N> x, int e) {
-        settle(x);
-        return scale_result_call(x, e);
-    }
-    static cmd<double, N> unscale(const cmd<double, N>& x, int e) {
-        return {unscale(x.re, e), unscale(x.im, e)};
-    }
-
     void write_column(ptrdiff_t c) {
         const int e = int(exponents[c]);
         for (ptrdiff_t i = 0; i < m; ++i) {

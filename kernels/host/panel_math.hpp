@@ -223,4 +223,13 @@ void column_update(const column& y, const column& x, const typename number_of<Nu
     }
 }
 
+// The value of a column that was multiplied by 2^-e.
+template <int N> MDQR_FN md<double, N> unscale(md<double, N> x, int e) {
+    settle(x);
+    return scale_result_call(x, e);
+}
+template <int N> MDQR_FN cmd<double, N> unscale(const cmd<double, N>& x, int e) {
+    return {unscale(x.re, e), unscale(x.im, e)};
+}
+
 MDQR_END

@@ -268,14 +268,6 @@ private:
         }
     }
 
-    static md<double, N> unscale(md<double, N> x, int e) {
-        settle(x);
-        return scale_result_call(x, e);
-    }
-    static cmd<double, N> unscale(const cmd<double, N>& x, int e) {
-        return {unscale(x.re, e), unscale(x.im, e)};
-    }
-
     void write_column(int c) {
         for (int i = 0; i < q.rows; ++i) {
             scalar x = number_from<scalar>(0.0);

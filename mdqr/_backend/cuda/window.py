@@ -112,20 +112,7 @@ def rise_plan(rows: int, limbs: int, is_complex: bool) -> Plan | None:
 
 
 def rise(kernels: Kernels, z: Block, out: Block, limbs: int, is_complex: bool) -> Block:
-    """Replace columns by ``(zeta, 0)`` and write the orthogonal matrices to `out`.
-
-    Parameters
-    ----------
-    kernels : Kernels
-        Where the launch goes.
-    z : Block
-        ``(..., m, 1)``, m at least 2; of one limb it may be float32.
-    out : Block
-        ``(..., m, m)``, likewise.
-    limbs : int
-        Number of limbs.
-    is_complex : bool
-        Whether the values are complex.
+    """Replace columns ``(..., m, 1)``, m at least 2, by ``(zeta, 0)``; the rest as in `factor`.
 
     Returns
     -------
