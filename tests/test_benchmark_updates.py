@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmark_pages import ABOUT, load
+from benchmark_pages import ABOUT, BENCHMARKS, load
 
 
 @pytest.fixture
@@ -78,3 +78,25 @@ def test_decisions_are_replayed(name):
         explained = model.operations(engine, work) * product + work.columns * column
         explained += work.entries * entry + work.windows * window + call
         assert abs(explained / row["fresh"] - 1) <= 0.05
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """The cells of the paper as they were measured on a GPU."""
+    return json.loads((BENCHMARKS / "results" / "update-cuda.json").read_text())["results"]
+
+
+def test_the_recorded_page_is_that_of_the_recorded_rows(recorded):
+    page = (BENCHMARKS / "results" / "update-cuda.md").read_text()
+    assert page.endswith("\n".join(load("update_tables").lines_of(recorded)).strip() + "\n")
+
+
+@pytest.mark.parametrize("name", ["float32", "dd", "qd"])
+def test_the_rates_decide_rightly_where_it_was_measured(recorded, name):
+    """Never slower than a fresh factorisation by more than a tenth."""
+    replay, model = load("update_replay"), load("update_model")
+    rows = [row for row in recorded if row["precision"] == name and "speedup" in row]
+    assert len(rows) > 140
+    engine = model.engine_of(name, "cuda")
+    gains = [gain for row in rows for _, _, gain, _, _ in replay.replayed(engine, row)]
+    assert min(gains) >= 0.9
