@@ -32,8 +32,9 @@ MAX_STEPS = 3
 class System:
     """A factored least-squares problem with scaled columns.
 
-    `a` has the matrices that the residuals use; `weight` and `root` are columns ``(..., m, 1)`` or
-    None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
+    `a` has the matrices that the residuals use, `given` multiplied by ``2**(rows[i] + powers[j])``;
+    `rows` ``(..., m)`` is None for zeros. `weight` and `root` are columns ``(..., m, 1)`` near 1 or
+    0, None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
     `checks` gets the demand that nothing overflows; who refines settles it.
     """
 
@@ -47,6 +48,9 @@ class System:
     weight: Block | None = None
     root: Block | None = None
     order: Block | None = None
+    given: Block | None = None
+    rows: Block | None = None
+    powers: Block | None = None
 
     @property
     def columns(self) -> int:
@@ -58,9 +62,20 @@ class System:
         """Whether a solution leaves no residual: r is zero, and no step changes it."""
         return self.columns == self.a.shape[-2]
 
-    def options(self) -> dict[str, Any]:
-        """Return the keywords of a kernel call."""
-        return {"limbs": self.limbs, "is_complex": self.is_complex}
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether the scaling of `given` lost nothing to underflow; who asks waits."""
+        if self.given is None or self.powers is None:
+            return False
+        rows = 0 if self.rows is None else -self.rows[..., :, None]
+        back = _scaling.shifted(
+            self.backend, self.a, rows - self.powers[..., None, :], self.is_complex
+        )
+        return bool(self.checks.settle((back == self.given).all())[0])
+
+    def options(self, limbs: int | None = None) -> dict[str, Any]:
+        """Return the keywords of a kernel call, with the limbs of the work unless others are given."""
+        return {"limbs": limbs or self.limbs, "is_complex": self.is_complex}
 
     def binary(self, op: str, x: Block, y: Block) -> Block:
         """Apply an elementwise operation."""
@@ -85,32 +100,41 @@ class System:
             dr = self.binary("divide", dr, self._divisor)
         return self.triangle.solve(t, checks=self.checks), dr
 
-    def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block]:
-        """Return f and g, as if computed in twice the precision and rounded once."""
-        if self.is_square:
-            return self.backend.residual([(1, b)], self.a, x, **self.options()), None
-        f = self.backend.residual([(1, b), (-1, r)], self.a, x, **self.options())
-        turned = self.a.swapaxes(-1, -2)
-        g: Block | None = None
-        for part in self.weighted(r):
-            terms = [] if g is None else [(1, g)]
-            g = self.backend.residual(terms, turned, part, conj_a=True, **self.options())
-        return f, g
+    def residuals(
+        self, b: Block, x: Block, r: Block, limbs: int | None = None
+    ) -> tuple[Block, Block | None]:
+        """Return f and g, as if computed in twice the precision and rounded once.
 
-    def weighted(self, r: Block) -> list[Block]:
+        `limbs`, by default those of the work, are those of x, r and the results.
+        """
+        options = self.options(limbs)
+        if self.is_square:
+            return self.backend.residual([(1, b)], self.a, x, **options), None
+        f = self.backend.residual([(1, b), (-1, r)], self.a, x, **options)
+        return f, self.gradient([], r, limbs)
+
+    def gradient(self, terms: list[tuple[int, Block]], r: Block, limbs: int | None = None) -> Block:
+        """Return the sum of `terms` less ``A^H W r``, as `residuals`."""
+        options, turned = self.options(limbs), self.a.swapaxes(-1, -2)
+        for part in self.weighted(r, limbs):
+            g = self.backend.residual(terms, turned, part, conj_a=True, **options)
+            terms = [(1, g)]
+        return g
+
+    def weighted(self, r: Block, limbs: int | None = None) -> list[Block]:
         """Return blocks whose sum is ``W r`` to twice the precision."""
         if self.weight is None:
             return [r]
-        scalars, rows = self.weight[..., None], r[..., None, :]
-        high = self.backend.matmul(scalars, rows, **self.options())
-        low = self.backend.residual([(1, high)], scalars, rows, **self.options())
+        scalars, rows, options = self.weight[..., None], r[..., None, :], self.options(limbs)
+        high = self.backend.matmul(scalars, rows, **options)
+        low = self.backend.residual([(1, high)], scalars, rows, **options)
         return [high[..., 0, :], _limbs.negate(low[..., 0, :], self.is_complex)]
 
-    def add_rounded(self, x: Block, dx: Block) -> Block:
+    def add_rounded(self, x: Block, dx: Block, limbs: int | None = None) -> Block:
         """Return ``x + dx``, correctly rounded."""
         axis = _limbs.lead(self.is_complex) - 1
         terms = self.backend.xp.concatenate([x, dx], axis=axis)
-        return self.backend.unary("renormalize", terms, **self.options())
+        return self.backend.unary("renormalize", terms, **self.options(limbs))
 
     @cached_property
     def _divisor(self) -> Block:
@@ -143,10 +167,15 @@ def take_rows(block: Block, order: Block) -> Block:
 
 @dataclass
 class Solution:
-    """A refined solution: x, r, and the sizes ``max |dx|`` ``(..., k)`` of all steps."""
+    """A refined solution: x, r, and what the steps changed.
+
+    `sizes` holds ``max |x|``, then ``max |dx|`` of each step, ``(..., k)``; `dr` is the last change
+    of r.
+    """
 
     x: Block
     r: Block
+    dr: Block
     sizes: list[Block] = field(default_factory=list)
 
     @property
@@ -185,12 +214,12 @@ def refine(
     field_ = system.is_complex
     x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
     size = _scaling.leading(x, field_)
-    solution = Solution(x, r, [_scaling.largest(size, -2, 0.0)])
+    solution = Solution(x, r, r, [_scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
         solution.x = system.add_rounded(solution.x, dx)
         if not system.is_square:
-            solution.r = system.binary("add", solution.r, dr)
+            solution.r, solution.dr = system.binary("add", solution.r, dr), dr
         change = _scaling.leading(dx, field_)
         size = _scaling.leading(solution.x, field_)
         solution.sizes.append(_scaling.largest(change, -2, 0.0))

@@ -1,35 +1,17 @@
-"""Error bounds and digits of refined solutions, and the warning when digits are missing."""
+"""Normwise bounds of the errors of refined solutions, from what the last step changed."""
 
 from __future__ import annotations
-
-import warnings
-from typing import NamedTuple
 
 import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
-from mdqr._errors import PrecisionWarning
-from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._condition import Condition
 
-_LOG10_2 = 0.30102999566398120
-_SMALLEST = 2.0**-1073
-
-
-class Bounds(NamedTuple):
-    """Bounds of the errors of scaled unknowns, and the digits that they leave.
-
-    `absolute` and `digits` are float64 of the shape of x; `missing`, a 0-d bool, tells whether a
-    component has fewer digits than promised, and `worst`, 0-d, is the smallest number of digits.
-    """
-
-    absolute: Block
-    digits: Block
-    missing: Block
-    worst: Block
+# What underflow may change in a residual, each of its terms: products of limbs below 2^-1074.
+UNDERFLOW = 2.0**-1060
 
 
 def contraction_limit(system: System, condition: Condition, eps: float) -> Block:
@@ -41,93 +23,72 @@ def contraction_limit(system: System, condition: Condition, eps: float) -> Block
     return 4.0 * max(system.columns, 1) * eps * condition.value
 
 
-def bounds(
-    system: System, solution: Solution, condition: Condition, work: Precision, answer: Precision
-) -> Bounds:
-    """Bound the error of a refined solution.
+def normwise(
+    system: System, b: Block, solution: Solution, condition: Condition, eps: float
+) -> Block:
+    """Bound the distance of a refined solution from the exact one, the rounding of x aside.
 
-    Three parts: the rounding of x; what the next steps would still change, a geometric series with
-    the larger of the observed and the expected contraction; and the rounding of g, which moves x
-    by ``condition**2 eps**2 norm(r)``.
+    Three parts: what the next steps would still change, a geometric series with the larger of the
+    observed and the expected contraction; what the last change of r, whose own error is as large
+    relative to it, does to x; and the errors of f and g, evaluated as if in twice the precision,
+    times the norms of the pseudo-inverse and of its square, with what may underflow in them.
 
     Parameters
     ----------
-    system, solution : System, Solution
-        The problem and its refined solution, in scaled unknowns.
+    system : System
+        The factored problem.
+    b : Block
+        Its right-hand sides, of magnitude near 1.
+    solution : Solution
+        Their refined solution, in scaled unknowns.
     condition : Condition
         The condition estimate of the scaled matrix.
-    work, answer : Precision
-        The precisions of the work and of the answer.
+    eps : float
+        That of the work.
 
     Returns
     -------
-    Bounds
-        Bounds and digits.
+    Block
+        A bound for all components of each column, float64 ``(..., k)``; infinite where the steps
+        need not converge.
     """
-    xp, eps = system.backend.xp, work.eps
-    size = _scaling.leading(solution.x, system.is_complex)
-    largest = _scaling.largest(size, -2, 0.0)
-    drift = (eps * condition.value)[..., None]
-    limit = contraction_limit(system, condition, eps)[..., None]
+    xp, field = system.backend.xp, system.is_complex
+    (m, n), limit = system.a.shape[-2:], contraction_limit(system, condition, eps)[..., None]
+    leading = _scaling.leading(solution.x, field)
+    right = _scaling.largest(_scaling.leading(b, field), -2, 0.0)
+    largest = _scaling.largest(leading, -2, 0.0)
     with np.errstate(all="ignore"):
+        inverse = condition.value[..., None] / xp.maximum(condition.largest[..., None], 2.0**-500)
         rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
         rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
-        rest = rest + limit * drift * _root_sum(system, solution.r) / xp.maximum(
-            condition.largest[..., None], 2.0**-500
-        )
-    rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
-    half = 0.5 * answer.eps
-    absolute = half * size + rest[..., None, :]
-    allowed = 4.0 * answer.eps * xp.maximum(size, (limit * largest)[..., None, :])
-    promised = absolute <= allowed
-    with np.errstate(all="ignore"):
-        digits = -xp.log2(absolute / size) * _LOG10_2
-    digits = xp.where(xp.isnan(digits), 0.0, digits)
-    digits = xp.where((size == 0) & (rest[..., None, :] == 0), float(answer.digits), digits)
-    digits = xp.clip(digits, 0.0, float(answer.digits))
-    counted = xp.where(promised, float(answer.digits), digits)
-    worst = -_scaling.largest(-counted, None, -float(answer.digits))
-    return Bounds(absolute, digits, ~promised.all(), worst)
+        terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
+        rest = rest + inverse * (n + 8) * (eps**2 + UNDERFLOW) * terms
+        if not system.is_square:
+            rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
+            turned = (m + 8) * (m * n) ** 0.5 * (eps**2 + UNDERFLOW)
+            rest = rest + inverse**2 * turned * _weighted_norm(system, solution.r)
+    # Nothing but zeros leaves nothing but zeros.
+    rest = xp.where(right > 0, rest, 0.0)
+    return xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
 
 
 def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:
-    """Return the last ratio of two steps of which the first was above the rounding of x."""
-    xp = _limbs.namespace(solution.x)
-    rate = xp.zeros_like(largest)
+    """Return the largest ratio of two steps of which the second was above the rounding of x."""
+    rate = _limbs.namespace(solution.x).zeros_like(largest)
     for before, after in zip(solution.sizes[:-1], solution.sizes[1:], strict=True):
-        ratio = after / xp.where(before > 0, before, 1.0)
-        rate = xp.where(before > 8.0 * eps * largest, ratio, rate)
+        rate = _larger_rate(rate, before, after, 8.0 * eps * largest)
     return rate
 
 
-def _root_sum(system: System, r: Block) -> Block:
-    """Return the float64 norms of the columns of ``sqrt(W) r``."""
+def _larger_rate(rate: Block, before: Block, after: Block, floor: Block) -> Block:
+    xp = _limbs.namespace(rate)
+    ratio = after / xp.where(before > 0, before, 1.0)
+    return xp.where((after > floor) & (ratio > rate), ratio, rate)
+
+
+def _weighted_norm(system: System, r: Block) -> Block:
+    """Return the float64 norms of the columns of ``sqrt(W) r``, at most 1.5 times too large."""
     size = _scaling.leading(r, system.is_complex)
     if system.root is not None:
         size = size * _scaling.leading(system.root, system.is_complex)
     return ((2.0 * size**2).sum(axis=-2)) ** 0.5
-
-
-def unscaled(values: Block, exponent: Block) -> Block:
-    """Return bounds of the unknowns as they are before scaling, rounded away from zero."""
-    xp = _limbs.namespace(values)
-    with np.errstate(all="ignore"):
-        return xp.ldexp(values, exponent) + xp.where(values > 0, _SMALLEST, 0.0)
-
-
-def warn_of_missing(
-    function: str, worst: float, condition: float, work: Precision, answer: Precision
-) -> None:
-    """Warn that only `worst` digits are correct, fewer than the precision promises."""
-    higher = [p for p in PRECISIONS if p > work]
-    advice = (
-        f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
-        if higher
-        else ""
-    )
-    warnings.warn(
-        f"{function}: about {int(worst)} of {answer.digits} digits are correct "
-        f"(condition about {condition:.1e}){advice}",
-        PrecisionWarning,
-        stacklevel=4,
-    )

@@ -11,11 +11,11 @@ from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr._promotion import to_block, together
-from mdqr.linalg import _bounds, _householder, _rank, _scaling
-from mdqr.linalg._augmented import Solution, System, refine, take_rows
+from mdqr.linalg import _householder, _rank, _scaling
+from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._checks import Checks
-from mdqr.linalg._condition import Condition, condition
-from mdqr.linalg._lstsq_info import Fit, LstsqInfo, scale_back, sum_of_squares
+from mdqr.linalg._condition import condition
+from mdqr.linalg._lstsq_info import Fit, LstsqInfo, sum_of_squares
 from mdqr.linalg._operands import (
     Callback,
     Inputs,
@@ -26,10 +26,14 @@ from mdqr.linalg._operands import (
     matrix_shape,
     room,
 )
+from mdqr.linalg._refined import Refined
+from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._triangular import right_hand_side
 
 _METHODS = ("auto", "householder")
 _SORTED_SPAN = 8
+# The exponent of rows without weight: below all that doubles can make up for.
+_ABSENT = -(2**14)
 
 
 class LstsqResult(NamedTuple):
@@ -56,33 +60,16 @@ class LstsqResult(NamedTuple):
 LstsqResult.__module__ = "mdqr.linalg"
 
 
-class Weighted(NamedTuple):
-    """Weights of the rows: W and its root as columns ``(..., m, 1)``, W at most 1."""
+class Weights(NamedTuple):
+    """Weights ``4**rows[i] W``: W near 1 or 0, and its root, as columns ``(..., m, 1)``.
+
+    None stands for ones, and for exponents of zero. `count` is the number of positive weights.
+    """
 
     weight: Block | None
     root: Block | None
-    omega: Block
-    rows: Block
-
-
-class Problem(NamedTuple):
-    """A factored problem and the exponents of its scales."""
-
-    system: System
-    b: Block
-    alpha: Block
-    beta: Block
-    condition: Condition
-
-
-class Report(NamedTuple):
-    """What is known of the errors, on the host; the arrays have a column for each of b."""
-
-    missing: bool
-    worst: float
-    bound: np.ndarray
-    digits: np.ndarray
-    history: np.ndarray
+    rows: Block | None
+    count: Block
 
 
 def lstsq(
@@ -171,52 +158,35 @@ def lstsq(
 
 
 def _solved(
-    inputs: Inputs, eps: float, rcond: float | None, weights: Any, callback: Callback | None
+    inputs: Inputs, eps: float, rcond: float | None, given: Any, callback: Callback | None
 ) -> LstsqResult:
     """Factor, decide the rank, refine, bound the error."""
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs, checks)
-    given = _weights(inputs, weights, checks)
-    problem = _factored(inputs, given, checks, callback)
-    system, estimate = problem.system, problem.condition
-    known = _rank.Decisive(*checks.settle(estimate.value, estimate.vector))
+    weights = _weights(inputs, given, checks)
+    system = _factored(inputs, weights, checks, callback)
+    estimate = condition(system.triangle)
+    value, vector, spread = checks.settle(
+        estimate.value, estimate.vector, spread_of(system, inputs.blocks[1])
+    )
     if callback is not None:
         callback("condition", 1, 1)
-    rank = _rank.decide(system, known, eps, rcond, inputs)
-    limit = _bounds.contraction_limit(system, estimate, inputs.work.eps)
-    solution = refine(system, problem.b, inputs.work.eps, limit, callback)
-    report = _report(problem, solution, inputs)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, report.missing)
-    if report.missing:
-        worst = float(np.max(known.value, initial=1.0))
-        _bounds.warn_of_missing("lstsq", report.worst, worst, inputs.work, inputs.precision)
+    rank = _rank.decide(system, _rank.Decisive(value, vector), eps, rcond, inputs)
+    found = Refined("lstsq", system, inputs.blocks[1], float(spread), estimate, inputs, callback)
+    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=4)
+    found.warn(value, stacklevel=4)
     fit = Fit(
         inputs,
         system,
-        problem.b,
-        solution.r,
-        problem.alpha,
-        problem.beta,
-        given.omega,
-        given.rows,
-        _has_constant(system),
+        found.b,
+        found.r,
+        -system.powers,
+        found.beta,
+        weights.count,
+        _has_constant(inputs, weights),
         is_vector,
     )
-    return _result(fit, solution, report, known.value, rank, batched)
-
-
-def _report(problem: Problem, solution: Solution, inputs: Inputs) -> Report:
-    """Bound the errors and fetch what users see as NumPy arrays, and what the warnings need."""
-    system = problem.system
-    found = _bounds.bounds(system, solution, problem.condition, inputs.work, inputs.precision)
-    bound = _bounds.unscaled(found.absolute, scale_back(problem.alpha, problem.beta))
-    leading = _scaling.leading(solution.x, inputs.is_complex)
-    sizes = [_scaling.largest(size, None, 0.0) for size in (leading, *solution.sizes[1:])]
-    missing, worst, bound, digits, largest, *changes = system.checks.settle(
-        found.missing, found.worst, bound, found.digits, *sizes
-    )
-    history = np.array([float(change) for change in changes]) / (float(largest) or 1.0)
-    return Report(bool(missing), float(worst), bound, digits, history)
+    return _result(fit, found, value, rank, batched)
 
 
 def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
@@ -235,30 +205,30 @@ def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
-def _weights(inputs: Inputs, weights: Any, checks: Checks) -> Weighted:
-    """Return the weights divided by a power of four that makes the largest about 1."""
+def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
+    """Return the weights, their powers of four apart: rows of a and b take these exactly."""
     xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
-    if weights is None:
-        rows = xp.full(shape[:-1], shape[-1])
-        return Weighted(None, None, xp.zeros(shape[:-1], dtype=xp.int64), rows)
-    block, field = to_block(weights, inputs.work.limbs)
-    given = _limbs.value_shape(block, field)
+    if given is None:
+        return Weights(None, None, None, xp.full(shape[:-1], shape[-1]))
+    block, field = to_block(given, inputs.work.limbs)
+    found = _limbs.value_shape(block, field)
     if field:
         raise ValueError("lstsq: weights must be real; got complex ones")
-    if given != shape[-1:] and given != shape:
-        raise ValueError(f"lstsq: weights must have shape {shape[-1:]} or {shape}; got {given}")
+    if found != shape[-1:] and found != shape:
+        wanted = " or ".join(str(s) for s in dict.fromkeys([shape[-1:], shape]))
+        raise ValueError(f"lstsq: weights must have shape {wanted}; got {found}")
     a = inputs.blocks[0]
-    block = together([(a, inputs.is_complex), (block, False)], (a, weights))[1][0]
+    block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
     block = _limbs.broadcast(block, False, shape)
-    omega = (_scaling.exponents(_scaling.magnitude_bits(block, False), -1) + 1) // 2
-    block = _scaling.shifted(inputs.backend, block, -2 * omega[..., None], False)
+    bits = _scaling.magnitude_bits(block, False)
+    rows = xp.where(bits > 0, (_scaling.exponents_of(bits) + 1) // 2, _ABSENT)
+    block = _scaling.shifted(inputs.backend, block, -2 * rows, False)
     root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
-    rows = (block[0] > 0).sum(axis=-1)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
         columns = [_limbs.complexify(column) for column in columns]
-    return Weighted(columns[0], columns[1], omega, rows)
+    return Weights(columns[0], columns[1], rows, (bits > 0).sum(axis=-1))
 
 
 def _complain_of_weights() -> NoReturn:
@@ -266,21 +236,18 @@ def _complain_of_weights() -> NoReturn:
 
 
 def _factored(
-    inputs: Inputs, given: Weighted, checks: Checks, callback: Callback | None
-) -> Problem:
+    inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None
+) -> System:
     """Scale, sort and factor."""
     backend, field = inputs.backend, inputs.is_complex
-    a, b = inputs.blocks
-    if given.root is None:
-        scaled, powers = backend.balance_columns(a, None, is_complex=field)
-        alpha, work = -powers, scaled
-    else:
-        alpha = _alpha(a, given.root, field)
-        scaled = _scaling.shifted(backend, a, -alpha[..., None, :], field)
+    a = inputs.blocks[0]
+    scaled, powers = backend.balance_columns(a, weights.rows, is_complex=field)
+    work = scaled
+    if weights.root is not None:
         options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": field}
-        work = backend.binary("multiply", given.root, scaled, **options)
-    _require_columns(checks, work, field)
-    order = _row_order(checks, work, field, weighted=given.root is not None)
+        work = backend.binary("multiply", weights.root, scaled, **options)
+    _rank.require_columns("lstsq", checks, work, field)
+    order = _row_order(checks, work, field, weighted=weights.root is not None)
     if order is not None:
         work = take_rows(work, order)
     work = _limbs.widen(work, field, inputs.work.limbs)
@@ -291,43 +258,21 @@ def _factored(
         is_complex=field,
         callback=callback,
     )
-    triangle = _rank.triangle_of(factors, "lstsq", checks)
-    system = System(
+    return System(
         backend,
         inputs.work.limbs,
         field,
         scaled,
         factors,
-        triangle,
+        _rank.triangle_of(factors, "lstsq", checks),
         checks,
-        given.weight,
-        given.root,
+        weights.weight,
+        weights.root,
         order,
+        a,
+        weights.rows,
+        powers,
     )
-    b, powers = backend.balance_columns(b, None, is_complex=field)
-    return Problem(system, b, alpha, -powers, condition(triangle))
-
-
-def _alpha(a: Block, root: Block, is_complex: bool) -> Block:
-    """Return the exponents of the columns, as the weights make them."""
-    alpha = _scaling.column_exponents(a, is_complex)
-    xp = _limbs.namespace(a)
-    magnitudes = xp.ldexp(_scaling.leading(a, is_complex), -alpha[..., None, :])
-    weighted = magnitudes * _scaling.leading(root, is_complex)
-    return alpha + _scaling.exponents(weighted.view(xp.int64), -2)
-
-
-def _require_columns(checks: Checks, work: Block, is_complex: bool) -> None:
-    zero = (_scaling.magnitude_bits(work, is_complex) == 0).all(axis=-2)
-
-    def complain() -> NoReturn:
-        *batch, column = _scaling.first_true(zero)
-        raise np.linalg.LinAlgError(
-            f"lstsq: a is rank deficient: column {column} is zero"
-            f"{_scaling.of_batch(tuple(batch))}; leave it out"
-        )
-
-    checks.require(~zero.any(), complain)
 
 
 def _row_order(checks: Checks, work: Block, is_complex: bool, *, weighted: bool) -> Block | None:
@@ -345,35 +290,38 @@ def _row_order(checks: Checks, work: Block, is_complex: bool, *, weighted: bool)
     return xp.argsort(-largest, axis=-1, kind="stable")
 
 
-def _has_constant(system: System) -> Block:
-    """Return whether a column of a is constant and not zero."""
-    first = system.a[..., :1, :]
-    same = (system.a == first).all(axis=-2)
-    front = tuple(range(_limbs.lead(system.is_complex)))
-    return same.all(axis=front).any(axis=-1)
+def _has_constant(inputs: Inputs, weights: Weights) -> Block:
+    """Return whether a column of a is constant and not zero in the rows of positive weight."""
+    a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
+    if weights.rows is None:
+        first, same = a[..., :1, :], True
+    else:
+        counts = weights.rows > _ABSENT
+        first = take_rows(a, counts.argmax(axis=-1)[..., None]) if a.shape[-2] else a
+        same = ~counts[..., :, None]
+    same = ((a == first) | same).all(axis=-2)
+    front = tuple(range(_limbs.lead(field)))
+    nonzero = (first != 0).any(axis=-2).any(axis=front)
+    return (
+        (same.all(axis=front) & nonzero).any(axis=-1)
+        if a.shape[-2]
+        else xp.zeros(same.shape[_limbs.lead(field) : -1], dtype=bool)
+    )
 
 
 def _result(
-    fit: Fit,
-    solution: Solution,
-    report: Report,
-    condition: np.ndarray,
-    rank: np.ndarray,
-    batched: bool,
+    fit: Fit, found: Refined, condition: np.ndarray, rank: np.ndarray, batched: bool
 ) -> LstsqResult:
-    """Undo the scaling and wrap everything."""
-    backend, inputs = fit.system.backend, fit.inputs
-    x = _scaling.shifted(backend, solution.x, scale_back(fit.alpha, fit.beta), inputs.is_complex)
-    squares = _scaling.shifted(
-        backend, sum_of_squares(fit, solution.r), 2 * (fit.beta + fit.omega[..., None]), False
-    )
-    bound, digits = report.bound, report.digits
+    """Wrap everything."""
+    inputs, report = fit.inputs, found.report
+    squares = _scaling.shifted(inputs.backend, sum_of_squares(fit, fit.r), 2 * fit.beta, False)
+    x, bound, digits = found.x, report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
         fit,
         method="householder",
-        iterations=solution.steps,
+        iterations=found.steps,
         condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,

@@ -20,9 +20,9 @@ class Fit(NamedTuple):
     """The blocks behind a solution, in scaled unknowns, and the exponents of the scales.
 
     ``x = 2**(beta - alpha) y`` with `alpha` ``(..., n)`` for the columns of a and `beta`
-    ``(..., k)`` for those of b; `omega` ``(...)`` is half the exponent taken out of the weights.
-    `rows` counts the rows of positive weight, `has_constant` tells whether a column of a is
-    constant; both have the batch shape.
+    ``(..., k)`` for those of b; `b` and `r` are in the rows of the system. `count` is the number of
+    rows of positive weight, `has_constant` tells whether a column of a is constant in them and not
+    zero; both have the batch shape.
     """
 
     inputs: Inputs
@@ -31,8 +31,7 @@ class Fit(NamedTuple):
     r: Block
     alpha: Block
     beta: Block
-    omega: Block
-    rows: Block
+    count: Block
     has_constant: Block
     is_vector: bool
 
@@ -102,19 +101,22 @@ class LstsqInfo:
         0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
         """
         fit = self._fit
-        exponent = fit.beta + fit.omega[..., None]
-        return self._wrap(_scaling.shifted(fit.system.backend, self._scaled_std, exponent, False))
+        return self._wrap(_scaling.shifted(fit.system.backend, self._scaled_std, fit.beta, False))
 
     @property
     def r_squared(self) -> MDArray:
         """Coefficient of determination, ``1 - residuals / total``; shaped as `residual_std`.
 
-        The total is taken about the (weighted) mean of b if a column of a is constant, else about
-        zero.
+        The total is taken about the (weighted) mean of b if a column of a is constant in the rows
+        of positive weight, else about zero. NaN where b does not vary about it.
         """
-        total = sum_of_squares(self._fit, centred(self._fit))
-        share = self._real("divide", sum_of_squares(self._fit, self._fit.r), total)
-        one = _limbs.namespace(share).ones((1, *share.shape[1:]))
+        fit, xp = self._fit, self._fit.system.backend.xp
+        total = sum_of_squares(fit, centred(fit))
+        # What rounding leaves of equal values.
+        noise = (fit.b.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, fit.b)[0]
+        share = self._real("divide", sum_of_squares(fit, fit.r), total)
+        share[0] = xp.where(total[0] > noise, share[0], xp.nan)
+        one = xp.ones((1, *share.shape[1:]))
         return self._wrap(self._real("subtract", one, share))
 
     def standard_errors(self) -> MDArray:
@@ -177,7 +179,7 @@ class LstsqInfo:
         """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
         fit, system = self._fit, self._fit.system
         xp = system.backend.xp
-        freedom = (fit.rows - system.columns).astype(xp.float64)
+        freedom = (fit.count - system.columns).astype(xp.float64)
         freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
         mean = self._real("divide", sum_of_squares(fit, fit.r), freedom)
         return system.backend.unary("sqrt", mean, limbs=system.limbs, is_complex=False)
@@ -221,13 +223,19 @@ def sum_of_squares(fit: Fit, r: Block) -> Block:
 
 def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
-    system = fit.system
+    system, field = fit.system, fit.system.is_complex
     options, xp = system.options(), system.backend.xp
-    ones = xp.ones((1, *_limbs.value_shape(fit.b, system.is_complex)[:-1], 1))
-    weight = _limbs.complexify(ones) if system.is_complex else ones
-    weight = weight if system.weight is None else system.weight
-    total = system.backend.reduce("sum", weight.swapaxes(-1, -2), **options)[..., None]
-    sums = system.backend.matmul(weight.swapaxes(-1, -2), fit.b, **options)
-    mean = system.binary("divide", sums, total)
+    ones = xp.ones((1, *_limbs.value_shape(fit.b, field)[:-1], 1))
+    constant = _limbs.complexify(ones) if field else ones
+    weight = constant if system.weight is None else system.weight
+    if system.rows is not None:
+        # A constant in the rows of the system, at most 1.
+        shift = (system.rows - _scaling.largest(system.rows, -1, 0, keepdims=True))[..., None]
+        constant, weight = (
+            _scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
+        )
+    turned = weight.swapaxes(-1, -2)
+    total = system.backend.matmul(turned, constant, **options)
+    mean = system.binary("divide", system.backend.matmul(turned, fit.b, **options), total)
     mean = xp.where(fit.has_constant[..., None, None], mean, 0.0)
-    return system.binary("subtract", fit.b, mean)
+    return system.backend.matmul(constant, mean, c=fit.b, subtract=True, **options)

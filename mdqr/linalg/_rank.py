@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._augmented import System, refine
 from mdqr.linalg._checks import Checks
@@ -66,13 +67,44 @@ def factored(
     return System(inputs.backend, limbs, field, a, factors, triangle, checks)
 
 
-def deficient(function: str, column: int, batch: tuple[int, ...], found: float = np.inf) -> str:
-    """Return the message for a rank-deficient matrix."""
+def deficient(
+    function: str,
+    column: int,
+    batch: tuple[int, ...],
+    found: float = np.inf,
+    work: Precision | None = None,
+) -> str:
+    """Return the message for a rank-deficient matrix, to the precision `work` if it is given."""
     size = "infinite" if np.isinf(found) else f"about {found:.1e}"
+    higher = [p for p in PRECISIONS if work is not None and p > work]
+    ways = [] if function == "solve" else ["leave it out"]
+    if higher:
+        ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
     return (
-        f"{function}: a is rank deficient: column {column} depends on the other columns"
-        f"{_scaling.of_batch(batch)} (condition {size}); leave it out"
+        f"{function}: a is {_what(function)}: column {column} depends on the other columns"
+        f"{_scaling.of_batch(batch)} (condition {size})"
+        + ("; " if ways else "")
+        + ", or ".join(ways)
     )
+
+
+def require_columns(function: str, checks: Checks, block: Block, is_complex: bool) -> None:
+    """Demand that no column is zero."""
+    zero = (_scaling.magnitude_bits(block, is_complex) == 0).all(axis=-2)
+
+    def complain() -> NoReturn:
+        *batch, column = _scaling.first_true(zero)
+        raise np.linalg.LinAlgError(
+            f"{function}: a is {_what(function)}: column {column} is zero"
+            f"{_scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
+        )
+
+    checks.require(~zero.any(), complain)
+
+
+def _what(function: str) -> str:
+    """Return the word for a matrix without full rank: square ones are singular."""
+    return "singular" if function == "solve" else "rank deficient"
 
 
 def decide(
@@ -112,7 +144,8 @@ def decide(
             continue
         vector = found.vector[index]
         if rcond is not None or _depends(system, index, vector, value, inputs.work.eps):
-            raise np.linalg.LinAlgError(deficient("lstsq", _last_large(vector), index, value))
+            column = _last_large(vector)
+            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, inputs.work))
         rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
 
@@ -122,13 +155,13 @@ def _last_large(vector: np.ndarray) -> int:
     return int(np.flatnonzero(vector >= 0.1)[-1])
 
 
-def require_regular(function: str, system: System, found: Decisive, eps: float) -> None:
+def require_regular(function: str, system: System, found: Decisive, work: Precision) -> None:
     """Raise LinAlgError if a column depends on the others as far as the work can tell."""
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
-        if _depends(system, index, found.vector[index], value, eps):
+        if _depends(system, index, found.vector[index], value, work.eps):
             column = _last_large(found.vector[index])
-            raise np.linalg.LinAlgError(deficient(function, column, index, value))
+            raise np.linalg.LinAlgError(deficient(function, column, index, value, work))
 
 
 def _depends(
@@ -191,14 +224,17 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
     return int(r.shape[-1])
 
 
-def warn_if_deficient(function: str, rank: Any, n: int, missing: bool) -> None:
-    """Warn where the solution is right for the entries as given, but they may not determine it."""
-    if missing or bool((rank == n).all()):
+def warn_if_deficient(function: str, rank: Any, n: int, stacklevel: int) -> None:
+    """Warn where the solution is that of the entries as given, which may not determine it.
+
+    `stacklevel` is that of the caller.
+    """
+    if bool((rank == n).all()):
         return
     warnings.warn(
         f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "
         "entries: x solves the entries as they are given, and if those are rounded, few or none "
         "of its digits mean anything; rcond=0 says that they are exact",
         PrecisionWarning,
-        stacklevel=4,
+        stacklevel=stacklevel + 1,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from mdqr import _limbs
 from mdqr._array import MDArray
+from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
-from mdqr.linalg import _bounds, _rank, _scaling
-from mdqr.linalg._augmented import refine
+from mdqr.linalg import _rank, _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._operands import (
@@ -21,7 +21,12 @@ from mdqr.linalg._operands import (
     room,
     square_order,
 )
+from mdqr.linalg._refined import Refined
+from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._triangular import right_hand_side
+
+# An exponent below those of all doubles, for zeros.
+_ABSENT = -(2**20)
 
 
 def solve(
@@ -92,20 +97,29 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
     _scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    scaled, alpha = backend.balance_columns(block, None, is_complex=field)
-    right, beta = backend.balance_columns(right, None, is_complex=field)
-    system = _rank.factored(inputs, scaled, work.limbs, "solve", checks, callback)
+    _rank.require_columns("solve", checks, block, field)
+    rows = _row_powers(block, field)
+    scaled, powers = backend.balance_columns(block, rows, is_complex=field)
+    system = replace(
+        _rank.factored(inputs, scaled, work.limbs, "solve", checks, callback),
+        given=block,
+        rows=rows,
+        powers=powers,
+    )
     estimate = condition(system.triangle)
-    known = _rank.Decisive(*checks.settle(estimate.value, estimate.vector))
+    value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
     if callback is not None:
         callback("condition", 1, 1)
-    _rank.require_regular("solve", system, known, work.eps)
-    limit = _bounds.contraction_limit(system, estimate, work.eps)
-    solution = refine(system, right, work.eps, limit, callback)
-    found = _bounds.bounds(system, solution, estimate, work, inputs.precision)
-    missing, worst = checks.settle(found.missing, found.worst)
-    if missing:
-        largest = float(np.max(known.value, initial=1.0))
-        _bounds.warn_of_missing("solve", float(worst), largest, work, inputs.precision)
-    x, _ = backend.scale(solution.x, alpha, beta, is_complex=field)
-    return inputs.wrap(x[..., 0] if is_vector else x)
+    _rank.require_regular("solve", system, _rank.Decisive(value, vector), work)
+    found = Refined("solve", system, right, float(spread), estimate, inputs, callback)
+    found.warn(value, stacklevel=4)
+    return inputs.wrap(found.x[..., 0] if is_vector else found.x)
+
+
+def _row_powers(a: Block, is_complex: bool) -> Block:
+    """Return the powers of two that bring rows near 1, once the columns are."""
+    bits = _scaling.magnitude_bits(a, is_complex)
+    xp = _limbs.namespace(a)
+    exponent = xp.where(bits > 0, bits >> 52, _ABSENT)
+    exponent = exponent - _scaling.largest(exponent, -2, 0, keepdims=True)
+    return -_scaling.largest(exponent, -1, 0)

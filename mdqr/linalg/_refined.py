@@ -1,0 +1,268 @@
+"""From a factored system to the unknowns, their error bounds and digits: for solve and lstsq.
+
+Right-hand sides whose entries are too far apart for one power of two are cut into pieces. Each is
+refined; where a component is not shown to have all digits, further with unknowns of twice the
+limbs, and bounded component by component.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg import _bounds, _scaling
+from mdqr.linalg._augmented import Solution, System, refine
+from mdqr.linalg._condition import Condition
+from mdqr.linalg._extended import bound_components, refine_further
+from mdqr.linalg._operands import Callback, Inputs, covering
+from mdqr.linalg._right_sides import pieces
+
+_LOG10_2 = 0.30102999566398120
+_SMALLEST = 2.0**-1073
+# Components are promised to so many eps.
+_PROMISED = 4.0
+# For the rounding of float64 in moduli, quotients and sums of bounds.
+_ROUNDED_UP = 1 + 2.0**-40
+
+
+@dataclass
+class Part:
+    """One piece of the right-hand sides, `b` scaled by ``2**powers``, and its solution.
+
+    `rest` bounds the distance of `solution` from the exact one, and `moved` tells which components
+    its last step changed, and so rounded; both broadcast to ``(..., n, k)``.
+    """
+
+    given: Block
+    b: Block
+    powers: Block
+    solution: Solution
+    rest: Block
+    moved: Block
+
+
+class Unknowns(NamedTuple):
+    """A solution in the units of the data, and what is known of its errors.
+
+    `bound` is one of the absolute errors, `digits` are those of the answer that hold, float64 of
+    x's shape; `promised`, 0-d, tells whether all components are as good as the precision promises.
+    """
+
+    x: Block
+    bound: Block
+    digits: Block
+    promised: Block
+
+
+class Report(NamedTuple):
+    """What users see of the errors: `Unknowns` on the host, and the largest changes of the steps."""
+
+    bound: np.ndarray
+    digits: np.ndarray
+    promised: bool
+    history: np.ndarray
+
+
+class Refined:
+    """The refined solutions of a factored system.
+
+    Parameters
+    ----------
+    function : str
+        The public function, for messages.
+    system : System
+        The factored problem.
+    given : Block
+        Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+    spread : float
+        As `spread_of` found it.
+    condition : Condition
+        The condition estimate of the scaled matrix.
+    inputs : Inputs
+        The operands, for the precisions.
+    callback : callable, optional
+        Called as ``callback("refine", done, total)``.
+
+    Attributes
+    ----------
+    x : Block
+        The solution in the units of the data.
+    report : Report
+        Its errors.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a component is beyond the largest double.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        system: System,
+        given: Block,
+        spread: float,
+        condition: Condition,
+        inputs: Inputs,
+        callback: Callback | None,
+    ) -> None:
+        self._function, self._system, self._inputs = function, system, inputs
+        work, xp = inputs.work, system.backend.xp
+        limit = _bounds.contraction_limit(system, condition, work.eps)
+        self._parts = []
+        for piece in pieces(system, given, spread):
+            b, powers = system.backend.balance_columns(
+                piece, system.rows, is_complex=system.is_complex
+            )
+            solution = refine(system, b, work.eps, limit, callback)
+            rest = _bounds.normwise(system, b, solution, condition, work.eps)[..., None, :]
+            self._parts.append(Part(piece, b, powers, solution, rest, xp.asarray(True)))
+        self.x, self.report = self._settled(closely=False)
+        if not self.report.promised and bool(system.checks.settle((limit < 0.5).any())[0]):
+            self._refine_further(limit, callback)
+            self.x, self.report = self._settled(closely=True)
+
+    @property
+    def steps(self) -> int:
+        """The most refinement steps of a piece."""
+        return max(part.solution.steps for part in self._parts)
+
+    @property
+    def beta(self) -> Block:
+        """The exponents taken out of the right-hand sides."""
+        return -self._parts[0].powers
+
+    @property
+    def b(self) -> Block:
+        """The right-hand sides in the rows of the system and the units of `beta`."""
+        return self._in_units_of_beta([part.b for part in self._parts])
+
+    @property
+    def r(self) -> Block:
+        """The residuals, as `b`."""
+        return self._in_units_of_beta([part.solution.r for part in self._parts])
+
+    def _in_units_of_beta(self, blocks: list[Block]) -> Block:
+        shifts = [(self._parts[0].powers - part.powers)[..., None, :] for part in self._parts]
+        return _sum(self._system, blocks, shifts, self._system.limbs)
+
+    def warn(self, condition: np.ndarray, stacklevel: int) -> None:
+        """Warn if digits are missing; `stacklevel` is that of the caller."""
+        if self.report.promised:
+            return
+        answer = self._inputs.precision
+        worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
+        higher = [p for p in PRECISIONS if p > self._inputs.work]
+        advice = (
+            f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
+            if higher
+            else ""
+        )
+        warnings.warn(
+            f"{self._function}: about {int(worst)} of {answer.digits} digits are correct in the "
+            f"worst component (condition about {largest:.1e}){advice}",
+            PrecisionWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+    def _refine_further(self, limit: Block, callback: Callback | None) -> None:
+        """Replace the solutions by better ones with closer bounds."""
+        system, work, xp = self._system, self._inputs.work, self._system.backend.xp
+        wide = min((p for p in PRECISIONS if p > work), default=work)
+        for part in self._parts:
+            part.solution, step = refine_further(system, part.b, part.solution, wide, callback)
+            part.rest = bound_components(
+                system, part.b, step, work, wide, exact=self._is_exact(part)
+            )
+            part.rest = xp.where(limit[..., None, None] < 0.5, part.rest, xp.inf)
+            part.moved = _scaling.leading(step.dx, system.is_complex) != 0
+
+    def _is_exact(self, part: Part) -> bool:
+        """Return whether scaling lost nothing to underflow; who asks waits."""
+        system = self._system
+        rows = 0 if system.rows is None else -system.rows[..., :, None]
+        shift = rows - part.powers[..., None, :]
+        back = _scaling.shifted(system.backend, part.b, shift, system.is_complex)
+        return system.is_exact and bool(system.checks.settle((back == part.given).all())[0])
+
+    def _settled(self, *, closely: bool) -> tuple[Block, Report]:
+        """Return the solution and, after a wait, what is known of its errors."""
+        system, sizes = self._system, self._parts[0].solution.sizes
+        found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
+        _scaling.require_in_range(
+            system.checks,
+            self._function,
+            "the solution",
+            found.x,
+            system.is_complex,
+            "; multiply a or b by a power of two",
+        )
+        promised, bound, digits, first, *changes = system.checks.settle(
+            found.promised,
+            found.bound,
+            found.digits,
+            *(_scaling.largest(size, None, 0.0) for size in sizes),
+        )
+        history = np.array([float(change) for change in changes]) / (float(first) or 1.0)
+        return found.x, Report(bound, digits, bool(promised), history)
+
+
+def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
+    """Return the sum of the parts in the units of the data, and the bounds of its errors."""
+    xp, field = system.backend.xp, system.is_complex
+    blocks = [part.solution.x for part in parts]
+    limbs = max(_limbs.limb_count(block, field) for block in blocks)
+    shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
+    x = _sum(system, blocks, shifts, limbs)
+    size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
+    # Limbs below the smallest double; a component that is small without that loses none.
+    lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 2.0 * limbs * 2.0**-1074, 0.0)
+    lost = xp.where(_is_lossless(system, blocks, shifts, x, closely=closely), 0.0, lost)
+    moved = parts[0].moved if len(parts) == 1 else size > 0
+    # Of the last step, and of the answer if it has fewer limbs.
+    half = xp.where(moved, 0.5 * covering(limbs).eps, 0.0)
+    half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
+    with np.errstate(all="ignore"):
+        mantissa, exponent = xp.frexp(size)
+        bound, relative = half * size + lost, half + lost / xp.where(size > 0, size, 1.0)
+        for part, shift in zip(parts, shifts, strict=True):
+            rest = part.rest * (2.0**0.5 if field else 1.0)
+            bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
+            share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
+            relative = relative + xp.where(rest > 0, share, 0.0)
+        relative = xp.where((size == 0) & (lost > 0), xp.inf, relative) * _ROUNDED_UP
+        relative = xp.where(xp.isnan(relative), xp.inf, relative)
+        digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
+    return Unknowns(x, bound * _ROUNDED_UP, digits, (relative <= _PROMISED * answer.eps).all())
+
+
+def _is_lossless(
+    system: System, blocks: list[Block], shifts: list[Block], x: Block, *, closely: bool
+) -> Block:
+    """Return where nothing fell below the smallest double; if not closely, where x is zero."""
+    xp, field = system.backend.xp, system.is_complex
+    if closely and len(blocks) == 1:
+        back = _scaling.shifted(system.backend, x, -shifts[0], field)
+        return (back == blocks[0]).all(axis=tuple(range(_limbs.lead(field))))
+    zero = [_scaling.leading(block, field) == 0 for block in blocks]
+    return xp.stack(zero).all(axis=0)
+
+
+def _sum(system: System, blocks: list[Block], shifts: list[Block], limbs: int) -> Block:
+    """Return the sum of blocks multiplied by powers of two, correctly rounded."""
+    backend, field = system.backend, system.is_complex
+    moved = [
+        _scaling.shifted(backend, block, shift, field)
+        for block, shift in zip(blocks, shifts, strict=True)
+    ]
+    if len(moved) == 1:
+        return _limbs.narrow(moved[0], field, limbs)
+    terms = backend.xp.concatenate(moved, axis=_limbs.lead(field) - 1)
+    return backend.unary("renormalize", terms, limbs=limbs, is_complex=field)

@@ -1,0 +1,58 @@
+"""Right-hand sides in the rows of a scaled system, in pieces that one power of two can scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _scaling
+from mdqr.linalg._augmented import System
+
+# An exponent below those of all doubles in rows of any weight.
+_ABSENT = -(2**20)
+
+
+def spread_of(system: System, b: Block) -> Block:
+    """Return how many powers of two lie between the entries of a column at most, 0-d float64."""
+    exponent = _exponents(system, b)
+    held = exponent > _ABSENT
+    xp = system.backend.xp
+    high = _scaling.largest(exponent, -2, _ABSENT)
+    low = _scaling.largest(xp.where(held, -exponent, _ABSENT), -2, _ABSENT)
+    return _scaling.largest(high + low, None, 0).astype(np.float64)
+
+
+def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
+    """Yield blocks whose sum is `b`, with entries of nearby sizes, the largest first.
+
+    `spread` is what `spread_of` found. One piece where that is small; who has more waits.
+    """
+    width = _width(system.limbs)
+    if spread <= width:
+        yield b
+        return
+    exponent, xp = _exponents(system, b), system.backend.xp
+    place = (_scaling.largest(exponent, -2, 0, keepdims=True) - exponent) // width
+    for number in range(int(spread) // width + 1):
+        here = place == number
+        if number == 0 or system.checks.settle(here.any())[0]:
+            yield xp.where(here, b, 0.0)
+
+
+def _exponents(system: System, b: Block) -> Block:
+    """Return the exponents of the entries in the rows of the system; subnormal ones are rough."""
+    bits = _scaling.magnitude_bits(b, system.is_complex)
+    exponent = bits >> 52
+    if system.rows is not None:
+        exponent = exponent + system.rows[..., :, None]
+    return system.backend.xp.where(bits > 0, exponent, _ABSENT)
+
+
+def _width(limbs: int) -> int:
+    """Return the powers of two that the entries of a piece may span.
+
+    The residual of the smallest has twice the limbs of the work, and none of them underflows.
+    """
+    return 1074 - 60 - 2 * 53 * limbs
