@@ -45,12 +45,12 @@ class System:
     factors: Factors
     triangle: Triangle
     checks: Checks
+    given: Block
+    powers: Block
+    rows: Block | None = None
     weight: Block | None = None
     root: Block | None = None
     order: Block | None = None
-    given: Block | None = None
-    rows: Block | None = None
-    powers: Block | None = None
 
     @property
     def columns(self) -> int:
@@ -65,8 +65,6 @@ class System:
     @cached_property
     def is_exact(self) -> bool:
         """Whether the scaling of `given` lost nothing to underflow; who asks waits."""
-        if self.given is None or self.powers is None:
-            return False
         rows = 0 if self.rows is None else -self.rows[..., :, None]
         back = _scaling.shifted(
             self.backend, self.a, rows - self.powers[..., None, :], self.is_complex
@@ -74,7 +72,7 @@ class System:
         return bool(self.checks.settle((back == self.given).all())[0])
 
     def options(self, limbs: int | None = None) -> dict[str, Any]:
-        """Return the keywords of a kernel call, with the limbs of the work unless others are given."""
+        """Return the keywords of a kernel call; the limbs are those of the work by default."""
         return {"limbs": limbs or self.limbs, "is_complex": self.is_complex}
 
     def binary(self, op: str, x: Block, y: Block) -> Block:
@@ -100,21 +98,17 @@ class System:
             dr = self.binary("divide", dr, self._divisor)
         return self.triangle.solve(t, checks=self.checks), dr
 
-    def residuals(
-        self, b: Block, x: Block, r: Block, limbs: int | None = None
-    ) -> tuple[Block, Block | None]:
-        """Return f and g, as if computed in twice the precision and rounded once.
+    def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block | None]:
+        """Return f and g, as if computed in twice the precision and rounded once."""
+        return self.residual(b, x, r), None if self.is_square else self.gradient([], r)
 
-        `limbs`, by default those of the work, are those of x, r and the results.
-        """
-        options = self.options(limbs)
-        if self.is_square:
-            return self.backend.residual([(1, b)], self.a, x, **options), None
-        f = self.backend.residual([(1, b), (-1, r)], self.a, x, **options)
-        return f, self.gradient([], r, limbs)
+    def residual(self, b: Block, x: Block, r: Block, limbs: int | None = None) -> Block:
+        """Return f; `limbs`, by default those of the work, are those of x, r and the result."""
+        terms = [(1, b)] if self.is_square else [(1, b), (-1, r)]
+        return self.backend.residual(terms, self.a, x, **self.options(limbs))
 
     def gradient(self, terms: list[tuple[int, Block]], r: Block, limbs: int | None = None) -> Block:
-        """Return the sum of `terms` less ``A^H W r``, as `residuals`."""
+        """Return the sum of `terms` less ``A^H W r``, as `residual`."""
         options, turned = self.options(limbs), self.a.swapaxes(-1, -2)
         for part in self.weighted(r, limbs):
             g = self.backend.residual(terms, turned, part, conj_a=True, **options)

@@ -10,7 +10,7 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._condition import Condition
 
-# What underflow may change in a residual, each of its terms: products of limbs below 2^-1074.
+# What underflow may change in each term of a residual: products of limbs below 2^-1074.
 UNDERFLOW = 2.0**-1060
 
 
@@ -62,11 +62,11 @@ def normwise(
         rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
         rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
         terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
-        rest = rest + inverse * (n + 8) * (eps**2 + UNDERFLOW) * terms
+        rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
         if not system.is_square:
             rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
-            turned = (m + 8) * (m * n) ** 0.5 * (eps**2 + UNDERFLOW)
-            rest = rest + inverse**2 * turned * _weighted_norm(system, solution.r)
+            turned = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
+            rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * turned
     # Nothing but zeros leaves nothing but zeros.
     rest = xp.where(right > 0, rest, 0.0)
     return xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)

@@ -1,14 +1,15 @@
 """Componentwise bounds: magnitudes of the pseudo-inverse times those of what is left.
 
 For unknowns with the residuals f of ``b - r - A x`` and g of ``-A^H W r`` the error is
-``A^+ f + (A^H W A)^-1 g``, so that ``|A^+| |f| + |(A^H W A)^-1| |g|`` bounds each component, however
-small beside the others, where zeros of A keep rows and unknowns apart (N. J. Higham 2002, section
-20.1). Magnitudes are float64.
+``A^+ f + (A^H W A)^-1 g``, so that ``|A^+| |f| + |(A^H W A)^-1| |g|`` bounds each component,
+however small beside the others, where zeros of A keep rows and unknowns apart (N. J. Higham 2002,
+section 20.1). Magnitudes are float64.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
+from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._householder import set_unit_diagonal
 
 # The lowest bit of zero: above all that can occur.
@@ -45,6 +47,64 @@ def lowest_bits(block: Block, is_complex: bool) -> Block:
     trailing = xp.frexp((whole & -whole).astype(xp.float64))[1] - 1
     low = xp.maximum(biased, 1) - _BIAS + trailing
     return _scaling.largest(xp.where(bits == 0, -NONE, -low), 0, -NONE) * -1
+
+
+class Sums(NamedTuple):
+    """Sums of magnitudes, which rounding is relative to, and their numbers of nonzero terms."""
+
+    size: Block
+    count: Block
+
+    @classmethod
+    def of(cls, backend: Backend, a: Block, x: Block, *others: Block) -> Sums:
+        """Return those of ``a x`` and others."""
+        size = product(backend, a, x)
+        count = product(backend, (a > 0) * 1.0, (x > 0) * 1.0)
+        for other in others:
+            size, count = size + other, count + (other > 0)
+        return cls(size, count)
+
+    def errors(self, eps: float, factor: int) -> Block:
+        """Bound the errors of the sums, computed as if in twice the precision of `eps`."""
+        return factor * (eps**2 * self.size + UNDERFLOW * self.count)
+
+
+def left(
+    after: Block,
+    before: Block,
+    near: Sums,
+    far: Sums,
+    unit: Block,
+    low: Block | None,
+    rounding: tuple[float, int],
+) -> Block:
+    """Bound the exact residuals after a step.
+
+    Parameters
+    ----------
+    after, before : Block
+        The computed ones after the step, which `near` is of, and before it, which `far` is of in
+        units of ``2**unit``.
+    near, far : Sums
+        The sums behind them.
+    unit : Block
+        The exponents of the units of `far`.
+    low : Block or None
+        Exponents of which the residuals before the step are multiples, if that is known.
+    rounding : tuple
+        eps, and the factor of ``eps**2`` in the bound of a residual.
+
+    Returns
+    -------
+    Block
+        The bound.
+    """
+    xp, (eps, factor) = _limbs.namespace(after), rounding
+    wrong = eps * before + xp.ldexp(far.errors(eps, factor), unit)
+    if low is not None:
+        # A multiple of 2**low that is smaller than that is zero.
+        wrong = xp.where(before + wrong < xp.ldexp(xp.ones(low.shape), low), 0.0, wrong)
+    return after * (1 + eps) + near.errors(eps, factor) + wrong
 
 
 class Inverse:
@@ -81,10 +141,9 @@ class Inverse:
         q = system._unsorted(system.factors.form_q(system.columns))
         turned = q.swapaxes(-1, -2)
         # Leading limbs: their products err by a few places of float64 of the sums of magnitudes.
-        options = {"limbs": 1, "is_complex": field}
         first = (slice(None), slice(1)) if field else (slice(1),)
         signed = system.backend.matmul(
-            self._inverse_r[first], turned[first], conj_b=field, **options
+            self._inverse_r[first], turned[first], conj_b=field, limbs=1, is_complex=field
         )
         sums = product(system.backend, self._r, magnitudes(turned, field))
         return self._grown(magnitudes(signed, field) + 2.0**-46 * sums)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from mdqr._backend.protocol import Block
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
-from mdqr.linalg._bounds import UNDERFLOW
-from mdqr.linalg._componentwise import NONE, Inverse, lowest_bits, magnitudes, product
+from mdqr.linalg._componentwise import NONE, Inverse, Sums, left, lowest_bits, magnitudes
 from mdqr.linalg._operands import Callback
 
 _MOST_STEPS = 40
@@ -27,14 +26,21 @@ _MOST_STEPS = 40
 _PROGRESS = 0.5
 # Of the last place of the work: what is still added where x has settled.
 _SETTLED = 2.0**-10
+# An exponent below those of all columns, for zeros.
+_ABSENT = -(2**20)
 
 
 @dataclass
 class Step:
-    """One step from x and r: residuals and corrections in units of ``2**powers`` of each column."""
+    """One step from x and r.
+
+    The residuals f and g and the corrections are in units of ``2**powers`` of each column. `r` is
+    in units of ``2**unit``, in which g is formed, so that little underflows.
+    """
 
     x: Block
     r: Block
+    unit: Block
     f: Block
     g: Block | None
     dx: Block
@@ -76,7 +82,7 @@ def refine_further(
     x, r = (_limbs.widen(block, field, wide.limbs) for block in (before.x, before.r))
     solution = Solution(x, r, before.dr, list(before.sizes))
     last: Any = np.inf
-    for left in reversed(range(_MOST_STEPS)):
+    for more in reversed(range(_MOST_STEPS)):
         step = _step(system, b, solution, wide.limbs)
         dx, dr = step.unscaled(system, step.dx), step.unscaled(system, step.dr)
         solution.x = system.add_rounded(solution.x, dx, wide.limbs)
@@ -87,7 +93,7 @@ def refine_further(
         moved = xp.maximum(solution.sizes[-1], _scaling.largest(_scaling.leading(dr, field), -2, 0))
         settled = (change <= _SETTLED * 2.0 ** (-53 * system.limbs) * size).all()
         done, now = system.checks.settle(settled, moved)
-        stop = bool(done) or left == 0 or not bool((now < _PROGRESS * last).any())
+        stop = bool(done) or more == 0 or not bool((now < _PROGRESS * last).any())
         if callback is not None:
             callback("refine", solution.steps, solution.steps + (0 if stop else 1))
         if stop:
@@ -98,20 +104,31 @@ def refine_further(
 
 def _step(system: System, b: Block, solution: Solution, limbs: int) -> Step:
     """Return residuals and corrections, the columns of both scaled near 1."""
-    backend, field, xp = system.backend, system.is_complex, system.backend.xp
-    f, g = system.residuals(b, solution.x, solution.r, limbs)
-    bits = _scaling.largest(_scaling.magnitude_bits(f, field), -2, 0)
-    if g is not None:
-        bits = xp.maximum(bits, _scaling.largest(_scaling.magnitude_bits(g, field), -2, 0))
-    powers = _scaling.exponents_of(bits)
+    backend, field = system.backend, system.is_complex
+    f = system.residual(b, solution.x, solution.r, limbs)
+    f, down = backend.balance_columns(f, None, is_complex=field)
+    r, up = backend.balance_columns(solution.r, None, is_complex=field)
+    if system.is_square:
+        dx, dr = system.correct(_limbs.narrow(f, field, system.limbs), None)
+        return Step(solution.x, r, -up, f, None, dx, dr, -down)
+    g, further = backend.balance_columns(system.gradient([], r, limbs), None, is_complex=field)
+    units = -down, -further - up
+    powers = backend.xp.maximum(
+        *(_unless_zero(*pair, field) for pair in zip((f, g), units, strict=True))
+    )
+    powers = backend.xp.where(powers == _ABSENT, 0, powers)
+    f, g = (
+        _scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
+        for block, unit in zip((f, g), units, strict=True)
+    )
+    short = (_limbs.narrow(block, field, system.limbs) for block in (f, g))
+    return Step(solution.x, r, -up, f, g, *system.correct(*short), powers)
 
-    def scaled(block: Block) -> tuple[Block, Block]:
-        block = _scaling.shifted(backend, block, -powers[..., None, :], field)
-        return block, _limbs.narrow(block, field, system.limbs)
 
-    f, short = scaled(f)
-    g, short_g = (None, None) if g is None else scaled(g)
-    return Step(solution.x, solution.r, f, g, *system.correct(short, short_g), powers)
+def _unless_zero(block: Block, unit: Block, is_complex: bool) -> Block:
+    """Return `unit` for columns that are not zero, and less than any for others."""
+    held = (_scaling.magnitude_bits(block, is_complex) != 0).any(axis=-2)
+    return _limbs.namespace(block).where(held, unit, _ABSENT)
 
 
 def bound_components(
@@ -137,73 +154,44 @@ def bound_components(
     Block
         Bounds of the components, float64 ``(..., n, k)``.
     """
-    backend, field = system.backend, system.is_complex
-    a, size = magnitudes(system.a, field), partial(magnitudes, is_complex=field)
-    inverse = Inverse(system, work.eps)
-    terms, rest, lows = [(1, step.f)], size(b), [lowest_bits(b, field)]
+    backend, xp, field = system.backend, system.backend.xp, system.is_complex
+    size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
+    inverse, powers = Inverse(system, work.eps), step.powers[..., None, :]
+    a, terms, known = size(system.a), [(1, step.f)], [size(b)]
+    lows = [_of_products(low(system.a), low(step.x)), low(b)]
     if not system.is_square:
-        terms, rest = [*terms, (-1, step.dr)], rest + size(step.r)
-        lows.append(lowest_bits(step.r, field))
-    options: dict[str, Any] = {"limbs": wide.limbs, "is_complex": field}
-    left = Left(system, step, wide, exact, system.columns + 8)
-    f = left.bound(
-        size(backend.residual(terms, system.a, step.dx, **options)),
+        unit = step.unit[..., None, :]
+        terms.append((-1, step.dr))
+        known.append(xp.ldexp(size(step.r), unit))
+        lows.append(low(step.r) + unit)
+    f = left(
+        size(backend.residual(terms, system.a, step.dx, **system.options(wide.limbs))),
         size(step.f),
-        product(backend, a, size(step.dx)) + size(step.dr),
-        product(backend, a, size(step.x)) + rest,
-        _together([_of_products(lowest_bits(system.a, field), lowest_bits(step.x, field)), *lows]),
+        Sums.of(backend, a, size(step.dx), size(step.f), size(step.dr)),
+        Sums.of(backend, a, size(step.x), *known),
+        -powers,
+        reduce(xp.minimum, lows) - powers if exact else None,
+        (wide.eps, system.columns + 8),
     )
-    if system.is_square:
-        return inverse.bound(f, None)
-    turned, low = a.swapaxes(-1, -2), lowest_bits(system.a, field).swapaxes(-1, -2)
-    if system.weight is not None:
-        turned = turned * size(system.weight).swapaxes(-1, -2)
-        low = low + lowest_bits(system.weight, field).swapaxes(-1, -2)
-    left = Left(system, step, wide, exact, 2 * (int(a.shape[-2]) + 8))
-    g = left.bound(
-        size(system.gradient([(1, step.g)], step.dr, wide.limbs)),
-        size(step.g),
-        product(backend, turned, size(step.dr)),
-        product(backend, turned, size(step.r)),
-        _of_products(low, lowest_bits(step.r, field)),
-    )
-    return inverse.bound(f, g)
-
-
-class Left(NamedTuple):
-    """What one kind of residual leaves: `terms` is the factor of eps**2 in their errors."""
-
-    system: System
-    step: Step
-    wide: Precision
-    exact: bool
-    terms: int
-
-    def bound(self, after: Block, before: Block, moved: Block, summed: Block, low: Block) -> Block:
-        """Bound the exact residuals after the step.
-
-        `after` and `before` are the computed ones in the units of the step, `moved` and `summed`
-        the sums of magnitudes behind them, the last in the units of the system, where all terms
-        are multiples of ``2**low``.
-        """
-        xp, eps = self.system.backend.xp, self.wide.eps
-        near = after * (1 + eps) + self.terms * (eps**2 + UNDERFLOW) * (moved + before)
-        shift = self.step.powers[..., None, :]
-        found = xp.ldexp(before, shift)
-        wrong = eps * found + self.terms * (eps**2 + UNDERFLOW) * summed
-        if self.exact:
-            # A multiple of 2**low that is smaller than that is zero.
-            unit = xp.ldexp(xp.ones(low.shape), xp.minimum(low, 1000))
-            wrong = xp.where(found + wrong < unit, 0.0, wrong)
-        return xp.ldexp(near, shift) + wrong
+    g = None
+    if step.g is not None:
+        turned, lowest = a.swapaxes(-1, -2), low(system.a).swapaxes(-1, -2)
+        if system.weight is not None:
+            turned = turned * size(system.weight).swapaxes(-1, -2)
+            lowest = lowest + low(system.weight).swapaxes(-1, -2)
+        g = left(
+            size(system.gradient([(1, step.g)], step.dr, wide.limbs)),
+            size(step.g),
+            Sums.of(backend, turned, size(step.dr), size(step.g)),
+            Sums.of(backend, turned, size(step.r)),
+            unit - powers,
+            _of_products(lowest, low(step.r)) + unit - powers if exact else None,
+            (wide.eps, 2 * (int(a.shape[-2]) + 8)),
+        )
+    return xp.ldexp(inverse.bound(f, g), powers)
 
 
 def _of_products(a: Block, x: Block) -> Block:
     """Return exponents of which all products of rows of a and columns of x are multiples."""
     rows, columns = _scaling.largest(-a, -1, -NONE), _scaling.largest(-x, -2, -NONE)
     return -(rows[..., :, None] + columns[..., None, :])
-
-
-def _together(lows: list[Block]) -> Block:
-    """Return the smallest of several exponents."""
-    return reduce(_limbs.namespace(lows[0]).minimum, lows)

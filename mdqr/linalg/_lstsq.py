@@ -266,12 +266,12 @@ def _factored(
         factors,
         _rank.triangle_of(factors, "lstsq", checks),
         checks,
+        a,
+        powers,
+        weights.rows,
         weights.weight,
         weights.root,
         order,
-        a,
-        weights.rows,
-        powers,
     )
 
 

@@ -47,24 +47,28 @@ def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
 
 def factored(
     inputs: Inputs | System,
-    a: Block,
+    given: Block,
     limbs: int,
     function: str,
     checks: Checks,
+    rows: Block | None = None,
     callback: Callback | None = None,
 ) -> System:
-    """Factor the unweighted problem of matrices whose columns are near 1."""
+    """Factor the problem of matrices as `given`, their rows multiplied by ``2**rows``."""
     field = inputs.is_complex
-    work = _limbs.widen(a, field, limbs)
+    scaled, powers = inputs.backend.balance_columns(given, rows, is_complex=field)
+    work = _limbs.widen(scaled, field, limbs)
     factors = _householder.factor(
         inputs.backend,
-        work.copy() if work is a else work,
+        work.copy() if work is scaled else work,
         limbs=limbs,
         is_complex=field,
         callback=callback,
     )
     triangle = triangle_of(factors, function, checks)
-    return System(inputs.backend, limbs, field, a, factors, triangle, checks)
+    return System(
+        inputs.backend, limbs, field, scaled, factors, triangle, checks, given, powers, rows
+    )
 
 
 def deficient(

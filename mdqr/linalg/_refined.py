@@ -62,7 +62,7 @@ class Unknowns(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What users see of the errors: `Unknowns` on the host, and the largest changes of the steps."""
+    """What users see of the errors: `Unknowns` on the host, and the changes of the steps."""
 
     bound: np.ndarray
     digits: np.ndarray
@@ -233,7 +233,11 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         mantissa, exponent = xp.frexp(size)
         bound, relative = half * size + lost, half + lost / xp.where(size > 0, size, 1.0)
         for part, shift in zip(parts, shifts, strict=True):
-            rest = part.rest * (2.0**0.5 if field else 1.0)
+            rest = part.rest
+            if len(parts) > 1:
+                # The parts were rounded, and may cancel.
+                rest = rest + 0.5 * covering(limbs).eps * _scaling.leading(part.solution.x, field)
+            rest = rest * (2.0**0.5 if field else 1.0)
             bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
             share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
             relative = relative + xp.where(rest > 0, share, 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from mdqr import _limbs
@@ -92,20 +91,14 @@ def solve(
 
 def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
-    backend, field, work, checks = inputs.backend, inputs.is_complex, inputs.work, Checks()
+    field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
     _scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     _rank.require_columns("solve", checks, block, field)
     rows = _row_powers(block, field)
-    scaled, powers = backend.balance_columns(block, rows, is_complex=field)
-    system = replace(
-        _rank.factored(inputs, scaled, work.limbs, "solve", checks, callback),
-        given=block,
-        rows=rows,
-        powers=powers,
-    )
+    system = _rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
     if callback is not None:
