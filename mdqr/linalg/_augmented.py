@@ -63,7 +63,7 @@ class System:
         return self.columns == self.a.shape[-2]
 
     @cached_property
-    def is_exact(self) -> bool:
+    def is_lossless(self) -> bool:
         """Whether the scaling of `given` lost nothing to underflow; who asks waits."""
         rows = 0 if self.rows is None else -self.rows[..., :, None]
         back = _scaling.shifted(

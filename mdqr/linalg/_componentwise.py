@@ -8,7 +8,7 @@ section 20.1). Magnitudes are float64.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
+from mdqr.linalg._extended import Extension, Step
 from mdqr.linalg._householder import set_unit_diagonal
 
 # The lowest bit of zero: above all that can occur.
@@ -56,55 +57,55 @@ class Sums(NamedTuple):
     count: Block
 
     @classmethod
-    def of(cls, backend: Backend, a: Block, x: Block, *others: Block) -> Sums:
-        """Return those of ``a x`` and others."""
-        size = product(backend, a, x)
-        count = product(backend, (a > 0) * 1.0, (x > 0) * 1.0)
+    def of(cls, backend: Backend, a: Block, x: Block, *others: Block, lossless: bool) -> Sums:
+        """Return those of ``a x`` and others; unless `lossless`, zeros may be lost terms."""
+        size, least = product(backend, a, x), 0.0 if lossless else -1.0
+        count = product(backend, (a > least) * 1.0, (x > least) * 1.0)
         for other in others:
-            size, count = size + other, count + (other > 0)
+            size, count = size + other, count + (other > least)
         return cls(size, count)
 
     def errors(self, eps: float, factor: int) -> Block:
-        """Bound the errors of the sums, computed as if in twice the precision of `eps`."""
-        return factor * (eps**2 * self.size + UNDERFLOW * self.count)
+        """Bound the errors of the sums: `factor` times ``eps**2``, and what underflows."""
+        return factor * eps**2 * self.size + UNDERFLOW * self.count
 
 
 def left(
     after: Block,
     before: Block,
-    near: Sums,
-    far: Sums,
+    near: Block,
+    far: Block,
     unit: Block,
     low: Block | None,
-    rounding: tuple[float, int],
+    eps: float,
 ) -> Block:
     """Bound the exact residuals after a step.
 
     Parameters
     ----------
     after, before : Block
-        The computed ones after the step, which `near` is of, and before it, which `far` is of in
-        units of ``2**unit``.
-    near, far : Sums
-        The sums behind them.
+        The computed ones after and before the step.
+    near, far : Block
+        Bounds of the errors of their sums, `far` in units of ``2**unit``.
     unit : Block
-        The exponents of the units of `far`.
+        See above.
     low : Block or None
         Exponents of which the residuals before the step are multiples, if that is known.
-    rounding : tuple
-        eps, and the factor of ``eps**2`` in the bound of a residual.
+    eps : float
+        That of the residuals.
 
     Returns
     -------
     Block
         The bound.
     """
-    xp, (eps, factor) = _limbs.namespace(after), rounding
-    wrong = eps * before + xp.ldexp(far.errors(eps, factor), unit)
+    xp = _limbs.namespace(after)
+    wrong = eps * before + xp.ldexp(far, unit)
     if low is not None:
         # A multiple of 2**low that is smaller than that is zero.
-        wrong = xp.where(before + wrong < xp.ldexp(xp.ones(low.shape), low), 0.0, wrong)
-    return after * (1 + eps) + near.errors(eps, factor) + wrong
+        least = xp.ldexp(xp.ones(low.shape), xp.minimum(low, 1000))
+        wrong = xp.where(before + wrong < least, 0.0, wrong)
+    return after * (1 + eps) + near + wrong
 
 
 class Inverse:
@@ -171,3 +172,84 @@ class Inverse:
             sound = _scaling.largest(self.growth, (-2, -1), 0.0, keepdims=True) < 0.5
         xp = system.backend.xp
         return xp.where(sound & ~xp.isnan(rest), rest, xp.inf)[0]
+
+
+def bound_components(
+    system: System, b: Block, step: Step, eps: float, extension: Extension, *, lossless: bool
+) -> Block:
+    """Bound the distance of the exact solution from that of a step, the rounding of x aside.
+
+    Parameters
+    ----------
+    system : System
+        The factored problem.
+    b : Block
+        Its right-hand sides.
+    step : Step
+        The last step.
+    eps : float
+        That of the work.
+    extension : Extension
+        The arithmetic of x and r.
+    lossless : bool
+        Whether scaling lost nothing of the system and of `b` to underflow.
+
+    Returns
+    -------
+    Block
+        Bounds of the components, float64 ``(..., n, k)``.
+    """
+    xp, field = system.backend.xp, system.is_complex
+    size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
+    sums = partial(Sums.of, system.backend, lossless=lossless)
+    inverse, powers = Inverse(system, eps), step.powers[..., None, :]
+    a, terms, known = size(system.a), [(1, step.f)], [size(b)]
+    lows = [_of_products(low(system.a), _lowest(step.x, field)), low(b)]
+    if not system.is_square:
+        unit = step.unit[..., None, :]
+        terms.append((-1, step.dr))
+        known.append(xp.ldexp(size(step.r[0]), unit))
+        lows.append(_lowest(step.r, field) + unit)
+    wide = extension.precision
+    f = left(
+        size(system.backend.residual(terms, system.a, step.dx, **system.options(wide.limbs))),
+        size(step.f),
+        sums(a, size(step.dx), size(step.f), size(step.dr)).errors(wide.eps, system.columns + 8),
+        sums(a, size(step.x[0]), *known).errors(
+            wide.eps, 0 if extension.exact else system.columns + 8
+        ),
+        -powers,
+        reduce(xp.minimum, lows) - powers if lossless else None,
+        wide.eps,
+    )
+    g = None
+    if step.g is not None:
+        turned, lowest = a.swapaxes(-1, -2), low(system.a).swapaxes(-1, -2)
+        if system.weight is not None:
+            turned = turned * size(system.weight).swapaxes(-1, -2)
+            lowest = lowest + low(system.weight).swapaxes(-1, -2)
+        factor = 2 * (int(a.shape[-2]) + 8)
+        g = left(
+            size(extension.gradient([(1, step.g)], [step.dr])),
+            size(step.g),
+            sums(turned, size(step.dr), size(step.g)).errors(wide.eps, factor),
+            sums(turned, size(step.r[0])).errors(
+                wide.eps, 0 if extension.exact and system.weight is None else factor
+            ),
+            unit - powers,
+            _of_products(lowest, _lowest(step.r, field)) + unit - powers if lossless else None,
+            wide.eps,
+        )
+    return xp.ldexp(inverse.bound(f, g), powers)
+
+
+def _lowest(blocks: list[Block], is_complex: bool) -> Block:
+    """Return the lowest bits of sums of blocks."""
+    xp = _limbs.namespace(blocks[0])
+    return reduce(xp.minimum, [lowest_bits(block, is_complex) for block in blocks])
+
+
+def _of_products(a: Block, x: Block) -> Block:
+    """Return exponents of which all products of rows of a and columns of x are multiples."""
+    rows, columns = _scaling.largest(-a, -1, -NONE), _scaling.largest(-x, -2, -NONE)
+    return -(rows[..., :, None] + columns[..., None, :])

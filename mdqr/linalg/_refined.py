@@ -19,8 +19,9 @@ from mdqr._errors import PrecisionWarning
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _bounds, _scaling
 from mdqr.linalg._augmented import Solution, System, refine
+from mdqr.linalg._componentwise import bound_components
 from mdqr.linalg._condition import Condition
-from mdqr.linalg._extended import bound_components, refine_further
+from mdqr.linalg._extended import Extension, refine_further
 from mdqr.linalg._operands import Callback, Inputs, covering
 from mdqr.linalg._right_sides import pieces
 
@@ -175,22 +176,22 @@ class Refined:
     def _refine_further(self, limit: Block, callback: Callback | None) -> None:
         """Replace the solutions by better ones with closer bounds."""
         system, work, xp = self._system, self._inputs.work, self._system.backend.xp
-        wide = min((p for p in PRECISIONS if p > work), default=work)
         for part in self._parts:
-            part.solution, step = refine_further(system, part.b, part.solution, wide, callback)
-            part.rest = bound_components(
-                system, part.b, step, work, wide, exact=self._is_exact(part)
+            extension = Extension(system, work, int(part.b.shape[-1]))
+            part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
+            rest = bound_components(
+                system, part.b, step, work.eps, extension, lossless=self._is_lossless(part)
             )
-            part.rest = xp.where(limit[..., None, None] < 0.5, part.rest, xp.inf)
+            part.rest = xp.where(limit[..., None, None] < 0.5, rest, xp.inf)
             part.moved = _scaling.leading(step.dx, system.is_complex) != 0
 
-    def _is_exact(self, part: Part) -> bool:
+    def _is_lossless(self, part: Part) -> bool:
         """Return whether scaling lost nothing to underflow; who asks waits."""
         system = self._system
         rows = 0 if system.rows is None else -system.rows[..., :, None]
         shift = rows - part.powers[..., None, :]
         back = _scaling.shifted(system.backend, part.b, shift, system.is_complex)
-        return system.is_exact and bool(system.checks.settle((back == part.given).all())[0])
+        return system.is_lossless and bool(system.checks.settle((back == part.given).all())[0])
 
     def _settled(self, *, closely: bool) -> tuple[Block, Report]:
         """Return the solution and, after a wait, what is known of its errors."""
