@@ -28,8 +28,10 @@ _SETTLED = 2.0**-10
 # An exponent below those of all columns, for zeros.
 _ABSENT = -(2**20)
 # Multiply-adds of exact sums: a few seconds, where others take some hundredths.
-_MOST_EXACT = 2**21
-_HUGE = 2.0**900
+_MOST_EXACT = 2**20
+# The exponent of the largest terms of exact sums, which many of them do not make overflow.
+_TOP = 980
+_HUGE = 2.0**1020
 
 
 @dataclass
@@ -48,6 +50,7 @@ class Step:
     dx: Block
     dr: Block
     powers: Block
+    least: tuple[int | Block, int | Block]
 
     def unscaled(self, system: System, block: Block) -> Block:
         """Return `block` in the units of the system."""
@@ -72,57 +75,64 @@ class Extension:
         higher = [p for p in PRECISIONS if p > work]
         size = prod(_limbs.value_shape(system.a, system.is_complex)) * columns
         self.precision = higher[0] if higher else work
-        self.exact = not higher and size <= _MOST_EXACT
-        self.blocks = 2 if self.exact else 1
+        self.exact = size <= _MOST_EXACT
+        self.blocks = 2 if self.exact and not higher else 1
         self._system = system
 
     def spread(self, block: Block) -> list[Block]:
         """Return `block` as a sum."""
-        field = self._system.is_complex
-        first = _limbs.widen(block, field, self.precision.limbs)
+        first = _limbs.widen(block, self._system.is_complex, self.precision.limbs)
         zeros = _limbs.namespace(block).zeros_like
         return [first, *(zeros(first) for _ in range(self.blocks - 1))]
 
     def add(self, sums: list[Block], block: Block) -> list[Block]:
         """Return the sum of `sums` and `block`, rounded to as many blocks."""
         field, xp = self._system.is_complex, self._system.backend.xp
+        options = self._system.options(self.precision.limbs)
         axis, terms, found = _limbs.lead(field) - 1, [*sums, block], []
         for _ in sums:
             both = xp.concatenate(terms, axis=axis)
-            options = self._system.options(self.precision.limbs)
             found.append(self._system.backend.unary("renormalize", both, **options))
             terms.append(_limbs.negate(found[-1], field))
         return found
 
-    def residual(self, b: Block, x: list[Block], r: list[Block]) -> Block:
-        """Return ``b - r - A x``."""
+    def residual(self, b: Block, x: list[Block], r: list[Block]) -> tuple[Block, int]:
+        """Return ``b - r - A x`` and the power of two that it is multiplied by."""
         terms = [(1, b)] + ([] if self._system.is_square else [(-1, part) for part in r])
         return self._residual(terms, self._system.a, x, conj_a=False)
 
-    def gradient(self, terms: list[tuple[int, Block]], r: list[Block]) -> Block:
-        """Return the sum of `terms` less ``A^H W r``."""
+    def gradient(self, terms: list[tuple[int, Block]], r: list[Block]) -> tuple[Block, int]:
+        """Return the sum of `terms` less ``A^H W r``, as `residual`."""
         system = self._system
         parts = [part for block in r for part in system.weighted(block, self.precision.limbs)]
         return self._residual(terms, system.a.swapaxes(-1, -2), parts, conj_a=True)
 
     def _residual(
         self, terms: list[tuple[int, Block]], a: Block, x: list[Block], *, conj_a: bool
-    ) -> Block:
-        backend, options = self._system.backend, self._system.options(self.precision.limbs)
-        columns, rows = [a] * len(x), list(x)
-        if self.exact:
-            # A zero times a huge number: all others are far below the maxima of row and column.
-            column, row = (
-                backend.xp.zeros((*a.shape[:-1], 1)),
-                backend.xp.zeros_like(x[0][..., :1, :]),
-            )
-            column[(0, 0) if self._system.is_complex else 0] = _HUGE
-            columns, rows = [*columns, column], [*rows, row]
-        if len(rows) > 1:
-            a, y = (backend.xp.concatenate(v, axis=i) for v, i in ((columns, -1), (rows, -2)))
-        else:
-            y = rows[0]
-        return backend.residual(terms, a, y, conj_a=conj_a, **options)
+    ) -> tuple[Block, int]:
+        system, xp = self._system, self._system.backend.xp
+        options = system.options(self.precision.limbs)
+        if not self.exact:
+            return system.backend.residual(terms, a, x[0], conj_a=conj_a, **options), 0
+        # Nothing underflows either: all terms are brought to the upper end of the range.
+        shift = (_TOP - self._highest([*(term for _, term in terms), *x])) // 2
+        a, *x = (self._shifted(block, shift) for block in (a, *x))
+        terms = [(sign, self._shifted(term, 2 * shift)) for sign, term in terms]
+        # A zero times a huge number: all others are far below the maxima of row and column.
+        column, row = xp.zeros((*a.shape[:-1], 1)), xp.zeros_like(x[0][..., :1, :])
+        column[(0, 0) if system.is_complex else 0] = _HUGE
+        a, y = xp.concatenate([*[a] * len(x), column], axis=-1), xp.concatenate([*x, row], axis=-2)
+        return system.backend.residual(terms, a, y, conj_a=conj_a, **options), 2 * shift
+
+    def _highest(self, blocks: list[Block]) -> int:
+        """Return an exponent e such that no value reaches ``2**e``, at least 0."""
+        field = self._system.is_complex
+        bits = (_scaling.largest(_scaling.magnitude_bits(b, field), None, 0) for b in blocks)
+        return max(0, *((int(found) >> 52) - 1022 for found in self._system.checks.settle(*bits)))
+
+    def _shifted(self, block: Block, shift: int) -> Block:
+        backend, field = self._system.backend, self._system.is_complex
+        return _scaling.shifted(backend, block, backend.xp.asarray(shift), field)
 
 
 def refine_further(
@@ -178,14 +188,18 @@ def _step(
 ) -> Step:
     """Return residuals and corrections, the columns of both scaled near 1."""
     backend, field, (x, r) = system.backend, system.is_complex, at
-    f, down = backend.balance_columns(extension.residual(b, x, r), None, is_complex=field)
+    f, lift = extension.residual(b, x, r)
+    f, down = backend.balance_columns(f, None, is_complex=field)
+    down = down + lift
     if system.is_square:
         dx, dr = system.correct(_limbs.narrow(f, field, system.limbs), None)
-        return Step(x, r, down, f, None, dx, dr, -down)
+        return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
     first, up = backend.balance_columns(r[0], None, is_complex=field)
     shift = up[..., None, :]
     r = [first, *(_scaling.shifted(backend, block, shift, field) for block in r[1:])]
-    g, further = backend.balance_columns(extension.gradient([], r), None, is_complex=field)
+    g, raised = extension.gradient([], r)
+    g, further = backend.balance_columns(g, None, is_complex=field)
+    further = further + raised
     pairs = (f, -down), (g, -further - up)
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
     powers = backend.xp.where(powers == _ABSENT, 0, powers)
@@ -194,7 +208,8 @@ def _step(
         for block, unit in pairs
     )
     short = (_limbs.narrow(block, field, system.limbs) for block in (f, g))
-    return Step(x, r, -up, f, g, *system.correct(*short), powers)
+    least = -lift, -(raised + up[..., None, :])
+    return Step(x, r, -up, f, g, *system.correct(*short), powers, least)
 
 
 def _unless_zero(block: Block, unit: Block, is_complex: bool) -> Block:
