@@ -67,9 +67,9 @@ def normwise(
             rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
             turned = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
             rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * turned
-    # Nothing but zeros leaves nothing but zeros.
-    rest = xp.where(right > 0, rest, 0.0)
-    return xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
+    rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
+    # Zeros are solved by zeros.
+    return xp.where(right > 0, rest, 0.0)
 
 
 def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:

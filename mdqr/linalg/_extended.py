@@ -172,8 +172,10 @@ def refine_further(
         change, size = _scaling.leading(dx, field), _scaling.leading(x[0], field)
         sizes.append(_scaling.largest(change, -2, 0.0))
         moved = xp.maximum(sizes[-1], _scaling.largest(_scaling.leading(dr, field), -2, 0.0))
-        settled = (change <= _SETTLED * 2.0 ** (-53 * system.limbs) * size).all()
-        done, now = system.checks.settle(settled, moved)
+        settled = change <= _SETTLED * 2.0 ** (-53 * system.limbs) * size
+        # A component that is zero is shown to be so where nothing else moves.
+        settled &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
+        done, now = system.checks.settle(settled.all(), moved)
         stop = bool(done) or more == 0 or not bool((now < _PROGRESS * last).any())
         if callback is not None:
             callback("refine", len(sizes) - 1, len(sizes) - (1 if stop else 0))

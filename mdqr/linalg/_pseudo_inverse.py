@@ -63,14 +63,35 @@ class Inverse:
             self._inverse_r[first], turned[first], conj_b=field, limbs=1, is_complex=field
         )
         sums = product(system.backend, self._r, magnitudes(turned, field))
-        return self._grown(magnitudes(signed, field) + 2.0**-46 * sums)
+        xp = system.backend.xp
+        return xp.where(
+            self._connected[1], self._grown(magnitudes(signed, field) + 2.0**-46 * sums), 0.0
+        )
 
     @cached_property
     def of_gradients(self) -> Block:
         """Bound of ``|(A^H W A)^-1|``, ``(1, ..., n, n)``."""
-        return self._grown(
-            product(self.system.backend, self._r, self._grown(self._r).swapaxes(-1, -2))
+        backend, turned = self.system.backend, self._grown(self._r).swapaxes(-1, -2)
+        return backend.xp.where(
+            self._connected[0], self._grown(product(backend, self._r, turned)), 0.0
         )
+
+    @cached_property
+    def _connected(self) -> tuple[Block, Block]:
+        """Which unknowns, and which rows, have to do with an unknown: others leave rounding errors.
+
+        Blocks of A that share no row and no column are separate problems.
+        """
+        backend = self.system.backend
+        held = magnitudes(self.system.given, self.system.is_complex) != 0
+        turned = held.swapaxes(-1, -2) * 1.0
+        together = product(backend, turned, held * 1.0) > 0
+        while not bool(self.system.checks.settle(together.all())[0]):
+            further = product(backend, together * 1.0, together * 1.0) > 0
+            if bool(self.system.checks.settle((further == together).all())[0]):
+                break
+            together = further
+        return together, product(backend, together * 1.0, turned) > 0
 
     def _grown(self, x: Block) -> Block:
         # The growth is below 1/2: a geometric series.

@@ -223,16 +223,22 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
     shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
     x = _sum(system, blocks, shifts, limbs)
     size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
-    # Limbs below the smallest double; a component that is small without that loses none.
-    lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 2.0 * limbs * 2.0**-1074, 0.0)
-    lost = xp.where(_is_lossless(system, blocks, shifts, x, closely=closely), 0.0, lost)
+    mantissa, exponent = xp.frexp(size)
+    # Limbs below the smallest double, relative to x.
+    if closely:
+        lost = _lost(system, blocks, shifts, x, exponent)
+    else:
+        lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
+    zero = xp.stack([_scaling.leading(block, field) == 0 for block in blocks]).all(axis=0)
+    lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
     moved = parts[0].moved if len(parts) == 1 else size > 0
     # Of the last step, and of the answer if it has fewer limbs.
     half = xp.where(moved, 0.5 * covering(limbs).eps, 0.0)
     half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
     with np.errstate(all="ignore"):
-        mantissa, exponent = xp.frexp(size)
-        bound, relative = half * size + lost, half + lost / xp.where(size > 0, size, 1.0)
+        # What is lost is less than the last places of all limbs.
+        bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
+        relative = half + lost
         for part, shift in zip(parts, shifts, strict=True):
             rest = part.rest
             if len(parts) > 1:
@@ -242,22 +248,23 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
             bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
             share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
             relative = relative + xp.where(rest > 0, share, 0.0)
-        relative = xp.where((size == 0) & (lost > 0), xp.inf, relative) * _ROUNDED_UP
-        relative = xp.where(xp.isnan(relative), xp.inf, relative)
+        relative = xp.where(xp.isnan(relative), xp.inf, relative) * _ROUNDED_UP
         digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
     return Unknowns(x, bound * _ROUNDED_UP, digits, (relative <= _PROMISED * answer.eps).all())
 
 
-def _is_lossless(
-    system: System, blocks: list[Block], shifts: list[Block], x: Block, *, closely: bool
+def _lost(
+    system: System, blocks: list[Block], shifts: list[Block], x: Block, exponent: Block
 ) -> Block:
-    """Return where nothing fell below the smallest double; if not closely, where x is zero."""
-    xp, field = system.backend.xp, system.is_complex
-    if closely and len(blocks) == 1:
-        back = _scaling.shifted(system.backend, x, -shifts[0], field)
-        return (back == blocks[0]).all(axis=tuple(range(_limbs.lead(field))))
-    zero = [_scaling.leading(block, field) == 0 for block in blocks]
-    return xp.stack(zero).all(axis=0)
+    """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
+    field, limbs = system.is_complex, _limbs.limb_count(x, system.is_complex)
+    near = _sum(system, blocks, [shift - exponent for shift in shifts], limbs)
+    back = _scaling.shifted(system.backend, x, -exponent, field)
+    terms = system.backend.xp.concatenate(
+        [near, _limbs.negate(back, field)], axis=_limbs.lead(field) - 1
+    )
+    left = system.backend.unary("renormalize", terms, limbs=1, is_complex=field)
+    return 4.0 * _scaling.leading(left, field)
 
 
 def _sum(system: System, blocks: list[Block], shifts: list[Block], limbs: int) -> Block:
