@@ -1,0 +1,75 @@
+"""Judging many problems in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import numpy as np
+from tqdm import tqdm
+
+from . import judge
+from .findings import Findings
+from .problems import limbs, problem
+
+_CHUNK = 50
+FUNCTIONS = ("lstsq", "solve")
+
+
+def judged(name, seed, index):
+    """Return a problem and its verdict."""
+    given = problem(seed, index, square=name == "solve")
+    return given, getattr(judge, name)(given)
+
+
+def _chunk(task):
+    name, seed, first, last = task
+    findings = Findings()
+    for index in range(first, last):
+        findings.add(*judged(name, seed, index))
+    return findings
+
+
+def run(name, seed, count, jobs=1, first=0, progress=False):
+    """Judge `count` problems of one function and return the findings."""
+    stops = range(first, first + count, _CHUNK)
+    tasks = [(name, seed, start, min(start + _CHUNK, first + count)) for start in stops]
+    total = Findings()
+    with tqdm(total=count, desc=name, disable=not progress, unit="problem") as bar:
+        if jobs == 1:
+            for task in tasks:
+                total.merge(_chunk(task))
+                bar.update(task[3] - task[2])
+            return total
+        # A process has a core: threads inside it would wait for each other's.
+        os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MDQR_NUM_THREADS="1")
+        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+            for findings in pool.imap(_chunk, tasks):
+                total.merge(findings)
+                bar.update(_CHUNK)
+    return total
+
+
+def show(seed, index, name="lstsq"):
+    """Print a problem, its answer and the truth."""
+    given, verdict = judged(name, seed, index)
+    print(f"{name} ({seed}, {index}): {given.family}, {given.side}; {given.data} -> {given.answer}")
+    print(f"a {given.a.shape}, b {given.b.shape}, weights {given.weights is not None}")
+    print(f"{verdict.outcome} {sorted(verdict.flags)} {verdict.message}")
+    for label, value in (("a", given.a), ("b", given.b), ("weights", given.weights)):
+        if value is not None:
+            print(label, limbs(value)[:, 0], sep="\n")
+    exact = judge.truths(given)
+    print("condition", [f"{truth.condition:.3e}" for truth in exact])
+    found = judge.called(name, given)
+    if isinstance(found, Exception):
+        return
+    x = found.x if name == "lstsq" else found
+    print("x", x.to_strings(digits=25), sep="\n")
+    for truth in exact:
+        if not truth.singular:
+            print("exact", np.array(truth.strings(25)), sep="\n")
+    if name == "lstsq":
+        info = found.info
+        print("error_bound", info.error_bound, "digits", info.digits, sep="\n")
+        print("condition", info.condition, "steps", info.iterations, "history", info.history)
