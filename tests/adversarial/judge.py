@@ -91,9 +91,9 @@ def lstsq(problem):
         options["weights"] = problem.weights
     found, error, caught = answered(lambda: mdqr.linalg.lstsq(problem.a, problem.b, **options))
     if found is None:
-        return _verdict(problem, None, None, None, error, caught)
+        return verdict_of(problem, None, None, None, error, caught)
     info = found.info
-    return _verdict(problem, found.x, info.error_bound, info.digits, error, caught)
+    return verdict_of(problem, found.x, info.error_bound, info.digits, error, caught)
 
 
 def solve(problem):
@@ -101,10 +101,11 @@ def solve(problem):
     found, error, caught = answered(
         lambda: mdqr.linalg.solve(problem.a, problem.b, precision=problem.precision)
     )
-    return _verdict(problem, found, None, None, error, caught)
+    return verdict_of(problem, found, None, None, error, caught)
 
 
-def _verdict(problem, x, bound, digits, error, caught):
+def verdict_of(problem, x, bound, digits, error=None, caught=()):
+    """Return the verdict on an answer, or on what was raised, and on the warnings given."""
     exact = truths(problem)
     verdict = Verdict()
     warned = any(issubclass(w.category, mdqr.PrecisionWarning) for w in caught)
