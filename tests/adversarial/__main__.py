@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
-from .findings import machine, table
+from benchmarks.measure import environment
+
+from .findings import table
 from .run import FUNCTIONS, run, show
 
 
@@ -24,7 +27,8 @@ def main():
         for name in options.functions:
             show(options.seed, options.show, name)
         return
-    record = machine() | {"seed": options.seed, "first": options.first, "functions": {}}
+    command = f"python -m tests.adversarial {' '.join(sys.argv[1:])}"
+    record = environment(command) | {"seed": options.seed, "first": options.first, "functions": {}}
     for name in options.functions:
         found = run(name, options.seed, options.count, options.jobs, options.first, progress=True)
         record["functions"][name] = found.record()

@@ -84,6 +84,8 @@ class Truth:
             target = flint_matrix(right.reshape(-1, right.shape[-1]) * diagonal)
         self._matrix, self._weighted = matrix, weighted
         self.gram = transposed * weighted
+        self._target, self._beta = target, beta.ravel()
+        self._right = flint_matrix(right.reshape(-1, right.shape[-1]))
         self.exponents = beta - alpha.reshape(-1, 1)
         self.alpha = alpha.ravel()
         self.singular = False
@@ -130,6 +132,28 @@ class Truth:
         top = np.linalg.norm(direct, 2) * 2.0 ** _floats(scaled)[1]
         square = math.log2(np.linalg.norm(values, 2)) + exponent + math.log2(top)
         return 2.0 ** min(square / 2, 1023.0)
+
+    @cached_property
+    def log2_norms(self):
+        """Log2 of the norms of the columns of ``sqrt(W) A`` in units of ``2**alpha``."""
+        squares = [self.gram[j, j] for j in range(self.columns)]
+        return np.array([log2(square) / 2 if square else -math.inf for square in squares])
+
+    def log2_residual(self, k):
+        """Return log2 of the norm of column k of ``sqrt(W) (b - A x)``, as near as 2^-500 of b."""
+        rows = self._target.nrows()
+        b = [self._right[i, k] for i in range(rows)]
+        total = sum((b[i] * self._target[i, k] for i in range(rows)), flint.fmpz(0))
+        matrix, weighted = self._matrix, self._target
+        projected = flint.fmpz(0)
+        flat = [row[k] for part in self.numerators for row in part]
+        for j, x in enumerate(flat):
+            inner = sum((int(matrix[i, j]) * weighted[i, k] for i in range(rows)), flint.fmpz(0))
+            projected += x * inner
+        rest = total * self.denominator - projected
+        if rest <= 0:
+            return -math.inf
+        return (log2(rest) - log2(self.denominator)) / 2 + int(self._beta[k])
 
     def strings(self, digits):
         """Return the components as decimal strings of so many digits, a list for each unknown."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import platform
-import subprocess
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 
@@ -117,33 +114,6 @@ def _share(needless, right):
     """Counts of needless and of all warnings at conditions far below what the work carries."""
     low = [sum(value < 1e-8 for value in values) for values in (needless, right)]
     return {"needless": low[0], "all": sum(low), "limit": "condition * eps < 1e-8"}
-
-
-def machine():
-    """Return what the figures depend on."""
-    folder = Path(__file__).resolve().parent
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    return {
-        "machine": platform.machine(),
-        "processor": _processor(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "commit": commit or "unknown",
-    }
-
-
-def _processor():
-    info = Path("/proc/cpuinfo")
-    names = info.read_text().splitlines() if info.exists() else []
-    named = [line.split(":", 1)[1].strip() for line in names if line.startswith("model name")]
-    return named[0] if named else platform.processor()
 
 
 def table(name, record):

@@ -8,18 +8,35 @@ import os
 import numpy as np
 from tqdm import tqdm
 
-from . import judge
+from . import factors, judge, updates
 from .findings import Findings
 from .problems import limbs, problem
 
 _CHUNK = 50
-FUNCTIONS = ("lstsq", "solve")
+
+
+def _lstsq(seed, index):
+    given = problem(seed, index)
+    return given, judge.lstsq(given)
+
+
+def _solve(seed, index):
+    given = problem(seed, index, square=True)
+    return given, judge.solve(given)
+
+
+FUNCTIONS = {
+    "lstsq": _lstsq,
+    "solve": _solve,
+    "solve_triangular": factors.solve_triangular,
+    "qr_factor": factors.qr_factor,
+    "UpdatableLstsq": updates.updatable,
+}
 
 
 def judged(name, seed, index):
     """Return a problem and its verdict."""
-    given = problem(seed, index, square=name == "solve")
-    return given, getattr(judge, name)(given)
+    return FUNCTIONS[name](seed, index)
 
 
 def _chunk(task):

@@ -1,0 +1,229 @@
+"""Verdicts on `solve_triangular` and on `qr_factor(a).solve`, which do not refine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import mdqr
+
+from .draws import Draw
+from .exact import Truth, integers, log2
+from .judge import Verdict, answered, truths
+from .problems import limbs, problem
+
+_LOG10_2 = math.log10(2)
+# A multiple of n eps condition that QR without refinement never came near.
+_UNREFINED = 32.0
+
+
+def solve_triangular(seed, index):
+    """Judge the componentwise backward error of one triangle, its transpose or conjugate."""
+    given = problem(seed, index, square=True)
+    r = Draw(f"triangle/{seed}/{index}")
+    options = {
+        "trans": r.choice("NTC"),
+        "lower": r.chance(0.5),
+        "unit_diagonal": r.chance(0.2),
+        "precision": given.precision,
+    }
+    if given.a.ndim == 3:
+        given.a, given.b = given.a[0], given.b[0]
+    found, error, caught = answered(
+        lambda: mdqr.linalg.solve_triangular(given.a, given.b, **options)
+    )
+    a, b = _operand(limbs(given.a), **options), limbs(given.b)
+    b = b if b.ndim == 4 else b[..., None]
+    verdict = _leaks(Verdict(), caught)
+    if error is not None:
+        _judge_error(error, a, b, verdict)
+    elif (a == 0).all(axis=(0, 1)).diagonal().any():
+        verdict.outcome = "singular_silent"
+        verdict.flags.add("singular_silent")
+    elif not np.isfinite(limbs(found)).all():
+        verdict.flags.add("infinite_silent")
+    else:
+        x = limbs(found)
+        _judge_backward(a, b, x if x.ndim == 4 else x[..., None], given.answer, verdict)
+    return given, verdict
+
+
+def _leaks(verdict, caught):
+    others = [str(w.message) for w in caught if not issubclass(w.category, mdqr.PrecisionWarning)]
+    if others:
+        verdict.flags.add("leaked_warning")
+        verdict.message = str(others)[:300]
+    return verdict
+
+
+def _operand(a, *, trans, lower, unit_diagonal, precision):
+    """The limbs of op(a), as `solve_triangular` reads them."""
+    a = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        order = np.arange(a.shape[-1])
+        a[..., order, order] = 0.0
+        a[0, 0, order, order] = 1.0
+    if trans != "N":
+        a = a.swapaxes(-1, -2).copy()
+    if trans == "C" and len(a) == 2:
+        a[1] = -a[1]
+    return a
+
+
+def _judge_error(error, a, b, verdict):
+    verdict.message = f"{type(error).__name__}: {error}"[:300]
+    if not isinstance(error, np.linalg.LinAlgError):
+        verdict.outcome = "crashed"
+        verdict.flags.add("crashed")
+        return
+    truth = Truth(a, b)
+    if truth.singular:
+        verdict.outcome = "singular_raised"
+        return
+    largest = max(truth.log2_size(j, k) for j, k in np.ndindex(truth.exponents.shape))
+    # Substitution may overflow in a solution that is within the error of the range's end.
+    if largest >= 1023.99:
+        verdict.outcome = "overflow_raised"
+    else:
+        verdict.outcome = "regular_raised"
+        verdict.flags.add("needless_error")
+
+
+def _moduli(ints):
+    if len(ints) == 1:
+        return abs(ints[0])
+    root = np.frompyfunc(lambda re, im: math.isqrt(re * re + im * im) + (re != 0 or im != 0), 2, 1)
+    return np.asarray(root(*ints), dtype=object)
+
+
+def _judge_backward(a, b, x, answer, verdict):
+    """``abs(b - a x) <= (n + 16) eps abs(a) abs(x)`` and what underflow adds."""
+    n = a.shape[-1]
+    parts = max(len(a), len(b), len(x))
+    (left, p), (right, q), (found, s) = (
+        integers(y, (0, 1)) for y in (_padded(z, parts) for z in (a, b, x))
+    )
+    p, q, s = int(p.ravel()[0]), int(q.ravel()[0]), int(s.ravel()[0])
+    image, unit = _product(left, found), p + s
+    common = min(unit, q)
+    residual = _moduli((right << (q - common)) - (image << (unit - common)))
+    size = (_moduli(left) @ _moduli(found)) << (unit - common)
+    # Each of n products and quotients may lose N^2 units of the smallest double.
+    rows = _moduli(left).sum(axis=1)
+    for i, k in np.ndindex(residual.shape):
+        verdict.components += 1
+        if not residual[i, k]:
+            continue
+        error = log2(residual[i, k]) + common
+        allowed = (
+            math.log2((n + 16) * answer.eps) + log2(size[i, k]) + common
+            if size[i, k]
+            else -math.inf
+        )
+        slack = math.log2(answer.limbs**2 * (n + 1)) - 1074
+        slack += max(0.0, log2(rows[i]) + p if rows[i] else 0.0)
+        if error > max(allowed, slack) + 1e-9 and error > np.logaddexp2(allowed, slack):
+            verdict.flags.add("bound_violated")
+            verdict.violations += 1
+            verdict.excess = max(verdict.excess, (error - allowed) * _LOG10_2)
+        elif allowed > slack:
+            verdict.gaps.append((allowed - error) * _LOG10_2)
+
+
+def _padded(block, parts):
+    return block if len(block) == parts else np.concatenate([block, np.zeros_like(block)])
+
+
+def _product(a, b):
+    if len(a) == 1:
+        return (a[0] @ b[0])[None]
+    return np.stack([a[0] @ b[0] - a[1] @ b[1], a[0] @ b[1] + a[1] @ b[0]])
+
+
+def qr_factor(seed, index):
+    """Judge the solution by factors: its error is a multiple of eps times the condition."""
+    given = problem(seed, index)
+    given.weights = None
+    found, error, caught = answered(
+        lambda: mdqr.linalg.qr_factor(given.a, precision=given.precision).solve(given.b)
+    )
+    warned = any(issubclass(w.category, mdqr.PrecisionWarning) for w in caught)
+    verdict = _leaks(Verdict(), caught)
+    exact = truths(given)
+    singular = any(truth.singular for truth in exact)
+    if error is not None:
+        verdict.message = f"{type(error).__name__}: {error}"[:300]
+        verdict.outcome = "singular_raised" if singular else "regular_raised"
+        if not isinstance(error, np.linalg.LinAlgError):
+            verdict.outcome = "crashed"
+            verdict.flags.add("crashed")
+        elif not singular:
+            _judge_refusal(exact, given, verdict)
+        return given, verdict
+    if singular:
+        verdict.outcome = "singular_warned" if warned else "singular_silent"
+        verdict.flags.update(set() if warned else {"singular_silent"})
+        return given, verdict
+    if warned:
+        verdict.flags.add("warned")
+    block = limbs(found)
+    values = block.reshape(*block.shape[:2], len(exact), exact[0].columns, -1)
+    for i, truth in enumerate(exact):
+        _judge_forward(given, truth, values[:, :, i], warned, verdict)
+    return given, verdict
+
+
+def _judge_refusal(exact, given, verdict):
+    beyond = any(
+        truth.log2_size(j, k) >= 1023.99
+        for truth in exact
+        for j, k in np.ndindex(truth.exponents.shape)
+    )
+    verdict.condition = max(truth.condition for truth in exact)
+    if beyond:
+        verdict.outcome = "overflow_raised"
+    elif verdict.condition * exact[0].columns * given.work.eps < 0.03:
+        verdict.flags.add("needless_error")
+
+
+def _judge_forward(given, truth, values, warned, verdict):
+    finite = np.isfinite(values).all()
+    if not finite:
+        if not warned:
+            verdict.flags.add("infinite_silent")
+        return
+    small = truth.columns * given.work.eps * truth.condition
+    if small > 0.03:
+        if small > 32 and not warned:
+            verdict.flags.add("missing_warning")
+        return
+    ints, exponents = integers(values, ())
+    scale = truth.alpha + truth.log2_norms
+    # Each product of Q^H b may lose N^2 units of the smallest double.
+    lost = math.log2(given.answer.limbs**2 * truth.rows * truth.columns * truth.condition) - 1074
+    for k in range(values.shape[-1]):
+        sizes = [truth.log2_size(j, k) + scale[j] for j in range(truth.columns)]
+        errors = []
+        for j in range(truth.columns):
+            value = ints[: truth.parts, j, k].tolist()
+            value += [0] * (truth.parts - len(value))
+            error = truth.log2_error(value, int(exponents[j, k]), j, k)
+            # Below the smallest full number a component has an absolute error.
+            tiny = error <= math.log2(given.answer.limbs**2) - 1073
+            errors.append(-math.inf if tiny else error + scale[j])
+        size, error = max(sizes), max(errors)
+        verdict.components += truth.columns
+        if error == -math.inf:
+            continue
+        unit = math.log2(
+            _UNREFINED * truth.columns * max(given.work.eps, given.answer.eps) * truth.condition
+        )
+        residual = math.log2(truth.condition) + truth.log2_residual(k)
+        allowed = np.logaddexp2(unit + np.logaddexp2(size, residual), lost)
+        if error > allowed:
+            verdict.flags.add("bound_violated")
+            verdict.violations += 1
+            verdict.excess = max(verdict.excess, (error - allowed) * _LOG10_2)
+        elif size >= math.log2(given.answer.tiny) + max(scale):
+            verdict.gaps.append((allowed - error) * _LOG10_2)
