@@ -8,7 +8,7 @@ import os
 import numpy as np
 from tqdm import tqdm
 
-from . import factors, judge, updates
+from . import factors, judge, tensors, updates
 from .findings import Findings
 from .problems import limbs, problem
 
@@ -31,6 +31,7 @@ FUNCTIONS = {
     "solve_triangular": factors.solve_triangular,
     "qr_factor": factors.qr_factor,
     "UpdatableLstsq": updates.updatable,
+    "tensorcore": tensors.tensor,
 }
 
 

@@ -165,7 +165,8 @@ class _Sequence:
         known = low > high / _KNOWN
         # Without Q a removal sees the square of what the rows before it had.
         self.verdict.condition = max(self.largest, high) / low if low else math.inf
-        if known and self.verdict.condition**2 * self.n * self.precision.eps < 1e-3:
+        worst = 20 * self.n * (self.changes + 1) * self.precision.eps
+        if known and self.verdict.condition**2 * worst < 1e-3:
             self.verdict.flags.add("needless_error")
 
     def judge(self):
