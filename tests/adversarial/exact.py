@@ -179,6 +179,11 @@ class Truth:
             return -math.inf
         return log2(square) / 2 - log2(self.denominator) + int(self.exponents[j, k])
 
+    def log2_largest(self):
+        """Return log2 of the largest component."""
+        places = np.ndindex(self.exponents.shape)
+        return max((self.log2_size(j, k) for j, k in places), default=-math.inf)
+
     def log2_error(self, value, exponent, j, k):
         """Return log2 of the distance of ``value * 2**exponent`` (a part each) from a component."""
         shift = int(self.exponents[j, k]) - exponent

@@ -10,12 +10,13 @@ import mdqr
 
 from .draws import Draw
 from .exact import Truth, integers, log2
-from .judge import Verdict, answered, truths
 from .problems import limbs, problem
+from .verdicts import NEEDLESS, Verdict, answered, truths
 
 _LOG10_2 = math.log10(2)
 # A multiple of n eps condition that QR without refinement never came near.
 _UNREFINED = 32.0
+_END = 1023.99
 
 
 def solve_triangular(seed, index):
@@ -35,7 +36,8 @@ def solve_triangular(seed, index):
     )
     a, b = _operand(limbs(given.a), **options), limbs(given.b)
     b = b if b.ndim == 4 else b[..., None]
-    verdict = _leaks(Verdict(), caught)
+    verdict = Verdict()
+    verdict.note_warnings(caught)
     if error is not None:
         _judge_error(error, a, b, verdict)
     elif (a == 0).all(axis=(0, 1)).diagonal().any():
@@ -47,14 +49,6 @@ def solve_triangular(seed, index):
         x = limbs(found)
         _judge_backward(a, b, x if x.ndim == 4 else x[..., None], given.answer, verdict)
     return given, verdict
-
-
-def _leaks(verdict, caught):
-    others = [str(w.message) for w in caught if not issubclass(w.category, mdqr.PrecisionWarning)]
-    if others:
-        verdict.flags.add("leaked_warning")
-        verdict.message = str(others)[:300]
-    return verdict
 
 
 def _operand(a, *, trans, lower, unit_diagonal, precision):
@@ -72,18 +66,14 @@ def _operand(a, *, trans, lower, unit_diagonal, precision):
 
 
 def _judge_error(error, a, b, verdict):
-    verdict.message = f"{type(error).__name__}: {error}"[:300]
-    if not isinstance(error, np.linalg.LinAlgError):
-        verdict.outcome = "crashed"
-        verdict.flags.add("crashed")
+    if not verdict.note_error(error):
         return
     truth = Truth(a, b)
     if truth.singular:
         verdict.outcome = "singular_raised"
         return
-    largest = max(truth.log2_size(j, k) for j, k in np.ndindex(truth.exponents.shape))
     # Substitution may overflow in a solution that is within the error of the range's end.
-    if largest >= 1023.99:
+    if truth.log2_largest() >= _END:
         verdict.outcome = "overflow_raised"
     else:
         verdict.outcome = "regular_raised"
@@ -124,11 +114,10 @@ def _judge_backward(a, b, x, answer, verdict):
         slack = math.log2(answer.limbs**2 * (n + 1)) - 1074
         slack += max(0.0, log2(rows[i]) + p if rows[i] else 0.0)
         if error > max(allowed, slack) + 1e-9 and error > np.logaddexp2(allowed, slack):
-            verdict.flags.add("bound_violated")
-            verdict.violations += 1
-            verdict.excess = max(verdict.excess, (error - allowed) * _LOG10_2)
+            verdict.violations["all"] += 1
+            verdict.note("bound_violated", "excess", min(error - allowed, 9999.0) * _LOG10_2)
         elif allowed > slack:
-            verdict.gaps.append((allowed - error) * _LOG10_2)
+            verdict.gaps.append(("all", (allowed - error) * _LOG10_2))
 
 
 def _padded(block, parts):
@@ -148,25 +137,19 @@ def qr_factor(seed, index):
     found, error, caught = answered(
         lambda: mdqr.linalg.qr_factor(given.a, precision=given.precision).solve(given.b)
     )
-    warned = any(issubclass(w.category, mdqr.PrecisionWarning) for w in caught)
-    verdict = _leaks(Verdict(), caught)
+    verdict = Verdict()
+    warned = verdict.note_warnings(caught)
     exact = truths(given)
     singular = any(truth.singular for truth in exact)
     if error is not None:
-        verdict.message = f"{type(error).__name__}: {error}"[:300]
         verdict.outcome = "singular_raised" if singular else "regular_raised"
-        if not isinstance(error, np.linalg.LinAlgError):
-            verdict.outcome = "crashed"
-            verdict.flags.add("crashed")
-        elif not singular:
+        if verdict.note_error(error) and not singular:
             _judge_refusal(exact, given, verdict)
         return given, verdict
     if singular:
         verdict.outcome = "singular_warned" if warned else "singular_silent"
         verdict.flags.update(set() if warned else {"singular_silent"})
         return given, verdict
-    if warned:
-        verdict.flags.add("warned")
     block = limbs(found)
     values = block.reshape(*block.shape[:2], len(exact), exact[0].columns, -1)
     for i, truth in enumerate(exact):
@@ -175,15 +158,10 @@ def qr_factor(seed, index):
 
 
 def _judge_refusal(exact, given, verdict):
-    beyond = any(
-        truth.log2_size(j, k) >= 1023.99
-        for truth in exact
-        for j, k in np.ndindex(truth.exponents.shape)
-    )
     verdict.condition = max(truth.condition for truth in exact)
-    if beyond:
+    if max(truth.log2_largest() for truth in exact) >= _END:
         verdict.outcome = "overflow_raised"
-    elif verdict.condition * exact[0].columns * given.work.eps < 0.03:
+    elif verdict.condition * exact[0].columns * given.work.eps < NEEDLESS:
         verdict.flags.add("needless_error")
 
 
@@ -194,7 +172,7 @@ def _judge_forward(given, truth, values, warned, verdict):
             verdict.flags.add("infinite_silent")
         return
     small = truth.columns * given.work.eps * truth.condition
-    if small > 0.03:
+    if small > NEEDLESS:
         if small > 32 and not warned:
             verdict.flags.add("missing_warning")
         return
@@ -206,8 +184,7 @@ def _judge_forward(given, truth, values, warned, verdict):
         sizes = [truth.log2_size(j, k) + scale[j] for j in range(truth.columns)]
         errors = []
         for j in range(truth.columns):
-            value = ints[: truth.parts, j, k].tolist()
-            value += [0] * (truth.parts - len(value))
+            value = ints[:, j, k].tolist()
             error = truth.log2_error(value, int(exponents[j, k]), j, k)
             # Below the smallest full number a component has an absolute error.
             tiny = error <= math.log2(given.answer.limbs**2) - 1073
@@ -222,8 +199,7 @@ def _judge_forward(given, truth, values, warned, verdict):
         residual = math.log2(truth.condition) + truth.log2_residual(k)
         allowed = np.logaddexp2(unit + np.logaddexp2(size, residual), lost)
         if error > allowed:
-            verdict.flags.add("bound_violated")
-            verdict.violations += 1
-            verdict.excess = max(verdict.excess, (error - allowed) * _LOG10_2)
+            verdict.violations["all"] += 1
+            verdict.note("bound_violated", "excess", min(error - allowed, 9999.0) * _LOG10_2)
         elif size >= math.log2(given.answer.tiny) + max(scale):
-            verdict.gaps.append((allowed - error) * _LOG10_2)
+            verdict.gaps.append(("all", (allowed - error) * _LOG10_2))

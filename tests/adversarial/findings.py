@@ -1,136 +1,136 @@
-"""Counts and distributions of verdicts, as JSON and as a table of text."""
+"""Counts and distributions of verdicts, as JSON and as tables of text."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 
 import numpy as np
 
 PERCENTILES = (1, 10, 50, 90, 99)
 _OFFENDERS = 12
+# Conditions as powers of 1 / eps of the work, and their names.
+_POWERS = (0.25, 0.5, 0.75, 1.0, math.inf)
 
 
 class Findings:
     """What was found of many problems, one call of `add` each."""
 
     def __init__(self):
-        self.tried = self.components = self.violations = self.false = 0
-        self.outcomes, self.flags = Counter(), Counter()
-        self.by = {"family": defaultdict(Counter), "side": defaultdict(Counter)}
-        self.by["data -> answer"] = defaultdict(Counter)
-        self.gaps = defaultdict(list)
-        self.warned, self.needless, self.raised = [], [], []
-        self.offenders = defaultdict(list)
+        self.counts, self.outcomes, self.flags = Counter(), Counter(), Counter()
+        self.violations, self.false = Counter(), Counter()
+        self.by = defaultdict(Counter)
+        self.gaps, self.understated = defaultdict(list), defaultdict(list)
+        self.warned, self.needless = Counter(), Counter()
+        self.raised, self.offenders = [], defaultdict(list)
 
     def add(self, problem, verdict):
         """Count one verdict."""
-        self.tried += 1
-        self.components += verdict.components
-        self.violations += verdict.violations
-        self.false += verdict.false
+        self.counts.update({"problems": 1, "components": verdict.components})
         self.outcomes[verdict.outcome] += 1
-        kinds = {
-            "family": problem.family,
-            "side": problem.side,
-            "data -> answer": f"{problem.data} -> {problem.answer}",
-        }
         self.flags.update(verdict.flags)
-        for kind, name in kinds.items():
-            self.by[kind][name]["tried"] += 1
-            self.by[kind][name].update(verdict.flags)
-        self.gaps[problem.answer.name].extend(verdict.gaps)
-        relative = verdict.condition * problem.work.eps
-        if "warned" in verdict.flags:
-            (self.needless if "needless_warning" in verdict.flags else self.warned).append(relative)
+        self.violations.update(verdict.violations)
+        self.false.update(verdict.false)
+        answer = problem.answer.name
+        for names, values in ((self.gaps, verdict.gaps), (self.understated, verdict.understated)):
+            for kind, value in values:
+                names[f"{answer} {kind}"].append(value)
+        for kind, name in (
+            ("family", problem.family),
+            ("side", problem.side),
+            ("data -> answer", f"{problem.data} -> {answer}"),
+        ):
+            self.by[kind, name].update({"tried": 1, **dict.fromkeys(verdict.flags, 1)})
+        if "warned" in verdict.flags and verdict.outcome == "solved":
+            needless = "needless_warning" in verdict.flags
+            (self.needless if needless else self.warned)[_power(verdict.condition, problem)] += 1
         if verdict.outcome == "regular_raised":
-            self.raised.append(relative * problem.a.shape[-1])
+            self.raised.append(verdict.condition * problem.work.eps * problem.a.shape[-1])
         worst = {
             "bound_violated": verdict.excess,
             "false_digits": verdict.overclaim,
+            "lost_more": verdict.overclaim,
             "silent_error": verdict.silent,
         }
-        for flag in verdict.flags - {"warned", "needless_warning"}:
+        for flag in verdict.flags - {"warned"}:
             self.offenders[flag].append((worst.get(flag, 0.0), problem.seed, problem.index))
 
     def merge(self, other):
-        """Add what another run found."""
-        for name in ("tried", "components", "violations", "false"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.outcomes += other.outcomes
-        self.flags += other.flags
-        for kind, names in other.by.items():
-            for name, counts in names.items():
-                self.by[kind][name].update(counts)
-        for name, values in other.gaps.items():
-            self.gaps[name].extend(values)
-        for name in ("warned", "needless", "raised"):
-            getattr(self, name).extend(getattr(other, name))
-        for flag, values in other.offenders.items():
-            self.offenders[flag].extend(values)
+        """Add what another process found."""
+        for name, value in vars(other).items():
+            mine = getattr(self, name)
+            if isinstance(value, Counter):
+                mine.update(value)
+            elif isinstance(value, list):
+                mine.extend(value)
+            else:
+                for key, part in value.items():
+                    mine[key].update(part) if isinstance(part, Counter) else mine[key].extend(part)
 
     def record(self):
         """Return everything as a dictionary that JSON can hold."""
+        by = defaultdict(dict)
+        for (kind, name), counts in sorted(self.by.items()):
+            by[kind][name] = _sorted(counts)
         worst = {
-            flag: [
-                list(value) for value in sorted(values, key=lambda v: (-v[0], v[2]))[:_OFFENDERS]
-            ]
+            flag: sorted(values, key=lambda value: (-value[0], value[2]))[:_OFFENDERS]
             for flag, values in sorted(self.offenders.items())
         }
         return {
-            "problems": self.tried,
-            "components": self.components,
-            "components_beyond_bound": self.violations,
-            "components_with_false_digits": self.false,
-            "outcomes": dict(sorted(self.outcomes.items())),
-            "flags": dict(sorted(self.flags.items())),
-            "log10_bound_over_error": {
-                name: {"components": len(values), **percentiles(values)}
-                for name, values in sorted(self.gaps.items())
-                if values
-            },
-            "warnings": {
-                "right": len(self.warned),
-                "needless": len(self.needless),
-                "needless_below_condition_eps**-0.5": _share(self.needless, self.warned),
-            },
-            "regular_raised_condition_n_eps": sorted(self.raised)[:20],
-            "by": {
-                kind: {name: dict(sorted(c.items())) for name, c in sorted(names.items())}
-                for kind, names in self.by.items()
-            },
-            "worst": worst,
+            **self.counts,
+            "outcomes": _sorted(self.outcomes),
+            "findings": _sorted(self.flags),
+            "components beyond their bound": _sorted(self.violations),
+            "components with false digits": _sorted(self.false),
+            "log10(bound / error)": _distributions(self.gaps),
+            "digits understated": _distributions(self.understated),
+            "warnings right, by condition": _sorted(self.warned),
+            "warnings needless, by condition": _sorted(self.needless),
+            "condition n eps of regular problems that raised": sorted(self.raised)[:20],
+            "by": by,
+            "worst": {flag: [list(value) for value in values] for flag, values in worst.items()},
         }
 
 
-def percentiles(values):
-    return dict(
-        zip(
-            map(str, PERCENTILES), np.percentile(values, PERCENTILES).round(2).tolist(), strict=True
+def _sorted(counts):
+    return dict(sorted(counts.items()))
+
+
+def _power(condition, problem):
+    power = math.log2(max(condition, 1.0)) / -math.log2(problem.work.eps)
+    above = next(limit for limit in _POWERS if power <= limit)
+    return f"up to eps^-{above}" if above < math.inf else "beyond 1 / eps"
+
+
+def _distributions(samples):
+    found = {}
+    for name, values in sorted(samples.items()):
+        points = np.percentile(values, PERCENTILES).round(2).tolist()
+        found[name] = {"components": len(values)} | dict(
+            zip((f"{p} %" for p in PERCENTILES), points, strict=True)
         )
-    )
-
-
-def _share(needless, right):
-    """Counts of needless and of all warnings at conditions far below what the work carries."""
-    low = [sum(value < 1e-8 for value in values) for values in (needless, right)]
-    return {"needless": low[0], "all": sum(low), "limit": "condition * eps < 1e-8"}
+    return found
 
 
 def table(name, record):
     """Return a record as Markdown."""
     lines = [f"## {name}: {record['problems']} problems, {record['components']} components", ""]
-    lines += _rows(("outcome", "problems"), record["outcomes"].items())
-    lines += _rows(("finding", "problems"), record["flags"].items())
-    lines += [
-        f"components beyond their bound {record['components_beyond_bound']}, "
-        f"with false digits {record['components_with_false_digits']}; "
-        f"warnings {record['warnings']}",
-        "",
-        "log10(bound / error), components in the normal range:",
-        "",
-    ]
-    head = ("answer", "components", *(f"{p} %" for p in PERCENTILES))
-    lines += _rows(head, ((k, *v.values()) for k, v in record["log10_bound_over_error"].items()))
+    for title in (
+        "outcomes",
+        "findings",
+        *(key for key in record if key.startswith("components ")),
+    ):
+        if record[title]:
+            lines += _rows((title, ""), record[title].items())
+    for title in ("log10(bound / error)", "digits understated"):
+        if record[title]:
+            head = (title, "components", *(f"{p} %" for p in PERCENTILES))
+            lines += _rows(head, ((k, *v.values()) for k, v in record[title].items()))
+    right, needless = (record[f"warnings {kind}, by condition"] for kind in ("right", "needless"))
+    if right or needless:
+        names = sorted(right | needless, key=lambda key: (key[0] == "b", key))
+        rows = ((key, right.get(key, 0), needless.get(key, 0)) for key in names)
+        lines += _rows(("warnings at a condition", "right", "needless"), rows)
     for kind, names in record["by"].items():
         flags = sorted({flag for counts in names.values() for flag in counts} - {"tried"})
         rows = ((n, c["tried"], *(c.get(f, 0) for f in flags)) for n, c in names.items())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 
-import numpy as np
 from tqdm import tqdm
 
 from . import factors, judge, tensors, updates
 from .findings import Findings
 from .problems import limbs, problem
+from .verdicts import truths
 
 _CHUNK = 50
 
@@ -69,24 +69,23 @@ def run(name, seed, count, jobs=1, first=0, progress=False):
 
 
 def show(seed, index, name="lstsq"):
-    """Print a problem, its answer and the truth."""
+    """Print a problem and its verdict; of `lstsq` and `solve` also the answer and the truth."""
     given, verdict = judged(name, seed, index)
     print(f"{name} ({seed}, {index}): {given.family}, {given.side}; {given.data} -> {given.answer}")
-    print(f"a {given.a.shape}, b {given.b.shape}, weights {given.weights is not None}")
-    print(f"{verdict.outcome} {sorted(verdict.flags)} {verdict.message}")
+    print(verdict)
     for label, value in (("a", given.a), ("b", given.b), ("weights", given.weights)):
         if value is not None:
-            print(label, limbs(value)[:, 0], sep="\n")
-    exact = judge.truths(given)
+            print(f"{label} {value.shape}, leading limbs:", limbs(value)[:, 0], sep="\n")
+    if name not in ("lstsq", "solve"):
+        return
+    exact = truths(given)
     print("condition", [f"{truth.condition:.3e}" for truth in exact])
-    found = judge.called(name, given)
-    if isinstance(found, Exception):
+    print("exact", *(truth.strings(25) for truth in exact if not truth.singular), sep="\n")
+    found = judge.called(name, given)[0]
+    if found is None:
         return
     x = found.x if name == "lstsq" else found
-    print("x", x.to_strings(digits=25), sep="\n")
-    for truth in exact:
-        if not truth.singular:
-            print("exact", np.array(truth.strings(25)), sep="\n")
+    print("x", x.to_strings(digits=25).tolist(), sep="\n")
     if name == "lstsq":
         info = found.info
         print("error_bound", info.error_bound, "digits", info.digits, sep="\n")

@@ -11,8 +11,8 @@ import mdqr
 from mdqr import tensorcore
 from mdqr.tensorcore._formats import FORMATS
 
-from .judge import Verdict, answered
 from .problems import Problem
+from .verdicts import NEEDLESS, Verdict, answered
 
 # Beyond so many times what is promised, while LAPACK keeps it, an answer is wrong.
 _FACTOR = 30.0
@@ -102,24 +102,17 @@ def tensor(seed, index):
     given = Problem(
         seed, index, family.__name__, f"{name} {options['panel']}", a, None, None, None, mdqr.d
     )
-    return given, {"lstsq": _lstsq, "qr": _qr, "lowrank": _lowrank}[name](rng, given, options)
+    judged = {"lstsq": _lstsq, "qr": _qr, "lowrank": _lowrank}[name]
+    with np.errstate(all="ignore"):
+        return given, judged(rng, given, options)
 
 
 def _called(call):
     found, error, caught = answered(call)
     verdict = Verdict()
-    if any(issubclass(w.category, mdqr.PrecisionWarning) for w in caught):
-        verdict.flags.add("warned")
-    others = [str(w.message) for w in caught if not issubclass(w.category, mdqr.PrecisionWarning)]
-    if others:
-        verdict.flags.add("leaked_warning")
-        verdict.message = str(others)[:300]
-    if error is not None:
-        verdict.message = f"{type(error).__name__}: {error}"[:300]
+    verdict.note_warnings(caught)
+    if error is not None and verdict.note_error(error):
         verdict.outcome = "regular_raised"
-        if not isinstance(error, np.linalg.LinAlgError):
-            verdict.outcome = "crashed"
-            verdict.flags.add("crashed")
     return found, error, verdict
 
 
@@ -145,7 +138,7 @@ def _lstsq(rng, given, options):
             verdict.flags.add("singular_silent")
         return verdict
     if error is not None:
-        if condition * len(norms) * _EPS < 0.03 and verdict.outcome != "crashed":
+        if condition * len(norms) * _EPS < NEEDLESS and verdict.outcome != "crashed":
             verdict.flags.add("needless_error")
         return verdict
     if not np.isfinite(found.x).all():
@@ -164,7 +157,7 @@ def _lstsq(rng, given, options):
         verdict.flags.add("silent_error")
         verdict.silent = math.log10(sizes[0])
     elif sizes[0] > 0:
-        verdict.gaps.append(math.log10(_FACTOR / sizes[0]))
+        verdict.gaps.append(("all", math.log10(_FACTOR / sizes[0])))
     return verdict
 
 
@@ -230,8 +223,7 @@ def _lowrank(rng, given, options):
 def _compare(verdict, error, allowed):
     verdict.components += 1
     if not error <= allowed:
-        verdict.flags.add("bound_violated")
-        verdict.violations += 1
-        verdict.excess = max(verdict.excess, math.log10(error / allowed))
+        verdict.violations["all"] += 1
+        verdict.note("bound_violated", "excess", math.log10(error / allowed))
     elif error > 0:
-        verdict.gaps.append(math.log10(allowed / error))
+        verdict.gaps.append(("all", math.log10(allowed / error)))

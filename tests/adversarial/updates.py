@@ -11,8 +11,8 @@ from mdqr._precision import PRECISIONS
 
 from .draws import Draw, limbs_of
 from .exact import Truth, flint_matrix, integers, log2
-from .judge import Verdict, answered
 from .problems import Problem
+from .verdicts import Verdict, answered
 
 _LOG10_2 = math.log10(2)
 # Beyond this a float64 SVD does not tell the smallest singular value to a digit.
@@ -97,11 +97,7 @@ class _Sequence:
             self.changes += 1
         if error is not None:
             self.refused(error)
-        if any(not issubclass(w.category, mdqr.PrecisionWarning) for w in self.caught):
-            self.verdict.flags.add("leaked_warning")
-            self.verdict.message = str([str(w.message) for w in self.caught])[:300]
-        if self.said:
-            self.verdict.flags.add("warned")
+        self.verdict.note_warnings(self.caught)
         return self.verdict
 
     def change(self):
@@ -155,12 +151,9 @@ class _Sequence:
         return s[-1], s[0], np.linalg.norm(values[:, self.n :])
 
     def refused(self, error):
-        self.verdict.message = f"{type(error).__name__}: {error}"[:300]
-        self.verdict.outcome = "regular_raised"
-        if not isinstance(error, np.linalg.LinAlgError):
-            self.verdict.outcome = "crashed"
-            self.verdict.flags.add("crashed")
+        if not self.verdict.note_error(error):
             return
+        self.verdict.outcome = "regular_raised"
         low, high, _ = self.sizes()
         known = low > high / _KNOWN
         # Without Q a removal sees the square of what the rows before it had.
@@ -205,11 +198,10 @@ class _Sequence:
 
     def compare(self, error, allowed):
         if error > allowed:
-            self.verdict.flags.add("bound_violated")
-            self.verdict.violations += 1
-            self.verdict.excess = max(self.verdict.excess, (error - allowed) * _LOG10_2)
+            self.verdict.violations["all"] += 1
+            self.verdict.note("bound_violated", "excess", (error - allowed) * _LOG10_2)
         else:
-            self.verdict.gaps.append((allowed - error) * _LOG10_2)
+            self.verdict.gaps.append(("all", (allowed - error) * _LOG10_2))
 
     def judge_x(self, truth, found, low, high):
         """The error beside that of a fresh factorisation is what `lost_digits` says at most."""
@@ -237,8 +229,7 @@ class _Sequence:
             lost = (error - size - math.log2(fresh)) * _LOG10_2
             self.verdict.silent = max(self.verdict.silent, lost)
             if lost > self.fit.lost_digits + 1 and not self.said:
-                self.verdict.flags.add("lost_more")
-                self.verdict.overclaim = max(self.verdict.overclaim, lost - self.fit.lost_digits)
+                self.verdict.note("lost_more", "overclaim", lost - self.fit.lost_digits)
 
 
 def _gram_difference(a, r):
