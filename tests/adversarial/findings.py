@@ -52,7 +52,7 @@ class Findings:
             "lost_more": verdict.overclaim,
             "silent_error": verdict.silent,
         }
-        for flag in verdict.flags - {"warned"}:
+        for flag in verdict.flags - {"warned", "rank_warning"}:
             self.offenders[flag].append((worst.get(flag, 0.0), problem.seed, problem.index))
 
     def merge(self, other):

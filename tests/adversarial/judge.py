@@ -26,6 +26,7 @@ _BEYOND = 1024.0
 _LOOSE = 1e-10
 # Components below 10^-10 of the largest one of their column are small.
 _SMALL = -10 / _LOG10_2
+_WARNINGS = {"warned", "rank_warning"}
 
 
 @dataclass
@@ -81,11 +82,16 @@ def verdict_of(problem, x, bound, digits, error=None, caught=()):
     if error is not None:
         _judge_error(problem, exact, error, verdict)
     elif any(truth.singular for truth in exact):
-        _judge_singular(exact, digits, warned, verdict)
+        _judge_singular(exact, digits, verdict)
     else:
         _judge_answer(problem, exact, x, (bound, digits), warned, verdict)
-    if warned and not verdict.condition:
+    if verdict.flags & _WARNINGS and not verdict.condition:
         verdict.condition = max(truth.condition for truth in exact)
+    if "rank_warning" in verdict.flags:
+        # The default of rcond is eps(data) max(m, n).
+        smallest = exact[0].rows * problem.data.eps
+        if verdict.condition * smallest < NEEDLESS:
+            verdict.note("needless_rank_warning")
     return verdict
 
 
@@ -103,13 +109,13 @@ def _judge_error(problem, exact, error, verdict):
             verdict.note("needless_error")
 
 
-def _judge_singular(exact, digits, warned, verdict):
+def _judge_singular(exact, digits, verdict):
     claimed = 0.0
     if digits is not None:
         digits = digits.reshape(len(exact), -1)
         claimed = max(digits[i].max() for i, truth in enumerate(exact) if truth.singular)
     verdict.outcome = "singular_warned"
-    if not warned or claimed > 0:
+    if not verdict.flags & _WARNINGS or claimed > 0:
         verdict.outcome = "singular_silent"
         verdict.note("singular_silent")
 

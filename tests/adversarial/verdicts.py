@@ -27,6 +27,7 @@ DEFECTS = {
     "false_digits": "more digits are claimed than are right",
     "missing_warning": "a component claims less than 4 eps and is not exact, without a warning",
     "needless_error": f"LinAlgError though condition * n * eps is below {NEEDLESS}",
+    "needless_rank_warning": "the rank was doubted, at a condition as far below its limit",
     "lost_more": "more digits were lost than `lost_digits` says, by more than one",
     "leaked_warning": "a warning of another kind than PrecisionWarning",
 }
@@ -61,14 +62,16 @@ class Verdict:
             setattr(self, measure, max(getattr(self, measure), size))
 
     def note_warnings(self, caught):
-        """Note what warnings were given; return whether one is a PrecisionWarning."""
-        others = [w for w in caught if not issubclass(w.category, mdqr.PrecisionWarning)]
-        if others:
-            self.note("leaked_warning")
-            self.message = str([str(w.message) for w in others])[:300]
-        if len(others) < len(caught):
-            self.note("warned")
-        return len(others) < len(caught)
+        """Note what warnings were given; return whether one says that digits are missing.
+
+        That the data may not determine x says nothing of x: it solves the entries as given.
+        """
+        kinds = Counter(_kind(warning) for warning in caught)
+        for kind in kinds:
+            self.note(kind)
+        if kinds["leaked_warning"]:
+            self.message = str([str(w.message) for w in caught])[:300]
+        return kinds["warned"] > 0
 
     def note_error(self, error):
         """Note what was raised; return whether it is a LinAlgError."""
@@ -78,6 +81,12 @@ class Verdict:
         self.outcome = "crashed"
         self.note("crashed")
         return False
+
+
+def _kind(warning):
+    if not issubclass(warning.category, mdqr.PrecisionWarning):
+        return "leaked_warning"
+    return "rank_warning" if "numerical rank" in str(warning.message) else "warned"
 
 
 def answered(call):
