@@ -5,6 +5,8 @@ Each maker gets the integers of the matrix, in units of powers of two that its c
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .draws import conjugate_transpose, product
@@ -86,19 +88,26 @@ def split(r, a, k, bits):
 
 
 def orthogonal(r, a, k, bits):
-    """A vector orthogonal to the range but for a small part, from the complement's integers."""
+    """A vector orthogonal to the range but for a small part, by Gram-Schmidt in integers."""
     parts, m, n = a.shape
     y = r.small((parts, m, k), 9)
-    below = r.randint(0, 2 * bits)
-    if m == n or n > 4:
+    if m == n or n > 3:
         return y, 0
-    gram = product(conjugate_transpose(a), a)
-    # Cramer's rule by elimination without division would be long: one step of projection on the
-    # first column removes it exactly, and the others as far as they are alike.
-    first, target = a[:, :, :1], product(conjugate_transpose(a[:, :, :1]), y)
-    image = product(first, target)
-    b = (y * int(gram[0, 0, 0]) - image) << below
-    return b + product(a, r.small((1, n, k), 2)), -below
+    basis = []
+    for j in range(n):
+        basis.append(_without(basis, a[:, :, j : j + 1]))
+    below = r.randint(0, 2 * bits)
+    image = product(a, r.small((1, n, k), 2))
+    return (_without(basis, y) << below) + image, -below
+
+
+def _without(basis, v):
+    """Return a multiple of `v` less its part in the span of orthogonal vectors."""
+    for u in basis:
+        turned = conjugate_transpose(u)
+        v = v * int(product(turned, u)[0, 0, 0]) - product(u, product(turned, v))
+        v = v // max(math.gcd(*(int(value) for value in v.ravel())), 1)
+    return v
 
 
 SIDES = (
