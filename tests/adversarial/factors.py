@@ -8,7 +8,7 @@ import numpy as np
 
 import mdqr
 
-from .draws import Draw
+from .draws import Draw, product
 from .exact import Truth, integers, log2
 from .problems import limbs, problem
 from .verdicts import NEEDLESS, Verdict, answered, truths
@@ -42,9 +42,9 @@ def solve_triangular(seed, index):
         _judge_error(error, a, b, verdict)
     elif (a == 0).all(axis=(0, 1)).diagonal().any():
         verdict.outcome = "singular_silent"
-        verdict.flags.add("singular_silent")
+        verdict.note("singular_silent")
     elif not np.isfinite(limbs(found)).all():
-        verdict.flags.add("infinite_silent")
+        verdict.note("infinite_silent")
     else:
         x = limbs(found)
         _judge_backward(a, b, x if x.ndim == 4 else x[..., None], given.answer, verdict)
@@ -77,7 +77,7 @@ def _judge_error(error, a, b, verdict):
         verdict.outcome = "overflow_raised"
     else:
         verdict.outcome = "regular_raised"
-        verdict.flags.add("needless_error")
+        verdict.note("needless_error")
 
 
 def _moduli(ints):
@@ -95,7 +95,7 @@ def _judge_backward(a, b, x, answer, verdict):
         integers(y, (0, 1)) for y in (_padded(z, parts) for z in (a, b, x))
     )
     p, q, s = int(p.ravel()[0]), int(q.ravel()[0]), int(s.ravel()[0])
-    image, unit = _product(left, found), p + s
+    image, unit = product(left, found), p + s
     common = min(unit, q)
     residual = _moduli((right << (q - common)) - (image << (unit - common)))
     size = (_moduli(left) @ _moduli(found)) << (unit - common)
@@ -124,12 +124,6 @@ def _padded(block, parts):
     return block if len(block) == parts else np.concatenate([block, np.zeros_like(block)])
 
 
-def _product(a, b):
-    if len(a) == 1:
-        return (a[0] @ b[0])[None]
-    return np.stack([a[0] @ b[0] - a[1] @ b[1], a[0] @ b[1] + a[1] @ b[0]])
-
-
 def qr_factor(seed, index):
     """Judge the solution by factors: its error is a multiple of eps times the condition."""
     given = problem(seed, index)
@@ -148,7 +142,8 @@ def qr_factor(seed, index):
         return given, verdict
     if singular:
         verdict.outcome = "singular_warned" if warned else "singular_silent"
-        verdict.flags.update(set() if warned else {"singular_silent"})
+        if not warned:
+            verdict.note("singular_silent")
         return given, verdict
     block = limbs(found)
     values = block.reshape(*block.shape[:2], len(exact), exact[0].columns, -1)
@@ -162,40 +157,30 @@ def _judge_refusal(exact, given, verdict):
     if max(truth.log2_largest() for truth in exact) >= _END:
         verdict.outcome = "overflow_raised"
     elif verdict.condition * exact[0].columns * given.work.eps < NEEDLESS:
-        verdict.flags.add("needless_error")
+        verdict.note("needless_error")
 
 
 def _judge_forward(given, truth, values, warned, verdict):
-    finite = np.isfinite(values).all()
-    if not finite:
+    if not np.isfinite(values).all():
         if not warned:
-            verdict.flags.add("infinite_silent")
+            verdict.note("infinite_silent")
         return
     small = truth.columns * given.work.eps * truth.condition
     if small > NEEDLESS:
         if small > 32 and not warned:
-            verdict.flags.add("missing_warning")
+            verdict.note("missing_warning")
         return
-    ints, exponents = integers(values, ())
     scale = truth.alpha + truth.log2_norms
+    unit = max(given.work.eps, given.answer.eps) * _UNREFINED * truth.columns
+    unit = math.log2(unit) + math.log2(truth.condition)
     # Each product of Q^H b may lose N^2 units of the smallest double.
     lost = math.log2(given.answer.limbs**2 * truth.rows * truth.columns * truth.condition) - 1074
     for k in range(values.shape[-1]):
-        sizes = [truth.log2_size(j, k) + scale[j] for j in range(truth.columns)]
-        errors = []
-        for j in range(truth.columns):
-            value = ints[:, j, k].tolist()
-            error = truth.log2_error(value, int(exponents[j, k]), j, k)
-            # Below the smallest full number a component has an absolute error.
-            tiny = error <= math.log2(given.answer.limbs**2) - 1073
-            errors.append(-math.inf if tiny else error + scale[j])
-        size, error = max(sizes), max(errors)
+        size = max(truth.log2_size(j, k) + scale[j] for j in range(truth.columns))
+        error = _scaled_error(truth, values, k, scale, given.answer)
         verdict.components += truth.columns
         if error == -math.inf:
             continue
-        unit = math.log2(
-            _UNREFINED * truth.columns * max(given.work.eps, given.answer.eps) * truth.condition
-        )
         residual = math.log2(truth.condition) + truth.log2_residual(k)
         allowed = np.logaddexp2(unit + np.logaddexp2(size, residual), lost)
         if error > allowed:
@@ -203,3 +188,17 @@ def _judge_forward(given, truth, values, warned, verdict):
             verdict.note("bound_violated", "excess", min(error - allowed, 9999.0) * _LOG10_2)
         elif size >= math.log2(given.answer.tiny) + max(scale):
             verdict.gaps.append(("all", (allowed - error) * _LOG10_2))
+
+
+def _scaled_error(truth, values, k, scale, answer):
+    """Log2 of the largest error of column k in unknowns of columns of norm one.
+
+    Below the smallest full number a component has an absolute error, which does not count.
+    """
+    ints, exponents = integers(values, ())
+    largest = -math.inf
+    for j in range(truth.columns):
+        error = truth.log2_error(ints[:, j, k].tolist(), int(exponents[j, k]), j, k)
+        if error > math.log2(answer.limbs**2) - 1073:
+            largest = max(largest, error + scale[j])
+    return largest

@@ -36,8 +36,13 @@ class Problem:
 
     @property
     def work(self):
-        """The precision of the work: the higher one of the data's and the answer's."""
-        return max(self.data, self.answer)
+        """The precision of the work: it holds the answer, and all limbs of the data but zeros."""
+        blocks = [limbs(x) for x in (self.a, self.b) if x is not None]
+        planes = [
+            np.moveaxis(block, 1, 0).reshape(block.shape[1], -1).any(axis=1) for block in blocks
+        ]
+        held = max(int(np.flatnonzero(plane).max(initial=0)) + 1 for plane in planes)
+        return max(self.answer, min(p for p in PRECISIONS if p.limbs >= held))
 
 
 def problem(seed, index, square=False):

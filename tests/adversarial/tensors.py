@@ -135,14 +135,14 @@ def _lstsq(rng, given, options):
         verdict.outcome = "singular_raised" if error else "singular_warned"
         if error is None and "warned" not in verdict.flags:
             verdict.outcome = "singular_silent"
-            verdict.flags.add("singular_silent")
+            verdict.note("singular_silent")
         return verdict
     if error is not None:
         if condition * len(norms) * _EPS < NEEDLESS and verdict.outcome != "crashed":
-            verdict.flags.add("needless_error")
+            verdict.note("needless_error")
         return verdict
     if not np.isfinite(found.x).all():
-        verdict.flags.add("infinite_silent")
+        verdict.note("infinite_silent")
         return verdict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -154,7 +154,7 @@ def _lstsq(rng, given, options):
     sizes = [_beside(a, b, q, condition, y) for y in (found.x, other)]
     verdict.components = len(norms)
     if sizes[0] > _FACTOR and sizes[1] <= _FACTOR and "warned" not in verdict.flags:
-        verdict.flags.add("silent_error")
+        verdict.note("silent_error")
         verdict.silent = math.log10(sizes[0])
     elif sizes[0] > 0:
         verdict.gaps.append(("all", math.log10(_FACTOR / sizes[0])))
@@ -184,10 +184,10 @@ def _qr(rng, given, options):
     options = options | {"method": str(rng.choice(["rgs", "rgs", "householder"]))}
     found, error, verdict = _called(lambda: tensorcore.qr(a, **options))
     if error is not None:
-        verdict.flags.add("needless_error")
+        verdict.note("needless_error")
         return verdict
     if not all(np.isfinite(factor).all() for factor in (found.Q, found.R)):
-        verdict.flags.add("infinite_silent")
+        verdict.note("infinite_silent")
         return verdict
     norms = np.linalg.norm(a, axis=0)
     errors = np.linalg.norm(a - found.Q @ found.R, axis=0) / np.where(norms > 0, norms, 1.0)
@@ -204,10 +204,10 @@ def _lowrank(rng, given, options):
     r = int(rng.integers(1, min(a.shape) + 1))
     found, error, verdict = _called(lambda: tensorcore.lowrank(a, r, **options))
     if error is not None:
-        verdict.flags.add("needless_error")
+        verdict.note("needless_error")
         return verdict
     if not all(np.isfinite(factor).all() for factor in found):
-        verdict.flags.add("infinite_silent")
+        verdict.note("infinite_silent")
         return verdict
     values = np.linalg.svd(a, compute_uv=False)
     if values[0] == 0:

@@ -160,7 +160,7 @@ class _Sequence:
         self.verdict.condition = max(self.largest, high) / low if low else math.inf
         worst = 20 * self.n * (self.changes + 1) * self.precision.eps
         if known and self.verdict.condition**2 * worst < 1e-3:
-            self.verdict.flags.add("needless_error")
+            self.verdict.note("needless_error")
 
     def judge(self):
         """Judge the factors and the solution; return whether to go on."""
@@ -174,7 +174,7 @@ class _Sequence:
         found, error = self.call(self.fit.solve)
         if truth.singular or not low > high / _KNOWN:
             if truth.singular and error is None and len(self.said) == warned:
-                self.verdict.flags.add("singular_silent")
+                self.verdict.note("singular_silent")
             return False
         if error is not None:
             self.refused(error)
@@ -208,7 +208,7 @@ class _Sequence:
         block = found.limbs if self.parts == 2 else found.limbs[None]
         block = block if block.ndim == 4 else block[..., None]
         if not np.isfinite(block).all():
-            self.verdict.flags.add("infinite_silent")
+            self.verdict.note("infinite_silent")
             return
         ints, exponents = integers(block, ())
         for k in range(block.shape[-1]):
