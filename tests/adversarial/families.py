@@ -30,6 +30,11 @@ def stagnation(r, parts, m, n, bits):
     return _conditioned(r, parts, m, n, bits, r.uniform(0.55, 1.02) * bits), 0
 
 
+def near_limit(r, parts, m, n, bits):
+    """A condition at which refinement still contracts, but slowly."""
+    return _conditioned(r, parts, m, n, bits, r.uniform(0.6, 0.9) * bits), 0
+
+
 def full_width(r, parts, m, n, bits):
     return r.full((parts, m, n), bits), 0
 

@@ -47,16 +47,22 @@ class Problem:
 
 def problem(seed, index, square=False):
     """Return the problem of that name; `square` makes it a linear system."""
-    r = Draw(f"{seed}/{index}/{int(square)}")
+    return _drawn(Draw(f"{seed}/{index}/{int(square)}"), (seed, index), families.FAMILIES, square)
+
+
+def near_limit(seed, index):
+    """Return a problem of least squares at whose condition refinement contracts slowly."""
+    return _drawn(Draw(f"near/{seed}/{index}"), (seed, index), ((families.near_limit, 1),), False)
+
+
+def _drawn(r, name, shares, square):
     data, precision = _precisions(r)
     parts = 2 if r.chance(0.3) else 1
-    makers, shares = zip(*families.FAMILIES, strict=True)
-    family = r.choices(makers, shares)[0]
+    family = _chosen(r, shares)
     m, n = _shape(r, square)
     batch = r.randint(2, 3) if r.chance(0.04) else 0
     k = r.randint(1, 3) if batch or r.chance(0.3) else 0
-    side_makers, side_shares = zip(*sides.SIDES, strict=True)
-    side = r.choices(side_makers, side_shares)[0]
+    side = _chosen(r, sides.SIDES)
     scale = _scale(r)
     pairs = [
         _pair(r, family, side, (parts, m, n), k, data, scale, square) for _ in range(batch or 1)
@@ -73,8 +79,7 @@ def problem(seed, index, square=False):
     if not batch and k == 0:
         b = b[..., 0]
     return Problem(
-        seed,
-        index,
+        *name,
         family.__name__,
         side.__name__,
         _array(a, r),
@@ -83,6 +88,11 @@ def problem(seed, index, square=False):
         precision,
         data,
     )
+
+
+def _chosen(r, shares):
+    makers, weights = zip(*shares, strict=True)
+    return r.choices(makers, weights)[0]
 
 
 def _precisions(r):

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from . import factors, judge, tensors, updates
 from .findings import Findings
-from .problems import limbs, problem
+from .problems import limbs, near_limit, problem
 from .verdicts import truths
 
 _CHUNK = 50
@@ -25,8 +25,14 @@ def _solve(seed, index):
     return given, judge.solve(given)
 
 
+def _near_limit(seed, index):
+    given = near_limit(seed, index)
+    return given, judge.lstsq(given)
+
+
 FUNCTIONS = {
     "lstsq": _lstsq,
+    "lstsq near its limit": _near_limit,
     "solve": _solve,
     "solve_triangular": factors.solve_triangular,
     "qr_factor": factors.qr_factor,
@@ -76,8 +82,9 @@ def show(seed, index, name="lstsq"):
     for label, value in (("a", given.a), ("b", given.b), ("weights", given.weights)):
         if value is not None:
             print(f"{label} {value.shape}, leading limbs:", limbs(value)[:, 0], sep="\n")
-    if name not in ("lstsq", "solve"):
+    if name.split()[0] not in ("lstsq", "solve"):
         return
+    name = name.split()[0]
     exact = truths(given)
     print("condition", [f"{truth.condition:.3e}" for truth in exact])
     print("exact", *(truth.strings(25) for truth in exact if not truth.singular), sep="\n")
