@@ -1,0 +1,1 @@
+"""Random problems that are hard to solve, with exact rational references and verdicts."""

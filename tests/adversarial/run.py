@@ -1,0 +1,99 @@
+"""Judging many problems in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+from tqdm import tqdm
+
+from . import factors, judge, tensors, updates
+from .findings import Findings
+from .problems import limbs, near_limit, problem
+from .verdicts import truths
+
+_CHUNK = 50
+
+
+def _lstsq(seed, index):
+    given = problem(seed, index)
+    return given, judge.lstsq(given)
+
+
+def _solve(seed, index):
+    given = problem(seed, index, square=True)
+    return given, judge.solve(given)
+
+
+def _near_limit(seed, index):
+    given = near_limit(seed, index)
+    return given, judge.lstsq(given)
+
+
+FUNCTIONS = {
+    "lstsq": _lstsq,
+    "lstsq near its limit": _near_limit,
+    "solve": _solve,
+    "solve_triangular": factors.solve_triangular,
+    "qr_factor": factors.qr_factor,
+    "UpdatableLstsq": updates.updatable,
+    "tensorcore": tensors.tensor,
+}
+
+
+def judged(name, seed, index):
+    """Return a problem and its verdict."""
+    return FUNCTIONS[name](seed, index)
+
+
+def _chunk(task):
+    name, seed, first, last = task
+    findings = Findings()
+    for index in range(first, last):
+        findings.add(*judged(name, seed, index))
+    return findings
+
+
+def run(name, seed, count, jobs=1, first=0, progress=False):
+    """Judge `count` problems of one function and return the findings."""
+    stops = range(first, first + count, _CHUNK)
+    tasks = [(name, seed, start, min(start + _CHUNK, first + count)) for start in stops]
+    total = Findings()
+    with tqdm(total=count, desc=name, disable=not progress, unit="problem") as bar:
+        if jobs == 1:
+            for task in tasks:
+                total.merge(_chunk(task))
+                bar.update(task[3] - task[2])
+            return total
+        # A process has a core: threads inside it would wait for each other's.
+        os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MDQR_NUM_THREADS="1")
+        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+            for findings in pool.imap(_chunk, tasks):
+                total.merge(findings)
+                bar.update(_CHUNK)
+    return total
+
+
+def show(seed, index, name="lstsq"):
+    """Print a problem and its verdict; of `lstsq` and `solve` also the answer and the truth."""
+    given, verdict = judged(name, seed, index)
+    print(f"{name} ({seed}, {index}): {given.family}, {given.side}; {given.data} -> {given.answer}")
+    print(verdict)
+    for label, value in (("a", given.a), ("b", given.b), ("weights", given.weights)):
+        if value is not None:
+            print(f"{label} {value.shape}, leading limbs:", limbs(value)[:, 0], sep="\n")
+    if name.split()[0] not in ("lstsq", "solve"):
+        return
+    name = name.split()[0]
+    exact = truths(given)
+    print("condition", [f"{truth.condition:.3e}" for truth in exact])
+    print("exact", *(truth.strings(25) for truth in exact if not truth.singular), sep="\n")
+    found = judge.called(name, given)[0]
+    if found is None:
+        return
+    x = found.x if name == "lstsq" else found
+    print("x", x.to_strings(digits=25).tolist(), sep="\n")
+    if name == "lstsq":
+        info = found.info
+        print("error_bound", info.error_bound, "digits", info.digits, sep="\n")
+        print("condition", info.condition, "steps", info.iterations, "history", info.history)
