@@ -19,6 +19,7 @@ import numpy as np
 import mdqr
 from mdqr._cli_fit import read_problem, solve
 from mdqr._cli_report import WRITERS, printable, report, table
+from mdqr._loadtxt import short
 from mdqr._precision import PRECISIONS, as_precision
 
 _BAD_INPUT = 2
@@ -99,6 +100,11 @@ def _parser() -> argparse.ArgumentParser:
         "lstsq", help="fit a linear model to a CSV file", description=_LSTSQ, epilog=_EXIT
     )
     lstsq.set_defaults(run=_lstsq)
+    _add_options(lstsq)
+    return parser
+
+
+def _add_options(lstsq: argparse.ArgumentParser) -> None:
     lstsq.add_argument("file", metavar="FILE", help="CSV file, UTF-8")
     lstsq.add_argument(
         "--header",
@@ -139,7 +145,6 @@ def _parser() -> argparse.ArgumentParser:
         type=_output,
         help="also write the results to a .csv, .json or .npz file",
     )
-    return parser
 
 
 def _names(text: str) -> list[str]:
@@ -205,7 +210,7 @@ def _named(message: str, names: Sequence[str]) -> str:
 
     def name(match: re.Match[str]) -> str:
         column = int(match[1])
-        return f"{match[0]} ({names[column]})" if column < len(names) else match[0]
+        return f"{match[0]} ({short(names[column])})" if column < len(names) else match[0]
 
     return re.sub(r"\bcolumn (\d+)", name, message)
 

@@ -15,7 +15,7 @@ from mdqr._cli_digits import Digits, Problem
 from mdqr._convert import exact_parts
 from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._limbs import narrow
-from mdqr._loadtxt import CellError, Table, read_table
+from mdqr._loadtxt import CellError, Table, listed, read_table, short
 from mdqr._matrices import vander
 from mdqr._precision import Precision
 
@@ -162,11 +162,11 @@ class _Model:
         used = self.features + extra
         for name in used:
             if used.count(name) != 1:
-                raise ValueError(f"column {name!r} is used twice in the model")
+                raise ValueError(f"column {short(name)!r} is used twice in the model")
         if self.degree is not None and len(self.features) != 1:
             raise ValueError(
                 f"--poly needs one column for its variable, there are {len(self.features)} "
-                f"({', '.join(self.features)}); name it with --features"
+                f"({listed(self.features)}); name it with --features"
             )
         return used
 

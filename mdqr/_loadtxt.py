@@ -215,11 +215,17 @@ def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _label(names: tuple[str, ...], column: int) -> str:
-    return f"column {column + 1} ({_short(names[column])})" if names else f"column {column + 1}"
+    return f"column {column + 1} ({short(names[column])})" if names else f"column {column + 1}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+def short(name: str) -> str:
+    """Return a name for a message, without its end if that is far."""
+    return name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first of many."""
+    return ", ".join([*map(short, names[:_NAMES]), *["..."] * (len(names) > _NAMES)])
 
 
 def _places(usecols: Columns | None, names: tuple[str, ...], width: int, name: str) -> list[int]:
@@ -239,8 +245,7 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> 
             return names.index(wanted)
         what = "no column" if wanted not in names else "more than one column"
         raise CellError(
-            f"{name}, line 1: {what} is called {_short(wanted)!r}; there are "
-            f"{', '.join(map(_short, names[:_NAMES]))}{', ...' if len(names) > _NAMES else ''}"
+            f"{name}, line 1: {what} is called {short(wanted)!r}; there are {listed(names)}"
         )
     column = operator.index(wanted)
     if not -width <= column < width:

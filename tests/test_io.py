@@ -162,7 +162,7 @@ ENTRIES = {
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_directories_of_other_zip_files(entry):
-    """zipfile raises NotImplementedError, RuntimeError and UnicodeDecodeError for them."""
+    """zipfile raises RuntimeError, a kind of it, and UnicodeDecodeError for them."""
     place, value, message = ENTRIES[entry]
     data = bytearray(archive().getvalue())
     at = data.index(b"PK\x01\x02")
