@@ -347,6 +347,8 @@ def block_to_strings(
     ------
     TypeError, ValueError
         If `digits` is no positive integer.
+    MemoryError
+        If there is no room for the texts.
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)
@@ -362,10 +364,10 @@ def block_to_strings(
         if is_complex:
             return _objects([complex_text(*pair) for pair in zip(*columns, strict=True)], shape)
         return _objects(columns[0], shape)
-    except MemoryError:
+    except (MemoryError, OverflowError):  # the latter from texts longer than any memory
         raise MemoryError(
-            f"no memory for the text of {parts[0][0].size} values of precision {precision}; "
-            "convert fewer at a time, as in a[:1000].to_strings()"
+            f"no memory for {parts[0][0].size} texts of {digits or 'the'} digits of precision "
+            f"{precision}; convert fewer values at a time, as in a[:1000].to_strings()"
         ) from None
 
 
