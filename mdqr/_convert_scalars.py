@@ -96,6 +96,8 @@ def scalar_to_fraction(x: Any) -> Fraction | None:
     if hasattr(x, "_mpf_"):
         man, exp = _signed(x._mpf_)
         return man * Fraction(2) ** exp
+    if isinstance(x, np.bool_):
+        return Fraction(int(x))
     if hasattr(x, "as_integer_ratio"):
         return Fraction(*x.as_integer_ratio())
     if hasattr(x, "__index__"):

@@ -10,6 +10,7 @@ import re
 import signal
 import zipfile
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -170,6 +171,14 @@ class Array:
 
 class Unpickler(pickle._Unpickler):
     """Reads what pickles of arrays name; in Python, since the one in C fills gigantic memos."""
+
+    dispatch: ClassVar = dict(pickle._Unpickler.dispatch)
+
+    def load_bytearray(self):
+        # pickle's own makes room for what is claimed before it reads
+        self.append(bytearray(self.read(int.from_bytes(self.read(8), "little"))))
+
+    dispatch[pickle.BYTEARRAY8[0]] = load_bytearray
 
     def find_class(self, module, name):
         known = {

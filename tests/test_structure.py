@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -167,6 +168,9 @@ def test_arange_counts_from_what_is_given(precision):
     sympy = pytest.importorskip("sympy", reason="SymPy (extra series) is not installed")
     # a float is the double it is, an array the limbs it has, whatever it will be rounded to
     assert len(mdqr.arange(0, 1, 0.1, precision=precision)) == 10
+    for one in (1, True, np.True_, np.int8(1), np.float16(1), np.longdouble(1), gmpy2.mpq(1)):
+        assert len(mdqr.arange(0, 10, one, precision=precision)) == 10
+        assert len(mdqr.arange(one, 10, precision=precision)) == 9
     tenth = mdqr.od("0.1")
     below = exact(tenth).item() < Fraction(1, 10)
     assert len(mdqr.arange(0, 1, tenth, precision=precision)) == 10 + below
