@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
+import os
 import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 import mdqr
 from mdqr._cli_fit import read_problem, solve
-from mdqr._cli_report import WRITERS, report, table
+from mdqr._cli_report import WRITERS, printable, report, table
+from mdqr._loadtxt import short
 from mdqr._precision import PRECISIONS, as_precision
 
 _BAD_INPUT = 2
@@ -25,9 +29,9 @@ _PATIENCE = 1.0  # seconds without a progress bar
 
 _DESCRIPTION = "Least squares in more precision than float64 has."
 _LSTSQ = """\
-Fit a linear model to columns of a CSV file. The first line names the columns; numbers are read
-as the decimals they are, not through float64. As many digits of
-an estimate are printed as its error bound, an estimate to first order, leaves."""
+Fit a linear model to columns of a CSV file. The first line names the columns; with --no-header
+they are c0, c1, ... Numbers are read as the decimals they are, not through float64. As many
+digits of an estimate are printed as its error bound, an estimate to first order, leaves."""
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 
@@ -44,24 +48,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code: 0, 1 if the problem has no answer, 2 for bad input.
     """
-    options = _parser().parse_args(arguments)
     try:
+        try:
+            options = _parser().parse_args(arguments)
+        finally:
+            _say("", sys.stdout)  # what --help wrote, before Python's end finds its reader gone
         return int(options.run(options))
     except np.linalg.LinAlgError as error:
         return _fail(f"{error}", _NO_ANSWER)
     except OSError as error:
-        return _fail(f"{error.filename or 'file'}: {error.strerror or error}", _BAD_INPUT)
+        what = "file" if error.filename is None else error.filename
+        return _fail(f"{what}: {error.strerror or error}", _BAD_INPUT)
     except ValueError as error:
         return _fail(f"{error}", _BAD_INPUT)
-    except (ImportError, MemoryError) as error:
+    except ImportError as error:
         return _fail(f"{error}", _NO_ANSWER)
+    except MemoryError as error:
+        advice = "not enough memory; give fewer --features or a lower --precision"
+        return _fail(f"{error}" or advice, _NO_ANSWER)
     except KeyboardInterrupt:
         return _fail("interrupted", _INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"mdqr: {message}", file=sys.stderr)
+    _say(f"mdqr: {printable(message)}\n", sys.stderr)
     return code
+
+
+def _say(text: str, stream: TextIO | None) -> None:
+    """Write to a stream at once; one that is closed, or whose reader has gone, takes nothing."""
+    if stream is None:
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except OSError as error:
+        # what the stream still holds must go somewhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +100,18 @@ def _parser() -> argparse.ArgumentParser:
         "lstsq", help="fit a linear model to a CSV file", description=_LSTSQ, epilog=_EXIT
     )
     lstsq.set_defaults(run=_lstsq)
-    lstsq.add_argument("file", metavar="FILE", help="CSV file, UTF-8, with a header")
+    _add_options(lstsq)
+    return parser
+
+
+def _add_options(lstsq: argparse.ArgumentParser) -> None:
+    lstsq.add_argument("file", metavar="FILE", help="CSV file, UTF-8")
+    lstsq.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line names the columns; default: yes, and names that are all "
+        "numbers are refused",
+    )
     lstsq.add_argument("--target", metavar="COLUMN", help="what to fit; default: the last column")
     lstsq.add_argument(
         "--features",
@@ -108,7 +145,6 @@ def _parser() -> argparse.ArgumentParser:
         type=_output,
         help="also write the results to a .csv, .json or .npz file",
     )
-    return parser
 
 
 def _names(text: str) -> list[str]:
@@ -135,9 +171,10 @@ def _info(options: argparse.Namespace) -> int:
         for p in PRECISIONS
     ]
     heads = ["precision", "limbs", "bits", "digits", "eps", "full above"]
-    print(table(heads, list(zip(*rows, strict=True)), right={1, 2, 3}))
-    print()
-    mdqr.config.show()
+    with redirect_stdout(io.StringIO()) as shown:
+        mdqr.config.show()
+    text = table(heads, list(zip(*rows, strict=True)), right={1, 2, 3})
+    _say(f"{text}\n\n{shown.getvalue()}", sys.stdout)
     return 0
 
 
@@ -152,18 +189,19 @@ def _lstsq(options: argparse.Namespace) -> int:
             degree=options.poly,
             intercept=options.intercept,
             weights=options.weights,
+            header=options.header,
             callback=progress,
         )
         try:
             fit = solve(problem, progress)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
-    print(report(options.file, fit))
+    _say(f"{report(options.file, fit)}\n", sys.stdout)
     for message in fit.messages:
-        print(f"mdqr: warning: {message}", file=sys.stderr)
+        _say(f"mdqr: warning: {printable(message)}\n", sys.stderr)
     if options.output is not None:
         WRITERS[options.output.suffix.lower()](options.output, options.file, fit)
-        print(f"\nwritten to {options.output}")
+        _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
     return 0
 
 
@@ -172,7 +210,7 @@ def _named(message: str, names: Sequence[str]) -> str:
 
     def name(match: re.Match[str]) -> str:
         column = int(match[1])
-        return f"{match[0]} ({names[column]})" if column < len(names) else match[0]
+        return f"{match[0]} ({short(names[column])})" if column < len(names) else match[0]
 
     return re.sub(r"\bcolumn (\d+)", name, message)
 

@@ -41,6 +41,18 @@ class Problem:
         errors = (self.a_error, self.b_error, self.weights_error)
         return not any(error.any() for error in errors)
 
+    @property
+    def used_rows(self) -> int:
+        """Number of rows of positive weight."""
+        if self.weights is None:
+            return self.a.shape[0]
+        return int(np.count_nonzero(self.weights.limbs[0]))
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Rows of positive weight less coefficients."""
+        return self.used_rows - self.a.shape[1]
+
 
 class Digits:
     """Numbers of true digits of the results, all integers.
@@ -49,6 +61,8 @@ class Digits:
     ----------
     estimates : numpy.ndarray
         Of each coefficient, up to the digits of the precision.
+    errors : numpy.ndarray
+        Bounds of the absolute errors of the coefficients, float64.
     standard_errors, residual_std, r_squared : int
         Up to `STATISTIC_DIGITS`.
     residual_std_bound : float
@@ -77,7 +91,7 @@ class Digits:
 
     def _of_estimates(self) -> np.ndarray:
         most = self._problem.precision.digits
-        error = self._info.error_bound + self._data_error()
+        self.errors = error = self._info.error_bound + self._data_error()
         digits = np.floor(np.floor(np.log10(self._x)) + 1 - np.log10(2.0 * error))
         exact = (error == 0) | ((self._x == 0) & (error < 1e-300))
         digits = np.where(exact, most, np.nan_to_num(digits, nan=0.0, neginf=0.0))
@@ -112,7 +126,7 @@ class Digits:
 
     def _of_statistics(self) -> None:
         problem, eps = self._problem, self._problem.precision.eps
-        rows, count = problem.a.shape
+        count, freedom = problem.a.shape[1], problem.degrees_of_freedom
         a, b = np.abs(problem.a.to_numpy()), problem.b.to_numpy()
         root = np.sqrt(self._weight)
         size = np.linalg.norm(self._residual * root)
@@ -123,11 +137,13 @@ class Digits:
         matrix = 4.0 * count * float(self._info.condition) * (eps + columns.max())
         self.standard_errors = _digits(float(error / size + matrix))
         self.residual_std_bound, self.standard_error_bounds = np.inf, np.full(count, np.inf)
-        if not self.residual_std and matrix < 0.1 and rows > count:
-            self.residual_std_bound = float((size + error) / np.sqrt(rows - count))
+        if not self.residual_std and matrix < 0.1 and freedom > 0:
+            self.residual_std_bound = float((size + error) / np.sqrt(freedom))
             inverse = np.sqrt(np.diag(self._inverse()))
             self.standard_error_bounds = 2.0 * self.residual_std_bound * inverse
-        centre = np.average(b, weights=self._weight) if "intercept" in problem.names else 0.0
+        limbs = problem.a.limbs
+        has_constant = (limbs == limbs[:, :1]).all(axis=(0, 1)).any()
+        centre = np.average(b, weights=self._weight) if has_constant else 0.0
         total = np.sum(self._weight * (b - centre) ** 2)
         share = (4.0 * size * error + 2.0 * error**2) / total + 4.0 * eps
         self.r_squared = _digits(float(share / abs(float(self._info.r_squared))))

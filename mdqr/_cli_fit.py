@@ -13,8 +13,9 @@ import numpy as np
 from mdqr._array import MDArray
 from mdqr._cli_digits import Digits, Problem
 from mdqr._convert import exact_parts
+from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._limbs import narrow
-from mdqr._loadtxt import CellError, Table, read_table
+from mdqr._loadtxt import CellError, Table, listed, read_table, short
 from mdqr._matrices import vander
 from mdqr._precision import Precision
 
@@ -37,11 +38,11 @@ class Fit:
 
     @property
     def digits_float64(self) -> np.ndarray:
-        """Number of digits that the float64 solution has right."""
+        """Number of digits that the float64 solution has right, as far as the other one tells."""
         reference = self.x.to_numpy()
         with np.errstate(all="ignore"):
-            error = np.abs(self.x_float64 - reference) / np.abs(reference)
-            digits = np.where(error == 0, 15, np.floor(-np.log10(error)))
+            error = np.abs(self.x_float64 - reference) + self.digits.errors
+            digits = np.where(error == 0, 15, np.floor(-np.log10(error / np.abs(reference))))
         return np.clip(np.nan_to_num(digits, nan=0.0, posinf=15, neginf=0.0), 0, 15).astype(int)
 
 
@@ -57,9 +58,13 @@ def read_problem(
     degree: int | None,
     intercept: bool,
     weights: str | None,
+    header: bool | None,
     callback: Callback,
 ) -> Problem:
-    """Read the columns of a model from a file with a header.
+    """Read the columns of a model from a file.
+
+    `header` says whether the first line names the columns. If it is None it does, but names that
+    are all numbers are refused. Without a header the columns are called c0, c1, ...
 
     Raises
     ------
@@ -68,10 +73,16 @@ def read_problem(
     ValueError, OSError
         If the model does not fit the columns, or the file cannot be read.
     """
-    model = _Model(target, features, weights, degree)
+    model = _Model(file, target, features, weights, degree, header)
     # one limb more than the precision holds tells which numbers were rounded
     table = read_table(
-        file, precision.limbs + 1, header=True, usecols=model.columns, callback=callback
+        file,
+        precision.limbs + 1,
+        header=header is not False,
+        usecols=model.columns,
+        names_without_header="c",
+        hint="leave out --no-header",
+        callback=callback,
     )
     features = model.features or []
     _check_values(file, table, None if weights is None else len(features) + 1)
@@ -82,7 +93,13 @@ def read_problem(
         raise CellError(
             f"{file}: {len(table.lines)} rows do not determine {coefficients} coefficients"
         )
-    return _assembled(table, model, precision, intercept=intercept)
+    problem = _assembled(table, model, precision, intercept=intercept)
+    if problem.degrees_of_freedom < 0:
+        raise CellError(
+            f"{file}: {problem.used_rows} rows of positive weight do not determine "
+            f"{coefficients} coefficients"
+        )
+    return problem
 
 
 def _assembled(table: Table, model: _Model, precision: Precision, *, intercept: bool) -> Problem:
@@ -97,7 +114,10 @@ def _assembled(table: Table, model: _Model, precision: Precision, *, intercept: 
     if intercept:
         a = np.concatenate([_ones(a), a], axis=-1)
         a_error = np.concatenate([np.zeros((a_error.shape[0], 1)), a_error], axis=1)
-        names.insert(0, "intercept")
+        constant = "intercept"
+        while constant in names:
+            constant = f"({constant})"
+        names.insert(0, constant)
 
     def wrap(block: np.ndarray) -> MDArray:
         return MDArray._wrap(np.ascontiguousarray(block), precision, False)
@@ -120,13 +140,20 @@ def _assembled(table: Table, model: _Model, precision: Precision, *, intercept: 
 class _Model:
     """Which columns make the model; what is None is chosen from the header."""
 
+    file: str
     target: str | None
     features: list[str] | None
     weights: str | None
     degree: int | None
+    header: bool | None
 
     def columns(self, names: tuple[str, ...]) -> list[str]:
         """Return the columns to read: the features, the target, the weights."""
+        if self.header is None and _are_numbers(names):
+            raise CellError(
+                f"{self.file}, line 1: the names of the columns are all numbers; give --no-header "
+                "if the file has no header, or --header if these are names"
+            )
         if self.target is None:
             self.target = names[-1]
         extra = [self.target] if self.weights is None else [self.target, self.weights]
@@ -135,13 +162,23 @@ class _Model:
         used = self.features + extra
         for name in used:
             if used.count(name) != 1:
-                raise ValueError(f"column {name!r} is used twice in the model")
+                raise ValueError(f"column {short(name)!r} is used twice in the model")
         if self.degree is not None and len(self.features) != 1:
             raise ValueError(
                 f"--poly needs one column for its variable, there are {len(self.features)} "
-                f"({', '.join(self.features)}); name it with --features"
+                f"({listed(self.features)}); name it with --features"
             )
         return used
+
+
+def _are_numbers(names: tuple[str, ...]) -> bool:
+    """Return whether all names are numbers, those left aside that are empty."""
+    texts = [name for name in names if name]
+    try:
+        strings_to_block(texts, 1)
+    except TextError:
+        return False
+    return bool(texts)
 
 
 def _check_values(file: str, table: Table, weights: int | None) -> None:
@@ -209,7 +246,7 @@ def _widest(x: np.ndarray) -> int:
 
 
 def solve(problem: Problem, callback: Callback) -> Fit:
-    """Solve in the target precision, and by `numpy.linalg.lstsq` for comparison."""
+    """Solve in the target precision, and in float64 for comparison."""
     from mdqr.linalg import lstsq
 
     start = time.perf_counter()
@@ -235,11 +272,15 @@ def solve(problem: Problem, callback: Callback) -> Fit:
 
 
 def _solve_float64(problem: Problem) -> np.ndarray:
+    """Solve as `numpy.polyfit` does, with columns of norm one, but leave no singular value out."""
     a, b = problem.a.to_numpy(), problem.b.to_numpy()
     if problem.weights is not None:
         root = np.sqrt(problem.weights.to_numpy())
         a, b = a * root[:, None], b * root
+    largest = np.abs(a).max(axis=0)
     try:
-        return np.linalg.lstsq(a, b, rcond=None)[0]
+        with np.errstate(all="ignore"):
+            scale = largest * np.linalg.norm(a / largest, axis=0)
+            return np.linalg.lstsq(a / scale, b, rcond=0.0)[0] / scale
     except np.linalg.LinAlgError:
         return np.full(a.shape[1], np.nan)

@@ -7,6 +7,7 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Sequence
+from decimal import ROUND_UP, Context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from mdqr._cli_fit import Fit
 
 _WIDTH = 88
 _UNKNOWN = "?"
+_FLOAT64 = "numpy.linalg.lstsq, columns of norm 1, rcond=0"
+_UP = Context(prec=2, rounding=ROUND_UP)
 
 
 # -- text ------------------------------------------------------------------------------------
@@ -25,22 +28,27 @@ _UNKNOWN = "?"
 def report(file: str, fit: Fit) -> str:
     """Return the text for a terminal."""
     problem = fit.problem
-    rows, count = problem.a.shape
+    names = list(map(printable, problem.names))
     model = textwrap.fill(
-        f"{problem.target} = {' + '.join(problem.names)}", _WIDTH, subsequent_indent="    "
+        f"{printable(problem.target)} = {' + '.join(names)}", _WIDTH, subsequent_indent="    "
     )
-    size = f"{file}: {rows} rows, {count} coefficients, {rows - count} degrees of freedom"
+    rows, count = problem.a.shape
+    used = "" if problem.used_rows == rows else f" ({problem.used_rows} of positive weight)"
+    size = (
+        f"{printable(file)}: {rows} rows{used}, {count} coefficients, "
+        f"{problem.degrees_of_freedom} degrees of freedom"
+    )
     if problem.weights is not None:
         size += ", weighted"
     estimates = table(
         ["coefficient", "digits", "estimate"],
-        [problem.names, list(map(str, fit.digits.estimates)), aligned(estimate_texts(fit))],
+        [names, list(map(str, fit.digits.estimates)), aligned(estimate_texts(fit))],
         right={1},
     )
     beside = table(
         ["coefficient", "standard error", "float64 estimate", "true digits"],
         [
-            problem.names,
+            names,
             aligned(_standard_errors(fit)),
             aligned([repr(float(v)) for v in fit.x_float64]),
             list(map(str, fit.digits_float64)),
@@ -54,11 +62,12 @@ def _summary(fit: Fit) -> str:
     precision = fit.problem.precision
     lines = {
         "residual standard deviation": _or_bound(
-            number(fit.info.residual_std, fit.digits.residual_std), fit.digits.residual_std_bound
+            number(fit.info.residual_std, fit.digits.residual_std), _residual_std_bound(fit)
         ),
         "R^2": number(fit.info.r_squared, fit.digits.r_squared),
         "condition": f"{float(fit.info.condition):.3g} (columns scaled)",
         "method": f"{fit.info.method} in {precision.name} ({precision.digits} digits)",
+        "float64": _FLOAT64,
         "seconds": f"{fit.seconds:.3g} (float64: {fit.seconds_float64:.3g})",
     }
     width = max(map(len, lines))
@@ -98,21 +107,45 @@ def number(x: MDArray, digits: int) -> str:
     return _UNKNOWN if text == "nan" else text
 
 
-def _or_bound(text: str, bound: float) -> str:
-    return f"below {bound:.1e}" if text == _UNKNOWN and math.isfinite(bound) else text
-
-
 def _standard_errors(fit: Fit) -> list[str]:
     texts = [number(error, fit.digits.standard_errors) for error in fit.standard_errors]
-    bounds = fit.digits.standard_error_bounds.tolist()
-    return [_or_bound(text, bound) for text, bound in zip(texts, bounds, strict=True)]
+    return [_or_bound(*pair) for pair in zip(texts, _standard_error_bounds(fit), strict=True)]
+
+
+def _or_bound(text: str, bound: str | None) -> str:
+    return text if bound is None else f"below {bound}"
+
+
+def _residual_std_bound(fit: Fit) -> str | None:
+    return _bound(fit.digits.residual_std_bound)
+
+
+def _standard_error_bounds(fit: Fit) -> list[str | None]:
+    return list(map(_bound, fit.digits.standard_error_bounds.tolist()))
+
+
+def _bound(bound: float) -> str | None:
+    """Write what a number without a digit does not exceed, rounded up; None where it has some."""
+    return f"{_UP.create_decimal(bound):.1e}" if math.isfinite(bound) else None
+
+
+def printable(text: str) -> str:
+    """Write characters that a terminal obeys, or does not show, as escape sequences."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 # -- files -----------------------------------------------------------------------------------
 
 
 def _write_csv(path: Path, file: str, fit: Fit) -> None:
-    heads = ["coefficient", "estimate", "digits", "standard_error", "float64"]
+    heads = [
+        "coefficient",
+        "estimate",
+        "digits",
+        "standard_error",
+        "float64",
+        "standard_error_below",
+    ]
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(heads)
@@ -121,26 +154,29 @@ def _write_csv(path: Path, file: str, fit: Fit) -> None:
 
 
 def _write_json(path: Path, file: str, fit: Fit) -> None:
-    rows, count = fit.problem.a.shape
     content = {
         "file": file,
         "target": fit.problem.target,
-        "rows": rows,
-        "degrees_of_freedom": rows - count,
+        "rows": fit.problem.a.shape[0],
+        "rows_of_positive_weight": fit.problem.used_rows,
+        "degrees_of_freedom": fit.problem.degrees_of_freedom,
         "weighted": fit.problem.weights is not None,
         "precision": fit.problem.precision.name,
         "method": fit.info.method,
         "iterations": fit.info.iterations,
         "condition": _finite(float(fit.info.condition)),
         "residual_std": _known(number(fit.info.residual_std, fit.digits.residual_std)),
+        "residual_std_below": _residual_std_bound(fit),
         "r_squared": _known(number(fit.info.r_squared, fit.digits.r_squared)),
         "seconds": fit.seconds,
+        "method_float64": _FLOAT64,
         "seconds_float64": fit.seconds_float64,
         "warnings": fit.messages,
         "coefficients": _coefficients(fit),
     }
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    # what is no text in the name of the file becomes JSON's own escape
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def _write_npz(path: Path, file: str, fit: Fit) -> None:
@@ -151,6 +187,11 @@ def _write_npz(path: Path, file: str, fit: Fit) -> None:
             limbs=fit.x.limbs,
             standard_error_limbs=fit.standard_errors.limbs,
             digits=fit.digits.estimates,
+            standard_error_digits=np.array(fit.digits.standard_errors),
+            standard_error_bounds=fit.digits.standard_error_bounds,
+            residual_std_digits=np.array(fit.digits.residual_std),
+            residual_std_bound=np.array(fit.digits.residual_std_bound),
+            r_squared_digits=np.array(fit.digits.r_squared),
             float64=fit.x_float64,
             residual_std_limbs=fit.info.residual_std.limbs,
             r_squared_limbs=fit.info.r_squared.limbs,
@@ -173,6 +214,7 @@ def _coefficients(fit: Fit) -> list[dict[str, Any]]:
         estimate_texts(fit),
         fit.digits.estimates.tolist(),
         fit.standard_errors,
+        _standard_error_bounds(fit),
         fit.x_float64.tolist(),
         strict=True,
     )
@@ -182,9 +224,10 @@ def _coefficients(fit: Fit) -> list[dict[str, Any]]:
             "estimate": _known(estimate),
             "digits": digits,
             "standard_error": _known(number(error, fit.digits.standard_errors)),
+            "standard_error_below": bound,
             "float64": _finite(plain),
         }
-        for name, estimate, digits, error, plain in columns
+        for name, estimate, digits, error, bound, plain in columns
     ]
 
 

@@ -336,17 +336,10 @@ def _exact_operand(x: Any) -> _Exact:
     if isinstance(x, MDArray):
         return _Exact(x._block, x._complex)
     value = comparable_value(x)
-    try:
-        block, is_complex = to_block(x, _MOST_LIMBS)
-    except OverflowError:
-        if value is None:
-            raise
-        # Beyond every double: next to infinity, on the side of zero.
-        side = 1 if value > 0 else -1
-        return _Exact(np.array([side * math.inf]), False, -side)
+    block, is_complex = to_block(x, _MOST_LIMBS)
     if value is None:
         return _Exact(block, is_complex)
-    if math.isinf(block[0]):  # a type that has infinities, and a value beyond every double
+    if math.isinf(block[0]):  # beyond every double: next to infinity, on the side of zero
         return _Exact(np.array([float(block[0])]), False, -1 if value > 0 else 1)
     rest = value - Fraction(sum_of_units(block.tolist()), 2**1074)
     return _Exact(block, is_complex, (rest > 0) - (rest < 0))

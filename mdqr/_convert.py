@@ -17,7 +17,7 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._convert_digits import Dyadic, complex_text, real_text
 from mdqr._convert_round import saturated, sum_of_units
-from mdqr._convert_scalars import fraction_to_limbs, scalar_to_limbs
+from mdqr._convert_scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._precision import Precision
 
@@ -29,6 +29,7 @@ __all__ = [
     "fraction_to_limbs",
     "objects_to_block",
     "refuse_text",
+    "scalar_to_fraction",
     "scalar_to_limbs",
 ]
 
@@ -74,8 +75,6 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
         contains itself.
     TypeError
         If a leaf is no number, or a text without `strings`.
-    OverflowError
-        If an exact number is beyond the largest double.
     """
     if isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biufc":
         array = np.asarray(x)
@@ -172,7 +171,7 @@ def _leaves_to_planes(
     for index, leaf in enumerate(leaves):
         try:
             re, im = scalar_to_limbs(leaf, limbs)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError) as error:
             raise _at(error, index, shape) from None
         real[:, index] = re
         if im is not None:
@@ -348,20 +347,28 @@ def block_to_strings(
     ------
     TypeError, ValueError
         If `digits` is no positive integer.
+    MemoryError
+        If there is no room for the texts.
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)
     write = real_text(precision, digits)
-    columns = [
-        [
-            write(value, limbs)
-            for value, limbs in zip(_dyadics(planes), planes.T.tolist(), strict=True)
+    try:
+        columns = [
+            [
+                write(value, limbs)
+                for value, limbs in zip(_dyadics(planes), planes.T.tolist(), strict=True)
+            ]
+            for planes in parts
         ]
-        for planes in parts
-    ]
-    if is_complex:
-        return _objects([complex_text(*pair) for pair in zip(*columns, strict=True)], shape)
-    return _objects(columns[0], shape)
+        if is_complex:
+            return _objects([complex_text(*pair) for pair in zip(*columns, strict=True)], shape)
+        return _objects(columns[0], shape)
+    except (MemoryError, OverflowError):  # the latter from texts longer than any memory
+        raise MemoryError(
+            f"no memory for {parts[0][0].size} texts of {digits or 'the'} digits of precision "
+            f"{precision}; convert fewer values at a time, as in a[:1000].to_strings()"
+        ) from None
 
 
 def check_digits(digits: int | None) -> None:

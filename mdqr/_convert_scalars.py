@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from mdqr import _limbs
-from mdqr._convert_round import ratio_to_limbs, same_limbs, saturated
-from mdqr._convert_strings import text_to_limbs
+from mdqr._convert_round import same_limbs, saturated
+from mdqr._convert_strings import text_to_fraction, text_to_limbs
 
 Limbs = list[float]
 
@@ -33,15 +33,13 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     Returns
     -------
     real : list of float
-        The greedy form, normalised. The error is at most half an ulp of the last limb.
+        The greedy form, normalised. The error is at most half an ulp of the last limb. A number
+        beyond the largest double becomes an infinity, of whatever type it is.
     imag : list of float or None
         The imaginary part; None if `x` is of a real type.
 
     Raises
     ------
-    OverflowError
-        If a number of a type without infinities (int, Fraction, SymPy rational) is beyond the
-        largest double. Types that have infinities become one.
     ValueError
         If a string is no number.
     TypeError
@@ -52,7 +50,7 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     if isinstance(x, float):
         return _one_limb(float(x), limbs), None
     if isinstance(x, (int, np.integer, np.bool_)):
-        return _ratio(int(x), 1, limbs), None
+        return saturated(int(x), 1, 0, limbs), None
     if isinstance(x, complex):
         return _one_limb(x.real, limbs), _one_limb(x.imag, limbs)
     if isinstance(x, (np.float16, np.float32)):
@@ -65,7 +63,7 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     if isinstance(x, np.clongdouble):
         return _long_double(x.real, limbs), _long_double(x.imag, limbs)
     if isinstance(x, Fraction):
-        return _ratio(x.numerator, x.denominator, limbs), None
+        return fraction_to_limbs(x, limbs), None
     if isinstance(x, Decimal):
         return text_to_limbs("nan" if x.is_nan() else str(x), limbs)
     kind = type(x)
@@ -79,23 +77,36 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
 
 
 def fraction_to_limbs(x: Fraction, limbs: int) -> Limbs:
-    """Round a fraction to `limbs` limbs; OverflowError beyond the largest double."""
-    return _ratio(x.numerator, x.denominator, limbs)
+    """Round a fraction to `limbs` limbs."""
+    return saturated(x.numerator, x.denominator, 0, limbs)
+
+
+def scalar_to_fraction(x: Any) -> Fraction | None:
+    """Return the exact value of a number that `scalar_to_limbs` rounds to finite real limbs.
+
+    None if no fraction is: a constant of mpmath, an irrational SymPy number. The caller
+    takes what is rounded to zero for zero: its exponent may make a gigantic integer.
+    """
+    if isinstance(x, (str, Decimal)):
+        return text_to_fraction(str(x))
+    if getattr(x, "is_Rational", False):
+        return Fraction(int(x.p), int(x.q))
+    if _is_constant(x) or getattr(x, "is_Float", True) is False:
+        return None
+    if hasattr(x, "_mpf_"):
+        man, exp = _signed(x._mpf_)
+        return man * Fraction(2) ** exp
+    if isinstance(x, np.bool_):
+        return Fraction(int(x))
+    if hasattr(x, "as_integer_ratio"):
+        return Fraction(*x.as_integer_ratio())
+    if hasattr(x, "__index__"):
+        return Fraction(operator.index(x))
+    return Fraction(int(x.numerator), int(x.denominator))
 
 
 def _one_limb(x: float, limbs: int) -> Limbs:
     return [x] + [0.0] * (limbs - 1)
-
-
-def _ratio(num: int, den: int, limbs: int) -> Limbs:
-    try:
-        return ratio_to_limbs(num, den, 0, limbs)
-    except OverflowError:
-        power = num.bit_length() - den.bit_length()
-        raise OverflowError(
-            f"a number of about 2**{power} is beyond the largest double (2**1024); scale the data, "
-            "or give the number as a string to get inf"
-        ) from None
 
 
 def _long_double(x: np.longdouble, limbs: int) -> Limbs:
@@ -107,13 +118,17 @@ def _long_double(x: np.longdouble, limbs: int) -> Limbs:
 
 def _mpf(x: Any, limbs: int) -> Limbs:
     """Round an mpmath number exactly as stored; a constant such as ``mp.pi`` to full precision."""
-    evaluate = getattr(x, "func", None)
-    if evaluate is not None:
-        return _settled(lambda bits: _signed(evaluate(bits, "n")), limbs)
+    if _is_constant(x):
+        return _settled(lambda bits: _signed(x.func(bits, "n")), limbs)
     man, exp = _signed(x._mpf_)
     if not man:
         return _one_limb(float(x), limbs)
     return saturated(man, 1, exp, limbs)
+
+
+def _is_constant(x: Any) -> bool:
+    """Return whether `x` is a constant of mpmath; SymPy's numbers have a `func` as well."""
+    return hasattr(x, "func") and not hasattr(x, "__sympy__")
 
 
 def _signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
@@ -160,7 +175,7 @@ def _sympy(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
 
 def _sympy_real(x: Any, limbs: int) -> Limbs:
     if x.is_Rational:
-        return _ratio(int(x.p), int(x.q), limbs)
+        return saturated(int(x.p), int(x.q), 0, limbs)
     if x.is_Float:
         return _mpf(x, limbs)
     if x.is_Number:  # what is left are infinities and nan
@@ -184,10 +199,10 @@ def _other(x: Any, limbs: int) -> Limbs:
     if isinstance(x, np.ndarray):
         raise TypeError(f"an array of shape {x.shape} stands where one number belongs")
     if hasattr(x, "__index__"):
-        return _ratio(operator.index(x), 1, limbs)
+        return saturated(operator.index(x), 1, 0, limbs)
     num, den = getattr(x, "numerator", None), getattr(x, "denominator", None)
     if num is not None and den is not None and not callable(num):
-        return _ratio(int(num), int(den), limbs)
+        return saturated(int(num), int(den), 0, limbs)
     raise TypeError(
         f"cannot convert {type(x).__name__} to a number; wanted are strings, int, float, complex, "
         "Fraction, Decimal, NumPy scalars, mpmath and SymPy numbers"

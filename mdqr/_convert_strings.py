@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
-from math import copysign, inf, isfinite, nan
+from math import copysign, inf, nan
 
 import numpy as np
 
@@ -24,7 +26,6 @@ from mdqr._convert_round import (
     power_of_five,
     saturated,
     scaled_limbs,
-    units,
 )
 
 _POWER = re.compile(r"[+-]?[0-9]{1,4}").fullmatch
@@ -42,6 +43,8 @@ _CHUNK = 4096  # strings converted at a time, so that few Python floats live at 
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 _FINEST = 1100  # every rounding boundary is a multiple of 10**-1075
 _FAR = 10**18  # stands for any larger exponent
+_LOWEST = -1074  # exponent of the smallest positive double
+_LONGEST = 100_000  # characters of a text whose exact fraction is formed, which is no linear work
 
 
 class TextError(ValueError):
@@ -58,10 +61,7 @@ class TextError(ValueError):
 
 def text_to_limbs(text: str, limbs: int) -> tuple[list[float], list[float] | None]:
     """Round one text to limbs; the second list is the imaginary part, None if there is none."""
-    body = text.strip()
-    if not body.isascii():
-        body = "".join(str(unicodedata.decimal(c, c)) for c in body)
-    body = body.lower()
+    body = _plain(text)
     pair = _HEX_COMPLEX(body)
     if body[:1] == "(" and body[-1:] == ")":
         body = body[1:-1].strip()
@@ -77,6 +77,34 @@ def text_to_limbs(text: str, limbs: int) -> tuple[list[float], list[float] | Non
     if real is None or imag is None:
         raise TextError(text)
     return real, imag
+
+
+def text_to_fraction(text: str) -> Fraction:
+    """Return the exact value of a text that `text_to_limbs` rounds to finite real limbs, not zero.
+
+    Raises
+    ------
+    ValueError
+        If the text is too long for exact work.
+    """
+    if len(text) > _LONGEST:
+        raise ValueError(
+            f"the exact value of a number of {len(text)} characters is wanted; "
+            f"give at most {_LONGEST}"
+        )
+    body = _plain(text).removeprefix("(").removesuffix(")").strip()
+    terms = _hexadecimal_terms(body)
+    if terms is None:
+        return Fraction(Decimal(body))
+    return sum((man * Fraction(2) ** exp for man, exp in terms), Fraction(0))
+
+
+def _plain(text: str) -> str:
+    """Return a text without blanks around it, in lower-case letters and ASCII digits."""
+    body = text.strip()
+    if not body.isascii():
+        body = "".join(str(unicodedata.decimal(c, c)) for c in body)
+    return body.lower()
 
 
 def _complex_to_limbs(body: str, limbs: int) -> tuple[list[float] | None, list[float] | None]:
@@ -147,6 +175,16 @@ def _decimal(negative: bool, whole: str, frac: str, exp: int, limbs: int) -> lis
 
 def _hexadecimal(body: str, limbs: int) -> list[float] | None:
     """Read one hexadecimal float of any length, or several doubles joined by their signs."""
+    terms = _hexadecimal_terms(body)
+    if terms is None:
+        return None
+    if len(terms) == 1:
+        return _hex_value(*terms[0], body[0] == "-", limbs)
+    return _hex_sum(terms, body[0] == "-", limbs)
+
+
+def _hexadecimal_terms(body: str) -> list[tuple[int, int]] | None:
+    """Return the terms ``man * 2**exp`` of hexadecimal floats joined by their signs."""
     terms: list[tuple[int, int]] = []
     at = 0
     while at < len(body):
@@ -161,11 +199,7 @@ def _hexadecimal(body: str, limbs: int) -> list[float] | None:
         terms.append(
             (-man if sign == "-" else man, (-exp if exp_sign == "-" else exp) - 4 * len(frac))
         )
-    if not terms:
-        return None
-    if len(terms) == 1:
-        return _hex_value(*terms[0], body[0] == "-", limbs)
-    return _hex_sum(terms, body[0] == "-", limbs)
+    return terms or None
 
 
 def _hex_value(man: int, exp: int, negative: bool, limbs: int) -> list[float]:
@@ -176,17 +210,29 @@ def _hex_value(man: int, exp: int, negative: bool, limbs: int) -> list[float]:
 
 def _hex_sum(terms: list[tuple[int, int]], negative: bool, limbs: int) -> list[float] | None:
     """Return the terms themselves if they are normalised limbs, else their rounded sum."""
-    counts = []
+    counts: list[int] = []
     for man, exp in terms:
-        limb, rest = _hex_value(man, exp, man < 0, 2)
-        if not isfinite(limb) or units(rest) or (man and not units(limb)):
+        count = _double_units(man, exp)
+        if count is None:
             return None
-        counts.append(units(limb))
-    settled = counts.copy()
-    normalize_units(settled)
-    if len(counts) <= limbs and settled == counts:
-        return list(map(from_units, counts)) + [0.0] * (limbs - len(counts))
-    return _hex_value(sum(counts), -1074, negative, limbs)
+        counts.append(count)
+    if len(counts) <= limbs:
+        settled = counts.copy()
+        normalize_units(settled)
+        if settled == counts:
+            return list(map(from_units, counts)) + [0.0] * (limbs - len(counts))
+    return _hex_value(sum(counts), _LOWEST, negative, limbs)
+
+
+def _double_units(man: int, exp: int) -> int | None:
+    """Return ``man * 2**exp`` in units of 2**-1074 if it is a finite double."""
+    if not man:
+        return 0
+    spare = (man & -man).bit_length() - 1
+    man, exp = man >> spare, exp + spare
+    if man.bit_length() > 53 or exp < _LOWEST or exp + man.bit_length() > 1024:
+        return None
+    return man << exp - _LOWEST
 
 
 def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.ndarray | None]:

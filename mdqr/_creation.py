@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -31,7 +33,7 @@ def array(
     x : array_like
         `MDArray`, NumPy arrays, decimal or hexadecimal strings, int, float, complex, `Fraction`,
         `Decimal`, mpmath and SymPy numbers, and nested sequences of all these. A float is the
-        double it is; the others are rounded correctly.
+        double it is; the others are rounded correctly, beyond the largest double to infinity.
     precision : Precision or str, optional
         The precision of the array. By default the highest one of the `MDArray` in `x`.
     dtype : {None, float, complex}, optional
@@ -50,8 +52,6 @@ def array(
         If the precision is missing, a value is not a number, or complex where `dtype` is float.
     ValueError
         If a string is not a number, or nested sequences differ in length.
-    OverflowError
-        If an int or a fraction is beyond the largest double.
     MemoryError
         If there is no room for the limbs.
     ImportError
@@ -98,7 +98,7 @@ def asarray(
 
     Raises
     ------
-    TypeError, ValueError, OverflowError, MemoryError
+    TypeError, ValueError, MemoryError
         As in `mdqr.array`.
 
     Examples
@@ -225,7 +225,7 @@ def full(
 
     Raises
     ------
-    TypeError, ValueError, OverflowError, MemoryError
+    TypeError, ValueError, MemoryError
         As in `mdqr.array`.
 
     Examples
@@ -345,15 +345,32 @@ def _convert_other(x: Any, limbs: int) -> tuple[Block, bool]:
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
-    size = 8 * prod((*front, *map(operator.index, wanted)))
+    with room_for(wanted, precision, is_complex, device):
+        return _device.zeros((*front, *wanted), device)
+
+
+@contextmanager
+def room_for(
+    shape: tuple[int, ...], precision: Precision, is_complex: bool, device: str | None
+) -> Iterator[None]:
+    """Let the MemoryError of making an array of `shape` say how much is wanted.
+
+    Raises
+    ------
+    MemoryError
+        Also at once, if no machine has so much.
+    """
+    size = 8 * prod((1 + is_complex, precision.limbs, *map(operator.index, shape)))
     try:
         if size > _MOST_BYTES:
             raise MemoryError
-        return _device.zeros((*front, *wanted), device)
+        yield
     except MemoryError:
+        amount = f"{size / 2**30:.3g}" if size < 2**1000 else f"2**{size.bit_length() - 31}"
+        axes = ", ".join(str(n) if n < 2**63 else f"2**{n.bit_length() - 1}" for n in shape)
         raise MemoryError(
-            f"no memory for {size / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
-            f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each)"
-            f"{'' if device in (None, 'cpu') else f' on {device}'}; "
+            f"no memory for {amount} GiB: {'complex' if is_complex else 'real'} values of shape "
+            f"({axes}{',' * (len(shape) == 1)}) in precision {precision} ({precision.limbs} limbs "
+            f"each){'' if device in (None, 'cpu') else f' on {device}'}; "
             "reduce the shape or the precision"
         ) from None

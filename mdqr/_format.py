@@ -190,6 +190,8 @@ def format_scalar(a: MDArray, spec: str) -> str:
     ------
     ValueError
         If `spec` is anything else.
+    MemoryError
+        If there is no room for the text.
     """
     match = _SPEC(spec)
     if match is None:
@@ -202,10 +204,15 @@ def format_scalar(a: MDArray, spec: str) -> str:
     block = host_block(a.limbs)
     parts = block if a.is_complex else block[None]
     values = [exact_parts(part.reshape(-1, 1))[0] for part in parts]
-    text = _styled(values[0], kind, count, sign)
-    if a.is_complex:
-        text += _styled(values[1], kind, count, "+") + "j"
-    return text.rjust(int(width or 0))
+    try:
+        text = _styled(values[0], kind, count, sign)
+        if a.is_complex:
+            text += _styled(values[1], kind, count, "+") + "j"
+        return text.rjust(int(width or 0))
+    except (MemoryError, OverflowError):  # the latter from texts longer than any memory
+        raise MemoryError(
+            f"no memory for the text of format specification {spec[:60]!r}; ask for fewer digits"
+        ) from None
 
 
 def _styled(value: Dyadic | float, kind: str, count: int, sign: str) -> str:

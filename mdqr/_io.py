@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from math import prod
 from os import PathLike
@@ -12,12 +13,20 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._device import check_device, host_block, place
-from mdqr._precision import as_precision
+from mdqr._device import check_device, host_block
+from mdqr._precision import PRECISIONS, as_precision
 
 File = str | PathLike[str] | IO[bytes]
 
 _MEMBERS = ("limbs.npy", "precision.npy", "complex.npy")
+_KINDS = ("cpu", "cuda")  # of devices, in pickles
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(..)\{'descr': '([<>|][biufcSUO][0-9]{0,3})', "
+    rb"'fortran_order': (?:True|False), 'shape': \(((?:[0-9]{1,18}(?:, |,|(?=\))))*)\), \} *\n",
+    re.DOTALL,
+).match
+_LONGEST_HEADER = 2048  # of 64 axes
+_SHOWN = 100  # characters of what a file holds that a message repeats
 
 
 def save(file: File, a: MDArray) -> None:
@@ -84,6 +93,8 @@ def load(file: File, *, device: str | None = None) -> MDArray:
         If the file is not one of these, is damaged, or holds limbs that are not normalised.
     OSError
         If the file cannot be read.
+    MemoryError
+        If there is no room for the limbs that the file has.
 
     Examples
     --------
@@ -99,23 +110,43 @@ def load(file: File, *, device: str | None = None) -> MDArray:
     try:
         with zipfile.ZipFile(file) as archive:
             limbs, name, is_complex = (_member(archive, member) for member in _MEMBERS)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{file} is not a file that mdqr.save wrote: {error}") from error
-    checked = _checked(limbs, name, is_complex)
-    return checked if device is None else checked.to_device(device)
+    except (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError) as error:
+        # RuntimeError: encrypted members, and zip features that Python does not have
+        raise ValueError(
+            f"{file} is not a file that mdqr.save wrote: {_short(str(error))}"
+        ) from error
+    if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
+        raise ValueError("the precision must be one string and the field one boolean")
+    a = _checked(limbs, str(name), bool(is_complex))
+    return a if device is None else a.to_device(device)
 
 
 def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDArray:
-    """Return the array of a pickle: host limbs, precision, field and the kind of device."""
+    """Return the array of a pickle: host limbs, precision, field and the kind of device.
+
+    Raises
+    ------
+    ValueError
+        If these are not what `MDArray` pickles, or the device is not there.
+    ImportError
+        If the device needs CuPy and CuPy cannot be imported.
+    """
+    what = "this pickle is damaged: "
+    if device not in _KINDS:
+        raise ValueError(f"{what}the device is one of {_KINDS}; it has {_short(repr(device))}")
+    if not isinstance(limbs, np.ndarray):
+        raise ValueError(f"{what}the limbs are a NumPy array; it has {type(limbs).__name__}")
+    if not isinstance(name, str) or not isinstance(is_complex, bool):
+        raise ValueError(f"{what}the precision is a string and the field a boolean")
+    a = _checked(limbs, name, is_complex, what)
     try:
-        block = place(limbs, device)
+        return a if device == "cpu" else a.to_device(device)
     except (ImportError, ValueError) as error:
         raise type(error)(
             f"this pickle holds an array on {device!r}, which is not available here ({error}). "
             "Write it with mdqr.save(file, a) where it was made, and read it here with "
             'mdqr.load(file, device="cpu")'
         ) from error
-    return MDArray._wrap(block, as_precision(name), is_complex)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -136,39 +167,61 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
             f"member {name} claims {info.file_size} bytes; the file has only {length} in all"
         )
     with archive.open(info) as stream:
-        version = np.lib.format.read_magic(stream)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"member {name} has the unknown format version {version}")
-        read_header: Any = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(stream)
-        wanted = prod(shape) * dtype.itemsize
-        present = info.file_size - stream.tell()
-        if wanted != present:
-            raise ValueError(
-                f"member {name} claims {wanted} bytes ({dtype} of shape {shape}) and has {present}"
-            )
+        _check_header(name, stream.read(_LONGEST_HEADER), info.file_size)
     with archive.open(info) as stream:
         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
 
-def _checked(limbs: np.ndarray, name: np.ndarray, is_complex: np.ndarray) -> MDArray:
-    if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
-        raise ValueError("the precision must be one string and the field one boolean")
-    precision, field = as_precision(str(name)), bool(is_complex)
-    front = (2, precision.limbs) if field else (precision.limbs,)
+def _check_header(name: str, head: bytes, present: int) -> None:
+    """Raise unless a member of `present` bytes begins with the header that NumPy writes.
+
+    NumPy's own reader evaluates any Python literal, which may be nested without end.
+    """
+    match = _HEADER(head)
+    if match is None:
+        raise ValueError(f"member {name} does not begin with the header of a NumPy array")
+    length, kind, axes = match.groups()
+    if match.end() != 10 + int.from_bytes(length, "little"):
+        raise ValueError(f"member {name} has a header of another length than it claims")
+    try:
+        dtype = np.dtype(kind.decode())
+    except TypeError:
+        raise ValueError(f"member {name} has the unknown dtype {kind.decode()}") from None
+    shape = tuple(map(int, filter(None, axes.split(b","))))
+    wanted = prod(shape) * dtype.itemsize
+    if wanted != present - match.end():
+        raise ValueError(
+            f"member {name} claims {wanted} bytes ({dtype} of shape {_short(str(shape))}) and has "
+            f"{present - match.end()}"
+        )
+
+
+def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> MDArray:
+    """Return an array of limbs from outside, if they are those of an array; `what` holds them."""
+    try:
+        precision = as_precision(name)
+    except ValueError:
+        choices = ", ".join(repr(p.name) for p in PRECISIONS)
+        raise ValueError(
+            f"{what}the precision must be one of {choices}; it is {_short(repr(name))}"
+        ) from None
+    front = (2, precision.limbs) if is_complex else (precision.limbs,)
     if limbs.dtype != np.float64 or limbs.shape[: len(front)] != front:
         raise ValueError(
-            f"{'complex' if field else 'real'} limbs of precision {precision} are float64 of "
-            f"shape {(*front, '...')}; the file has {limbs.dtype} of shape {limbs.shape}"
+            f"{what}{'complex' if is_complex else 'real'} limbs of precision {precision} are "
+            f"float64 of shape {(*front, '...')}; there are {_short(str(limbs.dtype))} of shape "
+            f"{_short(str(limbs.shape))}"
         )
-    for part in limbs if field else [limbs]:
+    block = np.require(limbs, requirements=["C", "A", "E"])
+    for part in block if is_complex else [block]:
         if not _limbs.is_normalised(part).all():
             raise ValueError(
-                "the limbs in the file are not normalised, so that it was not written by "
-                "mdqr.save or is damaged; mdqr.from_limbs takes any limbs"
+                f"{what}the limbs are not normalised, so that they were not written by mdqr or are "
+                "damaged; mdqr.from_limbs takes any limbs"
             )
-    return MDArray._wrap(np.ascontiguousarray(limbs), precision, field)
+    return MDArray._wrap(block, precision, is_complex)
+
+
+def _short(text: str) -> str:
+    """Return a text of a file without its end, if that is far."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

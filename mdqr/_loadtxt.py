@@ -23,6 +23,8 @@ Source = str | os.PathLike[str] | IO[str]
 Progress = Callable[[str, int, int | None], object]
 
 _ROWS = 4096  # rows converted at a time: text of a number takes several times its limbs
+_SHOWN = 60  # characters of a name that a message repeats
+_NAMES = 20  # names that a message lists
 
 
 class CellError(ValueError):
@@ -84,6 +86,8 @@ def loadtxt(
         If a number is complex and ``dtype`` is float.
     OSError
         If the file cannot be read.
+    MemoryError
+        If there is no room for the numbers.
 
     Notes
     -----
@@ -121,38 +125,44 @@ def read_table(
     delimiter: str = ",",
     header: bool = False,
     usecols: Columns | Callable[[tuple[str, ...]], Columns] | None = None,
+    names_without_header: str | None = None,
+    hint: str = "pass header=True",
     callback: Progress | None = None,
 ) -> Table:
     """Read columns of a file as limbs; `loadtxt` describes the parameters.
 
-    `usecols` may be a function of the names of all columns. `callback` is called as
-    ``callback("reading", rows, None)`` after each few thousand rows.
+    `usecols` may be a function of the names of all columns. Without a header they are called
+    `names_without_header` and their index, if it is given, and `hint` says how to ask for one.
+    `callback` is called as ``callback("reading", rows, None)`` after each few thousand rows.
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
         raise ValueError(f"delimiter must be one character between fields; got {delimiter!r}")
     name = _name_of(file)
-    with _opened(file) as stream, _readable(name):
+    lines: list[int] = []
+    with _opened(file) as stream, _readable(name, lines, limbs):
         rows = _rows(stream, name, delimiter)
         first = next(rows, None)
         if first is None:
             raise CellError(f"{name}: the file is empty")
-        names = tuple(cell.strip() for cell in first[1]) if header else ()
         width = len(first[1])
+        names = tuple(cell.strip() for cell in first[1]) if header else ()
+        if names_without_header is not None and not header:
+            names = tuple(f"{names_without_header}{column}" for column in range(width))
         if callable(usecols):
             usecols = usecols(names)
         columns = _places(usecols, names, width, name)
         labels = [_label(names, column) for column in columns]
         rest = rows if header else _chain(first, rows)
+        end = "" if header else f"; if the first line names the columns, {hint}"
         pieces: list[tuple[np.ndarray, np.ndarray | None]] = []
-        lines: list[int] = []
         while chunk := list(islice(rest, _ROWS)):
             _check_widths(chunk, width, name)
-            pieces.append(_convert(chunk, columns, labels, limbs, name, first_row=not header))
+            pieces.append(_convert(chunk, columns, labels, limbs, name, end))
             lines += [line for line, _ in chunk]
             if callback is not None:
                 callback("reading", len(lines), None)
-    picked = tuple(names[column] for column in columns) if header else ()
-    real, imag = _joined(pieces, limbs, len(columns))
+        real, imag = _joined(pieces, limbs, len(columns))
+    picked = tuple(names[column] for column in columns) if names else ()
     return Table(tuple(labels), picked, np.array(lines, dtype=np.int64), real, imag)
 
 
@@ -172,11 +182,17 @@ def _opened(file: Source) -> Iterator[Iterable[str]]:
 
 
 @contextmanager
-def _readable(name: str) -> Iterator[None]:
+def _readable(name: str, lines: list[int], limbs: int) -> Iterator[None]:
+    """Say what cannot be read; `lines` grows by the rows that are read."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise CellError(f"{name}: the file is not UTF-8 text ({error.reason})") from None
+    except MemoryError:
+        raise MemoryError(
+            f"{name}: no memory after {len(lines)} rows of numbers of {limbs} limbs; "
+            "read fewer columns or take a lower precision"
+        ) from None
 
 
 Row = tuple[int, list[str]]
@@ -199,7 +215,17 @@ def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _label(names: tuple[str, ...], column: int) -> str:
-    return f"column {column + 1} ({names[column]})" if names else f"column {column + 1}"
+    return f"column {column + 1} ({short(names[column])})" if names else f"column {column + 1}"
+
+
+def short(name: str) -> str:
+    """Return a name for a message, without its end if that is far."""
+    return name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first of many."""
+    return ", ".join([*map(short, names[:_NAMES]), *["..."] * (len(names) > _NAMES)])
 
 
 def _places(usecols: Columns | None, names: tuple[str, ...], width: int, name: str) -> list[int]:
@@ -219,7 +245,7 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> 
             return names.index(wanted)
         what = "no column" if wanted not in names else "more than one column"
         raise CellError(
-            f"{name}, line 1: {what} is called {wanted!r}; there are {', '.join(names)}"
+            f"{name}, line 1: {what} is called {short(wanted)!r}; there are {listed(names)}"
         )
     column = operator.index(wanted)
     if not -width <= column < width:
@@ -242,10 +268,12 @@ def _convert(
     labels: list[str],
     limbs: int,
     name: str,
-    *,
-    first_row: bool,
+    end: str,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Round the cells of some rows to planes ``(N, rows, columns)``."""
+    """Round the cells of some rows to planes ``(N, rows, columns)``.
+
+    `end` is what is added to the message of a cell in the first line.
+    """
     texts = [cells[column] for _, cells in chunk for column in columns]
     try:
         real, imag = strings_to_block(texts, limbs)
@@ -254,9 +282,8 @@ def _convert(
         line, cells = chunk[row]
         text = cells[columns[place]]
         reason = str(error) if text.strip() else "the cell is empty; wanted a number"
-        hint = "; if the first line names the columns, pass header=True" if first_row else ""
         raise CellError(
-            f"{name}, line {line}, {labels[place]}: {reason}{hint if line == 1 else ''}"
+            f"{name}, line {line}, {labels[place]}: {reason}{end if line == 1 else ''}"
         ) from None
     shape = (limbs, len(chunk), len(columns))
     return real.reshape(shape), None if imag is None else imag.reshape(shape)

@@ -12,6 +12,7 @@ import numpy as np
 
 from mdqr import _creation, _limbs
 from mdqr._array import MDArray
+from mdqr._convert import scalar_to_fraction
 from mdqr._precision import Precision, as_precision
 from mdqr._promotion import highest_precision, promote
 
@@ -54,6 +55,8 @@ def linspace(
         If the precision is missing.
     ValueError
         If `num` is negative.
+    MemoryError
+        If there is no room for the limbs.
 
     Notes
     -----
@@ -78,9 +81,10 @@ def linspace(
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])
         return _creation.full((count, *shape), first)
-    xp = _limbs.namespace(first._block)
-    steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
-    values: MDArray = (first * (intervals - steps) + last * steps) / intervals
+    with _creation.room_for((count, *shape), target, first.is_complex, first.device):
+        xp = _limbs.namespace(first._block)
+        steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
+        values: MDArray = (first * (intervals - steps) + last * steps) / intervals
     values[0] = first
     if endpoint:
         values[-1] = last
@@ -109,7 +113,8 @@ def arange(
     Returns
     -------
     MDArray
-        ``ceil((stop - start) / step)`` values, counted exactly from the rounded numbers. Value i
+        ``ceil((stop - start) / step)`` values, counted exactly from the numbers as they are given,
+        before any rounding (constants of mpmath and irrational SymPy numbers: after it). Value i
         has ``|error| <= 4 * eps * (|start| + i * |step|)``; integers are exact.
 
     Raises
@@ -117,28 +122,32 @@ def arange(
     TypeError
         If the precision is missing or a number is complex.
     ValueError
-        If `step` is zero, or a number is not a finite scalar.
+        If `step` is rounded to zero, or a number is not a finite scalar.
+    MemoryError
+        If there is no room for the limbs.
 
     Examples
     --------
     >>> import mdqr
-    >>> mdqr.arange(0, 1, "0.25", precision=mdqr.qd).to_numpy()
-    array([0.  , 0.25, 0.5 , 0.75])
+    >>> mdqr.arange(0, 1, "0.2", precision=mdqr.qd).to_strings(2).tolist()
+    ['0.0', '0.20', '0.40', '0.60', '0.80']
     """
     if stop is None:
         start, stop = 0, start
     target = _precision_for("arange", precision, start, stop, step)
-    numbers = [
-        _creation.array(x, precision=target, dtype=float, device=device)
-        for x in (start, stop, step)
-    ]
-    first, last, stride = (_fraction(x) for x in numbers)
+    given = (start, stop, step)
+    numbers = [_creation.array(x, precision=target, dtype=float, device=device) for x in given]
+    first, last, stride = map(_fraction, given, numbers)
     if not stride:
-        raise ValueError("arange wants a step that is not zero")
+        raise ValueError(f"arange wants a step that is not zero; got {step!r}")
     count = max(0, math.ceil((last - first) / stride))
-    return numbers[0] + numbers[2] * _limbs.namespace(numbers[2]._block).arange(
-        count, dtype=np.float64
-    )
+    place = numbers[2].device
+    with _creation.room_for((count,), target, False, place):
+        # all memory of the result before any is written to
+        values = _creation.zeros(count, precision=target, device=place)
+        values += numbers[2] * _limbs.namespace(values._block).arange(count, dtype=np.float64)
+        values += numbers[0]
+    return values
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
@@ -230,10 +239,17 @@ def _precision_for(function: str, precision: Precision | str | None, *values: An
     return highest_precision(values)
 
 
-def _fraction(x: MDArray) -> Fraction:
-    if x.ndim or not np.isfinite(x._block[0]):
-        raise ValueError(f"arange wants finite scalars; got {x}")
-    return sum((Fraction(float(limb)) for limb in x._block), Fraction(0))
+def _fraction(x: Any, rounded: MDArray) -> Fraction:
+    """Return the exact value of a number; what is rounded to zero is zero."""
+    if rounded.ndim or not np.isfinite(rounded._block[0]):
+        raise ValueError(f"arange wants finite scalars; got {rounded}")
+    while isinstance(x, np.ndarray):
+        x = x[()]
+    value = None if isinstance(x, MDArray) or not rounded else scalar_to_fraction(x)
+    if value is not None:
+        return value
+    exact: Fraction = (x if isinstance(x, MDArray) else rounded).to_fractions().item()
+    return exact
 
 
 def _full_blocks(arrays: Sequence[Any]) -> tuple[list[Any], Any]:

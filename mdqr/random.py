@@ -56,6 +56,8 @@ def uniform(
     ------
     TypeError
         If `rng` is neither of these, or an end is complex.
+    MemoryError
+        If there is no room for the limbs.
 
     Examples
     --------
@@ -117,6 +119,8 @@ def normal(
     ------
     TypeError
         If `rng` is neither of these, or `loc` or `scale` is complex.
+    MemoryError
+        If there is no room for the limbs.
 
     Examples
     --------
@@ -162,7 +166,8 @@ def _weighted(words: np.ndarray) -> np.ndarray:
 def _drawn(draw: Any, shape: Any, precision: Precision, dtype: Any, device: str | None) -> MDArray:
     is_complex = bool(_creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
-    block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
+    with _creation.room_for(values, precision, is_complex, device):
+        block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
     return MDArray._wrap(place(block, device), precision, is_complex)
 
 

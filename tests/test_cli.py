@@ -139,6 +139,91 @@ def test_saturated_model(run, tmp_path):
     assert re.search(r"residual standard deviation +\?\n", out)
 
 
+def test_rows_without_weight_are_no_degrees_of_freedom(run, tmp_path):
+    rows = [("x", "y", "w"), (1, 2, 1), (2, 3, 4), (3, 5, 0), (4, 4, 1)]
+    path, output = write(tmp_path / "w.csv", rows), tmp_path / "o.json"
+    code, out, _ = run("lstsq", path, "--target", "y", "--weights", "w", "--output", output)
+    assert code == 0
+    assert "w.csv: 4 rows (3 of positive weight), 2 coefficients, 1 degrees of freedom, weig" in out
+    content = json.loads(output.read_text())
+    assert content["rows"] == 4
+    assert content["rows_of_positive_weight"] == 3
+    assert content["degrees_of_freedom"] == 1
+    # the same fit without the row
+    short = write(tmp_path / "s.csv", [row for row in rows if row[2] != 0])
+    again = run("lstsq", short, "--target", "y", "--weights", "w")[1]
+    assert out.split("\n\n")[1:3] == again.split("\n\n")[1:3]
+    assert "s.csv: 3 rows, 2 coefficients, 1 degrees of freedom" in again
+
+
+def test_exact_fit_with_rows_without_weight(run, tmp_path):
+    rows = [(x, x * x + 1 + (x == 3), x != 3) for x in range(4)]
+    path = write(tmp_path / "w.csv", [("x", "y", "w"), *((x, y, int(w)) for x, y, w in rows)])
+    options = ("--target", "y", "--features", "x", "--weights", "w")
+    code, out, _ = run("lstsq", path, *options, "--poly", 2)
+    assert code == 0
+    # as many rows as coefficients: nothing is left to bound a residual
+    assert "0 degrees of freedom" in out
+    assert "below" not in out
+    code, _, err = run("lstsq", path, *options, "--poly", 3)
+    assert code == 2
+    assert "w.csv: 3 rows of positive weight do not determine 4 coefficients" in err
+
+
+@pytest.mark.parametrize("names", [["intercept"], ["intercept", "(intercept)"]])
+def test_a_column_called_intercept(run, tmp_path, names):
+    rows = [(*(i, i * i)[: len(names)], i**3 % 7) for i in range(8)]
+    path, output = write(tmp_path / "i.csv", [(*names, "y"), *rows]), tmp_path / "o.json"
+    code, out, _ = run("lstsq", path, "--output", output)
+    assert code == 0
+    constant = f"({names[-1]})"
+    assert list(estimates(out)[0]) == [constant, *names]
+    written = [row["name"] for row in json.loads(output.read_text())["coefficients"]]
+    assert written == [constant, *names]
+    assert_true(estimates(out)[2], exact_fit(path, "y", names))
+    assert list(estimates(run("lstsq", path, "--no-intercept")[1])[0]) == names
+
+
+@pytest.mark.parametrize("shift", [0, 1000])
+def test_r_squared_of_a_column_of_ones(run, tmp_path, shift):
+    """Its digits count from the total about the mean, whatever the constant column is called."""
+    rng = random.Random(3)
+    rows = [(1, f"{rng.random():.6f}", f"{rng.random() + shift:.30f}") for _ in range(20)]
+    path = write(tmp_path / "ones.csv", [("one", "x", "y"), *rows])
+
+    def r_squared(*arguments):
+        return re.search(r"R\^2 +(\S+)", run("lstsq", path, *arguments)[1])[1]
+
+    assert r_squared("--no-intercept", "--precision", "d") == r_squared(
+        "--features", "x", "--precision", "d"
+    )
+
+
+def test_float64_column_is_what_a_careful_user_gets(run, tmp_path):
+    """The plain numpy.linalg.lstsq took the powers for dependent and had no digit right."""
+    rng = random.Random(1)
+    points = [round(-8.8 + 5.7 * rng.random(), 9) for _ in range(82)]
+    rows = [(x, f"{0.8 + 0.1 * math.sin(x) + rng.gauss(0, 0.003):.4f}") for x in points]
+    path = write(tmp_path / "filip.csv", [("x", "y"), *rows])
+    code, out, _ = run("lstsq", path, "--poly", 10)
+    assert code == 0
+    assert re.search(r"^float64 +numpy\.linalg\.lstsq, columns of norm 1, rcond=0$", out, re.M)
+    plain = [line.split()[2:] for line in out.split("\n\n")[2].splitlines()[1:]]
+    for (text, digits), exact in zip(plain, exact_fit(path, "y", ["x"], degree=10), strict=True):
+        error = abs(Fraction(float(text)) / exact - 1)
+        assert int(digits) >= 5
+        assert Fraction(1, 10 ** (int(digits) + 1)) <= error <= Fraction(1, 10 ** int(digits))
+
+
+def test_float64_digits_are_no_more_than_is_known(run, tmp_path, steep):
+    """In precision d both solutions may be wrong alike."""
+    exact = exact_fit(steep, "y", ["x"], degree=4)
+    _, out, _ = run("lstsq", steep, "--poly", 4, "--precision", "d")
+    plain = [line.split()[-2:] for line in out.split("\n\n")[2].splitlines()[1:]]
+    for (text, digits), value in zip(plain, exact, strict=True):
+        assert abs(Fraction(float(text)) / value - 1) <= Fraction(1, 10 ** int(digits))
+
+
 def test_choice_of_columns(run, tmp_path):
     path = write(
         tmp_path / "t.csv",
@@ -190,6 +275,44 @@ def test_statistics_have_true_digits(run, steep, degree):
     assert len(rough[-1]) > 4
 
 
+# -- without a header ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return write(tmp_path / "bare.csv", [(1, 2), (2, 3), (3, 5), (4, 4)])
+
+
+def test_a_first_line_of_numbers_is_no_header(run, bare):
+    code, out, err = run("lstsq", bare)
+    assert (code, out) == (2, "")
+    assert re.search(r"bare\.csv, line 1: .*are all numbers; give --no-header .* or --header", err)
+
+
+def test_no_header(run, bare):
+    code, out, _ = run("lstsq", bare, "--no-header")
+    assert code == 0
+    assert "c1 = intercept + c0\n" in out
+    assert "bare.csv: 4 rows, 2 coefficients" in out
+    assert_true(estimates(out)[2], [Fraction(3, 2), Fraction(4, 5)])
+    assert "c0 = intercept + c1\n" in run("lstsq", bare, "--no-header", "--target", "c0")[1]
+
+
+def test_names_that_are_numbers(run, bare, tmp_path):
+    code, out, _ = run("lstsq", bare, "--header")
+    assert code == 0
+    assert "2 = intercept + 1\n" in out
+    assert "bare.csv: 3 rows, 2 coefficients" in out
+    for names, code in [
+        (("2019", "2020"), 2),
+        (("", "1e3"), 2),
+        (("2019", "y"), 0),
+        (("", "y"), 0),
+    ]:
+        path = write(tmp_path / "names.csv", [names, (1, 2), (2, 3), (3, 5)])
+        assert run("lstsq", path)[0] == code
+
+
 # -- output files ----------------------------------------------------------------------------
 
 
@@ -198,11 +321,13 @@ def test_output_csv(run, tmp_path):
     code, out, _ = run("lstsq", LONGLEY, "--output", path)
     assert code == 0
     assert f"written to {path}" in out
+    assert "standard_error_below" in path.read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     assert [row["coefficient"] for row in rows] == list(CERTIFIED)
     names, digits, texts = estimates(out)
     assert [row["estimate"] for row in rows] == list(texts)
     assert [row["digits"] for row in rows] == list(digits)
+    assert all(row["standard_error_below"] == "" for row in rows)
     assert {row["coefficient"]: row["standard_error"][:-1] for row in rows} == {
         name: error[:-1] for name, (_, error) in CERTIFIED.items()
     }
@@ -234,6 +359,29 @@ def test_output_json_without_degrees_of_freedom(run, tmp_path):
     content = json.loads(path.read_text(encoding="utf-8"))
     assert content["residual_std"] is None
     assert content["coefficients"][0]["standard_error"] is None
+    assert content["coefficients"][0]["standard_error_below"] is None
+
+
+def test_files_of_exact_fits_have_the_bounds_of_the_table(run, tmp_path):
+    rows = [(x, sum(x**k for k in range(6))) for x in range(21)]
+    path = write(tmp_path / "wampler1.csv", [("x", "y"), *rows])
+    outputs = [tmp_path / f"o{suffix}" for suffix in (".json", ".csv", ".npz")]
+    for output in outputs:
+        code, out, _ = run("lstsq", path, "--poly", 5, "--output", output)
+        assert code == 0
+    *errors, std = re.findall(r" below (\S+e-\d+)", out)
+    content = json.loads(outputs[0].read_text())
+    assert [row["standard_error_below"] for row in content["coefficients"]] == errors
+    assert content["residual_std_below"] == std
+    rows = list(csv.DictReader(io.StringIO(outputs[1].read_text())))
+    assert [row["standard_error_below"] for row in rows] == errors
+    with np.load(outputs[2]) as content:
+        assert content["standard_error_digits"] == content["residual_std_digits"] == 0
+        assert content["r_squared_digits"] == 15
+        # the texts are rounded up
+        bounds = [*content["standard_error_bounds"], content["residual_std_bound"]]
+        for bound, text in zip(bounds, [*errors, std], strict=True):
+            assert bound <= float(text) <= 1.1 * bound
 
 
 def test_output_npz(run, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +52,12 @@ def run(capsys):
         ("x,y\n1,2\n3,4\n", ["--poly", "2"], r"2 rows do not determine 3 coefficients"),
         ("x,y\n1,2\n", ["--poly", "0", "--no-intercept"], r"the model has no coefficient"),
         ("", [], r"data\.csv: the file is empty"),
+        ("1,2\n2,3\n", [], r"line 1: the names of the columns are all numbers; give --no-header"),
+        (
+            "x,y\n1,2\n",
+            ["--no-header"],
+            r"line 1, column 1 \(c0\): cannot read 'x'.*; if the first .* leave out --no-header$",
+        ),
         ("x,y\n\xff,2\n", [], r"data\.csv: the file is not UTF-8"),
     ],
 )
@@ -108,6 +116,105 @@ def test_interrupt(run, monkeypatch):
 
     monkeypatch.setattr(_cli, "solve", interrupted)
     assert run("lstsq", LONGLEY) == (130, "", "mdqr: interrupted\n")
+
+
+# -- what reads the output -------------------------------------------------------------------
+
+
+def command(*arguments, stdout=subprocess.PIPE, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-m", "mdqr", *map(str, arguments)],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("what", ["lstsq", "info", "--help"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path, what, unbuffered):
+    """As in `mdqr lstsq FILE | head`."""
+    output = tmp_path / "o.json"
+    options = [LONGLEY, "--output", output] if what == "lstsq" else []
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = command(what, *options, stdout=writer, PYTHONUNBUFFERED=unbuffered)
+    os.close(writer)
+    assert process.communicate()[1] == b""
+    assert process.returncode == 0
+    assert output.exists() == (what == "lstsq")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("what", [["lstsq", LONGLEY], ["info"], ["--help"]], ids=str)
+def test_a_full_disk_is_named(what):
+    with open("/dev/full", "wb") as full:
+        process = command(*what, stdout=full)
+        error = process.communicate()[1]
+    assert error == b"mdqr: standard output: No space left on device\n"
+    assert process.returncode == 2
+
+
+def test_closed_standard_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert _cli.main(["info"]) == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_names_that_the_terminal_cannot_show(tmp_path, encoding):
+    path = write(tmp_path / "é.csv", [("é€", "y"), (1, 2), (2, 3), (3, 5)])
+    process = command("lstsq", path, "--output", tmp_path / "o.json", PYTHONIOENCODING=encoding)
+    out, error = process.communicate()
+    assert (process.returncode, error) == (0, b"")
+    assert "y = intercept + é€".encode(encoding, "backslashreplace") in out
+    assert json.loads((tmp_path / "o.json").read_bytes())["coefficients"][1]["name"] == "é€"
+
+
+HOSTILE = "\x1b[31mred\x07\r\u202e\x9b2J\udce9"
+
+
+def test_escape_codes_do_not_reach_the_terminal(run, tmp_path):
+    name = HOSTILE.replace("\udce9", "")
+    path = tmp_path / "data.csv"
+    quoted = f'"{name}"'
+    text = f'{quoted},"two\nlines",y\n' + "".join(
+        f"{i},{i * i},{y}\n" for i, y in enumerate((3, 1, 4, 1, 5, 9))
+    )
+    path.write_text(text, encoding="utf-8", newline="")
+    code, out, err = run("lstsq", path, "--output", tmp_path / "o.json")
+    assert (code, err) == (0, "")
+    assert r"y = intercept + \x1b[31mred\x07\r\u202e\x9b2J + two\nlines" in out
+    path.write_text(text + "x,1,2\n", encoding="utf-8", newline="")
+    outputs = [out, *run("lstsq", path)[1:], *run("lstsq", path, "--target", name + "z")[1:]]
+    path.write_text(text + "1,1,2,3\n", encoding="utf-8", newline="")
+    outputs += [
+        *run("lstsq", path)[1:],
+        *run("lstsq", path, "--features", f"{quoted},{quoted}")[1:],
+    ]
+    outputs += run("lstsq", tmp_path / HOSTILE)[1:]
+    assert sum(r"\x1b[31mred" in text for text in outputs) == 5
+    assert all(c.isprintable() or c == "\n" for text in outputs for c in text)
+
+
+def test_file_names_that_are_no_text(run, tmp_path):
+    path = write(tmp_path / "\udce9.csv", [("x", "y"), (1, 2), (2, 3), (3, 5)])
+    code, out, _ = run("lstsq", path, "--output", tmp_path / "o.json")
+    assert code == 0
+    assert r"\udce9.csv: 3 rows" in out
+    assert json.loads((tmp_path / "o.json").read_text())["file"] == str(path)
+
+
+def test_no_memory_is_said(run, monkeypatch):
+    def exhausted(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(_cli, "solve", exhausted)
+    assert run("lstsq", LONGLEY) == (
+        1,
+        "",
+        "mdqr: not enough memory; give fewer --features or a lower --precision\n",
+    )
 
 
 # -- the rest --------------------------------------------------------------------------------

@@ -153,3 +153,11 @@ def test_special_output():
 def test_bad_digits(digits):
     with pytest.raises((TypeError, ValueError), match="digits must be"):
         block_to_strings(np.zeros((2, 1)), dd, False, digits)
+
+
+@pytest.mark.parametrize("x", [1.0, 0.0])
+@pytest.mark.parametrize("digits", [10**16, 10**30])
+def test_no_memory_for_text_is_said(x, digits):
+    block = np.array([[x] * 3, [0.0] * 3])
+    with pytest.raises(MemoryError, match=f"no memory for 3 texts of {digits} digits .* fewer val"):
+        block_to_strings(block, dd, digits=digits)

@@ -13,7 +13,9 @@ from exact_limbs import decimal_texts, greedy, same
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mdqr import _convert_strings
 from mdqr._convert import block_to_strings, fraction_to_limbs, objects_to_block, scalar_to_limbs
+from mdqr._convert_round import normalize_units
 from mdqr._precision import PRECISIONS, dd, od, qd
 
 precisions = st.sampled_from(PRECISIONS)
@@ -25,11 +27,7 @@ precisions = st.sampled_from(PRECISIONS)
 @example("0.1", od)
 def test_decimal_text_is_its_fraction(text, precision):
     limbs, imag = scalar_to_limbs(text, precision.limbs)
-    value = Fraction(text)
-    try:
-        wanted = fraction_to_limbs(value, precision.limbs)
-    except OverflowError:
-        wanted = [math.inf if value > 0 else -math.inf] + [0.0] * (precision.limbs - 1)
+    wanted = fraction_to_limbs(Fraction(text), precision.limbs)
     if not wanted[0]:
         wanted[0] = math.copysign(0.0, -1 if text[0] == "-" else 1)
     assert imag is None
@@ -96,6 +94,26 @@ def test_sum_of_hexadecimal_floats():
     for bad in ("0x1p0+0x1p-2000", "0x1p0+0x1p2000", "0x1p0+0x1.00000000000001p0", "0x", "0x1p"):
         with pytest.raises(ValueError, match="cannot read"):
             scalar_to_limbs(bad, 4)
+
+
+@pytest.mark.parametrize("term", ["0x1p-5", "-0x1p-1074", "0x1.fffffffffffffp+1000"])
+def test_joined_hexadecimal_floats_take_linear_time(monkeypatch, term):
+    """Passes of normalisation over many terms took a minute for 70 kB; few terms settle at once."""
+    lengths = []
+
+    def watched(counts):
+        lengths.append(len(counts))
+        normalize_units(counts)
+
+    monkeypatch.setattr(_convert_strings, "normalize_units", watched)
+    term = term if term[0] == "-" else "+" + term
+    limbs, imag = scalar_to_limbs(term * 20_000, 4)
+    assert imag is None
+    assert limbs == fraction_to_limbs(20_000 * Fraction(float.fromhex(term)), 4)
+    assert not lengths
+    scalar_to_limbs("0x1p0+0x1p-60+0x1p-120", 2)
+    scalar_to_limbs("0x1p0+0x1p-60", 2)
+    assert lengths == [2]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,6 @@ def test_the_field(precision):
         ("abc", ValueError),
         (["1", "2x"], ValueError),
         ([[1, 2], [3]], ValueError),
-        (10**400, OverflowError),
         (None, TypeError),
         ({1: 2}, TypeError),
         ([1, None], TypeError),

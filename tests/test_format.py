@@ -202,3 +202,10 @@ def test_bad_printoptions(options):
         mdqr.printoptions(**options),
     ):
         pass
+
+
+@pytest.mark.parametrize("spec", [f".{10**16}e", f".{10**30}f", f"{10**16}.3g"])
+@pytest.mark.parametrize("x", [1, 1 + 1j])
+def test_no_memory_for_a_format_is_said(spec, x):
+    with pytest.raises(MemoryError, match=f"no memory for .* '{spec}'; ask for fewer digits"):
+        format(mdqr.qd(x), spec)

@@ -71,7 +71,8 @@ def npy(value):
     return stream.getvalue()
 
 
-HUGE = npy(np.zeros((2, 3))).replace(b"(2, 3), }          ", b"(2, 999999999999), }")
+HUGE = npy(np.zeros((2, 3))).replace(b"(2, 3), }           ", b"(2, 999999999999), }")
+REST = npy(np.zeros((2, 3)))[9:]
 UNNORMALISED = np.array([[1.0, 1, 1], [1, 1, 1]])
 WRONG = {
     "no member precision": {"precision": None},
@@ -79,14 +80,17 @@ WRONG = {
     r"limbs\.npy claims 15999999999984 bytes": {"limbs": HUGE},
     "limbs.npy claims": {"limbs": npy(np.zeros((2, 3)))[:-8]},
     "claims 8 bytes": {"precision": np.array({"pickle": "me"}, dtype=object)},
-    "unknown format version": {"limbs": b"\x93NUMPY\x09\x00"},
-    "magic string": {"limbs": b"not an array"},
-    'precision must be one of .*"qd"': {"precision": np.array("xd")},
+    "limbs.npy does not begin with the header": {"limbs": b"\x93NUMPY\x09\x00"},
+    "not begin with the header of a NumPy array": {"limbs": b"not an array"},
+    "header of another length than it claims": {"limbs": npy(np.zeros((2, 3)))[:8] + b"w" + REST},
+    "precision must be one of .*'qd'.*; it is 'xd'": {"precision": np.array("xd")},
+    r"it is 'x{96}\.\.\.$": {"precision": np.array("x" * 900)},
+    "unknown dtype <f7": {"limbs": npy(np.zeros((2, 3))).replace(b"<f8", b"<f7")},
     "one string and the field one boolean": {"precision": np.array(["dd"])},
     "the field one boolean": {"complex": np.array(0)},
     r"real limbs of precision qd are float64 of shape \(4, '...'\)": {"precision": np.array("qd")},
     r"complex limbs of precision dd are float64 of shape \(2, 2": {"complex": np.array(True)},
-    "the file has float32": {"limbs": np.zeros((2, 3), dtype=np.float32)},
+    "there are float32 of shape": {"limbs": np.zeros((2, 3), dtype=np.float32)},
     "are not normalised": {"limbs": UNNORMALISED},
     "not normalised": {"limbs": np.array([[0.0, np.inf, 1], [0, 1, 0]])},
 }
@@ -116,6 +120,114 @@ def test_a_damaged_file_is_noticed():
     content[len(content) // 3] ^= 1
     with pytest.raises(ValueError, match=r"not a file that mdqr\.save wrote"):
         mdqr.load(io.BytesIO(bytes(content)))
+
+
+DEEP = b"(" * 700 + b")" * 700
+HEADERS = {
+    "an open string": b"{'descr': '<f8",
+    "an open bracket": b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3",
+    "deep tuples": b"{'descr': '<f8', 'fortran_order': False, 'shape': " + DEEP + b", }\n",
+    "deep signs": b"-" * 9000 + b"1\n",
+    "a structure": b"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }\n",
+    "a call": b"{'descr': exit(), 'fortran_order': False, 'shape': (2, 3), }\n",
+    "a long integer": b"{'descr': '<f8', 'fortran_order': False, 'shape': ("
+    + b"9" * 5000
+    + b",), }\n",
+    "negative axes": b"{'descr': '<f8', 'fortran_order': False, 'shape': (-2, -3), }\n",
+    "no text": b"\xff\x00" * 500,
+    "Python 2": b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L, 3L), }\n",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("version", [b"\x01\x00", b"\x02\x00", b"\x03\x00"])
+def test_headers_that_are_no_headers(header, version):
+    """NumPy's reader raised TokenError, RecursionError, MemoryError(''), or pages of text."""
+    text = HEADERS[header]
+    size = struct.pack("<H" if version[0] == 1 else "<I", len(text))
+    content = b"\x93NUMPY" + version + size + text + bytes(48)
+    with pytest.raises(ValueError, match=r"limbs\.npy does not begin with the header") as caught:
+        mdqr.load(archive(limbs=content))
+    assert len(str(caught.value)) < 200
+
+
+# What a directory entry of a zip file says: (place in the entry, bytes, message)
+ENTRIES = {
+    "a later version of zip": (6, struct.pack("<H", 99), "zip file version 9.9"),
+    "an encrypted member": (8, struct.pack("<H", 1), "is encrypted"),
+    "another compression": (10, struct.pack("<H", 99), "is compressed"),
+    "a name that is no text": (8, struct.pack("<H", 0x800), "is not a file that"),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_directories_of_other_zip_files(entry):
+    """zipfile raises RuntimeError, a kind of it, and UnicodeDecodeError for them."""
+    place, value, message = ENTRIES[entry]
+    data = bytearray(archive().getvalue())
+    at = data.index(b"PK\x01\x02")
+    data[at + place : at + place + len(value)] = value
+    if "name" in entry:
+        data[at + 46 : at + 48] = b"\xff\xfe"
+    with pytest.raises(ValueError, match=message) as caught:
+        mdqr.load(io.BytesIO(bytes(data)))
+    assert len(str(caught.value)) < 200
+
+
+def test_long_names_of_a_damaged_file_are_cut():
+    data = archive().getvalue()
+    name, long = b"limbs.npy", b"l" * 30_000
+    at = data.rindex(name)
+    entry = bytearray(data[: at - 18] + struct.pack("<H", len(long)) + data[at - 16 : at])
+    with pytest.raises(ValueError, match=r"not a file that mdqr\.save wrote|no member") as caught:
+        mdqr.load(io.BytesIO(bytes(entry) + long + data[at + len(name) :]))
+    assert len(str(caught.value)) < 200
+
+
+def pickled(**changes):
+    """Return the arguments of a pickle of two complex dd numbers, or others."""
+    usual = {"limbs": np.zeros((2, 2, 3)), "name": "dd", "is_complex": True, "device": "cpu"}
+    return tuple({**usual, **changes}.values())
+
+
+DAMAGED = {
+    "the precision must be one of 'd', 'dd'.*; it is 'td'": {"name": "td"},
+    r"it is 'x{96}\.\.\.$": {"name": "x" * 900},
+    "the precision is a string": {"name": mdqr.dd},
+    "the field a boolean": {"is_complex": 1},
+    r"complex limbs of precision qd are float64 of shape \(2, 4, '\.\.\.'\)": {"name": "qd"},
+    r"there are float64 of shape \(1, 100000\)": {"limbs": np.zeros((1, 100_000))},
+    r"there are float64 of shape \(\)": {"limbs": np.zeros(())},
+    "there are float32": {"limbs": np.zeros((2, 2, 3), dtype=np.float32)},
+    "there are >f8": {"limbs": np.zeros((2, 2, 3), dtype=">f8")},
+    "there are object": {"limbs": np.zeros((2, 2, 3), dtype=object)},
+    "the limbs are a NumPy array; it has list": {"limbs": [[[1.0]]]},
+    "the limbs are not normalised": {"limbs": np.ones((2, 2, 3))},
+    "limbs are not normalised": {"limbs": np.full((2, 2, 3), np.nan)},
+    "the device is one of .*'cuda'.*; it has 'tpu'": {"device": "tpu"},
+    "it has 'cuda:0'": {"device": "cuda:0"},
+    "it has None": {"device": None},
+}
+
+
+@pytest.mark.parametrize("message", DAMAGED)
+def test_damaged_pickles(message):
+    """Limbs of another shape than the precision wants were written behind their memory."""
+    with pytest.raises(ValueError, match=f"this pickle is damaged.*{message}"):
+        mdqr._io.restore(*pickled(**DAMAGED[message]))
+
+
+def test_pickles_of_any_memory():
+    limbs = mdqr.random.normal((3, 4), precision=mdqr.dd, rng=1).limbs
+    raw = bytearray(limbs.nbytes + 1)
+    odd = np.frombuffer(raw, dtype=np.float64, offset=1, count=limbs.size).reshape(limbs.shape)
+    odd[...] = limbs
+    for block in (limbs.copy("F"), odd, limbs[:, ::-1][:, ::-1], limbs.view(np.memmap)):
+        a = mdqr._io.restore(*pickled(limbs=block, is_complex=False))
+        assert a.limbs.tobytes() == limbs.tobytes()
+        assert type(a.limbs) is np.ndarray
+        assert a.limbs.flags.aligned
+        assert (a + 1).shape == (3, 4)
 
 
 def test_load_onto_a_device_that_is_not_there(no_cupy):

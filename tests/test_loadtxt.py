@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr import _loadtxt
 from mdqr._convert import fraction_to_limbs
 from mdqr._precision import PRECISIONS
 
@@ -129,6 +130,30 @@ def test_place_of_a_bad_cell_far_down():
     text = "".join(f"{i},0.1\n" for i in range(5000)) + "1,?\n"
     with pytest.raises(ValueError, match="line 5001, column 2: cannot read '\\?'"):
         read(text)
+
+
+def test_no_memory_is_said(monkeypatch):
+    def exhausted(texts, limbs):
+        if len(texts) < 8000:
+            raise MemoryError
+        return np.zeros((limbs, len(texts))), None
+
+    monkeypatch.setattr(_loadtxt, "strings_to_block", exhausted)
+    with pytest.raises(MemoryError, match=r"<text>: no memory after 4096 rows of numbers of 4 li"):
+        read("1,2\n" * 5000)
+
+
+def test_messages_cut_what_is_long():
+    header = ",".join(f"{i}{'x' * 90}" for i in range(500))
+    for text, options in (("\n".join([header] * 2), {}), ("x\n", {"usecols": "y" * 900})):
+        with pytest.raises(ValueError, match="line") as caught:
+            read(f"{header}\n{text}", header=True, **options)
+        assert len(str(caught.value)) < 1500
+
+
+def test_a_cell_of_joined_limbs_takes_linear_time():
+    """It took minutes; `test_convert_strings.py` counts the passes."""
+    assert float(read("1," + "+".join(["0x1p-5"] * 18_000) + "\n")[0, 1]) == 562.5
 
 
 def test_beyond_range_is_infinite():

@@ -143,8 +143,7 @@ def test_shapes_that_do_not_broadcast_are_named(precision):
 
 def test_numbers_beyond_the_range(precision):
     a = mdqr.ones(2, precision=precision)
-    with pytest.raises(OverflowError):
-        a + 10**400
+    assert mdqr.isinf(a + 10**400).all()
     assert (a < 10**400).all()
     assert (a > -(10**400)).all()
 

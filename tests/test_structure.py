@@ -1,8 +1,10 @@
 """Matrices of simple structure, evenly spaced values, joining."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -123,16 +125,69 @@ def test_arange_of_exact_numbers_is_numpys(start, stop, step, scale, precision):
     )
 
 
-def test_arange_counts_exactly(multiple):
-    # 0.1 is not a double: float64 would give the wrong number of values somewhere.
-    for n in range(1, 60):
-        stop = Fraction(n, 10)
-        tenth = exact(multiple("0.1")).item()
-        got = mdqr.arange(0, stop, "0.1", precision=multiple)
-        assert len(got) == math.ceil(exact(multiple(stop)).item() / tenth)
+def as_text(x):
+    """Return a decimal text of a fraction whose denominator divides a power of ten."""
+    return f"{x * 10**6}e-6"
+
+
+def as_decimal(x):
+    return Decimal(as_text(x))
+
+
+DECIMAL = st.integers(-(10**5), 10**5).map(lambda n: Fraction(n, 10**4))
+KINDS = st.sampled_from([as_text, as_decimal, Fraction, lambda x: np.array(as_text(x))])
+
+
+@given(data=st.data(), steps=st.integers(-3, 200), start=DECIMAL, step=DECIMAL.filter(bool))
+def test_arange_counts_before_it_rounds(data, precision, steps, start, step):
+    # whole steps, or the least that matters more, or less
+    beyond = data.draw(st.sampled_from([0, 0, Fraction(1, 10**6), Fraction(-1, 10**6)]))
+    stop = start + steps * step + beyond
+    count = max(0, math.ceil((stop - start) / step))
+    given = [data.draw(KINDS)(x) for x in (start, stop, step)]
+    got = mdqr.arange(*given, precision=precision)
+    assert got.precision is precision
+    assert len(got) == count
+    eps = Fraction(precision.eps)
+    for i, value in enumerate(exact(got)):
+        assert abs(value - start - i * step) <= 4 * eps * (abs(start) + i * abs(step))
+
+
+@pytest.mark.parametrize(
+    ("step", "count"), [("0.1", 10), ("0.2", 5), ("0.05", 20), ("0.001", 1000)]
+)
+def test_arange_leaves_the_stop_out(precision, step, count):
+    sympy = pytest.importorskip("sympy", reason="SymPy (extra series) is not installed")
+    for kind in (str, Fraction, Decimal, sympy.Rational):
+        assert len(mdqr.arange(0, 1, kind(step), precision=precision)) == count
+        down = mdqr.arange("1", kind("0"), kind(f"-{step}"), precision=precision)
+        assert len(down) == count
+
+
+def test_arange_counts_from_what_is_given(precision):
+    sympy = pytest.importorskip("sympy", reason="SymPy (extra series) is not installed")
+    # a float is the double it is, an array the limbs it has, whatever it will be rounded to
+    assert len(mdqr.arange(0, 1, 0.1, precision=precision)) == 10
+    for one in (1, True, np.True_, np.int8(1), np.float16(1), np.longdouble(1), gmpy2.mpq(1)):
+        assert len(mdqr.arange(0, 10, one, precision=precision)) == 10
+        assert len(mdqr.arange(one, 10, precision=precision)) == 9
+    tenth = mdqr.od("0.1")
+    below = exact(tenth).item() < Fraction(1, 10)
+    assert len(mdqr.arange(0, 1, tenth, precision=precision)) == 10 + below
+    assert len(mdqr.arange(0, mpmath.mpf(1), "0x1p-4+0x1p-60", precision=precision)) == 16
+    assert len(mdqr.arange(0, 10, mpmath.mp.pi, precision=precision)) == 4
+    assert len(mdqr.arange(0, 10, sympy.pi, precision=precision)) == 4
+    assert len(mdqr.arange(0, 10, sympy.Float("2.5", 50), precision=precision)) == 4
+    assert len(mdqr.arange(0, 1, "1e-1" + " " * 9, precision=precision)) == 10
+
+
+def test_arange_of_other_numbers(multiple):
     assert mdqr.arange(mdqr.qd(3)).precision is mdqr.qd
     for arguments, message in (
-        ((0, 1, 0), "step that is not zero"),
+        ((0, 1, 0), "step that is not zero; got 0"),
+        ((0, 1, "1e-999999999"), "step that is not zero; got '1e-999999999'"),
+        ((0, "1e999999999", 1), "finite scalars; got inf"),
+        ((0, 1, "0." + "3" * 200_000), "number of 200002 characters .* at most 100000"),
         ((0, np.inf), "finite scalars"),
         ((0, [1, 2]), "finite scalars"),
     ):
@@ -140,6 +195,23 @@ def test_arange_counts_exactly(multiple):
             mdqr.arange(*arguments, precision=multiple)
     with pytest.raises(TypeError, match="complex"):
         mdqr.arange(1j, precision=multiple)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: mdqr.arange(10**15, precision=p), r"no memory for .* shape \(10{15},\) in"),
+        (lambda p: mdqr.arange("1e300", precision=p), r"no memory for .* shape \(2\*\*996,\) in"),
+        (lambda p: mdqr.arange(0, 1, "1e-300", precision=p), r"no memory for \S+ GiB: real"),
+        (lambda p: mdqr.linspace(0, 1, 10**15, precision=p), r"no memory for .*10{15},"),
+        (lambda p: mdqr.linspace([0, 1j], 1, 10**30, precision=p), r"complex values of .*99, 2\)"),
+        (lambda p: mdqr.random.normal((10**8, 10**8), precision=p), r"shape \(10{8}, 10{8}\)"),
+        (lambda p: mdqr.random.uniform(2**60, precision=p, dtype=complex), r"complex values of"),
+    ],
+)
+def test_too_many_values_are_refused_with_their_size(make, message, precision):
+    with pytest.raises(MemoryError, match=f"{message}.*reduce the shape or the precision"):
+        make(precision)
 
 
 @given(data=st.data())
