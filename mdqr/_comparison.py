@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr import _elementwise, _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._convert_round import sum_of_units
@@ -161,7 +162,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     if isinstance(condition, MDArray):
         chosen = _limbs.nonzero(condition._block, condition._complex)
     else:
-        given = condition if is_cuda_array(condition) else np.asarray(condition)
+        given = condition if is_cuda_array(condition) else np.asarray(plain(condition))
         chosen = given.astype(bool, copy=False)
         if not is_cuda_array(condition):
             # A NumPy mask goes where the values are, as the index of an array does.

@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._creation import wants_complex
@@ -42,7 +43,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
     Raises
     ------
     TypeError
-        If `limbs` is not a float64 array.
+        If `limbs` is not a float64 array, or an entry of it is masked.
     ValueError
         If its first axes do not fit, or memory to be shared does not hold whole doubles.
 
@@ -75,7 +76,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
 
 
 def _as_block(limbs: Any, normalize: bool) -> Block:
-    block = limbs
+    block = plain(limbs) if isinstance(limbs, np.ndarray) else limbs
     if not isinstance(limbs, np.ndarray) and not is_cuda_array(limbs):
         if not hasattr(limbs, "__dlpack__"):
             raise TypeError(

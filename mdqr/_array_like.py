@@ -1,0 +1,92 @@
+"""What counts as an array: whatever the caller has becomes NumPy's own arrays, lists or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
+
+
+def plain(x: Any) -> Any:
+    """Return an array_like as a NumPy array of no subclass, a list or a tuple; others unchanged.
+
+    Every conversion starts here, so that all functions take the same: a subclass of
+    `numpy.ndarray` would bring its own shapes and products along.
+
+    Parameters
+    ----------
+    x : object
+        Data frames, whatever has ``__array__``, ``__array_interface__`` or a buffer, sequences,
+        matrices with ``tolist``; and `MDArray`, CuPy arrays, numbers and texts, which stay.
+
+    Raises
+    ------
+    TypeError
+        If an entry of a masked array is masked.
+    """
+    if isinstance(x, np.ndarray):
+        return x if type(x) is np.ndarray else _unmasked(x)
+    if isinstance(x, np.generic):
+        return np.asarray(x)
+    if isinstance(x, (list, tuple, str, bytes, type)) or is_number(x):
+        return x
+    if has_values(x):
+        return np.asarray(x, dtype=object if _is_mixed(x) else None)
+    if isinstance(x, Sequence):
+        return list(x)  # not by NumPy, which makes floats of large integers
+    return x.tolist() if hasattr(x, "tolist") else x
+
+
+def has_values(x: object) -> bool:
+    """Return whether NumPy takes `x` for an array, by a protocol or as a buffer."""
+    if any(hasattr(x, name) for name in _PROTOCOLS):
+        return True
+    try:
+        memoryview(x)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def is_number(x: object) -> bool:
+    """Return whether `x` is a number of some type, not an array of them."""
+    return isinstance(x, Number) or is_symbolic(x) or (_is_exact(x) and not has_values(x))
+
+
+def is_symbolic(x: object) -> bool:
+    """Return whether `x` is a number of mpmath, SymPy or Arb."""
+    kind = type(x)
+    return any(hasattr(kind, name) for name in ("_mpf_", "_mpc_", "__sympy__"))
+
+
+def is_weak(x: object) -> bool:
+    """Return whether `x` is an array_like without arithmetic of its own."""
+    return (has_values(x) or isinstance(x, Sequence)) and not (
+        hasattr(type(x), "__radd__") or hasattr(type(x), "__array_ufunc__")
+    )
+
+
+def _is_exact(x: object) -> bool:
+    """Return whether `x` says that it is an integer or a rational."""
+    kind = type(x)
+    if hasattr(kind, "__index__"):
+        return True
+    parts = (getattr(x, "numerator", None), getattr(x, "denominator", None))
+    return not any(part is None or callable(part) for part in parts)
+
+
+def _unmasked(x: np.ndarray) -> np.ndarray:
+    """Return an array of a subclass as NumPy's own, if every entry has a value."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
+    return np.asarray(x)
+
+
+def _is_mixed(x: Any) -> bool:
+    """Return whether `x` is a data frame whose columns NumPy would round to a common type."""
+    kinds = getattr(x, "dtypes", None)
+    return kinds is not None and np.iterable(kinds) and len(set(map(str, kinds))) > 1
