@@ -15,6 +15,7 @@ from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._convert_round import sum_of_units
 from mdqr._device import check_together, is_cuda_array, place_beside
+from mdqr._errors import advised
 from mdqr._precision import PRECISIONS
 from mdqr._promotion import (
     common_shape,
@@ -136,6 +137,7 @@ def minimum(x: Any, y: Any) -> MDArray:
     return _choose(x, y, -1)
 
 
+@advised
 def where(condition: Any, x: Any, y: Any) -> MDArray:
     """Return values of `x` where `condition` holds, else of `y`.
 

@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 _LOWEST = -1074  # exponent of the smallest positive double
-_MOST_AXES = 64  # NumPy's limit
 
 
 # -- numbers to limbs ------------------------------------------------------------------------
@@ -42,9 +41,9 @@ _MOST_AXES = 64  # NumPy's limit
 
 def check_depth(depth: int) -> None:
     """Raise ValueError if a sequence lies in `depth` others: more than an array has axes."""
-    if depth >= _MOST_AXES:
+    if depth >= _limbs.MOST_AXES:
         raise ValueError(
-            f"sequences are nested more than {_MOST_AXES} deep; does a list contain itself?"
+            f"sequences are nested more than {_limbs.MOST_AXES} deep; does a list contain itself?"
         )
 
 

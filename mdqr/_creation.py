@@ -12,12 +12,14 @@ import numpy as np
 from mdqr import _device, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
 
+@advised
 def array(
     x: Any,
     *,
@@ -347,6 +349,7 @@ def _is_array_or_number(x: Any) -> bool:
 
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
+    _limbs.check_axes(len(wanted), is_complex)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     size = 8 * prod((*front, *map(operator.index, wanted)))
     try:
@@ -358,5 +361,5 @@ def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | 
             f"no memory for {size / 2**30:.3g} GiB: {'complex' if is_complex else 'real'} "
             f"values of shape {wanted} in precision {precision} ({precision.limbs} limbs each)"
             f"{'' if device in (None, 'cpu') else f' on {device}'}; "
-            "reduce the shape or the precision"
+            "take fewer values at a time, or a lower precision"
         ) from None

@@ -14,11 +14,13 @@ from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._creation import wants_complex
 from mdqr._device import check_device, is_cuda_array
+from mdqr._errors import advised
 from mdqr._precision import precision_of_limbs
 
 _DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 
 
+@advised
 def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
     """Make an array from limbs.
 

@@ -11,9 +11,11 @@ from mdqr import _comparison, _elementwise, _limbs
 from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._device import is_cuda_array
+from mdqr._errors import advised
 from mdqr._promotion import operands
 
 
+@advised
 def power(x: Any, exponent: Any) -> MDArray:
     """Raise to integer powers.
 

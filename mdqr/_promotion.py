@@ -250,6 +250,7 @@ def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     kind = x.dtype.kind
+    _limbs.check_axes(x.ndim, kind == "c")
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
         return _from_floats_or_integers(x if _limbs.has_whole_strides(x) else x.copy(), limbs)
     if kind in "UST":

@@ -65,6 +65,15 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.matmul: _matmul,
 }
 
+OPERATORS: dict[np.ufunc, str] = {
+    np.add: "+",
+    np.subtract: "-",
+    np.multiply: "*",
+    np.divide: "/",
+    np.power: "**",
+    np.matmul: "@",
+}
+
 
 def _method(name: str) -> Function:
     def call(a: Any, *arguments: Any, **options: Any) -> Any:
@@ -141,7 +150,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if target is not None and not isinstance(target, MDArray):
         raise TypeError(
             f"the result of {name} is an MDArray and does not go into a NumPy array, as that would "
-            "round every value; write x = x + a instead of x += a, or convert with a.to_numpy()"
+            f"round every value; {_without_out(ufunc, name)}, or convert with a.to_numpy()"
         )
     result = UFUNCS[ufunc](*inputs)
     if target is None:
@@ -181,6 +190,14 @@ def _from_linalg(function: Function) -> Function | None:
 
     found: Function | None = getattr(linalg, function.__name__, None)
     return found
+
+
+def _without_out(ufunc: np.ufunc, name: str) -> str:
+    """Return words for how to keep the result of `ufunc`, which may have come by an operator."""
+    operator = OPERATORS.get(ufunc)
+    if operator is None:
+        return f"write x = {name}(...) without out"
+    return f"write x = x {operator} a instead of x {operator}= a"
 
 
 def _known(x: Any) -> bool:

@@ -184,7 +184,7 @@ def test_zero(precision, dtype):
         ((3,), "fro", None, "ord of a vector must be .*; got 'fro'"),
         ((3,), 100, None, "ord of a vector must be .*; got 100"),
         ((3, 3, 3), 1, None, "x must be a vector or a matrix when ord is given without axis"),
-        ((3, 3), 1, 2, "axis 2 does not exist; x has 2 dimensions"),
+        ((3, 3), 1, 2, "norm: axis 2 is out of bounds for array of dimension 2"),
         ((3, 3), 1, (0, 0), "axis must be one integer or two different ones"),
         ((0,), math.inf, None, "the largest or smallest of no entries does not exist"),
     ],
