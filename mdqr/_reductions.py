@@ -86,7 +86,6 @@ def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     return total / count
 
 
-@advised
 def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the values that are "max" or "min" over the axes.
 
@@ -105,7 +104,6 @@ def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) ->
     return ops.wrap(chosen.reshape(_front(rows, ops.is_complex) + shape))
 
 
-@advised
 def arg_extreme(which: str, x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Return the first positions of "max" or "min" along one axis, or in the flattened array.
 
@@ -129,7 +127,6 @@ def truth(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> A
     return getattr(nonzero, which)(axis=axis, keepdims=keepdims)
 
 
-@advised
 def cumsum(x: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along one axis, of the flattened array by default."""
     ops = operands(x.ravel() if axis is None or _is_only_axis(axis, x.ndim) else x)
@@ -168,7 +165,6 @@ def dot(a: Any, b: Any) -> MDArray:
     return _dot(a, b, conjugate=False)
 
 
-@advised
 def vdot(a: Any, b: Any) -> MDArray:
     """Return the inner product of two flattened arrays, the first one conjugated.
 
@@ -198,7 +194,6 @@ def vdot(a: Any, b: Any) -> MDArray:
     return _dot(left, right, conjugate=True)
 
 
-@advised
 def outer(a: Any, b: Any) -> MDArray:
     """Return all products of a value of `a` with a value of `b`.
 
@@ -223,7 +218,6 @@ def outer(a: Any, b: Any) -> MDArray:
     return left[:, None] * right
 
 
-@advised
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     """Return the sum along a diagonal.
 
