@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from fractions import Fraction
 from numbers import Number
 from typing import Any
 
@@ -54,7 +56,18 @@ def has_values(x: object) -> bool:
 
 def is_number(x: object) -> bool:
     """Return whether `x` is a number of some type, not an array of them."""
-    return isinstance(x, Number) or is_symbolic(x) or (_is_exact(x) and not has_values(x))
+    return isinstance(x, Number) or is_symbolic(x) or (_is_rational(x) and not has_values(x))
+
+
+def exact_value(x: Any) -> Fraction | None:
+    """Return the value of an integer or a rational of any type, None for other things."""
+    if isinstance(x, (int, Fraction)):
+        return Fraction(x)
+    if is_symbolic(x) or has_values(x) or not _is_rational(x):
+        return None
+    if hasattr(type(x), "__index__"):
+        return Fraction(operator.index(x))
+    return Fraction(int(x.numerator), int(x.denominator))
 
 
 def is_symbolic(x: object) -> bool:
@@ -64,13 +77,14 @@ def is_symbolic(x: object) -> bool:
 
 
 def is_weak(x: object) -> bool:
-    """Return whether `x` is an array_like without arithmetic of its own."""
-    return (has_values(x) or isinstance(x, Sequence)) and not (
-        hasattr(type(x), "__radd__") or hasattr(type(x), "__array_ufunc__")
-    )
+    """Return whether `x` is an array_like without arithmetic of its own, which lists lack."""
+    if isinstance(x, Sequence):
+        return True
+    own = any(hasattr(type(x), name) for name in ("__radd__", "__array_ufunc__"))
+    return has_values(x) and not own
 
 
-def _is_exact(x: object) -> bool:
+def _is_rational(x: object) -> bool:
     """Return whether `x` says that it is an integer or a rational."""
     kind = type(x)
     if hasattr(kind, "__index__"):

@@ -197,7 +197,8 @@ def ones(
     >>> float(mdqr.ones(3, precision=mdqr.qd).sum())
     3.0
     """
-    return full(shape, 1.0, precision=_required(precision, "ones", dtype), dtype=dtype, device=device)
+    target = _required(precision, "ones", dtype)
+    return full(shape, 1.0, precision=target, dtype=dtype, device=device)
 
 
 def full(

@@ -44,7 +44,7 @@ def check_axes(ndim: int, is_complex: bool) -> None:
     most = MOST_AXES - lead(is_complex)
     if ndim > most:
         kind = "a complex" if is_complex else "a real"
-        raise ValueError(f"{kind} array has at most {most} axes, as NumPy has {MOST_AXES}; got {ndim}")
+        raise ValueError(f"{kind} array has at most {most} axes (NumPy's {MOST_AXES}); got {ndim}")
 
 
 def value_shape(block: Block, is_complex: bool) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._array_like import is_number, is_symbolic, is_weak, plain
+from mdqr._array_like import exact_value, is_number, is_weak, plain
 from mdqr._backend.protocol import Block
 from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._device import check_together, device_of, is_cuda_array, place_beside
@@ -322,8 +322,9 @@ def comparable_value(x: Any) -> Fraction | None:
     It is the exact value, or a number of its sign beyond all doubles or between zero and them,
     where the exponent would make a gigantic integer. None if `x` is not a finite real number.
     """
-    if isinstance(x, (int, Fraction)):
-        return Fraction(x)
+    exact = exact_value(x)
+    if exact is not None:
+        return exact
     if isinstance(x, Decimal):
         if not x.is_finite():
             return None

@@ -15,7 +15,6 @@ from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._operands import Inputs, gather, matrix_shape
 
-
 # Far above the quotient of a product and its largest terms, far below half of all exponents.
 _SPARE = 200
 
@@ -74,8 +73,8 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
     -----
     The differences are computed as if in twice the precision and rounded once, so each figure is
     right to 1/8 and to 12 digits. A zero row or column counts 0 if its error is exactly zero, else
-    infinity, as what is beyond the largest double. Householder QR keeps normwise, columnwise and orthogonality below ``20 n``; rowwise
-    is not promised.
+    infinity, as what is beyond the largest double. Householder QR keeps normwise, columnwise and
+    orthogonality below ``20 n``; rowwise is not promised.
 
     Examples
     --------

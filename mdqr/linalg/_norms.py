@@ -138,7 +138,11 @@ def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
 
 def _power(order: Any) -> int:
     """Return the integer p of a vector norm."""
-    power = int(order) if isinstance(order, (float, np.floating)) and order.is_integer() else as_integer(order)
+    power = (
+        int(order)
+        if isinstance(order, (float, np.floating)) and order.is_integer()
+        else as_integer(order)
+    )
     if power is None or abs(power) > _LARGEST_POWER:
         raise ValueError(
             "norm: ord of a vector must be None, inf, -inf or an integer between "
