@@ -190,7 +190,7 @@ def test_masked_entries_are_refused_in_exponents_lists_and_limbs():
         lambda: own() ** masked,
         lambda: mdqr.array([1.0, np.ma.masked], precision=P),
         lambda: mdqr.array(np.array([1, np.ma.masked], dtype=object), precision=P),
-        lambda: own() + [1.0, np.ma.masked],
+        lambda: own() * [1.0, np.ma.masked],
         lambda: mdqr.from_limbs(masked[None].astype(float)),
         lambda: mdqr.from_limbs(masked[None].astype(float), normalize=False),
         lambda: linalg.lstsq(EYE, [1, 2], weights=masked, precision=P),

@@ -38,7 +38,7 @@ def norm(
         Vectors or matrices, real or complex.
     ord : int, float, "fro" or None, optional
         Vectors: None or 2 (Euclidean), 1, ``inf``, ``-inf``, 0 (number of nonzeros) or another
-        integer p between -64 and 64, as the powers are products. Matrices: None or "fro" (Frobenius), 1, -1 (columns),
+        integer p between -64 and 64. Matrices: None or "fro" (Frobenius), 1, -1 (columns),
         ``inf``, ``-inf`` (rows).
     axis : int or tuple of int, optional
         One axis for vectors, two for matrices. By default all of `x` is one vector (`ord` None),
@@ -138,11 +138,8 @@ def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
 
 def _power(order: Any) -> int:
     """Return the integer p of a vector norm."""
-    power = (
-        int(order)
-        if isinstance(order, (float, np.floating)) and order.is_integer()
-        else as_integer(order)
-    )
+    whole = isinstance(order, (float, np.floating)) and order.is_integer()
+    power = int(order) if whole else as_integer(order)
     if power is None or abs(power) > _LARGEST_POWER:
         raise ValueError(
             "norm: ord of a vector must be None, inf, -inf or an integer between "
