@@ -153,14 +153,14 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if ufunc not in UFUNCS or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(_missing(called))
-    if options:
-        raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
     (target,) = out
     if target is not None and not isinstance(target, MDArray):
         raise TypeError(
             f"the result of {name} is an MDArray and does not go into a NumPy array, as that would "
             f"round every value; {_without_out(ufunc, name)}, or convert with a.to_numpy()"
         )
+    if options:
+        raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
     result = UFUNCS[ufunc](*inputs)
     if target is None:
         return result

@@ -62,8 +62,8 @@ def mixed_keys(draw, shape):
     return tuple(key)
 
 
-# Before 2.1 NumPy only warned of an index out of bounds where the result is empty, which it refuses
-# by now; as warnings are errors here, ours must be its own.
+# Old versions of NumPy only warn of an index out of bounds where the result is empty; as warnings
+# are errors here, the warning is one more way to refuse.
 REFUSALS = (IndexError, TypeError, ValueError, DeprecationWarning)
 
 
