@@ -37,7 +37,7 @@ def plain(x: Any) -> Any:
     if isinstance(x, (list, tuple, str, bytes, type)) or is_number(x):
         return x
     if has_values(x):
-        return np.asarray(x, dtype=object if _is_mixed(x) else None)
+        return _by_columns(x) if _is_mixed(x) else np.asarray(x)
     if isinstance(x, Sequence):
         return list(x)  # not by NumPy, which makes floats of large integers
     return x.tolist() if hasattr(x, "tolist") else x
@@ -100,7 +100,12 @@ def _unmasked(x: np.ndarray) -> np.ndarray:
     return np.asarray(x)
 
 
+def _by_columns(x: Any) -> np.ndarray:
+    """Return the entries of a data frame as objects, each as its column holds it."""
+    return np.stack([np.asarray(column, dtype=object) for _, column in x.items()], axis=1)
+
+
 def _is_mixed(x: Any) -> bool:
     """Return whether `x` is a data frame whose columns NumPy would round to a common type."""
     kinds = getattr(x, "dtypes", None)
-    return kinds is not None and np.iterable(kinds) and len(set(map(str, kinds))) > 1
+    return np.iterable(kinds) and hasattr(x, "items") and len(set(map(str, kinds))) > 1

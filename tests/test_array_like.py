@@ -246,9 +246,10 @@ class Frame:
         return len(next(iter(self._columns.values()))), len(self._columns)
 
     def __array__(self, dtype=None, copy=None):
-        columns = self._columns.values()
-        kept = columns if dtype is None else [column.astype(dtype) for column in columns]
-        return np.stack(list(kept), axis=1)
+        return np.stack(list(self._columns.values()), axis=1)
+
+    def items(self):
+        return self._columns.items()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         return SimpleNamespace(by=ufunc)
