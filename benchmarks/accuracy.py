@@ -37,10 +37,12 @@ BATCH = 512
 
 
 def operands(precision: mdqr.Precision, dtype: type, count: int) -> Iterator[list[mdqr.MDArray]]:
-    """Draw pairs of arrays: every family against every family, in every relation."""
+    """Draw pairs of arrays: every family against every family, in every relation, and edges."""
     rng = np.random.default_rng(precision.limbs)
     parts = 1 if dtype is float else 2
-    for _ in range(0, count, BATCH):
+    for i in range(0, count, BATCH):
+        if i // BATCH % 4 == 0:
+            yield from edges(precision, dtype, np.random.default_rng(i))
         first, second = rng.choice(FAMILIES, 2)
         x, y = (
             np.stack([draw(f, rng, precision.limbs, BATCH, SPREAD, BOUNDS) for _ in range(parts)])
@@ -49,6 +51,35 @@ def operands(precision: mdqr.Precision, dtype: type, count: int) -> Iterator[lis
         x, y = x.swapaxes(0, 1), y.swapaxes(0, 1)
         y = relate(str(rng.choice(RELATIONS)), x, y, rng, precision.limbs)
         yield [array(planes, precision, dtype) for planes in (x, y)]
+
+
+def edges(
+    precision: mdqr.Precision, dtype: type, rng: np.random.Generator
+) -> Iterator[list[mdqr.MDArray]]:
+    """Draw powers of two and their neighbours, whose results lie where rounding costs most.
+
+    There each limb is half an ulp of the one above, so that the limbs hold the fewest bits:
+    ``1 / (1 - h)`` is ``1 + h + h**2 + ...`` with ``h = 2**-53``.
+    """
+    parts = 1 if dtype is float else 2
+    shape, limbs = (parts, BATCH // 4), precision.limbs
+    pairs = []
+    for _ in range(2):
+        place = 53 * rng.integers(1, limbs, shape, endpoint=True) + rng.integers(-1, 2, shape)
+        beside = np.zeros((limbs, *shape))
+        beside[0] = 1.0
+        beside[min(1, limbs - 1)] += rng.integers(-1, 2, shape) * 2.0**-place
+        series = np.ones(shape) * 2.0 ** (-53.0 * np.arange(limbs)).reshape(-1, 1, 1)
+        planes = np.where(rng.integers(0, 2, shape) == 0, beside, series)
+        exponents = rng.integers(-SPREAD, SPREAD, shape)
+        planes = np.ldexp(planes * rng.choice([-1.0, 1.0], shape), exponents) + 0.0
+        kept = planes[:, 0] if dtype is float else planes.swapaxes(0, 1)
+        pairs.append(mdqr.from_limbs(np.ascontiguousarray(kept), dtype=dtype))
+    x, y = pairs
+    yield [x, y]
+    yield [mdqr.square(x), mdqr.square(y)]
+    yield [mdqr.sqrt(x if x.is_complex else abs(x)), y]
+    yield [mdqr.reciprocal(x), mdqr.reciprocal(y)]
 
 
 def array(planes: Any, precision: mdqr.Precision, dtype: type) -> mdqr.MDArray:

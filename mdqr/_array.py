@@ -11,6 +11,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._device import device_of, place
+from mdqr._errors import advised
 from mdqr._exports import Exports
 from mdqr._methods import Reductions
 from mdqr._operators import Operators
@@ -232,6 +233,7 @@ class MDArray(Operators, Reductions, Exports):
 
     # -- copies and conversions ------------------------------------------------------------------
 
+    @advised
     def copy(self) -> MDArray:
         """Return a copy, contiguous in C order."""
         return self._like(self._block.copy(order="C"))

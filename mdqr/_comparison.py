@@ -10,10 +10,12 @@ import numpy as np
 
 from mdqr import _elementwise, _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._convert_round import sum_of_units
 from mdqr._device import check_together, is_cuda_array, place_beside
+from mdqr._errors import advised
 from mdqr._precision import PRECISIONS
 from mdqr._promotion import (
     common_shape,
@@ -135,6 +137,7 @@ def minimum(x: Any, y: Any) -> MDArray:
     return _choose(x, y, -1)
 
 
+@advised
 def where(condition: Any, x: Any, y: Any) -> MDArray:
     """Return values of `x` where `condition` holds, else of `y`.
 
@@ -161,7 +164,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     if isinstance(condition, MDArray):
         chosen = _limbs.nonzero(condition._block, condition._complex)
     else:
-        given = condition if is_cuda_array(condition) else np.asarray(condition)
+        given = condition if is_cuda_array(condition) else np.asarray(plain(condition))
         chosen = given.astype(bool, copy=False)
         if not is_cuda_array(condition):
             # A NumPy mask goes where the values are, as the index of an array does.

@@ -7,13 +7,14 @@ text in `_convert_strings` (in) and `_convert_digits` (out).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 
 from mdqr import _limbs
+from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
 from mdqr._convert_digits import Dyadic, complex_text, real_text
 from mdqr._convert_round import saturated, sum_of_units
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 _LOWEST = -1074  # exponent of the smallest positive double
-_MOST_AXES = 64  # NumPy's limit
 
 
 # -- numbers to limbs ------------------------------------------------------------------------
@@ -42,9 +42,9 @@ _MOST_AXES = 64  # NumPy's limit
 
 def check_depth(depth: int) -> None:
     """Raise ValueError if a sequence lies in `depth` others: more than an array has axes."""
-    if depth >= _MOST_AXES:
+    if depth >= _limbs.MOST_AXES:
         raise ValueError(
-            f"sequences are nested more than {_MOST_AXES} deep; does a list contain itself?"
+            f"sequences are nested more than {_limbs.MOST_AXES} deep; does a list contain itself?"
         )
 
 
@@ -106,43 +106,28 @@ def _refuse_texts(leaves: list[Any]) -> None:
         refuse_text(next(leaf for leaf in leaves if isinstance(leaf, kinds)))
 
 
-def _children(x: Any) -> Sequence[Any] | None:
-    """Return the items of a container, None for a scalar."""
-    if isinstance(x, (list, tuple)):
-        return x
-    if isinstance(x, (str, bytes, np.generic)):
-        return None
-    if isinstance(x, np.ndarray):
-        return list(x) if x.ndim else None
-    if isinstance(x, Sequence):
-        return list(x)
-    if hasattr(x, "tolist"):  # matrices of mpmath, SymPy and python-flint, pandas columns
-        return x.tolist()
-    return None
-
-
 def _unpacked(x: Any) -> Any:
     """Return the value of a 0-d array, and other entries of object arrays as they are."""
     while isinstance(x, np.ndarray) and not x.ndim:
-        x = x[()]
+        x = plain(x)[()]
     return x
 
 
 def _flatten(x: Any, leaves: list[Any], depth: int) -> tuple[int, ...]:
     """Append the leaves of `x` in C order and return its shape."""
+    x = plain(x)
     if isinstance(x, np.ndarray):
         entries = x.reshape(-1).tolist()
         leaves += map(_unpacked, entries) if x.dtype == object else entries
         return x.shape
-    items = _children(x)
-    if items is None:
+    if not isinstance(x, (list, tuple)):
         leaves.append(x)
         return ()
     check_depth(depth)
-    if set(map(type, items)) <= {str, int, float}:
-        leaves += items
-        return (len(items),)
-    shapes = [_flatten(item, leaves, depth + 1) for item in items]
+    if set(map(type, x)) <= {str, int, float}:
+        leaves += x
+        return (len(x),)
+    shapes = [_flatten(item, leaves, depth + 1) for item in x]
     for i, shape in enumerate(shapes):
         if shape != shapes[0]:
             raise ValueError(

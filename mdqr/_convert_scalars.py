@@ -118,6 +118,11 @@ def _long_double(x: np.longdouble, limbs: int) -> Limbs:
 
 def _mpf(x: Any, limbs: int) -> Limbs:
     """Round an mpmath number exactly as stored; a constant such as ``mp.pi`` to full precision."""
+    is_exact = getattr(x, "is_exact", None)
+    if is_exact is not None and not is_exact():  # a ball of Arb
+        raise ValueError(
+            f"{x} is an interval and not a number; take its midpoint, x.mid(), if that is meant"
+        )
     if _is_constant(x):
         return _settled(lambda bits: _signed(x.func(bits, "n")), limbs)
     man, exp = _signed(x._mpf_)

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import numpy as np
 from mdqr import _device, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._precision import Precision, as_precision
-from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block
+from mdqr._errors import advised
+from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
 
+@advised
 def array(
     x: Any,
     *,
@@ -64,9 +67,11 @@ def array(
     >>> a.shape, a.precision, a.is_complex
     ((2,), mdqr.qd, False)
     """
+    wanted = wants_complex(dtype)
     target = _target_precision(x, precision)
     _device.check_device(device)
-    block, is_complex = _convert(x, target, wants_complex(dtype))
+    x = unwrapped(x)
+    block, is_complex = _convert(x, target, wanted)
     block = _device.place(block, device)
     xp = _limbs.namespace(block)
     given = x._block if isinstance(x, MDArray) else x
@@ -157,7 +162,7 @@ def zeros(
     >>> mdqr.zeros((2, 3), precision="dd").limbs.shape
     (2, 2, 3)
     """
-    target = _required(precision, "zeros")
+    target = _required(precision, "zeros", dtype)
     is_complex = bool(wants_complex(dtype))
     return MDArray._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
@@ -192,7 +197,8 @@ def ones(
     >>> float(mdqr.ones(3, precision=mdqr.qd).sum())
     3.0
     """
-    return full(shape, 1.0, precision=_required(precision, "ones"), dtype=dtype, device=device)
+    target = _required(precision, "ones", dtype)
+    return full(shape, 1.0, precision=target, dtype=dtype, device=device)
 
 
 def full(
@@ -275,7 +281,7 @@ def empty(
     >>> mdqr.empty((2, 0), precision=mdqr.qd).size
     0
     """
-    return zeros(shape, precision=_required(precision, "empty"), dtype=dtype, device=device)
+    return zeros(shape, precision=_required(precision, "empty", dtype), dtype=dtype, device=device)
 
 
 def wants_complex(dtype: Any) -> bool | None:
@@ -294,13 +300,17 @@ def wants_complex(dtype: Any) -> bool | None:
         wanted = None
     if wanted == np.float64 or wanted == np.complex128:
         return wanted == np.complex128
-    raise TypeError(f"dtype must be None, float or complex; got {dtype!r}")
+    is_precision = any(dtype == each or dtype == each.name for each in PRECISIONS)
+    raise TypeError(
+        f"dtype must be None, float or complex; got {dtype!r}"
+        + (f", which is a precision: give it as precision={dtype!r}" if is_precision else "")
+    )
 
 
 def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
     if precision is not None:
         return as_precision(precision)
-    found = precisions_in(x)
+    found = precisions_in(unwrapped(x))
     if not found:
         raise TypeError(
             f"the precision is missing and {type(x).__name__} has none: "
@@ -309,7 +319,8 @@ def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
     return max(found)
 
 
-def _required(precision: Precision | str | None, function: str) -> Precision:
+def _required(precision: Precision | str | None, function: str, dtype: Any) -> Precision:
+    wants_complex(dtype)  # a precision may have been given as the dtype
     if precision is None:
         raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
     return as_precision(precision)
@@ -320,10 +331,10 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
     limbs = target.limbs
     if isinstance(x, (list, tuple)):
         block, is_complex = from_sequence(x, limbs, strings=True)
-    elif isinstance(x, str) or (hasattr(x, "dtype") and getattr(x.dtype, "kind", "-") in "OUS"):
-        block, is_complex = convert_objects(x, limbs)
+    elif _is_array_or_number(x) and not (isinstance(x, np.ndarray) and x.dtype.kind in "OUST"):
+        block, is_complex = to_block(x, limbs)
     else:
-        block, is_complex = _convert_other(x, limbs)
+        block, is_complex = convert_objects(x, limbs)
     if is_complex and complex_wanted is False:
         raise TypeError(
             "complex values do not fit into a real array; take the real part, or give dtype=complex"
@@ -333,17 +344,13 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
     return _limbs.widen(block, is_complex, limbs), is_complex
 
 
-def _convert_other(x: Any, limbs: int) -> tuple[Block, bool]:
-    try:
-        return to_block(x, limbs)
-    except TypeError:
-        if hasattr(type(x), "__array__"):
-            raise
-    return convert_objects(x, limbs)
+def _is_array_or_number(x: Any) -> bool:
+    return isinstance(x, (MDArray, np.ndarray, Number)) or _device.is_cuda_array(x)
 
 
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
+    _limbs.check_axes(len(wanted), is_complex)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     with room_for(wanted, precision, is_complex, device):
         return _device.zeros((*front, *wanted), device)
@@ -372,5 +379,5 @@ def room_for(
             f"no memory for {amount} GiB: {'complex' if is_complex else 'real'} values of shape "
             f"({axes}{',' * (len(shape) == 1)}) in precision {precision} ({precision.limbs} limbs "
             f"each){'' if device in (None, 'cpu') else f' on {device}'}; "
-            "reduce the shape or the precision"
+            "take fewer values at a time, or a lower precision"
         ) from None

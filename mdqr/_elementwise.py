@@ -10,6 +10,7 @@ from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._promotion import Operands, operands
 
 
@@ -33,6 +34,7 @@ def divide(x: Any, y: Any) -> MDArray:
     return _binary("divide", x, y)
 
 
+@advised
 def negative(x: Any) -> MDArray:
     """Return ``-x``, exactly.
 
@@ -56,6 +58,7 @@ def negative(x: Any) -> MDArray:
     return ops.wrap(_limbs.negate(ops.blocks[0], ops.is_complex))
 
 
+@advised
 def abs(x: Any) -> MDArray:
     """Return the absolute values.
 
@@ -82,6 +85,7 @@ def abs(x: Any) -> MDArray:
     return ops.wrap(_limbs.absolute(block))
 
 
+@advised
 def conj(x: Any) -> MDArray:
     """Return the complex conjugates, exactly.
 
@@ -210,6 +214,7 @@ def hypot(x: Any, y: Any) -> MDArray:
     return _binary("hypot", x, y)
 
 
+@advised
 def sign(x: Any) -> MDArray:
     """Return -1, 0 or 1 by the sign of real values, ``x / |x|`` of complex ones.
 
@@ -251,6 +256,7 @@ def sign(x: Any) -> MDArray:
     return ops.wrap(_limbs.select(ordinary, (safe / abs(safe))._block, exact))
 
 
+@advised
 def in_place(op: str, target: MDArray, other: Any) -> None:
     """Do ``target op= other``, rounded once to the precision of `target`.
 
@@ -298,6 +304,7 @@ def store(result: MDArray, target: MDArray) -> None:
     target[...] = result
 
 
+@advised
 def _unary(op: str, x: Any) -> MDArray:
     ops = operands(x)
     return ops.wrap(_unary_block(op, ops.blocks[0], ops))
@@ -307,6 +314,7 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
     return for_block(block).unary(op, block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
 
 
+@advised
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     ops = operands(x, y)
     x_block, y_block = ops.blocks

@@ -98,11 +98,31 @@ class Exports:
         block = host_block(self._block)
         return mdqr._convert.block_to_strings(block, self._precision, self._complex, digits)
 
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise TypeError(
-            f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, as "
-            "that would round every value; use a.to_numpy() for the nearest float64 values"
-        )
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the float64 or complex128 values of precision d, a view if real, for NumPy.
+
+        Raises
+        ------
+        TypeError
+            If the precision is higher, as every value would be rounded, or the array is on a GPU.
+        ValueError
+            If `copy` is False and a copy is needed.
+        """
+        if self._precision.limbs > 1:
+            raise TypeError(
+                f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, "
+                "as that would round every value; use a.to_numpy() for the nearest float64 values"
+            )
+        if not isinstance(self._block, np.ndarray):
+            raise TypeError(
+                f"an MDArray on {self.device} is not moved to the CPU implicitly; use a.to_numpy()"
+            )
+        if self._complex and copy is False:
+            raise ValueError(
+                "the parts of complex values lie apart, so that NumPy needs a copy of them"
+            )
+        values = self.to_numpy() if self._complex else self._block[0, ...]
+        return np.array(values, dtype=dtype, copy=None if self._complex else copy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]

@@ -9,15 +9,18 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._creation import wants_complex
 from mdqr._device import check_device, is_cuda_array
+from mdqr._errors import advised
 from mdqr._precision import precision_of_limbs
 
 _DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 
 
+@advised
 def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
     """Make an array from limbs.
 
@@ -42,7 +45,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
     Raises
     ------
     TypeError
-        If `limbs` is not a float64 array.
+        If `limbs` is not a float64 array, or an entry of it is masked.
     ValueError
         If its first axes do not fit, or memory to be shared does not hold whole doubles.
 
@@ -75,7 +78,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
 
 
 def _as_block(limbs: Any, normalize: bool) -> Block:
-    block = limbs
+    block = plain(limbs) if isinstance(limbs, np.ndarray) else limbs
     if not isinstance(limbs, np.ndarray) and not is_cuda_array(limbs):
         if not hasattr(limbs, "__dlpack__"):
             raise TypeError(

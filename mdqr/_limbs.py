@@ -18,6 +18,8 @@ from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._convert_round import saturated, sum_of_units
 
+MOST_AXES = 64  # NumPy's limit
+
 _ONE_UNIT_UP = 1.0 + 2.0**-52
 _MANTISSA = 2**52 - 1
 _SIGN = np.int64(-(2**63))
@@ -35,6 +37,14 @@ def namespace(block: Block) -> ModuleType:
 def lead(is_complex: bool) -> int:
     """Return the number of axes of a block before the axes of the values."""
     return 2 if is_complex else 1
+
+
+def check_axes(ndim: int, is_complex: bool) -> None:
+    """Raise ValueError if NumPy has no room for `ndim` axes beside those of the limbs."""
+    most = MOST_AXES - lead(is_complex)
+    if ndim > most:
+        kind = "a complex" if is_complex else "a real"
+        raise ValueError(f"{kind} array has at most {most} axes (NumPy's {MOST_AXES}); got {ndim}")
 
 
 def value_shape(block: Block, is_complex: bool) -> tuple[int, ...]:

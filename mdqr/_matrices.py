@@ -7,10 +7,12 @@ from typing import Any
 
 from mdqr import _creation, _elementwise, _limbs
 from mdqr._array import MDArray
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr._promotion import promote
 
 
+@advised
 def eye(
     N: int,
     M: int | None = None,
@@ -58,6 +60,7 @@ def eye(
     return matrix
 
 
+@advised
 def diag(v: Any, k: int = 0) -> MDArray:
     """Return the diagonal of a matrix, or the matrix with a given diagonal.
 
@@ -100,6 +103,7 @@ def diag(v: Any, k: int = 0) -> MDArray:
     return ops.wrap(matrix)
 
 
+@advised
 def tril(m: Any, k: int = 0) -> MDArray:
     """Return the lower triangle: a copy with zeros above the k-th diagonal.
 
@@ -130,6 +134,7 @@ def tril(m: Any, k: int = 0) -> MDArray:
     return _triangle("tril", m, k)
 
 
+@advised
 def triu(m: Any, k: int = 0) -> MDArray:
     """Return the upper triangle: a copy with zeros below the k-th diagonal.
 

@@ -9,10 +9,13 @@ import numpy as np
 
 from mdqr import _comparison, _elementwise, _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._device import is_cuda_array
+from mdqr._errors import advised
 from mdqr._promotion import operands
 
 
+@advised
 def power(x: Any, exponent: Any) -> MDArray:
     """Raise to integer powers.
 
@@ -67,13 +70,15 @@ def _integer(exponent: Any) -> int | None:
     try:
         return operator.index(exponent)
     except TypeError:
+        if isinstance(plain(exponent), (np.ndarray, list)):
+            return None
         raise TypeError(_wanted(repr(exponent))) from None
 
 
 def _integers(exponent: Any) -> np.ndarray:
     if isinstance(exponent, MDArray):
         raise TypeError(_wanted("an MDArray"))
-    exponents = exponent.get() if is_cuda_array(exponent) else np.asarray(exponent)
+    exponents = exponent.get() if is_cuda_array(exponent) else np.asarray(plain(exponent))
     if exponents.dtype.kind not in "biu":
         raise TypeError(_wanted(f"an array of dtype {exponents.dtype}"))
     if exponents.dtype.kind == "u" and exponents.size and exponents.max() > 2**63 - 1:

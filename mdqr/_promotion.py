@@ -13,6 +13,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
+from mdqr._array_like import exact_value, is_number, is_weak, plain
 from mdqr._backend.protocol import Block
 from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._device import check_together, device_of, is_cuda_array, place_beside
@@ -49,12 +50,7 @@ class Operands(NamedTuple):
 def is_operand(x: object) -> bool:
     """Return whether `x` is answered here: with a result, or with what is wrong with a string."""
     kinds = (MDArray, np.ndarray, np.generic, Number, list, tuple, str, bytes)
-    return isinstance(x, kinds) or _is_symbolic(x) or is_cuda_array(x)
-
-
-def _is_symbolic(x: object) -> bool:
-    kind = type(x)
-    return any(hasattr(kind, name) for name in ("_mpf_", "_mpc_", "__sympy__"))
+    return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x)
 
 
 def promote(*values: Any, precision: Precision | None = None) -> Operands:
@@ -63,7 +59,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     Parameters
     ----------
     *values : array_like
-        `MDArray`, NumPy arrays, sequences and scalars, but no strings.
+        `MDArray`, what `mdqr._array_like.plain` takes, and scalars, but no strings.
     precision : Precision, optional
         The precision of the result, by default the highest one of the arrays.
 
@@ -81,6 +77,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     OverflowError
         If an exact integer or fraction is beyond the largest double.
     """
+    values = tuple(map(unwrapped, values))
     target = precision or highest_precision(values)
     pairs = together([to_block(value, target.limbs) for value in values], values)
     is_complex = any(field for _, field in pairs)
@@ -139,6 +136,11 @@ def _gather_arrays(x: list[Any] | tuple[Any, ...], found: list[Any], depth: int)
             _gather_arrays(item, found, depth + 1)
         elif _is_array(item):
             found.append(item)
+
+
+def unwrapped(x: Any) -> Any:
+    """Return `x` as `mdqr._array_like.plain` does, arrays of mdqr and CuPy as they are."""
+    return x if isinstance(x, MDArray) or is_cuda_array(x) else plain(x)
 
 
 def operands(*values: Any) -> Operands:
@@ -225,16 +227,15 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
         return np.array([[x.real], [x.imag]]), True
     if isinstance(x, (str, bytes)):
         refuse_text(x)
-    if isinstance(x, (np.ndarray, np.generic)):
-        return _from_numpy(np.asanyarray(x), limbs)
+    x = unwrapped(x)
+    if isinstance(x, np.ndarray):
+        return _from_numpy(x, limbs)
     if is_cuda_array(x):
         return _from_floats_or_integers(x, limbs)
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs)
-    if isinstance(x, Number) or _is_symbolic(x):
+    if is_number(x):
         return scalar_block(x, limbs)
-    if hasattr(type(x), "__array__"):
-        return _from_numpy(np.asarray(x), limbs)
     raise TypeError(
         f"operands must be MDArray, NumPy or CuPy arrays, nested sequences or numbers; "
         f"got {type(x).__name__}"
@@ -249,11 +250,10 @@ def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     kind = x.dtype.kind
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
+    _limbs.check_axes(x.ndim, kind == "c")
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
         return _from_floats_or_integers(x if _limbs.has_whole_strides(x) else x.copy(), limbs)
-    if kind in "US":
+    if kind in "UST":
         refuse_text(str(x.flat[0]) if x.size else "")
     if kind not in "fcO":
         raise TypeError(
@@ -322,8 +322,9 @@ def comparable_value(x: Any) -> Fraction | None:
     It is the exact value, or a number of its sign beyond all doubles or between zero and them,
     where the exponent would make a gigantic integer. None if `x` is not a finite real number.
     """
-    if isinstance(x, (int, Fraction)):
-        return Fraction(x)
+    exact = exact_value(x)
+    if exact is not None:
+        return exact
     if isinstance(x, Decimal):
         if not x.is_finite():
             return None

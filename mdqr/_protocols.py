@@ -33,36 +33,49 @@ def _positive(x: Any) -> MDArray:
     return x.copy()
 
 
-UFUNCS: dict[np.ufunc, Function] = {
-    np.add: _elementwise.add,
-    np.subtract: _elementwise.subtract,
-    np.multiply: _elementwise.multiply,
-    np.divide: _elementwise.divide,
-    np.negative: _elementwise.negative,
-    np.positive: _positive,
-    np.absolute: _elementwise.abs,
-    np.sign: _elementwise.sign,
-    np.sqrt: _elementwise.sqrt,
-    np.square: _elementwise.square,
-    np.reciprocal: _elementwise.reciprocal,
-    np.conjugate: _elementwise.conj,
-    np.hypot: _elementwise.hypot,
-    np.floor: _rounding.floor,
-    np.ceil: _rounding.ceil,
-    np.rint: _rounding.rint,
-    np.power: _power.power,
-    np.maximum: _comparison.maximum,
-    np.minimum: _comparison.minimum,
-    np.equal: _comparison.equal,
-    np.not_equal: _comparison.not_equal,
-    np.less: _comparison.less,
-    np.less_equal: _comparison.less_equal,
-    np.greater: _comparison.greater,
-    np.greater_equal: _comparison.greater_equal,
-    np.isfinite: _comparison.isfinite,
-    np.isnan: _comparison.isnan,
-    np.isinf: _comparison.isinf,
-    np.matmul: _matmul,
+def _ufuncs() -> dict[np.ufunc, Function]:
+    """Return what answers each ufunc."""
+    return {
+        np.add: _elementwise.add,
+        np.subtract: _elementwise.subtract,
+        np.multiply: _elementwise.multiply,
+        np.divide: _elementwise.divide,
+        np.negative: _elementwise.negative,
+        np.positive: _positive,
+        np.absolute: _elementwise.abs,
+        np.sign: _elementwise.sign,
+        np.sqrt: _elementwise.sqrt,
+        np.square: _elementwise.square,
+        np.reciprocal: _elementwise.reciprocal,
+        np.conjugate: _elementwise.conj,
+        np.hypot: _elementwise.hypot,
+        np.floor: _rounding.floor,
+        np.ceil: _rounding.ceil,
+        np.rint: _rounding.rint,
+        np.power: _power.power,
+        np.maximum: _comparison.maximum,
+        np.minimum: _comparison.minimum,
+        np.equal: _comparison.equal,
+        np.not_equal: _comparison.not_equal,
+        np.less: _comparison.less,
+        np.less_equal: _comparison.less_equal,
+        np.greater: _comparison.greater,
+        np.greater_equal: _comparison.greater_equal,
+        np.isfinite: _comparison.isfinite,
+        np.isnan: _comparison.isnan,
+        np.isinf: _comparison.isinf,
+        np.matmul: _matmul,
+    }
+
+
+UFUNCS = _ufuncs()
+OPERATORS: dict[np.ufunc, str] = {
+    np.add: "+",
+    np.subtract: "-",
+    np.multiply: "*",
+    np.divide: "/",
+    np.power: "**",
+    np.matmul: "@",
 }
 
 
@@ -79,39 +92,44 @@ def _concatenate(arrays: Any, axis: int | None = 0) -> MDArray:
     return _sequences.concatenate(arrays, axis)
 
 
-FUNCTIONS: dict[Function, Function] = {
-    **{
-        getattr(np, name): _method(name)
-        for name in (
-            *("sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"),
-            *("reshape", "ravel", "transpose", "copy"),
-        )
-    },
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a: a.size,
-    np.real: lambda a: a.real,
-    np.imag: lambda a: a.imag,
-    np.dot: _reductions.dot,
-    np.vdot: _reductions.vdot,
-    np.outer: _reductions.outer,
-    np.trace: _reductions.trace,
-    np.polyval: _reductions.polyval,
-    np.where: _comparison.where,
-    np.allclose: _comparison.allclose,
-    np.array_equal: _comparison.array_equal,
-    np.concatenate: _concatenate,
-    np.stack: _sequences.stack,
-    np.diag: _matrices.diag,
-    np.tril: _matrices.tril,
-    np.triu: _matrices.triu,
-    np.vander: _matrices.vander,
-    np.zeros_like: _like.zeros_like,
-    np.ones_like: _like.ones_like,
-    np.empty_like: _like.empty_like,
-    np.full_like: _like.full_like,
-    np.linspace: _sequences.linspace,
-}
+def _functions() -> dict[Function, Function]:
+    """Return what answers each other function of NumPy."""
+    return {
+        **{
+            getattr(np, name): _method(name)
+            for name in (
+                *("sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"),
+                *("reshape", "ravel", "transpose", "copy"),
+            )
+        },
+        np.shape: lambda a: a.shape,
+        np.ndim: lambda a: a.ndim,
+        np.size: lambda a: a.size,
+        np.real: lambda a: a.real,
+        np.imag: lambda a: a.imag,
+        np.dot: _reductions.dot,
+        np.vdot: _reductions.vdot,
+        np.outer: _reductions.outer,
+        np.trace: _reductions.trace,
+        np.polyval: _reductions.polyval,
+        np.where: _comparison.where,
+        np.allclose: _comparison.allclose,
+        np.array_equal: _comparison.array_equal,
+        np.concatenate: _concatenate,
+        np.stack: _sequences.stack,
+        np.diag: _matrices.diag,
+        np.tril: _matrices.tril,
+        np.triu: _matrices.triu,
+        np.vander: _matrices.vander,
+        np.zeros_like: _like.zeros_like,
+        np.ones_like: _like.ones_like,
+        np.empty_like: _like.empty_like,
+        np.full_like: _like.full_like,
+        np.linspace: _sequences.linspace,
+    }
+
+
+FUNCTIONS = _functions()
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any) -> Any:
@@ -135,14 +153,14 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if ufunc not in UFUNCS or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(_missing(called))
-    if options:
-        raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
     (target,) = out
     if target is not None and not isinstance(target, MDArray):
         raise TypeError(
             f"the result of {name} is an MDArray and does not go into a NumPy array, as that would "
-            "round every value; write x = x + a instead of x += a, or convert with a.to_numpy()"
+            f"round every value; {_without_out(ufunc, name)}, or convert with a.to_numpy()"
         )
+    if options:
+        raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
     result = UFUNCS[ufunc](*inputs)
     if target is None:
         return result
@@ -181,6 +199,14 @@ def _from_linalg(function: Function) -> Function | None:
 
     found: Function | None = getattr(linalg, function.__name__, None)
     return found
+
+
+def _without_out(ufunc: np.ufunc, name: str) -> str:
+    """Return words for how to keep the result of `ufunc`, which may have come by an operator."""
+    operator = OPERATORS.get(ufunc)
+    if operator is None:
+        return f"write x = {name}(...) without out"
+    return f"write x = x {operator} a instead of x {operator}= a"
 
 
 def _known(x: Any) -> bool:

@@ -6,7 +6,7 @@ import operator
 import warnings
 from collections.abc import Sequence
 from math import prod as product
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mdqr import _elementwise, _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._promotion import operands, promote
 
 Axis = int | tuple[int, ...] | None
@@ -128,7 +129,7 @@ def truth(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> A
 
 def cumsum(x: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along one axis, of the flattened array by default."""
-    ops = operands(x.ravel() if axis is None else x)
+    ops = operands(x.ravel() if axis is None or _is_only_axis(axis, x.ndim) else x)
     (index,) = _axes(-1 if axis is None else operator.index(axis), len(ops.shape))
     place = index + _limbs.lead(ops.is_complex)
     block = _limbs.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
@@ -254,6 +255,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
 
 
+@advised
 def polyval(p: Any, x: Any) -> MDArray:
     """Evaluate a polynomial, the coefficient of the highest power first.
 
@@ -297,6 +299,11 @@ def polyval(p: Any, x: Any) -> MDArray:
     return value
 
 
+def _is_only_axis(axis: Axis, ndim: int) -> bool:
+    """Return whether `axis` is what NumPy takes for the axis of a 0-d array."""
+    return not ndim and isinstance(axis, SupportsIndex) and operator.index(axis) in (0, -1)
+
+
 def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     """Return the named axes, counted from 0."""
     if axis is None:
@@ -322,7 +329,7 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
     """
     ops = operands(x)
     block, shape = ops.blocks[0], ops.shape
-    reduced = sorted(_axes(axis, len(shape)))
+    reduced = [] if _is_only_axis(axis, len(shape)) else sorted(_axes(axis, len(shape)))
     kept = [i for i in range(len(shape)) if i not in reduced]
     front = _limbs.lead(ops.is_complex)
     rows = block.transpose(*range(front), *(front + i for i in kept + reduced)).reshape(
@@ -334,6 +341,7 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
     return ops, rows, left
 
 
+@advised
 def _reduce(op: str, x: Any, axis: Axis, keepdims: bool) -> MDArray:
     ops, rows, shape = _rows(x, axis, keepdims)
     values = for_block(rows).reduce(op, rows, limbs=ops.precision.limbs, is_complex=ops.is_complex)

@@ -179,12 +179,19 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     >>> mdqr.concatenate([a, [3.0]]).to_numpy()
     array([1., 1., 3.])
     """
+    if isinstance(axis, (MDArray, np.ndarray, list, tuple)):
+        raise TypeError("concatenate wants the arrays in one list, as in mdqr.concatenate([a, b])")
     blocks, ops = _full_blocks(arrays)
     if axis is None:
         blocks = [ops.wrap(block).ravel()._block for block in blocks]
     front = _limbs.lead(ops.is_complex)
     shapes = [block.shape[front:] for block in blocks]
-    place = _place(axis or 0, min(map(len, shapes)))
+    if len(set(map(len, shapes))) > 1:
+        raise ValueError(
+            "concatenate wants arrays with as many axes each; got the shapes "
+            f"{', '.join(map(str, shapes))}"
+        )
+    place = _place(axis or 0, len(shapes[0]))
     if len({(*shape[:place], None, *shape[place + 1 :]) for shape in shapes}) > 1:
         raise ValueError(
             f"concatenate wants arrays that differ in axis {place} only; got the shapes "

@@ -12,6 +12,7 @@ import numpy as np
 from mdqr import _creation, _limbs
 from mdqr._array import MDArray
 from mdqr._device import place
+from mdqr._errors import advised
 from mdqr._precision import Precision, as_precision
 
 __all__ = ["normal", "uniform"]
@@ -19,6 +20,7 @@ __all__ = ["normal", "uniform"]
 _WORD = 53
 
 
+@advised
 def uniform(
     shape: Any = (),
     low: Any = 0,
@@ -82,6 +84,7 @@ def uniform(
     return _scaled(unit, last - first, first)
 
 
+@advised
 def normal(
     shape: Any = (),
     loc: Any = 0,
@@ -166,6 +169,7 @@ def _weighted(words: np.ndarray) -> np.ndarray:
 def _drawn(draw: Any, shape: Any, precision: Precision, dtype: Any, device: str | None) -> MDArray:
     is_complex = bool(_creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
+    _limbs.check_axes(len(values), is_complex)
     with _creation.room_for(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
     return MDArray._wrap(place(block, device), precision, is_complex)

@@ -298,13 +298,45 @@ def test_item_and_tolist(precision, dtype):
         a.item(0, 0, 0)
 
 
-def test_not_hashable_not_callable_and_no_numpy_array(precision):
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_more_than_one_limb_is_not_rounded_by_numpy(multiple, dtype):
+    a = mdqr.ones(2, precision=multiple, dtype=dtype)
+    for convert in (np.asarray, np.array, lambda x: np.zeros(2).__setitem__(slice(None), x)):
+        with pytest.raises(TypeError, match=r"round every value; use a\.to_numpy\(\)"):
+            convert(a)
+
+
+def test_numpy_takes_the_values_of_precision_d():
+    a = mdqr.array([1, 0.5], precision=mdqr.d)
+    values = np.asarray(a)
+    assert values.dtype == np.float64
+    assert np.shares_memory(values, a.limbs)
+    assert not np.shares_memory(np.array(a), a.limbs)
+    assert np.shares_memory(np.array(a, copy=False), a.limbs)
+    np.testing.assert_array_equal(np.array([a, a]), [[1, 0.5]] * 2)
+    assert np.asarray(a[0]).shape == ()
+    assert np.asarray(a, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="copy"):
+        np.array(a, dtype=np.float32, copy=False)
+    into = np.zeros(2)
+    into[:] = a
+    np.testing.assert_array_equal(into, [1, 0.5])
+
+
+def test_numpy_takes_the_complex_values_of_precision_d():
+    values = [1 + 2j, complex(-0.0, np.inf)]
+    a = mdqr.array(values, precision=mdqr.d)
+    got = np.asarray(a)
+    assert got.dtype == np.complex128
+    assert got.tobytes() == np.array(values).tobytes()
+    with pytest.raises(ValueError, match="NumPy needs a copy"):
+        np.array(a, copy=False)
+
+
+def test_not_hashable_and_not_callable(precision):
     a = mdqr.ones(2, precision=precision)
     with pytest.raises(TypeError, match="unhashable"):
         hash(a)
-    for convert in (np.asarray, np.array, lambda x: np.zeros(2).__setitem__(slice(None), x)):
-        with pytest.raises(TypeError, match=r"a\.to_numpy\(\)"):
-            convert(a)
     with pytest.raises(TypeError, match=r"use mdqr\.array"):
         MDArray([1, 2])
 

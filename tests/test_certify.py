@@ -91,3 +91,45 @@ def test_shapes_must_fit(q, r, message):
 def test_not_finite_factors():
     with pytest.raises(np.linalg.LinAlgError, match="certify: the entry in row 0, column 0 of R"):
         certify(np.ones((1, 1)), np.ones((1, 1)), np.full((1, 1), np.inf))
+
+
+@pytest.mark.parametrize("exponent", [-1074, -1060, -800])
+def test_a_matrix_far_below_its_factors_is_infinitely_far_from_them(
+    precision, dtype, exponent, rng
+):
+    Q, R = qr(cases.random(6, 4, precision, dtype, rng))
+    a = mdqr.full((6, 4), 2.0**exponent, precision=precision, dtype=dtype)
+    found = certify(a, Q, R)
+    # norm(R) is about 1, so that the quotient in eps is about this power of two.
+    power = np.log2(1 / precision.eps) - exponent
+    for figure in (found.normwise, found.columnwise, found.rowwise):
+        assert figure == np.inf if power > 1023 + 8 else abs(np.log2(figure) - power) < 8
+    assert found.orthogonality <= 20 * 4
+
+
+def test_factors_whose_product_leaves_the_range(precision, dtype, rng):
+    a = cases.random(6, 4, precision, dtype, rng)
+    Q, R = qr(a)
+    large = certify(a, Q * 2.0**900, R * 2.0**300)
+    assert large == Certificate(*[np.inf] * 4)
+    # Powers of two move between the factors without a trace where no limb is lost.
+    moved = certify(a, Q * 2.0**500, R * 2.0**-500)
+    assert moved[:3] == certify(a, Q, R)[:3]
+    small = certify(a, Q * 2.0**-900, R)
+    assert small.orthogonality == pytest.approx(2 / precision.eps, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_figures_do_not_depend_on_the_order_of_memory(precision, dtype, seed):
+    def transposed(x):
+        return mdqr.from_limbs(x.mT.limbs.copy(), dtype=dtype).mT
+
+    def reversed_rows(x):
+        return mdqr.from_limbs(x[::-1].limbs.copy(), dtype=dtype)[::-1]
+
+    a = mdqr.random.normal((37, 23), precision=precision, dtype=dtype, rng=seed)
+    factors = a, *qr(a)
+    for moved in (transposed, reversed_rows):
+        # The products of precision d are NumPy's, whose bits depend on the order themselves.
+        count = slice(None) if precision.limbs > 1 else slice(0, 0)
+        assert certify(*map(moved, factors))[count] == certify(*factors)[count]

@@ -1,5 +1,8 @@
 """Making arrays: from numbers of any kind, constant ones, from limbs."""
 
+import re
+import subprocess
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -205,6 +208,80 @@ def test_the_precision_is_required(name):
 def test_out_of_memory_says_how_much_was_wanted():
     with pytest.raises(MemoryError, match=r"no memory for 5\.96e\+10 GiB: real values of shape"):
         mdqr.zeros((10**9, 10**9), precision=mdqr.od)
+
+
+LITTLE_MEMORY = """
+import resource
+import numpy as np
+import mdqr
+
+a, x = mdqr.ones((1000, 1000), precision=mdqr.od), np.ones((1000, 1000))
+calls = {
+    "add": lambda: a + a,
+    "multiply": lambda: a * 2.0,
+    "sqrt": lambda: mdqr.sqrt(a),
+    "negative": lambda: -a,
+    "abs": lambda: abs(a),
+    "cumsum": lambda: a.cumsum(),
+    "tril": lambda: mdqr.tril(a),
+    "where": lambda: mdqr.where(True, a, 0),
+    "copy": lambda: a.copy(),
+    "array": lambda: mdqr.array(x, precision=mdqr.od),
+    "from_limbs": lambda: mdqr.from_limbs(a.limbs),
+    "matmul": lambda: a[:, :2] @ a[:2],
+    "uniform": lambda: mdqr.random.uniform((1000, 1000), precision=mdqr.od),
+    "normal": lambda: mdqr.random.normal((1000, 1000), precision=mdqr.od),
+}
+mdqr.ones((2, 2), precision=mdqr.od) @ mdqr.ones((2, 2), precision=mdqr.od)  # starts the threads
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**25,) * 2)
+for name, call in calls.items():
+    try:
+        call()
+    except MemoryError as error:
+        print(name, error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems limit no memory")
+def test_every_call_says_what_to_reduce():
+    run = subprocess.run([sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True)
+    names = re.findall(r'^    "(\w+)": lambda', LITTLE_MEMORY, flags=re.M)
+    lines = run.stdout.splitlines()
+    assert len(lines) == len(names) > 10, run.stderr
+    for name, line in zip(names, lines, strict=True):
+        # A matrix of 61 MiB.
+        wanted = rf"{name} {name}: no memory .*6\d\.\d MiB.*; take fewer values .* lower precision"
+        assert re.fullmatch(wanted, line), line
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_more_axes_than_numpy_has(precision, dtype):
+    most = 62 if dtype is complex else 63
+    for shape in ((1,) * most, (1,) * (most + 1)):
+        values = np.ones(shape, dtype=dtype)
+        calls = [
+            lambda: mdqr.zeros(shape, precision=precision, dtype=dtype),  # noqa: B023
+            lambda: mdqr.full(shape, 2, precision=precision, dtype=dtype),  # noqa: B023
+            lambda: mdqr.array(values, precision=precision),  # noqa: B023
+            lambda: mdqr.array(values.tolist(), precision=precision),  # noqa: B023
+            lambda: mdqr.random.uniform(shape, precision=precision, dtype=dtype),  # noqa: B023
+            lambda: mdqr.random.normal(shape, precision=precision, dtype=dtype),  # noqa: B023
+        ]
+        for call in calls:
+            if len(shape) <= most:
+                assert call().shape == shape
+                continue
+            with pytest.raises(ValueError, match=r"axes|dimension|deep"):
+                call()
+
+
+@pytest.mark.parametrize("function", ["array", "zeros", "ones", "empty", "eye"])
+@pytest.mark.parametrize("given", [mdqr.dd, "qd", mdqr.d])
+def test_a_precision_given_as_the_dtype_is_named(function, given):
+    message = f"dtype must be None, float or complex; got {given!r}, which is a precision: give it"
+    with pytest.raises(TypeError, match=re.escape(f"{message} as precision={given!r}")):
+        getattr(mdqr, function)(3, dtype=given)
 
 
 def test_wrong_shapes(precision):

@@ -184,7 +184,7 @@ def test_zero(precision, dtype):
         ((3,), "fro", None, "ord of a vector must be .*; got 'fro'"),
         ((3,), 100, None, "ord of a vector must be .*; got 100"),
         ((3, 3, 3), 1, None, "x must be a vector or a matrix when ord is given without axis"),
-        ((3, 3), 1, 2, "axis 2 does not exist; x has 2 dimensions"),
+        ((3, 3), 1, 2, "norm: axis 2 is out of bounds for array of dimension 2"),
         ((3, 3), 1, (0, 0), "axis must be one integer or two different ones"),
         ((0,), math.inf, None, "the largest or smallest of no entries does not exist"),
     ],
@@ -197,3 +197,28 @@ def test_bad_arguments(shape, order, axis, message):
 def test_precision_of_the_answer(rng):
     x = cases.random(5, 1, mdqr.od, float, rng)[:, 0]
     assert_same_bits(norm(x, precision="dd"), norm(x).astype(precision=mdqr.dd))
+
+
+@pytest.mark.parametrize(
+    "order", [np.nan, 0.5, 65, -65, 1j, "nuc", 10**400, np.float32(2.5)], ids=str
+)
+def test_other_orders_of_vectors_name_the_way_out(order):
+    x = mdqr.ones(2, precision=mdqr.dd)
+    with pytest.raises(
+        ValueError, match=r"between -64 and 64; got .*numpy\.linalg\.norm\(x\.to_numpy"
+    ):
+        norm(x, order)
+
+
+@pytest.mark.parametrize("order", [3, 3.0, np.int8(3), np.float32(3)])
+def test_orders_of_any_type_of_integer(order):
+    x = mdqr.array([1, 2], precision=mdqr.qd)
+    np.testing.assert_array_equal(norm(x, order).limbs, norm(x, 3).limbs)
+
+
+def test_axes_are_refused_as_numpy_refuses_them():
+    x = mdqr.ones((2, 2), precision=mdqr.dd)
+    with pytest.raises(np.exceptions.AxisError):
+        norm(x, axis=2)
+    with pytest.raises(TypeError, match=r"axis must be one integer or two; got 0\.5"):
+        norm(x, axis=0.5)

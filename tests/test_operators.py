@@ -248,7 +248,8 @@ def test_floats_are_no_indices(precision):
         with pytest.raises(TypeError, match="MDArray"):
             use(a)
     assert not isinstance(a, SupportsIndex)
-    with pytest.raises(TypeError):
+    # NumPy takes precision d for an array of floats, which it refuses by an error of its own.
+    with pytest.raises(IndexError if precision is mdqr.d else TypeError):
         np.arange(3)[a]
     with pytest.raises(TypeError, match="MDArray"):
         mdqr.ones((2, 2), precision=precision).sum(axis=a)

@@ -77,10 +77,21 @@ def test_out_is_written_and_rounded(multiple, rng):
         np.add(a, b, out=np.zeros(3))
     with pytest.raises(TypeError, match=r"convert with a\.to_numpy\(\)"):
         np.add(np.ones(3), b, out=np.zeros(3))
+    with pytest.raises(TypeError, match=r"write x = numpy\.sqrt\(\.\.\.\) without out"):
+        np.sqrt(a, out=np.zeros(3))
     with pytest.raises(TypeError, match="boolean"):
         np.less(a, b, out=out)
     with pytest.raises(TypeError, match="string is not a number"):
         np.add(a, "1")
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "@"])
+def test_in_place_in_a_numpy_array_names_the_operator_at_hand(operator, precision):
+    names = {"x": np.ones((2, 2)), "a": mdqr.ones((2, 2), precision=precision)}
+    with pytest.raises(TypeError) as caught:
+        exec(f"x {operator}= a", names)
+    assert f"write x = x {operator} a instead of x {operator}= a" in str(caught.value)
+    np.testing.assert_array_equal(names["x"], 1)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,10 @@ def test_all_is_complete_and_true(name):
     assert present - set(names) == set()
 
 
+def test_dir_shows_the_public_names():
+    assert set(dir(mdqr)) == {*mdqr.__all__, "__version__"}
+
+
 @pytest.mark.parametrize("name", PROMISED)
 def test_promised_names_are_there(name):
     assert set(PROMISED[name].split()) <= set(public(MODULES[name]))

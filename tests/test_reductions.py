@@ -184,6 +184,25 @@ def test_reductions_of_special_values(precision):
     assert mdqr.array([complex(0, 5), complex(1, -np.inf)], precision=precision).argmax() == 1
 
 
+NAMES = ["sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"]
+
+
+@pytest.mark.parametrize("axis", [0, -1, np.int64(0), 1, -2, (), (0,), None])
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_of_a_single_value_are_numpys(name, axis, precision):
+    if name in {"argmax", "argmin", "cumsum"} and isinstance(axis, tuple):
+        return  # these take one axis
+
+    def outcome(x):
+        try:
+            found = getattr(x, name)(axis=axis)
+        except (np.exceptions.AxisError, TypeError) as error:
+            return type(error)
+        return np.shape(found), np.asarray(getattr(found, "limbs", found)).ravel()[0]
+
+    assert outcome(precision(3)) == outcome(np.array(3.0))
+
+
 def test_axes_that_do_not_exist(precision):
     a = mdqr.ones((2, 3), precision=precision)
     for call in (a.sum, a.max, a.argmin, a.cumsum, a.any):

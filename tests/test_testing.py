@@ -264,6 +264,9 @@ class TestMeasures:
     def test_assert_close_wants_one_shape(self):
         with pytest.raises(AssertionError, match=r"x has \(2,\), y has \(3,\)"):
             assert_close(np.ones(2), np.ones(3), ulps=2)
+        for x, y in (((3,), (1,)), ((2, 3), (3,)), ((2, 3), (1, 3)), ((1,), (1, 1)), ((), (1,))):
+            with pytest.raises(AssertionError, match="shapes differ"):
+                assert_close(np.ones(x), mdqr.ones(y, precision=mdqr.dd), ulps=2)
         assert_close(np.ones(2), Fraction(1), ulps=0)
 
     def test_assert_same_bits(self):

@@ -25,6 +25,7 @@ from mdqr._backend.blocks import (
 )
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
+from mdqr._errors import all_advised
 from mdqr._limbs import negate
 
 Block = NDArray[np.float64]
@@ -84,6 +85,7 @@ def _columns_a_call(work: int) -> int:
     return max(8, _LONGEST_CALL // max(1, work) // 8 * 8)
 
 
+@all_advised
 class HostBackend:
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._operands import Inputs, gather, matrix_shape
+
+# Far above the quotient of a product and its largest terms, far below half of all exponents.
+_SPARE = 200
 
 
 class Certificate(NamedTuple):
@@ -69,8 +73,8 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
     -----
     The differences are computed as if in twice the precision and rounded once, so each figure is
     right to 1/8 and to 12 digits. A zero row or column counts 0 if its error is exactly zero, else
-    infinity. Householder QR keeps normwise, columnwise and orthogonality below ``20 n``; rowwise
-    is not promised.
+    infinity, as what is beyond the largest double. Householder QR keeps normwise, columnwise and
+    orthogonality below ``20 n``; rowwise is not promised.
 
     Examples
     --------
@@ -97,7 +101,8 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
         _scaling.require_finite(checks, "certify", name, block, inputs.is_complex)
     eps = inputs.precision.eps
     figures = checks.settle(*_factor_errors(inputs), _orthogonality(inputs))
-    found = [np.asarray(figure / eps) for figure in figures]
+    with np.errstate(over="ignore"):
+        found = [np.asarray(figure / eps) for figure in figures]
     return Certificate(*(figure if figure.ndim else float(figure) for figure in found))
 
 
@@ -105,24 +110,36 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     """Return the relative normwise, columnwise and rowwise errors."""
     backend, field = inputs.backend, inputs.is_complex
     a, q, r = inputs.blocks
-    columns = _scaling.column_exponents(a, field)
-    shift = -columns[..., None, :]
+    own = _scaling.column_exponents(a, field)[..., None, :]
+    size = _wild(backend.xp, q, field)
+    product = _scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
+    columns = backend.xp.maximum(own, product - _SPARE)
     difference = backend.residual(
-        [(1, _scaling.shifted(backend, a, shift, field))],
-        q,
-        _scaling.shifted(backend, r, shift, field),
+        [(1, _scaling.shifted(backend, a, -columns, field))],
+        _scaling.shifted(backend, q, -size, field),
+        _scaling.shifted(backend, r, size - columns, field),
         limbs=inputs.work.limbs,
         is_complex=field,
     )
-    rows = _scaling.exponents(_scaling.magnitude_bits(a, field), -1)
-    back = columns[..., None, :] - rows[..., :, None]
-    overall = _scaling.largest(columns, -1, 0)[..., None]
-    total = columns[..., None, :] - overall[..., None]
+    rows = _scaling.exponents(_scaling.magnitude_bits(a, field), -1)[..., :, None]
+    overall = _scaling.largest(own, -1, 0)[..., None]
     with np.errstate(all="ignore"):
-        columnwise = _quotients(backend, a, difference, shift, 0 * shift, -2, field)
-        rowwise = _quotients(backend, a, difference, -rows[..., :, None], back, -1, field)
-        normwise = _quotients(backend, a, difference, -overall[..., None], total, (-2, -1), field)
+        columnwise = _quotients(backend, a, difference, -own, columns - own, -2, field)
+        rowwise = _quotients(backend, a, difference, -rows, columns - rows, -1, field)
+        normwise = _quotients(backend, a, difference, -overall, columns - overall, (-2, -1), field)
     return normwise, _scaling.largest(columnwise, -1, 0.0), _scaling.largest(rowwise, -1, 0.0)
+
+
+def _exponents(block: Block, is_complex: bool) -> Block:
+    """Return the exponents of the largest entries of matrices as ``(..., 1, 1)``."""
+    bits = _scaling.magnitude_bits(block, is_complex)
+    return _scaling.exponents_of(_scaling.largest(bits, (-2, -1), 0, keepdims=True))
+
+
+def _wild(xp: ModuleType, block: Block, is_complex: bool) -> Block:
+    """Return those `_exponents` whose squares come near the ends of the range, else 0."""
+    exponents = _exponents(block, is_complex)
+    return xp.where(abs(exponents) > _SPARE, exponents, 0)
 
 
 def _quotients(
@@ -149,25 +166,29 @@ def _first(block: Block, is_complex: bool) -> Block:
 def _norms(planes: Block, axis: int | tuple[int, int]) -> Block:
     """Return the float64 2-norms over `axis` of leading limbs, safely scaled."""
     xp = _limbs.namespace(planes)
+    planes = xp.ascontiguousarray(planes)  # sums have the bits of one order of the memory
     axes = (0, axis) if isinstance(axis, int) else (0, *axis)
     largest = _scaling.largest(abs(planes), axes, 0.0, keepdims=True)
-    safe = xp.where(largest > 0, largest, 1.0)
+    safe = xp.where((largest > 0) & xp.isfinite(largest), largest, 1.0)
     total = ((planes / safe) ** 2).sum(axis=axis, keepdims=True).sum(axis=0, keepdims=True)
     return (safe * xp.sqrt(total)).squeeze(axis=axis)[0]
 
 
 def _orthogonality(inputs: Inputs) -> Block:
     """Return the Frobenius norms of ``I - Q^H Q``."""
-    q, field = inputs.blocks[1], inputs.is_complex
+    backend, field = inputs.backend, inputs.is_complex
+    size = backend.xp.maximum(_wild(backend.xp, inputs.blocks[1], field), 0)
+    q = _scaling.shifted(backend, inputs.blocks[1], -size, field)
     k = q.shape[-1]
-    one = inputs.backend.xp.zeros((*q.shape[: inputs.front - 1], 1, *inputs.shape(1)[:-2], k, k))
+    one = backend.xp.zeros((*q.shape[: inputs.front - 1], 1, *inputs.shape(1)[:-2], k, k))
     set_unit_diagonal(one, field)
-    difference = inputs.backend.residual(
-        [(1, one)],
+    difference = backend.residual(
+        [(1, _scaling.shifted(backend, one, -2 * size, field))],
         q.swapaxes(-1, -2),
         q,
         limbs=inputs.work.limbs,
         is_complex=field,
         conj_a=True,
     )
-    return _norms(_first(difference, field), (-2, -1))
+    with np.errstate(over="ignore"):
+        return _norms(backend.xp.ldexp(_first(difference, field), 2 * size), (-2, -1))

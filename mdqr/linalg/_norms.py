@@ -11,15 +11,17 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
-from mdqr.linalg._operands import Inputs, gather
+from mdqr.linalg._operands import Inputs, as_integer, gather
 
 _MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
 _LARGEST_POWER = 64
 _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 
 
+@advised
 def norm(
     x: Any,
     ord: float | str | None = None,
@@ -54,8 +56,10 @@ def norm(
     Raises
     ------
     ValueError
-        If `ord` is not among those above, an axis does not exist, or a maximum is taken over
-        nothing.
+        If `ord` is not among those above, an axis does not exist (`numpy.exceptions.AxisError`),
+        or a maximum is taken over nothing.
+    TypeError
+        If an axis is not an integer.
 
     Notes
     -----
@@ -97,8 +101,10 @@ def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | No
         return list(range(ndim))
     chosen = axis if isinstance(axis, tuple) else (axis,)
     for i in chosen:
-        if not isinstance(i, (int, np.integer)) or not -ndim <= i < ndim:
-            raise ValueError(f"norm: axis {i!r} does not exist; x has {ndim} dimensions")
+        if as_integer(i) is None:
+            raise TypeError(f"norm: axis must be one integer or two; got {axis!r}")
+        if not -ndim <= i < ndim:
+            raise np.exceptions.AxisError(int(i), ndim, "norm")
     axes = [int(i) % ndim for i in chosen]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         raise ValueError(f"norm: axis must be one integer or two different ones; got {axis!r}")
@@ -124,14 +130,23 @@ def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
         return (magnitudes != 0).sum(axis=-1).astype(np.float64)[None]
     if order in (math.inf, -math.inf):
         return _extreme(inputs, _absolute(inputs, block), "max" if order == math.inf else "min")
-    if isinstance(order, str) or order != int(order) or abs(order) > _LARGEST_POWER:
+    power = _power(order)
+    if power == 1:
+        return _sum(inputs, _absolute(inputs, block))
+    return _power_norm(inputs, _absolute(inputs, block), power)
+
+
+def _power(order: Any) -> int:
+    """Return the integer p of a vector norm."""
+    whole = isinstance(order, (float, np.floating)) and order.is_integer()
+    power = int(order) if whole else as_integer(order)
+    if power is None or abs(power) > _LARGEST_POWER:
         raise ValueError(
             "norm: ord of a vector must be None, inf, -inf or an integer between "
-            f"{-_LARGEST_POWER} and {_LARGEST_POWER}; got {order!r}"
+            f"{-_LARGEST_POWER} and {_LARGEST_POWER}; got {order!r}: "
+            "other powers are computed in float64 only, by numpy.linalg.norm(x.to_numpy(), ord)"
         )
-    if order == 1:
-        return _sum(inputs, _absolute(inputs, block))
-    return _power_norm(inputs, _absolute(inputs, block), int(order))
+    return power
 
 
 def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Block:

@@ -17,7 +17,7 @@ from mdqr._backend import for_block
 from mdqr._backend.protocol import Backend, Block
 from mdqr._device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr._promotion import precisions_in, to_block, together
+from mdqr._promotion import precisions_in, to_block, together, unwrapped
 from mdqr.linalg._checks import fetch
 
 Callback = Callable[[str, int, int], object]
@@ -60,7 +60,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     Parameters
     ----------
     *values : array_like
-        `MDArray`, NumPy arrays, sequences, scalars.
+        What `mdqr.array` takes.
     precision : Precision, str or None
         The precision of the answer; None means the highest of the operands, where a NumPy array
         or a sequence of Python numbers counts as d.
@@ -80,6 +80,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     ValueError
         If the operands live on two devices.
     """
+    values = tuple(map(unwrapped, values))
     answer = as_precision(precision) if precision is not None else _highest(values)
     found = _trimmed(values, 1 if trimmed else answer.limbs)
     held = [_limbs.limb_count(*pair) for pair in found]
@@ -197,9 +198,8 @@ def data_eps(value: Any, work: Precision) -> float:
 
 def _kind(value: Any) -> str:
     """Return the kind of the dtype of an array, or of what NumPy makes of other values."""
-    if not isinstance(value, (np.ndarray, np.generic)) and not is_cuda_array(value):
-        value = np.asarray(value)  # the dtype of a stranger may be no dtype of NumPy
-    return str(value.dtype.kind)
+    array = unwrapped(value)
+    return str((array if is_cuda_array(array) else np.asarray(array)).dtype.kind)
 
 
 def as_integer(value: Any) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg._operands import (
     Callback,
@@ -31,6 +32,7 @@ _THIN = 2
 _COLUMNS = 64
 
 
+@advised
 def matmul(
     a: Any,
     b: Any,

@@ -14,7 +14,7 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr._device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
-from mdqr._promotion import together
+from mdqr._promotion import together, unwrapped
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update_checks import require_finite as require_operand
@@ -91,6 +91,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
     Float arrays of NumPy or CuPy, and numbers and lists beside them, stay floats of their width;
     everything else goes by the rules of `mdqr.linalg`.
     """
+    operands = {name: None if x is None else unwrapped(x) for name, x in operands.items()}
     given = {name: x for name, x in operands.items() if x is not None}
     dtype = None if precision is not None else _float_type(list(given.values()))
     if dtype is not None:
@@ -168,6 +169,7 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
         If it is complex and the factors are real, or lives on another device.
     """
     engine = given.engine
+    x = unwrapped(x)
     beside = next(x for x in given.arrays.values() if x is not None)
     if given.inputs is None:
         array = x if is_cuda_array(x) else np.asarray(x)

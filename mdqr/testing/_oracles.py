@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
 __all__ = ["Exact", "exact", "exact_value", "host_block", "leading"]
@@ -54,7 +55,7 @@ def host_block(x: Any) -> tuple[NDArray[np.float64], bool]:
     if isinstance(x, MDArray):
         block = x._block
         return np.asarray(block.get() if hasattr(block, "get") else block), x._complex
-    array = np.asarray(x)
+    array = np.asarray(plain(x))
     if array.dtype.kind == "c":
         return np.stack([array.real, array.imag])[:, None].astype(np.float64), True
     if array.dtype == np.float64:
@@ -79,8 +80,10 @@ def exact_value(x: Any) -> Exact:
     """Return the exact values of an array: limbs, NumPy floats, or an object array of numbers."""
     if isinstance(x, Exact):
         return x
-    if not isinstance(x, MDArray) and np.asarray(x).dtype.kind not in "fc":
-        return _object_value(x)
+    if not isinstance(x, MDArray):
+        x = plain(x)
+        if np.asarray(x).dtype.kind not in "fc":
+            return _object_value(x)
     block, is_complex = host_block(x)
     planes = block if is_complex else block[None]
     regular = np.isfinite(planes).all(axis=1, keepdims=True)

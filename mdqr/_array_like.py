@@ -1,0 +1,111 @@
+"""What counts as an array: whatever the caller has becomes NumPy's own arrays, lists or numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
+
+
+def plain(x: Any) -> Any:
+    """Return an array_like as a NumPy array of no subclass, a list or a tuple; others unchanged.
+
+    Every conversion starts here, so that all functions take the same: a subclass of
+    `numpy.ndarray` would bring its own shapes and products along.
+
+    Parameters
+    ----------
+    x : object
+        Data frames, whatever has ``__array__``, ``__array_interface__`` or a buffer, sequences,
+        matrices with ``tolist``; and `MDArray`, CuPy arrays, numbers and texts, which stay.
+
+    Raises
+    ------
+    TypeError
+        If an entry of a masked array is masked.
+    """
+    if isinstance(x, np.ndarray):
+        return x if type(x) is np.ndarray else _unmasked(x)
+    if isinstance(x, np.generic):
+        return np.asarray(x)
+    if isinstance(x, (list, tuple, str, bytes, type)) or is_number(x):
+        return x
+    if has_values(x):
+        return _by_columns(x) if _is_mixed(x) else np.asarray(x)
+    if isinstance(x, Sequence):
+        return list(x)  # not by NumPy, which makes floats of large integers
+    return x.tolist() if hasattr(x, "tolist") else x
+
+
+def has_values(x: object) -> bool:
+    """Return whether NumPy takes `x` for an array, by a protocol or as a buffer."""
+    if any(hasattr(x, name) for name in _PROTOCOLS):
+        return True
+    try:
+        memoryview(x)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def is_number(x: object) -> bool:
+    """Return whether `x` is a number of some type, not an array of them."""
+    return isinstance(x, Number) or is_symbolic(x) or (_is_rational(x) and not has_values(x))
+
+
+def exact_value(x: Any) -> Fraction | None:
+    """Return the value of an integer or a rational of any type, None for other things."""
+    if isinstance(x, (int, Fraction)):
+        return Fraction(x)
+    if is_symbolic(x) or has_values(x) or not _is_rational(x):
+        return None
+    if hasattr(type(x), "__index__"):
+        return Fraction(operator.index(x))
+    return Fraction(int(x.numerator), int(x.denominator))
+
+
+def is_symbolic(x: object) -> bool:
+    """Return whether `x` is a number of mpmath, SymPy or Arb."""
+    kind = type(x)
+    return any(hasattr(kind, name) for name in ("_mpf_", "_mpc_", "__sympy__"))
+
+
+def is_weak(x: object) -> bool:
+    """Return whether `x` is an array_like without arithmetic of its own, which lists lack."""
+    if isinstance(x, Sequence):
+        return True
+    own = any(hasattr(type(x), name) for name in ("__radd__", "__array_ufunc__"))
+    return has_values(x) and not own
+
+
+def _is_rational(x: object) -> bool:
+    """Return whether `x` says that it is an integer or a rational."""
+    kind = type(x)
+    if hasattr(kind, "__index__"):
+        return True
+    parts = (getattr(x, "numerator", None), getattr(x, "denominator", None))
+    return not any(part is None or callable(part) for part in parts)
+
+
+def _unmasked(x: np.ndarray) -> np.ndarray:
+    """Return an array of a subclass as NumPy's own, if every entry has a value."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
+    return np.asarray(x)
+
+
+def _by_columns(x: Any) -> np.ndarray:
+    """Return the entries of a data frame as objects, each as its column holds it."""
+    return np.stack([np.asarray(column, dtype=object) for _, column in x.items()], axis=1)
+
+
+def _is_mixed(x: Any) -> bool:
+    """Return whether `x` is a data frame whose columns NumPy would round to a common type."""
+    kinds = getattr(x, "dtypes", None)
+    return np.iterable(kinds) and hasattr(x, "items") and len(set(map(str, kinds))) > 1
