@@ -144,6 +144,10 @@ class System:
         """The order that undoes `order`."""
         return self.backend.xp.argsort(self.order, axis=-1)
 
+    def form_q(self) -> Block:
+        """Return as many columns of Q as there are unknowns, in the order of the rows."""
+        return self._unsorted(self.factors.form_q(self.columns))
+
     def _sorted(self, x: Block) -> Block:
         return x if self.order is None else take_rows(x, self.order)
 

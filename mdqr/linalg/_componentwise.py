@@ -25,7 +25,7 @@ _BIAS, _MANTISSA, _LEAST = 1075, 52, -1074
 
 
 def bound_components(
-    system: System, b: Block, step: Step, eps: float, extension: Extension, *, lossless: bool
+    system: System, inverse: Inverse, b: Block, step: Step, extension: Extension, *, lossless: bool
 ) -> Block:
     """Bound the distance of the exact solution from that of a step, the rounding of x aside.
 
@@ -33,12 +33,12 @@ def bound_components(
     ----------
     system : System
         The factored problem.
+    inverse : Inverse
+        Its approximate inverse.
     b : Block
         Its right-hand sides.
     step : Step
         The last step.
-    eps : float
-        That of the work.
     extension : Extension
         The arithmetic of x and r.
     lossless : bool
@@ -71,7 +71,7 @@ def bound_components(
     near = sums(a, size(step.dx), size(step.f), size(step.dr))
     f = f + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
     if step.g is None:
-        return _scaled_up(Inverse(system, eps).bound(f, None), powers)
+        return _scaled_up(inverse.bound(f, None), powers)
     turned, lowest = a.swapaxes(-1, -2), low(system.a).swapaxes(-1, -2)
     exact = extension.exact and system.weight is None
     if system.weight is not None:
@@ -88,7 +88,7 @@ def bound_components(
     near = sums(turned, size(step.dr), size(step.g))
     after = system.gradient([(1, step.g)], step.dr, wide.limbs)
     g = g + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
-    return _scaled_up(Inverse(system, eps).bound(f, g), powers)
+    return _scaled_up(inverse.bound(f, g), powers)
 
 
 class Sums(NamedTuple):

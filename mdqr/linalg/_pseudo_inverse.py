@@ -1,8 +1,9 @@
-"""Magnitudes of the pseudo-inverse of a factored system, in float64."""
+"""Bounds of what residuals do to the unknowns: an approximate pseudo-inverse, and its own errors."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
+from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._householder import set_unit_diagonal
+
+# Multiply-adds of the products that measure an inverse: a second or two.
+_MOST_MEASURED = 2**21
 
 
 def magnitudes(block: Block, is_complex: bool) -> Block:
@@ -19,13 +24,22 @@ def magnitudes(block: Block, is_complex: bool) -> Block:
     return xp.hypot(block[0, :1], block[1, :1]) if is_complex else abs(block[:1])
 
 
+def _lengths(rows: Block) -> Block:
+    """Return the lengths of rows as a column."""
+    return ((rows**2).sum(axis=-1, keepdims=True)) ** 0.5
+
+
 def product(backend: Backend, a: Block, b: Block) -> Block:
     """Return the product of magnitudes."""
     return backend.matmul(a, b, limbs=1, is_complex=False)
 
 
 class Inverse:
-    """Bounds of the magnitudes of the inverses that carry residuals to the unknowns.
+    """An approximate pseudo-inverse of a factored system, for bounds of the errors of unknowns.
+
+    Entries that join unknowns and rows which have nothing to do with each other are set to zero.
+    I - Y A and D are computed where that is affordable; else their bounds are those of the
+    factorisation, which need ``contraction_limit`` below 1/2.
 
     Parameters
     ----------
@@ -33,52 +47,82 @@ class Inverse:
         The factored problem.
     eps : float
         That of the work.
+    limit : Block
+        The contraction limit, of the batch shape.
     """
 
-    def __init__(self, system: System, eps: float) -> None:
-        self.system, self.eps = system, eps
+    def __init__(self, system: System, eps: float, limit: Block) -> None:
+        self.system, self.eps, self.limit = system, eps, limit[..., None, None]
         field, xp = system.is_complex, system.backend.xp
-        batch = _limbs.value_shape(system.a, field)[:-2]
-        one = xp.zeros((*((2,) if field else ()), 1, *batch, system.columns, system.columns))
+        shape = _limbs.value_shape(system.a, field)
+        one = xp.zeros((*((2,) if field else ()), 1, *shape[:-2], system.columns, system.columns))
         set_unit_diagonal(one, field)
-        self._inverse_r = system.triangle.solve(one)
+        self._one, self._inverse_r = one, system.triangle.solve(one)
         self._r = magnitudes(self._inverse_r, field)
+        self._together, self._joined = self._connected()
+        q = system.form_q()
+        y = system.backend.matmul(
+            self._inverse_r, q.swapaxes(-1, -2), conj_b=field, **system.options()
+        )
+        self._y = xp.where(self._joined, y, 0.0)
+        self._rows = magnitudes(self._y, field)
+        affordable = prod(shape) * system.columns <= _MOST_MEASURED
+        self._h, self._d = self._measured(q) if affordable else self._estimated()
 
-    @cached_property
-    def growth(self) -> Block:
-        """Bound of the relative errors of the rows of R^-1: ``8 n eps |R^-1| |R|``, (1, n, n)."""
-        system = self.system
+    def bound(self, f: Block, g: Block | None) -> Block:
+        """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
+        system, xp, times = (
+            self.system,
+            self.system.backend.xp,
+            partial(product, self.system.backend),
+        )
+        if system.root is not None:
+            f = f * magnitudes(system.root, system.is_complex)
+        with np.errstate(all="ignore"):
+            rest = times(self._rows, f)
+            if g is not None:
+                rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
+                rho = times(self._joined * 1.0, f**2) ** 0.5
+                rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
+                rest = rest + self._d * rho
+            # From b + H e to (1 - max (H b / b))^-1 b, which needs b to be positive where H b is.
+            rest = rest + times(self._h, rest)
+            share = times(self._h, rest) / xp.where(rest > 0, rest, 1.0)
+            share = _scaling.largest(share, -2, 0.0, keepdims=True)
+            rest = rest / (1.0 - share) * (1 + 2.0**-30)
+        return xp.where((share < 0.5) & ~xp.isnan(rest), rest, xp.inf)[0]
+
+    def _measured(self, q: Block) -> tuple[Block, Block]:
+        """Return bounds of I - Y A and of the lengths of the rows of D, computed."""
+        system, field, times = (
+            self.system,
+            self.system.is_complex,
+            partial(product, self.system.backend),
+        )
+        (m, n), eps, options = system.a.shape[-2:], self.eps, system.options()
+        a, y = system.a, self._y
+        if system.root is not None:
+            a = system.binary("multiply", system.root, a)
+            y = system.binary("multiply", y, system.root.swapaxes(-1, -2))
+        size, further = magnitudes(a, field), (m + 8) * (eps**2 + UNDERFLOW)
+        rounded = 0.0 if system.root is None else 4.0 * eps
+        h = magnitudes(system.backend.residual([(1, self._one)], y, system.a, **options), field)
+        h = h * (1 + eps) + (further + rounded) * times(self._rows, size) + further
+        left = magnitudes(system.backend.residual([(1, q)], a, self._inverse_r, **options), field)
+        left = left * (1 + eps) + (further + rounded) * times(size, self._r) + further
+        d = times(self._r, _lengths(left.swapaxes(-1, -2)) + (n + 8) * eps)
+        return h * self._together, d
+
+    def _estimated(self) -> tuple[Block, Block]:
+        """Return bounds of the same from the backward errors of the factorisation."""
+        system, xp = self.system, self.system.backend.xp
         r = magnitudes(system.factors.form_r(system.columns), system.is_complex)
-        return 8.0 * max(system.columns, 1) * self.eps * product(system.backend, self._r, r)
+        growth = 16.0 * max(system.columns, 1) * self.eps * product(system.backend, self._r, r)
+        growth = xp.where(self._together, xp.where(self.limit < 0.5, growth, xp.inf), 0.0)
+        return growth, product(system.backend, growth, _lengths(self._rows))
 
-    @cached_property
-    def of_rows(self) -> Block:
-        """Bound of ``|A^+|`` of the matrix with weighted rows, ``(1, ..., n, m)``."""
-        system, field = self.system, self.system.is_complex
-        q = system._unsorted(system.factors.form_q(system.columns))
-        turned = q.swapaxes(-1, -2)
-        # Leading limbs: their products err by a few places of float64 of the sums of magnitudes.
-        first = (slice(None), slice(1)) if field else (slice(1),)
-        signed = system.backend.matmul(
-            self._inverse_r[first], turned[first], conj_b=field, limbs=1, is_complex=field
-        )
-        sums = product(system.backend, self._r, magnitudes(turned, field))
-        xp = system.backend.xp
-        return xp.where(
-            self._connected[1], self._grown(magnitudes(signed, field) + 2.0**-46 * sums), 0.0
-        )
-
-    @cached_property
-    def of_gradients(self) -> Block:
-        """Bound of ``|(A^H W A)^-1|``, ``(1, ..., n, n)``."""
-        backend, turned = self.system.backend, self._grown(self._r).swapaxes(-1, -2)
-        return backend.xp.where(
-            self._connected[0], self._grown(product(backend, self._r, turned)), 0.0
-        )
-
-    @cached_property
     def _connected(self) -> tuple[Block, Block]:
-        """Which unknowns, and which rows, have to do with an unknown: others leave rounding errors.
+        """Return which unknowns, and which rows, have to do with an unknown: n by n, n by m.
 
         Blocks of A that share no row and no column are separate problems.
         """
@@ -92,20 +136,3 @@ class Inverse:
                 break
             together = further
         return together, product(backend, together * 1.0, turned) > 0
-
-    def _grown(self, x: Block) -> Block:
-        # The growth is below 1/2: a geometric series.
-        return x + 2.0 * product(self.system.backend, self.growth, x)
-
-    def bound(self, f: Block, g: Block | None) -> Block:
-        """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
-        system = self.system
-        if system.root is not None:
-            f = f * magnitudes(system.root, system.is_complex)
-        with np.errstate(all="ignore"):
-            rest = product(system.backend, self.of_rows, f)
-            if g is not None:
-                rest = rest + product(system.backend, self.of_gradients, g)
-            sound = _scaling.largest(self.growth, (-2, -1), 0.0, keepdims=True) < 0.5
-        xp = system.backend.xp
-        return xp.where(sound & ~xp.isnan(rest), rest, xp.inf)[0]

@@ -23,6 +23,7 @@ from mdqr.linalg._componentwise import bound_components
 from mdqr.linalg._condition import Condition
 from mdqr.linalg._extended import Extension, refine_further
 from mdqr.linalg._operands import Callback, Inputs, covering
+from mdqr.linalg._pseudo_inverse import Inverse
 from mdqr.linalg._right_sides import pieces
 
 _LOG10_2 = 0.30102999566398120
@@ -126,7 +127,7 @@ class Refined:
             rest = _bounds.normwise(system, b, solution, condition, work.eps)[..., None, :]
             self._parts.append(Part(piece, b, powers, solution, rest, xp.asarray(True)))
         self.x, self.report = self._settled(closely=False)
-        if not self.report.promised and bool(system.checks.settle((limit < 0.5).any())[0]):
+        if not self.report.promised:
             self._refine_further(limit, callback)
             self.x, self.report = self._settled(closely=True)
 
@@ -175,14 +176,14 @@ class Refined:
 
     def _refine_further(self, limit: Block, callback: Callback | None) -> None:
         """Replace the solutions by better ones with closer bounds."""
-        system, work, xp = self._system, self._inputs.work, self._system.backend.xp
+        system, work = self._system, self._inputs.work
+        inverse = Inverse(system, work.eps, limit)
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
-            rest = bound_components(
-                system, part.b, step, work.eps, extension, lossless=self._is_lossless(part)
+            part.rest = bound_components(
+                system, inverse, part.b, step, extension, lossless=self._is_lossless(part)
             )
-            part.rest = xp.where(limit[..., None, None] < 0.5, rest, xp.inf)
             part.moved = _scaling.leading(step.dx, system.is_complex) != 0
 
     def _is_lossless(self, part: Part) -> bool:
