@@ -196,10 +196,13 @@ def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
         assert np.abs(r @ np.ldexp(x, exponents[:, None]) - y).max() <= 1e-13 * np.abs(y).max()
         right = np.ldexp(y, -exponents[:, None])
         assert np.abs(r.T @ z - right).max() <= 1e-13 * np.abs(right).max()
-        norm, rank = m.size()
+        norm, rank, weak = m.size()
         assert norm <= 1.01 * np.linalg.norm(np.linalg.inv(r), 2)
         assert norm >= 0.3 * np.linalg.norm(np.linalg.inv(r), 2)
         assert 1 <= rank <= 16 * order
+        longest = np.linalg.norm(np.linalg.solve(r, weak))
+        assert longest >= 0.3 * np.linalg.norm(np.linalg.inv(r), 2)
+        assert np.linalg.norm(weak) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("order", [1, 9, 150])
