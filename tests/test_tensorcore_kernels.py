@@ -325,7 +325,7 @@ def test_python_has_the_constants_of_the_kernels():
     assert [found[name] for name in names] == [
         getattr(_numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
     ]
-    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_reflector.SOUND)
+    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_panels.SOUND)
     reflector = constants("tensorcore_reflector.cu")
     assert (reflector["reflector_threads"], reflector["panel_columns"]) == (threads, CUTOFF)
     scale, vectors = constants("tensorcore_scale.cu"), constants("tensorcore_vectors.cu")

@@ -207,9 +207,6 @@ def test_r_beyond_the_range(rng):
 def test_rank_deficient(panel, kind, rng):
     a = DEFICIENT[kind](rng)
     bound = column_bound(FORMATS["fp16"], a.shape[1])
-    if (kind, panel) == ("Kahan", "cholesky"):
-        # No pivot tells that the inverse grows by 1.9 a column.
-        bound = 2.0**-8
     q, r = qr(a, panel=panel)
     assert backward_errors(a, q, r).max() <= bound
     q, r = qr(a, panel=panel, reorthogonalize=True)
@@ -310,5 +307,4 @@ def test_later_passes_by_reflections(name, rng, monkeypatch):
     a = DEFICIENT[name](rng).astype(np.float32)
     Q, R = qr(a, panel="cholesky", reorthogonalize=True)
     assert orthogonality(Q) <= rms_limit(len(R)) * np.sqrt(len(R))
-    # Of the first pass, by binary16: Kahan's matrix hides its condition from the panel.
-    assert backward_errors(a, Q, R).max() <= (2.0**-6 if name == "Kahan" else 16 * U16)
+    assert backward_errors(a, Q, R).max() <= 16 * U16

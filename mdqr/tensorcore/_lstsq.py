@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from mdqr.tensorcore._input import engine_for, real_array, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
 from mdqr.tensorcore._preconditioner import Preconditioner, Size
+from mdqr.tensorcore._reflections import DoubtfulPanel
 
 _EPS = 2.0**-52
 # Above this norm of R**-1 its columns depend on others as far as float32 can tell, and products of
@@ -208,7 +210,7 @@ def _iterated(
     found: Iterate | None = None
     # Of one panel R is the same whatever the format.
     for final in (FINE[plan.compute] == plan.compute or a.shape[1] <= CUTOFF, True):
-        m = _preconditioner(engine, a, plan)
+        m = _preconditioner(a, plan)
         if m is None:
             return None, plan.compute
         size = m.size()
@@ -225,8 +227,16 @@ def _iterated(
     return found, plan.compute
 
 
-def _preconditioner(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
+def _preconditioner(a: Block, plan: Plan) -> Preconditioner | None:
     """Return R of `a`, if its diagonal is not zero."""
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return _triangle(engine_for(a), a, way)
+    return _triangle(engine_for(a), a, last)
+
+
+def _triangle(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
     n = a.shape[1]
     q, scales = engine.load(a, scaled=True)
     r = engine.matrix(n, n, zero=True)

@@ -114,9 +114,11 @@ def qr(
     plan = plan_of("qr", method, compute, panel, scale)
     a = real_matrix("qr", "a", a)
     again = bool(reorthogonalize)
-    with suppress(DoubtfulPanel):
-        return factored(engine_for(a), a, plan, again=again)
-    return factored(engine_for(a), a, plan._replace(panel="geqrf"), again=again)
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return factored(engine_for(a), a, way, again=again)
+    return factored(engine_for(a), a, last, again=again)
 
 
 def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
