@@ -172,7 +172,7 @@ def test_lstsq_refuses(rng):
     a, b = rng.standard_normal((6, 4)), rng.standard_normal(6)
     with pytest.raises(ValueError, match=r"b must be \(6,\) or \(6, k\) .* got the shape \(5,\)"):
         lstsq(a, b[:5])
-    with pytest.raises(ValueError, match="at least as many rows as columns"):
+    with pytest.raises(ValueError, match=r"as many rows as columns.*numpy\.linalg\.lstsq and cupy"):
         lstsq(a.T, b[:4])
     with pytest.raises(ValueError, match="max_iterations must be a positive integer; got 0"):
         lstsq(a, b, max_iterations=0)

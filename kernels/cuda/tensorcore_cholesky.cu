@@ -107,8 +107,8 @@ MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, int turn
     if (block_x() == 0) {
         wait_for(p.words + sums_done, turn * p.blocks);
         const bool joins = turn > 1 || p.done != 0;
-        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor,
-                     p.reflects != 0, p.doubtful},
+        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor, p.reflects != 0,
+                     p.doubtful},
                     shared);
         signal(p.words + triangle_done);
     }

@@ -187,9 +187,7 @@ class _Progress:
         return recent * _WORTH < self._left[-1] * _RECENT
 
 
-def _descend(
-    search: _Search, start: tuple[Block, Block, Block], most: int
-) -> tuple[int, bool]:
+def _descend(search: _Search, start: tuple[Block, Block, Block], most: int) -> tuple[int, bool]:
     """Change x in place until the gradient is small or stays.
 
     What x ends as is the one of the least gradient: behind it rounding may take over, and grow.

@@ -151,7 +151,10 @@ def cholesky_passes(
 
 def cholesky(a: Floats, r: Floats, floor: int) -> bool:
     """Factor up to 128 columns in place; say whether Q R is sure to be them."""
-    return all([found.sure for found, *_ in cholesky_passes(a, r, floor)])
+    sure = True
+    for found, *_ in cholesky_passes(a, r, floor):
+        sure &= found.sure
+    return sure
 
 
 def geqrf(a: Floats, r: Floats) -> None:
