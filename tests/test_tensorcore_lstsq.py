@@ -420,3 +420,13 @@ def test_lowrank_of_powers(compute):
             bound = (16 * FORMATS[compute].unit + 64 * 2.0**-24) * s[0]
             assert np.linalg.norm(a - (u * values) @ vh, 2) <= s[5] + bound
             assert np.abs(values - s[:5]).max() <= bound
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_lowrank_of_a_repeated_column(panel):
+    """U had columns that were not numbers, of values that are roots of noise."""
+    for seed in range(4):
+        a = np.repeat(np.random.default_rng(seed).standard_normal((161, 1)), 10, axis=1)
+        u, s, vh = lowrank(a, 10, panel=panel)
+        assert np.isfinite(u).all()
+        assert np.linalg.norm((u * s) @ vh - a, 2) <= 16 * U16 * s[0]

@@ -18,6 +18,7 @@ from mdqr.tensorcore._reflections import DoubtfulPanel
 
 # Of the squares of singular values, in units of the format: what leaves them as good as Q R.
 _TOLERANCE = 16.0
+_EPS = 2.0**-52
 
 
 class LowRank(NamedTuple):
@@ -129,7 +130,9 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     squares, vectors = xp.linalg.eigh(square)
     s = xp.sqrt(xp.maximum(squares[::-1][:r], 0.0))
     v = vectors[:, ::-1][:, :r]
-    inverse = xp.where(s > 0, 1 / xp.where(s > 0, s, 1), 0)
+    # Roots of noise in the squares may be of any size: nothing divided by them is a number for sure.
+    kept = s > _EPS * s[:1]
+    inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0)
     w = xp.asfortranarray((big @ v) * inverse, dtype=np.float32)
     u = engine.matrix(m, r, zero=True)
     engine.add(u, operand(engine, q, plan.fine), operand(engine, w, plan.fine), 1)
