@@ -130,7 +130,7 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     squares, vectors = xp.linalg.eigh(square)
     s = xp.sqrt(xp.maximum(squares[::-1][:r], 0.0))
     v = vectors[:, ::-1][:, :r]
-    # Roots of noise in the squares may be of any size: nothing divided by them is a number for sure.
+    # Roots of noise in the squares may be of any size: what is divided by them overflows.
     kept = s > _EPS * s[:1]
     inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0)
     w = xp.asfortranarray((big @ v) * inverse, dtype=np.float32)
