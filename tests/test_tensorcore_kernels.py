@@ -220,6 +220,29 @@ def test_cholesky_of_columns_that_nearly_depend_on_others(kernels):
             assert orthogonality(one[:, one.any(axis=0)]) <= 16 * U32
 
 
+def test_cholesky_notes_an_inverse_that_grows(kernels, rng):
+    """And no small pivot alone: columns that wait, or depend on others, are no loss."""
+    x = np.linspace(0, 1, 200)
+    rising = np.vander(np.linspace(0, 1, 60), 200, increasing=True).T
+    dependent = rng.standard_normal((200, 60))
+    dependent[:, 7] = dependent[:, 3]
+    for a, lossy in (
+        (rising, True),
+        (np.cos(np.arange(110) * np.arccos(2 * x - 1)[:, None]), True),
+        (np.vander(x, 60), False),
+        (dependent, False),
+        (with_condition(rng, 200, 60, 1e6), False),
+    ):
+        a = columns(a / np.linalg.norm(a, axis=0))
+        for engine in (emulated_engine(kernels), NumpyEngine()):
+            q, r = a.copy(order="F"), engine.matrix(a.shape[1], a.shape[1], zero=True)
+            engine.cholesky(q, r)
+            report, _ = engine.report()
+            assert report.lossy == lossy
+            assert not report.doubtful
+            assert lossy or backward_errors(a, q, r).max() <= 16 * U32
+
+
 def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):
     monkeypatch.setattr("mdqr.tensorcore._cuda_panels._PARTS", 2)
     a = columns(rng.standard_normal((300, 40)))
@@ -325,7 +348,7 @@ def test_python_has_the_constants_of_the_kernels():
     assert [found[name] for name in names] == [
         getattr(_numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
     ]
-    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_reflector.SOUND)
+    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_panels.SOUND)
     reflector = constants("tensorcore_reflector.cu")
     assert (reflector["reflector_threads"], reflector["panel_columns"]) == (threads, CUTOFF)
     scale, vectors = constants("tensorcore_scale.cu"), constants("tensorcore_vectors.cu")

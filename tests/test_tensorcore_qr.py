@@ -207,9 +207,6 @@ def test_r_beyond_the_range(rng):
 def test_rank_deficient(panel, kind, rng):
     a = DEFICIENT[kind](rng)
     bound = column_bound(FORMATS["fp16"], a.shape[1])
-    if (kind, panel) == ("Kahan", "cholesky"):
-        # No pivot tells that the inverse grows by 1.9 a column.
-        bound = 2.0**-8
     q, r = qr(a, panel=panel)
     assert backward_errors(a, q, r).max() <= bound
     q, r = qr(a, panel=panel, reorthogonalize=True)
@@ -310,5 +307,25 @@ def test_later_passes_by_reflections(name, rng, monkeypatch):
     a = DEFICIENT[name](rng).astype(np.float32)
     Q, R = qr(a, panel="cholesky", reorthogonalize=True)
     assert orthogonality(Q) <= rms_limit(len(R)) * np.sqrt(len(R))
-    # Of the first pass, by binary16: Kahan's matrix hides its condition from the panel.
-    assert backward_errors(a, Q, R).max() <= (2.0**-6 if name == "Kahan" else 16 * U16)
+    assert backward_errors(a, Q, R).max() <= 16 * U16
+
+
+@pytest.mark.parametrize("compute", ["fp16", "fp32"])
+@pytest.mark.parametrize("kind", ["Vandermonde", "rising powers", "Chebyshev", "Legendre", "Kahan"])
+def test_an_inverse_that_grows_without_a_small_pivot(kind, compute):
+    """Q R was up to 40 times the matrix in "cholesky" panels, and 4e-4 of it was lost of others."""
+    t = np.linspace(0, 1, 120)
+    a = {
+        "Vandermonde": np.vander(np.linspace(0, 1, 105), 105),
+        "rising powers": np.vander(np.linspace(0, 1, 60), 200, increasing=True).T,
+        "Chebyshev": np.cos(np.arange(110) * np.arccos(2 * np.linspace(0, 1, 300) - 1)[:, None]),
+        "Legendre": np.polynomial.legendre.legvander(2 * t - 1, 119),
+        "Kahan": DEFICIENT["Kahan"](None)[:128, :128],
+    }[kind]
+    bound = column_bound(FORMATS[compute], a.shape[1])
+    for again in (False, True):
+        q, r = result = qr(a, compute=compute, panel="cholesky", reorthogonalize=again)
+        assert backward_errors(a, q, r).max() <= 2 * bound
+        assert result.info.panel != "cholesky"
+    basis = orthogonalize(a, compute=compute, panel="cholesky").Q.astype(np.float64)
+    assert backward_errors(a, basis, basis.T @ a).max() <= 2 * bound

@@ -16,8 +16,9 @@ struct cholesky_arguments {
     i64 parts, tiles_a_part;
     i64 blocks; // of the launch
     i64 floor;
-    i64* doubtful; // null, or set if Q is not sure to be near an orthonormal one
-    i64 done;      // a and r are Q and R already
+    i64 reflects;
+    i64* doubtful;
+    i64 done; // a and r are Q and R already
 };
 
 inline constexpr int sum_turns = gram_threads / panel_columns, sum_ways = 8;
@@ -106,7 +107,8 @@ MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, int turn
     if (block_x() == 0) {
         wait_for(p.words + sums_done, turn * p.blocks);
         const bool joins = turn > 1 || p.done != 0;
-        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor, p.doubtful},
+        factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor, p.reflects != 0,
+                     p.doubtful},
                     shared);
         signal(p.words + triangle_done);
     }

@@ -15,7 +15,8 @@ inline constexpr double least = 0x1p-43, careful = 0x1p-23, late = 0x1p-16;
 inline constexpr double never = 0x1p1000, smallest = 0x1p-1000;
 inline constexpr int most_passes = 3;
 // The squares of the lengths of columns of the inverse tell the condition also where no pivot does.
-// Beyond `fine` Q is not orthonormal after this pass, beyond `sound` not sure to be after another.
+// Beyond `fine` Q is not orthonormal after this pass, beyond `sound` not sure to be after another;
+// and pivots are noise then, and the inverse is none to the accuracy of float32.
 inline constexpr double fine = 0x1p20, sound = 0x1p43;
 
 struct triangle_task {
@@ -27,7 +28,8 @@ struct triangle_task {
     int turn;       // 1, 2, ...
     bool joins;     // r is what this pass multiplies from the left
     i64 floor;      // squares of lengths below two to it become zero too
-    i64* doubtful;  // null, or set if Q is not sure to be near an orthonormal one
+    bool reflects;  // Q must be near an orthonormal one
+    i64* doubtful;  // set if it is not sure to be, or without `reflects` if Q R may not be A
     MDQR_FN bool is_last() const { return turn == most_passes; }
 };
 
@@ -117,15 +119,17 @@ template <int A> MDQR_FN void eliminate_rows(cell_block& g, const cholesky_share
     }
 }
 
-// Set the words that say what becomes of column k, whose pivot is zero if nothing is left of it, by
-// its row of the inverse.
-MDQR_FN void judge(const triangle_task& p, const double* row, int k, double pivot) {
+// Set the words that say what becomes of column k by its row of the inverse. `limit` is what its
+// pivot must reach: without it nothing is left of the column, which is an orthonormal one's doubt.
+MDQR_FN void judge(const triangle_task& p, const double* row, int k, double pivot, double limit) {
     double square = 1.0;
     for (int j = 0; j < k; ++j)
         square = fma(row[j], row[j], square);
-    if (!(square <= (p.is_last() ? fine : sound) * pivot))
+    const bool skipped = pivot < limit;
+    const double left = !skipped ? pivot : p.reflects ? 0.0 : limit;
+    if (!(square <= (p.reflects && p.is_last() ? fine : sound) * left))
         *p.doubtful = 1;
-    if (!(square <= fine * pivot))
+    if (p.reflects && !(square <= fine * left))
         *p.again = p.turn;
 }
 
@@ -140,8 +144,8 @@ MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
         s.inverse[t] = is_late ? 1.0 : skipped ? 0.0 : 1.0 / sqrt(pivot);
         if (is_late || (!skipped && pivot < careful))
             *p.again = p.turn;
-        if (p.doubtful && t < p.r.columns && !is_late)
-            judge(p, s.rows + t * row_stride, t, skipped ? 0.0 : pivot);
+        if (t < p.r.columns && !is_late)
+            judge(p, s.rows + t * row_stride, t, pivot, s.limit[t]);
         // In the unit of what this pass makes; columns of length 1 are never below.
         p.limits[t] = is_late ? p.limits[t] * s.scale[t] * s.scale[t] : 0.0;
         s.limit[t] = is_late ? 1.0 : 0.0;

@@ -197,6 +197,10 @@ MDQR_KERNEL(mdqr_tensorcore_dots, mdqr::dots_arguments, mdqr::vector_threads) {
     i64 c = 0;
     for (; c + 4 <= p.count; c += 4)
         dots<4>(p, j, c);
+    if (c + 2 <= p.count) {
+        dots<2>(p, j, c);
+        c += 2;
+    }
     for (; c < p.count; ++c)
         dots<1>(p, j, c);
 }

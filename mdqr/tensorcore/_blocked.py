@@ -91,9 +91,10 @@ def blocked_householder(
     if not 1 <= block <= CUTOFF:
         raise ValueError(f"{call}: block must be from 1 to {CUTOFF}; got {block}")
     a, plan = real_matrix(call, "a", a), Plan(call, call, "fp32", panel, True)
+    way, last = plan.ways()
     with suppress(DoubtfulPanel):
-        return _factored(engine_for(a), a, plan, mode, block)
-    return _factored(engine_for(a), a, plan._replace(panel="geqrf"), mode, block)
+        return _factored(engine_for(a), a, way, mode, block)
+    return _factored(engine_for(a), a, last, mode, block)
 
 
 def _factored(engine: Engine, a: Block, plan: Plan, mode: str, block: int) -> QRResult:

@@ -6,17 +6,21 @@ the normal equations being formed: residuals are updated, and A multiplies vecto
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import Engine
-from mdqr.tensorcore._preconditioner import Preconditioner
+from mdqr.tensorcore._lanczos import Lanczos
+from mdqr.tensorcore._preconditioner import Preconditioner, Size
 
 _EPS = 2.0**-52
 # Iterations without a new least gradient half of the last, after which rounding is all there is.
 _PATIENCE = 3
+# Of what is promised: a factor that errors of rounding have in n directions.
+_FACTOR = 8.0
 # The condition up to which a gradient is worth no iteration more than float64 promises.
 _GOOD = 32.0
 # Growth of the gradient above the least: directions lost to rounding, nothing is left to gain.
@@ -39,7 +43,7 @@ class System(NamedTuple):
     engine: Engine
     a: Block
     m: Preconditioner
-    condition: float
+    size: Size
     final: bool
 
     def residual(self, x: Block, b: Block) -> Block:
@@ -63,13 +67,17 @@ class System(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """What the iteration found; arrays on the host have an entry for each column of b."""
+    """What the iteration found; arrays on the host have an entry for each column of b.
+
+    `condition` is NaN as long as it is not known, and infinite where M is of no use.
+    """
 
     x: Block
     r: Block
     iterations: int
     reached: np.ndarray
     gradient: np.ndarray
+    condition: float
 
 
 def squares(x: Block) -> Block:
@@ -84,10 +92,44 @@ def norms(x: Block) -> Block:
     return length
 
 
-def _lengths(system: System, *values: Block) -> list[np.ndarray]:
-    """Return roots, on the host."""
-    _, found = system.engine.report(*values)
-    return [np.sqrt(value) for value in found]
+class _Search:
+    """The search for x, and beside it that for what its gradients are worth."""
+
+    def __init__(self, system: System, b: Block) -> None:
+        self.system, self.b = system, b
+        self.lanczos = Lanczos(system.engine.xp, system.size.weak)
+        _, (size,) = system.engine.report(squares(b))
+        self.size, self.condition = np.sqrt(size), np.nan
+
+    def wanted(self, rest: np.ndarray) -> np.ndarray:
+        """Return what gradients should be: float64's of b, and of ``a.T @ r`` through a good M.
+
+        Through another they may come down to the same, or stay above: the iteration finds out.
+        """
+        wanted: np.ndarray = _EPS * (2 * self.size + min(self.system.size.norm, _GOOD) * rest)
+        return wanted
+
+    def accepted(self, rest: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the gradients that keep what is promised; `x` has lengths in units of columns.
+
+        A gradient of length g leaves ``norm(a @ (x - x*))`` at g over the least singular value of
+        ``a @ M**-1`` at most.
+        """
+        if np.isnan(self.condition) and not self.lanczos.open:
+            self.condition = self._condition()
+        root = np.sqrt(self.system.a.shape[1]) + 2
+        promised = _EPS * (root * (self.size + self.condition * rest) + x)
+        accepted: np.ndarray = min(self.lanczos.least, 1.0) * _FACTOR * promised
+        return accepted if np.isfinite(self.condition) else np.zeros(len(rest))
+
+    def _condition(self) -> float:
+        """Return an estimate of the norm of the inverse of a, its columns scaled to length 1."""
+        system, found = self.system, self.lanczos
+        if found.is_lost:
+            return np.inf
+        length = system.m.lengths.max()
+        _, (x, longest) = system.engine.report(norms(system.m.scaled(found.x)), length)
+        return max(float(x[0]) / found.image, float(longest) * system.size.norm / found.most)
 
 
 def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate:
@@ -97,35 +139,22 @@ def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate
     """
     xp, n = system.engine.xp, system.a.shape[1]
     x = xp.zeros((n, b.shape[1]), order="F") if x is None else x
-    made, slow = 0, False
-    (size,) = _lengths(system, squares(b))
+    made, slow, search = 0, False, _Search(system, b)
     for start in range(_MOST_STARTS + 1):
         r = system.residual(x, b)
         s = system.gradient(r)
-        length, rest = _lengths(system, squares(s), squares(r))
-        reached = np.isfinite(length) & (length <= _floor(system, size, rest))
-        last = start == _MOST_STARTS or slow or made >= most
-        if reached.all() or last or not np.isfinite(length).all():
+        squared = squares(s), squares(r), squares(system.m.scaled(x))
+        _, found = system.engine.report(*squared)
+        length, rest, last = (np.sqrt(value) for value in found)
+        reached = np.isfinite(length) & (length <= search.accepted(rest, last))
+        done = start == _MOST_STARTS or slow or made >= most or search.lanczos.is_lost
+        known = np.isfinite(search.condition)
+        if (known and reached.all()) or done or not np.isfinite(length).all():
             break
-        count, slow = _descend(system, (x, r, s), size, most - made)
+        count, slow = _descend(search, (x, r, s), most - made)
         made += count
-    return Iterate(x, r, made, reached, length / np.where(size > 0, size, 1))
-
-
-def _wanted(system: System, size: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Return what gradients should be: float64's of b, and of ``a.T @ r`` through a good M.
-
-    Through another they may come down to the same, or stay above: the iteration finds out.
-    """
-    wanted: np.ndarray = _EPS * (2 * size + min(system.condition, _GOOD) * rest)
-    return wanted
-
-
-def _floor(system: System, size: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Return what rounding leaves: errors in n directions, and in x."""
-    n = system.a.shape[1]
-    floor: np.ndarray = _EPS * (16 * size + 4 * np.sqrt(n) * (size + system.condition * rest))
-    return floor
+    relative = length / np.where(search.size > 0, search.size, 1)
+    return Iterate(x, r, made, reached & known, relative, search.condition)
 
 
 class _Progress:
@@ -135,13 +164,13 @@ class _Progress:
         self._least, self._waited = np.full(columns, np.inf), 0
         self._left: list[float] = []  # to go, in bits
 
-    def note(self, length: np.ndarray, wanted: np.ndarray) -> None:
-        """Note the gradients of an iteration."""
+    def note(self, length: np.ndarray, wanted: np.ndarray, beside: float) -> None:
+        """Note the gradients of an iteration, and what is left of others over what may be."""
         done, better = length <= wanted, length < self._least / 2
         self._least = np.where(better, length, self._least)
         self._waited = 0 if (better & ~done).any() else self._waited + 1
         ratio = length / np.where(wanted > 0, wanted, 1)
-        found = float(np.log2(np.maximum(ratio, 1)).max(initial=0))
+        found = float(np.log2(np.fmax(ratio.max(initial=1.0), max(beside, 1.0))))
         self._left.append(min(found, self._left[-1]) if self._left else found)
 
     @property
@@ -158,42 +187,57 @@ class _Progress:
         return recent * _WORTH < self._left[-1] * _RECENT
 
 
-def _descend(
-    system: System, start: tuple[Block, Block, Block], size: np.ndarray, most: int
-) -> tuple[int, bool]:
+def _descend(search: _Search, start: tuple[Block, Block, Block], most: int) -> tuple[int, bool]:
     """Change x in place until the gradient is small or stays.
 
     What x ends as is the one of the least gradient: behind it rounding may take over, and grow.
     Returns the iterations made, and whether they were too slow.
     """
+    system, lanczos = search.system, search.lanczos
     xp = system.engine.xp
     x, r, s = start
     p, gamma = s, squares(s)
-    progress, slow = _Progress(len(size)), False
-    best_x, best = x.copy(), np.full(len(size), np.inf)
-    made = 0
+    progress, slow = _Progress(len(search.size)), False
+    best_x, best = x.copy(), np.full(len(search.size), np.inf)
+    made, k = 0, x.shape[1]
     while made < most:
         made += 1
-        t, q = system.image(p)
-        alpha = gamma / xp.maximum(squares(q), _TINY)
-        x += alpha * t
-        r -= alpha * q
-        s = system.gradient(r)
+        t, q = system.image(_joined(xp, p, lanczos.p) if lanczos.open else p)
+        size = squares(q)
+        alpha = gamma / xp.maximum(size[:k], _TINY)
+        x += alpha * t[:, :k]
+        r -= alpha * q[:, :k]
+        s = system.gradient(_joined(xp, r, q[:, k:]) if lanczos.open else r)
+        noted = lanczos.step(t[:, k:], size[k:], s[:, k:]) if lanczos.open else ()
+        s = s[:, :k]
         before, gamma = gamma, squares(s)
         p = s + gamma / xp.maximum(before, _TINY) * p
-        length, rest = _lengths(system, gamma, squares(r))
+        _, found = system.engine.report(gamma, squares(r), *noted)
+        length, rest = np.sqrt(found[0]), np.sqrt(found[1])
+        if noted:
+            lanczos.note(float(found[2][0]), float(found[3][0]))
         if (length < best).any():
             best_x = xp.where(xp.asarray(length < best), x, best_x)
         best = np.fmin(best, length)
-        wanted = _wanted(system, size, rest)
-        progress.note(length, wanted)
+        wanted = search.wanted(rest)
+        progress.note(length, wanted, lanczos.left if lanczos.open else 1.0)
         lost = ~(length <= _FAR * best)
+        slow = not system.final and progress.is_slow
+        if slow or lanczos.is_lost:
+            break
+        if lanczos.open:
+            continue
         if ((length <= wanted) | lost).all():
             break
-        if progress.stays and (best <= _floor(system, size, rest)).all():
-            break
-        slow = not system.final and progress.is_slow
-        if slow:
+        if progress.stays and (best <= search.accepted(rest, 0.0 * rest)).all():
             break
     x[...] = best_x
     return made, slow
+
+
+def _joined(xp: ModuleType, left: Block, right: Block) -> Block:
+    """Return the columns of both, column by column in memory."""
+    k = left.shape[1]
+    out = xp.empty((len(left), k + right.shape[1]), order="F")
+    out[:, :k], out[:, k:] = left, right
+    return out

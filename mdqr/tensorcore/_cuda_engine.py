@@ -292,5 +292,7 @@ class CudaEngine:
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Wait for the device; return what it noted, and small arrays."""
-        status, doubtful, *found = fetch(self._status, self._panels.doubtful, *values)
-        return Report(bool(status[0]), bool(doubtful[0])), tuple(found)
+        panels = self._panels
+        words = self._status, panels.doubtful, panels.lossy
+        found = fetch(*words, *values)
+        return Report(*(bool(word[0]) for word in found[:3])), found[3:]

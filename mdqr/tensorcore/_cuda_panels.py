@@ -62,8 +62,9 @@ class CudaPanels:
     def __init__(self, kernels: Kernels) -> None:
         self._xp, self._kernels = kernels.xp, kernels
         self._words = self._xp.zeros(_WORDS, dtype=np.int64)
-        # The first two are for the report.
-        self.status, self.doubtful, self._used = self._words[:1], self._words[1:2], 2
+        # The first three are for the report.
+        self.status, self.doubtful, self.lossy = (self._words[i : i + 1] for i in range(3))
+        self._used = 3
         self._trees: dict[int, Tree] = {}
 
     def view(self, x: Block) -> list[int]:
@@ -121,12 +122,11 @@ class CudaPanels:
 
     def cholesky(self, a: Block, r: Block, low: Operand | None, floor: int) -> None:
         """Do what `Engine.cholesky` does."""
-        self._cholesky(a, r, low, floor, 0, done=False)
+        self._cholesky(a, r, low, floor, reflects=False, done=False)
 
     def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
         """Do what `Engine.orthonormal` does."""
-        doubtful = self._kernels.address(self.doubtful)
-        self._cholesky(a, r, None, NO_FLOOR, doubtful, done=done)
+        self._cholesky(a, r, None, NO_FLOOR, reflects=True, done=done)
 
     def reflector(self, q: Block, k: Block, signs: Block) -> None:
         """Do what `Engine.reflector` does, in one block."""
@@ -135,22 +135,21 @@ class CudaPanels:
 
     def reflections(self, a: Sequence[int], r: Sequence[int], k: Sequence[int], signs: int) -> None:
         """Do both, one after the other: ``(I - Y K Y^T) E S R = A``; see `Panels.reflections`."""
-        doubtful = self._kernels.address(self.doubtful)
-        launch, own = self._orthonormal(a, r, _NO_OPERAND, NO_FLOOR, doubtful, done=False)
+        launch, own = self._orthonormal(a, r, _NO_OPERAND, NO_FLOOR, reflects=True, done=False)
         middle = len(own)
         own += [*a, *k, signs]
         self._kernels.repeat([launch, _reflector(slice(middle, len(own)))], fields(own))
 
     def _cholesky(
-        self, a: Block, r: Block, low: Operand | None, floor: int, doubtful: int, *, done: bool
+        self, a: Block, r: Block, low: Operand | None, floor: int, *, reflects: bool, done: bool
     ) -> None:
         views = self.view(a), self.view(r), self._operand(low)
-        launch, own = self._orthonormal(*views, floor, doubtful, done=done)
+        launch, own = self._orthonormal(*views, floor, reflects=reflects, done=done)
         self._kernels.repeat([launch], fields(own))
 
     def _orthonormal(
-        self, a: Sequence[int], r: Sequence[int], low: Sequence[int], floor: int, doubtful: int,
-        *, done: bool,
+        self, a: Sequence[int], r: Sequence[int], low: Sequence[int], floor: int,
+        *, reflects: bool, done: bool,
     ) -> tuple[Launch, list[int]]:  # fmt: skip
         """Return a launch and its arguments; `a` and `r` are fields of `struct float_matrix`."""
         tiles = divided(a[2], _TILE_ROWS)
@@ -160,9 +159,10 @@ class CudaPanels:
         blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
         partial = self._kernels.address(self._memory)
         behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
+        doubtful = self._kernels.address(self.doubtful if reflects else self.lossy)
         own = [
-            *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor, doubtful,
-            int(done),
+            *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor,
+            int(reflects), doubtful, int(done),
         ]  # fmt: skip
         launch = Launch(
             CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(own)), (blocks,), _THREADS,

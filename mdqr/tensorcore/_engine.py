@@ -65,7 +65,8 @@ class Report(NamedTuple):
     """What the kernels noted while they ran; on the host."""
 
     not_finite: bool
-    doubtful: bool
+    doubtful: bool  # a Q of reflections is not sure to be orthonormal
+    lossy: bool  # Q R of a "cholesky" panel may not be its columns
 
 
 class Engine(Protocol):
@@ -149,6 +150,7 @@ class Engine(Protocol):
         """Factor up to 128 columns by CholeskyQR in float64: `a` becomes Q.
 
         What is left of a column becomes zero if the square of its length is below ``2**floor``.
+        Notes if Q R may not be the columns to the accuracy of float32.
         """
         ...
 

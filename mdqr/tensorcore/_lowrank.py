@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -13,9 +14,11 @@ from mdqr.tensorcore._engine import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
+from mdqr.tensorcore._reflections import DoubtfulPanel
 
 # Of the squares of singular values, in units of the format: what leaves them as good as Q R.
 _TOLERANCE = 16.0
+_EPS = 2.0**-52
 
 
 class LowRank(NamedTuple):
@@ -91,16 +94,24 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
             f"lowrank: r must be an integer from 1 to {min(a.shape)}, for a of the shape "
             f"{a.shape}; got {r!r}"
         )
-    engine = engine_for(a)
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return _approximated(a, rank, way)
+    return _approximated(a, rank, last)
+
+
+def _approximated(a: Block, r: int, plan: Plan) -> LowRank:
     if a.shape[0] < a.shape[1]:
-        left, s, right = _tall(engine, a.T, rank, plan)
+        left, s, right = _tall(a.T, r, plan)
         return LowRank(right.T, s, left.T)
-    left, s, right = _tall(engine, a, rank, plan)
+    left, s, right = _tall(a, r, plan)
     return LowRank(left, s, right)
 
 
-def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
-    xp, (m, n) = engine.xp, a.shape
+def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
+    engine, (m, n) = engine_for(a), a.shape
+    xp = engine.xp
     q, exponents = engine.load(a, scaled=True)
     triangle = engine.matrix(n, n, zero=True)
     passes = Passes(engine, plan, q, triangle)
@@ -113,13 +124,15 @@ def _tall(engine: Engine, a: Block, r: int, plan: Plan) -> tuple[Block, Block, B
     square = big.T @ big
     if _weighted_departure(engine, q, big, square) > _TOLERANCE * max(plan.form.unit, 2.0**-22):
         passes.repeat()
-        passes.warn(stacklevel=3)
+        passes.warn(stacklevel=4)
         big = xp.ldexp(triangle.astype(np.float64), shifts)
         square = big.T @ big
     squares, vectors = xp.linalg.eigh(square)
     s = xp.sqrt(xp.maximum(squares[::-1][:r], 0.0))
     v = vectors[:, ::-1][:, :r]
-    inverse = xp.where(s > 0, 1 / xp.where(s > 0, s, 1), 0)
+    # Roots of noise in the squares may be of any size: what is divided by them overflows.
+    kept = s > _EPS * s[:1]
+    inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0)
     w = xp.asfortranarray((big @ v) * inverse, dtype=np.float32)
     u = engine.matrix(m, r, zero=True)
     engine.add(u, operand(engine, q, plan.fine), operand(engine, w, plan.fine), 1)

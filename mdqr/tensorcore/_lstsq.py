@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,22 @@ from mdqr._backend.protocol import Block
 from mdqr._device import is_cuda_array
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
-from mdqr.tensorcore._engine import Engine
+from mdqr.tensorcore._engine import CUTOFF, Engine
 from mdqr.tensorcore._formats import FINE
 from mdqr.tensorcore._input import engine_for, real_array, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
 from mdqr.tensorcore._preconditioner import Preconditioner, Size
+from mdqr.tensorcore._reflections import DoubtfulPanel
 
 _EPS = 2.0**-52
+# Above this norm of R**-1 its columns depend on others as far as float32 can tell, and products of
+# float64 with it keep too little.
+_SINGULAR = 2.0**30
+# Of fewer columns as many: rounding errors of QR are some eps whatever their number.
+_LEAST_ORDER = 16
+# Lengths are no smaller, or zero.
+_TINY = 2.0**-900
 # Squares of singular values of R**-1, over the largest: each stands for several directions that
 # take about an iteration each.
 _MANY = 16.0
@@ -37,8 +46,7 @@ class LstsqInfo(NamedTuple):
         For each column of b the length of ``R**-T @ a.T @ (b - a @ x)``, about the part of the
         residual that a better x would remove, relative to the length of the column; float64.
     condition : float
-        Estimate of the 2-norm of ``R**-1``, the columns of R scaled to lengths of about 1; infinite
-        where R has a zero on its diagonal.
+        Estimate of the 2-norm of the pseudoinverse of `a`, its columns scaled to length 1.
     compute : str
         What the last R was made in.
     """
@@ -108,7 +116,8 @@ def lstsq(
     Warns
     -----
     PrecisionWarning
-        If the iteration did not converge, and the problem was solved by QR in float64.
+        If the problem was solved by QR in float64, since the iteration did not converge, or R is
+        singular where `a` may not be.
 
     See Also
     --------
@@ -120,12 +129,17 @@ def lstsq(
     equations (CGLS), which multiply by `a` in float64 (S. Zhang, E. Baharlouei, P. Wu 2020,
     Algorithm 3). With c the condition of `a`, ``norm(a @ (x - x*))`` is some
     ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR, and what the last
-    places of x make of it.
+    places of x make of it. That is looked at before x is returned: a gradient leaves of
+    ``a @ (x - x*)`` its length over the least singular value of ``a @ R**-1`` at most, and Lanczos
+    steps on a random vector, beside the first iterations, estimate that value and c. They miss a
+    value with a probability of a thousandth. Where R has lost too much of `a` another is made, and
+    then a QR in float64.
 
     Another R is made, in "fp16x2" (of "fp32" there is none), before any iteration if ``u * c > 1``
     and the Frobenius norm of ``R**-1`` is 4 times its 2-norm or more: then rounding has changed
     many directions, and each would take about an iteration. So it is too if after 24
-    iterations the last 16 promise that 48 more are not enough; the search goes on where it was.
+    iterations the last 16 promise that 48 more are not enough, or if what is promised of x is not
+    reached; the search goes on where it was.
 
     Examples
     --------
@@ -144,7 +158,7 @@ def lstsq(
     exponents = _exponents(engine, columns)
     columns = xp.asfortranarray(xp.ldexp(columns, -exponents))
     whole = _whole(engine, a)
-    found, condition, made = _iterated(engine, (a, whole, columns), plan, max_iterations)
+    found, made = _iterated(engine, (a, whole, columns), plan, max_iterations)
     if found is None or not found.reached.all():
         _warn(found)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -155,7 +169,7 @@ def lstsq(
     _, (finite,) = engine.report(xp.isfinite(x).all())
     if not finite:
         raise np.linalg.LinAlgError("lstsq: x does not fit float64; multiply a by a power of two")
-    info = LstsqInfo(method, found.iterations, found.gradient, condition, made)
+    info = LstsqInfo(method, found.iterations, found.gradient, found.condition, made)
     return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
 
 
@@ -170,7 +184,7 @@ def _check(a: Block, b: Block, most: Any) -> None:
     if not len(a) >= a.shape[1] > 0:
         raise ValueError(
             f"lstsq: a must have at least as many rows as columns, and one; got {a.shape}: "
-            "mdqr.linalg.lstsq takes such matrices"
+            "numpy.linalg.lstsq and cupy.linalg.lstsq find the shortest x"
         )
     if not isinstance(most, int | np.integer) or most < 1:
         raise ValueError(f"lstsq: max_iterations must be a positive integer; got {most!r}")
@@ -195,30 +209,39 @@ def _whole(engine: Engine, a: Block) -> Block:
 
 def _iterated(
     engine: Engine, problem: tuple[Block, Block, Block], plan: Plan, most: int
-) -> tuple[Iterate | None, float, str]:
-    """Return what was found, the last condition, and the format of the last R."""
+) -> tuple[Iterate | None, str]:
+    """Return what was found, and the format of the last R."""
     a, whole, b = problem
     found: Iterate | None = None
-    condition = np.inf
-    for final in (FINE[plan.compute] == plan.compute, True):
-        m = _preconditioner(engine, a, plan)
+    # Of one panel R is the same whatever the format.
+    for final in (FINE[plan.compute] == plan.compute or a.shape[1] <= CUTOFF, True):
+        m = _preconditioner(a, plan)
         if m is None:
-            break
+            return None, plan.compute
         size = m.size()
-        condition = size.norm
+        if not size.norm < _SINGULAR:
+            return None, plan.compute
         if final or not _loses_many(size, plan):
-            system = System(engine, whole, m, condition, final)
+            system = System(engine, whole, m, size, final)
             with np.errstate(all="ignore"):
                 found = _continued(system, b, most, found)
         if final or (found and (found.reached.all() or found.iterations >= most)):
             break
         plan = plan._replace(compute=FINE[plan.compute])
         del m
-    return found, condition, plan.compute
+    return found, plan.compute
 
 
-def _preconditioner(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
+def _preconditioner(a: Block, plan: Plan) -> Preconditioner | None:
     """Return R of `a`, if its diagonal is not zero."""
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return _triangle(engine_for(a), a, way)
+    return _triangle(engine_for(a), a, last)
+
+
+def _triangle(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
     n = a.shape[1]
     q, scales = engine.load(a, scaled=True)
     r = engine.matrix(n, n, zero=True)
@@ -239,12 +262,12 @@ def _continued(system: System, b: Block, most: int, before: Iterate | None) -> I
 
 
 def _warn(found: Iterate | None) -> None:
-    why = (
-        "columns depend on others as far as the format can tell"
-        if found is None
-        else f"gradients stayed at {found.gradient.max():.1e} of b for {found.iterations} "
-        "iterations"
-    )
+    if found is None or found.condition == np.inf:
+        why = "columns depend on others as far as the format can tell"
+    else:
+        doubt = ", with R in doubt," if np.isnan(found.condition) else ""
+        gradient = found.gradient.max(initial=0.0)
+        why = f"gradients stayed at {gradient:.1e} of b{doubt} for {found.iterations} iterations"
     warnings.warn(
         f"lstsq: {why}; solved by QR in float64 instead",
         PrecisionWarning,
@@ -258,18 +281,25 @@ def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterat
     # Columns below 1, so that neither lengths nor the steps of the library overflow.
     scales = xp.frexp(xp.abs(a).max(axis=0))[1].astype(np.int32)
     q, r = xp.linalg.qr(xp.ldexp(a, -scales))
-    lost = xp.abs(xp.diagonal(r)) <= _EPS * n * norms(r)
-    _, (any_lost, first) = engine.report(lost.any(), lost.argmax())
-    if any_lost:
+    ratios = xp.abs(xp.diagonal(r)) / xp.maximum(norms(r), _TINY)
+    least = _EPS * max(n, _LEAST_ORDER)
+    _, (any_lost, first, weakest) = engine.report(
+        (ratios <= least).any(), (ratios <= least).argmax(), ratios.argmin()
+    )
+    m = Preconditioner(engine, r, scales)
+    size = m.size()
+    condition = size.norm * float(engine.report(m.lengths.max())[1][0])
+    if any_lost or not condition * least < 1:
         raise np.linalg.LinAlgError(
-            f"lstsq: column {int(first)} of a depends on those before it as far as float64 can "
-            "tell; mdqr.linalg.lstsq keeps more digits, and numpy.linalg.lstsq finds the shortest x"
+            f"lstsq: column {int(first if any_lost else weakest)} of a depends on those before it "
+            "as far as float64 can tell; mdqr.linalg.lstsq keeps more digits, and "
+            "numpy.linalg.lstsq finds the shortest x"
         )
     # By substitution: inverses of blocks lose digits where R is ill-conditioned.
     x = xp.ldexp(xp.linalg.solve(r, q.T @ b), -scales[:, None])
-    system = System(engine, a, Preconditioner(engine, r, scales), 1.0, True)
+    system = System(engine, a, m, size, True)
     rest = system.residual(xp.asfortranarray(x), b)
-    _, (gradient, size) = engine.report(norms(system.gradient(rest)), norms(b))
+    _, (gradient, length) = engine.report(norms(system.gradient(rest)), norms(b))
     made = tried.iterations if tried else 0
-    relative = gradient / np.where(size > 0, size, 1)
-    return Iterate(x, rest, made, np.ones(len(size), dtype=bool), relative)
+    relative = gradient / np.where(length > 0, length, 1)
+    return Iterate(x, rest, made, np.ones(len(length), dtype=bool), relative, condition)

@@ -26,7 +26,7 @@ class NumpyEngine:
     xp: ModuleType = np
 
     def __init__(self) -> None:
-        self._not_finite = self._doubtful = False
+        self._not_finite = self._doubtful = self._lossy = False
 
     def load(self, a: np.ndarray, *, scaled: bool) -> Loaded:
         """Return a float32 copy of `a` with scaled columns."""
@@ -115,7 +115,7 @@ class NumpyEngine:
     ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64."""
         with np.errstate(all="ignore"):
-            _numpy_panels.cholesky(a, r, floor)
+            self._lossy |= not _numpy_panels.cholesky(a, r, floor)
         self._fill(low, a)
 
     def geqrf(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
@@ -139,7 +139,7 @@ class NumpyEngine:
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""
-        return Report(self._not_finite, self._doubtful), values
+        return Report(self._not_finite, self._doubtful, self._lossy), values
 
 
 def signs(rows: int) -> np.ndarray:

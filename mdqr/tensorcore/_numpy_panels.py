@@ -20,6 +20,9 @@ LEAST = 2.0**-43
 # below those of float32 in Q. Columns below LATE wait for the next pass: to eliminate by them too
 # would square a condition that float64 cannot hold squared.
 CAREFUL, LATE, PASSES = 2.0**-23, 2.0**-16, 3
+# Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on
+# pivots are noise; kernels/cuda/tensorcore_cholesky.hpp.
+SOUND = 2.0**43
 
 
 def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats]:
@@ -93,12 +96,16 @@ class Triangle:
         # Lengths tell what depends on others; pivots are differences, and noise where it matters.
         dead = (squares == 0) | (squares < limits)
         is_late = np.zeros(n, dtype=bool)
+        self.sure = True
         g, lengths = gram * scale * scale[:, None], np.ones(n)
         for k in range(n):
-            pivot = g[k, k]
-            if not late:
-                dead[k] |= pivot < max(limits[k] * scale[k] ** 2, 2.0**-1000)
+            pivot, least = g[k, k], max(limits[k] * scale[k] ** 2, 2.0**-1000)
             is_late[k] = not dead[k] and pivot < late
+            if not dead[k] and not is_late[k]:
+                square = 1 + np.dot(g[k, :k], g[k, :k])
+                self.sure &= bool(square <= SOUND * (pivot if late else max(pivot, least)))
+            if not late:
+                dead[k] |= pivot < least
             self.again |= bool(not dead[k] and pivot < max(CAREFUL, late))
             skipped = dead[k] or is_late[k]
             factors = g[k, k + 1 :] * (0.0 if skipped else 1 / pivot)
@@ -142,10 +149,12 @@ def cholesky_passes(
             break
 
 
-def cholesky(a: Floats, r: Floats, floor: int) -> None:
-    """Factor up to 128 columns in place."""
-    for _ in cholesky_passes(a, r, floor):
-        pass
+def cholesky(a: Floats, r: Floats, floor: int) -> bool:
+    """Factor up to 128 columns in place; say whether Q R is sure to be them."""
+    sure = True
+    for found, *_ in cholesky_passes(a, r, floor):
+        sure &= found.sure
+    return sure
 
 
 def geqrf(a: Floats, r: Floats) -> None:

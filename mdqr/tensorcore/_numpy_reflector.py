@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from mdqr.tensorcore._engine import NO_FLOOR
-from mdqr.tensorcore._numpy_panels import Doubles, Floats, cholesky_passes
+from mdqr.tensorcore._numpy_panels import SOUND, Doubles, Floats, cholesky_passes
 
-# Squares of the lengths of columns of the inverse triangle, of columns scaled to 1: as in
-# kernels/cuda/tensorcore_cholesky.hpp.
-FINE, SOUND = 2.0**20, 2.0**43
+# Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on Q
+# is not orthonormal after this pass: as in kernels/cuda/tensorcore_cholesky.hpp.
+FINE = 2.0**20
 
 
 def orthonormal(a: Floats, r: Floats, done: bool) -> bool:

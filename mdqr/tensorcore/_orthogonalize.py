@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from mdqr._backend.protocol import Block
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes
-from mdqr.tensorcore._plan import plan_of
+from mdqr.tensorcore._plan import Plan, plan_of
+from mdqr.tensorcore._reflections import DoubtfulPanel
 
 
 class Basis(NamedTuple):
@@ -80,10 +83,18 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     """
     plan = plan_of("orthogonalize", "rgs", compute, panel, True)
     a = real_matrix("orthogonalize", "a", a)
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return _basis(a, way)
+    return _basis(a, last)
+
+
+def _basis(a: Block, plan: Plan) -> Basis:
     engine = engine_for(a)
     q, _ = engine.load(a[:, : min(a.shape)], scaled=True)
     passes = Passes(engine, plan, q, None)
     passes.repeat()
-    passes.warn(stacklevel=2)
+    passes.warn(stacklevel=3)
     q = q.astype(a.dtype, order="F", copy=False)
     return Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)

@@ -15,7 +15,7 @@ from mdqr.tensorcore._correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._engine import CUTOFF, PROBES, Engine
 from mdqr.tensorcore._plan import Plan
 from mdqr.tensorcore._recursive import gram_schmidt, panel_of
-from mdqr.tensorcore._reflections import householder
+from mdqr.tensorcore._reflections import DoubtfulPanel, householder
 from mdqr.tensorcore._triangles import triangular_product
 
 # "Twice is enough" (L. Giraud, J. Langou, M. Rozloznik 2005) for a first Q that is far from
@@ -158,12 +158,19 @@ def settle(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
     """Wait, raise if something is not finite, and return the number of zeros on the diagonal.
 
     `big` is `r` with the scales of the columns undone.
+
+    Raises
+    ------
+    DoubtfulPanel
+        If Q R of some panel may not be its columns.
     """
     xp = engine.xp
     zero = (xp.diagonal(r) == 0).sum()
     report, (zero, finite) = engine.report(zero, xp.isfinite(big).all())
     if report.not_finite:
         raise np.linalg.LinAlgError(f"{plan.call}: a has entries that are not finite")
+    if report.lossy:
+        raise DoubtfulPanel
     if not finite:
         _complain_of_overflow(plan, bool(xp.isfinite(r).all()), big.dtype)
     return int(zero)

@@ -35,6 +35,7 @@ class Size(NamedTuple):
 
     norm: float  # the 2-norm
     rank: float  # the square of the Frobenius norm over that of the 2-norm
+    weak: Block  # of length 1: a vector that ``R**-1`` makes nearly as long as any
 
 
 class Preconditioner:
@@ -57,6 +58,12 @@ class Preconditioner:
             for i, size in enumerate(rows.stop - rows.start for rows in self._blocks)
         ]
         self._r = _turned(xp, r) if len(self._blocks) > 1 else None
+        squares = engine.squares(r) if r.dtype == np.float32 else (r * r).sum(axis=0)
+        self.lengths = xp.sqrt(squares)[:, None]
+
+    def scaled(self, x: Block) -> Block:
+        """Return `x`, its entries multiplied by the lengths of the columns of M."""
+        return self._engine.xp.ldexp(x, self._up) * self.lengths
 
     def solve(self, y: Block) -> Block:
         """Return ``M**-1 @ y``."""
@@ -105,9 +112,10 @@ class Preconditioner:
             ratios = found[1::2] / found[::2]
         first, last = ratios[0], ratios[-1]
         if not np.isfinite(last):
-            return Size(np.inf, 1.0)
+            return Size(np.inf, 1.0, y)
         # A random unit vector has one n-th of the square of the Frobenius norm, on average.
-        return Size(float(last) ** 0.5, max(float(self._n * first / last), 1.0))
+        rank = max(float(self._n * first / last), 1.0)
+        return Size(float(last) ** 0.5, rank, y / float(found[-1]) ** 0.5)
 
 
 def _turned(xp: ModuleType, x: Block) -> Turned:

@@ -41,7 +41,9 @@ def qr(
         How 128 columns are factored: by a tree of Gram-Schmidt blocks in shared memory, by
         CholeskyQR in float64, or by the Householder QR of cuSOLVER (LAPACK). With "householder"
         CholeskyQR follows until Q is orthonormal to the accuracy of float32; if columns of a panel
-        depend on others too nearly for that, all is done again by "geqrf".
+        depend on others too nearly for that, all is done again by "geqrf". With "rgs" all is done
+        again by "caqr" if the inverse triangle of a "cholesky" panel grows beyond what float64
+        holds, and by "householder" with "geqrf" if that happens when Q is factored again.
     reorthogonalize : bool, optional
         Correct Q, or factor it again, by products as accurate as float32, until it is orthonormal
         to that accuracy: mostly once, see `orthogonalize`.
@@ -80,10 +82,9 @@ def qr(
     -----
     S. Zhang, E. Baharlouei and P. Wu 2020. With u the unit roundoff of the format,
     ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c some tens at most, for the first
-    ``min(m, n)`` columns of every matrix but one: by "rgs" and "cholesky" some 3e-3 is lost of
-    Kahan's, whose triangle has an inverse that grows by 1.9 a column and no pivot that tells. The
-    columns behind, if m < n, have R = ``Q.T @ a[:, m:]``: what Q does not span of them is lost, by
-    "rgs" with zero columns or a large condition much of it, unless `reorthogonalize` is set.
+    ``min(m, n)`` columns. The columns behind, if m < n, have R = ``Q.T @ a[:, m:]``: what Q does
+    not span of them is lost, by "rgs" with zero columns or a large condition much of it, unless
+    `reorthogonalize` is set.
 
     By "rgs" the departure of Q from orthonormality grows with the condition of `a` (columns
     scaled), about ``u * cond(a)`` and no more than ``u * cond(a)**2``, unless `reorthogonalize` is
@@ -114,9 +115,11 @@ def qr(
     plan = plan_of("qr", method, compute, panel, scale)
     a = real_matrix("qr", "a", a)
     again = bool(reorthogonalize)
-    with suppress(DoubtfulPanel):
-        return factored(engine_for(a), a, plan, again=again)
-    return factored(engine_for(a), a, plan._replace(panel="geqrf"), again=again)
+    *ways, last = plan.ways()
+    for way in ways:
+        with suppress(DoubtfulPanel):
+            return factored(engine_for(a), a, way, again=again)
+    return factored(engine_for(a), a, last, again=again)
 
 
 def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
