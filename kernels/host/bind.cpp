@@ -61,6 +61,7 @@ void run_signal_handlers() {
 template <class F> void without_gil(F f) {
     nb::gil_scoped_release release;
     float_environment environment;
+    begin_call();
     f();
 }
 

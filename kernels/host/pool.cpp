@@ -48,7 +48,7 @@ private:
     void run_share(share& part) const {
         constexpr int most = 16;
         std::ptrdiff_t i = part.next;
-        clock::time_point last = deadline - longest_run;
+        clock::time_point last{};
         for (int step = 1, left = 1; i < part.end;) {
             task(context, i++);
             if (--left > 0)
@@ -146,6 +146,8 @@ private:
 pool* instance = nullptr;
 
 void (*pause)() = nullptr;
+// When this thread began a call, or ended its last pause.
+thread_local clock::time_point resumed;
 
 std::vector<share> cut(std::ptrdiff_t tasks, int threads) {
     const std::ptrdiff_t count = std::min(tasks, std::ptrdiff_t(threads));
@@ -227,6 +229,8 @@ void set_num_threads(int n) {
 
 void set_pause(void (*function)()) { pause = function; }
 
+void begin_call() { resumed = clock::now(); }
+
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
     float_environment environment;
     std::vector<share> shares;
@@ -239,13 +243,15 @@ void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* 
                 return task(context, 0);
             if (shares.empty())
                 shares = cut(tasks, p.threads);
-            p.run(
-                {task, context, shares.data(), int(shares.size()), 1, clock::now() + longest_run});
+            p.run({task, context, shares.data(), int(shares.size()), 1, resumed + longest_run});
         }
         done = std::all_of(shares.begin(), shares.end(),
                            [](const share& part) { return part.next == part.end; });
-        if (!done && pause)
-            pause();
+        if (!done) {
+            if (pause)
+                pause();
+            resumed = clock::now();
+        }
     }
 }
 

@@ -14,6 +14,7 @@ from mdqr._backend import host_window, powers
 from mdqr._backend.blocks import (
     batched,
     broadcast,
+    broadcast_shapes,
     empty,
     fill_with_identity,
     float_matmul,
@@ -81,7 +82,7 @@ class HostBackend:
         self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
     ) -> Block:
         """Apply `op` to the broadcast pairs."""
-        shape = np.broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
+        shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
             out = empty(np, shape, limbs, is_complex)
         x, y = broadcast(np, x, shape, is_complex), broadcast(np, y, shape, is_complex)
@@ -91,7 +92,7 @@ class HostBackend:
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""
-        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
+        shape = broadcast_shapes(x.shape[1:], y.shape[1:])
         out = np.empty(shape, dtype=np.int8)
         if out.size:
             limbs = max(len(x), len(y))
@@ -101,7 +102,7 @@ class HostBackend:
 
     def ldexp(self, x: Block, exponent: NDArray[np.int64]) -> Block:
         """Multiply by powers of two."""
-        shape = np.broadcast_shapes(x.shape[1:], exponent.shape)
+        shape = broadcast_shapes(x.shape[1:], exponent.shape)
         out = np.empty((len(x), *shape))
         if out.size:
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
