@@ -177,4 +177,5 @@ def test_complex_products_whose_parts_overflow_on_the_way(precision):
     far = mdqr.array(complex(2.0**1000, 2.0**-1000), precision=precision)
     product = far * mdqr.array(complex(2.0**100, 2.0**-60), precision=precision)
     assert product.real.item() == float("inf")
-    assert product.imag.to_fractions().item() == 2**940 + Fraction(1, 2**900)
+    rest = Fraction(1, 2**900) if precision.limbs > 1 else 0
+    assert product.imag.to_fractions().item() == 2**940 + rest
