@@ -85,11 +85,12 @@ class MDArray(Operators, Reductions, Exports):
 
     @property
     def limbs(self) -> Block:
-        """The storage itself: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex.
+        """A view of the storage: float64, ``(N, *shape)``, or ``(2, N, *shape)`` if complex.
 
-        Who writes to it answers for the values being normalised; see `mdqr.from_limbs`.
+        Who writes to it answers for the values being normalised; see `mdqr.from_limbs`. Its own
+        shape and type may be changed: the array keeps those it has.
         """
-        return self._block
+        return self._block.view()
 
     @property
     def precision(self) -> Precision:

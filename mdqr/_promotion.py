@@ -14,6 +14,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._array_like import exact_value, is_number, is_weak, plain
+from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Block
 from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._device import check_together, device_of, is_cuda_array, place_beside
@@ -207,7 +208,7 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     if all(shape == first for shape in shapes):
         return first
     try:
-        return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(
             f"the shapes {', '.join(map(str, shapes))} do not broadcast to one shape; "

@@ -12,6 +12,7 @@ import numpy as np
 
 from mdqr import _creation, _limbs
 from mdqr._array import MDArray
+from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert import scalar_to_fraction
 from mdqr._precision import Precision, as_precision
 from mdqr._promotion import highest_precision, promote
@@ -76,7 +77,7 @@ def linspace(
         _creation.array(end, precision=target, dtype=dtype, device=device) for end in (start, stop)
     )
     ops = promote(first, last)
-    shape = np.broadcast_shapes(first.shape, last.shape)
+    shape = broadcast_shapes(first.shape, last.shape)
     intervals = count - 1 if endpoint else count
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])

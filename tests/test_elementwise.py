@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from fractions import Fraction
 
 import pytest
 from elementwise_cases import (
@@ -160,3 +161,21 @@ def test_numpy_operands_are_one_limb(op, precision, rng):
     y = rng.normal(size=VALUES)
     assert_contract(op, BINARY[op](x, y), x, mdqr.array(y, precision=precision))
     assert_contract(op, BINARY[op](y, x), mdqr.array(y, precision=precision), x)
+
+
+def test_complex_products_whose_parts_overflow_on_the_way(precision):
+    """1.1 * 1 is beyond the range, 1.1 * 1 - 0.3 * 0.5 is not."""
+    scale = 2.0**512
+    x = mdqr.array(scale * (1.1 - 0.3j), precision=precision) / 3 * 3
+    y = mdqr.array(scale * (1.0 - 0.5j), precision=precision) / 3 * 3
+    z = mdqr.array(scale * (1.05 + 0.4j), precision=precision) / 3 * 3
+    for op, result, operands in (("multiply", x * y, (x, y)), ("square", mdqr.square(z), (z,))):
+        assert mdqr.isfinite(result).item()
+        assert_contract(op, result, *operands)
+    assert_same_bits(x * y, y * x)
+    # Where only one part is too large, the other one stays.
+    far = mdqr.array(complex(2.0**1000, 2.0**-1000), precision=precision)
+    product = far * mdqr.array(complex(2.0**100, 2.0**-60), precision=precision)
+    assert product.real.item() == float("inf")
+    rest = Fraction(1, 2**900) if precision.limbs > 1 else 0
+    assert product.imag.to_fractions().item() == 2**940 + rest

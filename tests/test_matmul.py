@@ -169,3 +169,20 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):
                     [], a.limbs, b.limbs, limbs=multiple.limbs, is_complex=dtype is complex
                 )
                 assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
+
+
+def test_long_rows_of_wild_range_are_summed_exactly(precision):
+    """Beyond the digits and beyond the blocks that exact sums are computed in."""
+    rng = np.random.default_rng(8)
+    k = 2**15 + 100
+    shapes = ((9, k), (k, 2))
+    mantissas = [rng.integers(-(2**52), 2**52, shape) for shape in shapes]
+    exponents = [rng.integers(-250, 251, shape) for shape in shapes]
+    x, y = (np.ldexp(m.astype(float), e) for m, e in zip(mantissas, exponents, strict=True))
+    got = matmul(x, y, precision=precision, method="direct").to_fractions()
+    a, b = (m.astype(object) << (e + 250) for m, e in zip(mantissas, exponents, strict=True))
+    for i, j in np.ndindex(got.shape):
+        want = Fraction(sum((a[i] * b[:, j]).tolist()), 2**500)
+        size = Fraction(sum(abs(a[i] * b[:, j]).tolist()), 2**500)
+        bound = abs(want) if precision.limbs > 2 else (k + 8) * size  # dd has no digits
+        assert abs(got[i, j] - want) <= precision.eps * bound

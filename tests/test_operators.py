@@ -160,7 +160,7 @@ def test_in_place_writes_into_the_buffer_and_rounds_once(data, dtype):
         target = a.copy()
         limbs = target.limbs
         assert in_place(target, b) is target
-        assert target.limbs is limbs
+        assert target.limbs.base is limbs.base
         assert same_bits(target, op(a, b).astype(left))
 
 
@@ -379,3 +379,9 @@ def test_signs_of_subnormals_with_flushing():
     assert found == expected
     assert signs == [-1.0, 1.0]
     assert some
+
+
+def test_sign_of_negative_zero_is_zero(precision):
+    signs = mdqr.sign(mdqr.array([-0.0, 0.0, -3.0], precision=precision)).limbs
+    np.testing.assert_array_equal(signs[0], np.sign([-0.0, 0.0, -3.0]))
+    assert not np.signbit(signs[:, :2]).any()

@@ -302,3 +302,34 @@ def test_polynomials_keep_their_bound(multiple, rng):
         for coefficient in coefficients:
             truth, size = truth * point + coefficient, size * abs(point) + abs(coefficient)
         assert abs(got - truth) <= Fraction(1.01) * 4 * 8 * Fraction(multiple.eps) * size
+
+
+@pytest.mark.parametrize("name", ["dd", "qd", "od"])
+def test_extremes_of_values_whose_leading_limbs_are_neighbours(name):
+    """In a normal form the larger of two neighbours may lead the smaller value."""
+    ulp = 2.0**-53  # below 1
+    forms = [
+        (1.0, -ulp / 2, -(ulp**2), -(ulp**3) / 4),
+        (1.0 - ulp, ulp / 2 - ulp**2 / 2, ulp**3 / 8),
+        (1.0, -ulp / 2),
+        (1.0,),
+        (1.0 - ulp, ulp / 2 - ulp**2 / 2),
+        (1.0 - 2 * ulp, ulp / 2),
+        (1.0, -ulp / 2, -(ulp**2) / 2),
+    ]
+    limbs = mdqr._precision.as_precision(name).limbs
+    values = np.zeros((limbs, len(forms)))
+    for i, form in enumerate(forms):
+        values[: len(form), i] = form[:limbs]
+    exact_forms = [sum(map(Fraction, column)) for column in values.T.tolist()]
+    rng = np.random.default_rng(5)
+    for sign in (1, -1):
+        # The last rows lack some forms; pieces of 4096 meet.
+        picks = np.stack([rng.integers(i, len(forms), 9000) for i in range(len(forms))])
+        a = mdqr.from_limbs(sign * values[:, picks], normalize=False)
+        ordered = np.array([sorted(exact_forms).index(x) for x in exact_forms])[picks] * sign
+        np.testing.assert_array_equal(a.argmax(axis=1), ordered.argmax(axis=1))
+        np.testing.assert_array_equal(a.argmin(axis=1), ordered.argmin(axis=1))
+    a[3, 5000] = float("nan")
+    assert a.argmax(axis=1)[3] == a.argmin(axis=1)[3] == 5000
+    assert a.argmax() == 3 * 9000 + 5000

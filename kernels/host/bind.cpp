@@ -1,5 +1,4 @@
-// The module _mdqr_host: arrays become views, names become entries. No arithmetic, no checks of
-// shapes.
+// The module _mdqr_host: arrays become views, names become entries. No arithmetic.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -9,47 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
 #include "dispatch.hpp"
+#include "matmul_scratch.hpp"
 #include "pool.hpp"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
 
-namespace nb = nanobind;
 using namespace mdqr_host;
+using namespace nanobind::literals;
 
 namespace {
-
-using input = nb::ndarray<const double, nb::device::cpu>;
-using output = nb::ndarray<double, nb::device::cpu>;
-
-// A block (N, *shape), or (2, N, *shape) if complex.
-template <class Array> block_view view(const Array& a, bool complex) {
-    const int lead = complex ? 2 : 1;
-    const int ndim = int(a.ndim()) - lead;
-    if (ndim < 0 || ndim > max_ndim)
-        throw std::invalid_argument("blocks have 0 to 32 value dimensions");
-    block_view v{};
-    v.data = (double*)a.data(); // of float32 too, see `window`
-    v.limbs = int(a.shape(lead - 1));
-    v.plane = a.stride(lead - 1);
-    v.imag = complex ? a.stride(0) : 0;
-    v.ndim = ndim;
-    for (int d = 0; d < ndim; ++d) {
-        v.shape[d] = ptrdiff_t(a.shape(lead + d));
-        v.stride[d] = a.stride(lead + d);
-    }
-    return v;
-}
-
-template <class Array> block_view checked_view(const Array& a, bool complex) {
-    const block_view v = view(a, complex);
-    // A distance of 0 between the planes would read as real.
-    if (complex && v.imag == 0 && v.size() != 0)
-        throw std::invalid_argument("complex blocks have distinct planes");
-    return v;
-}
 
 const entry_table& table(int limbs) {
     const entry_table* t = entries(limbs);
@@ -78,104 +49,178 @@ template <class Entry> Entry* existing(Entry* entry) {
     return entry;
 }
 
+// Signal handlers run between the tasks of a call, so that Ctrl-C ends it. What they compute takes
+// other working memory.
+void run_signal_handlers() {
+    kept_scratch kept;
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+}
+
 template <class F> void without_gil(F f) {
     nb::gil_scoped_release release;
     float_environment environment;
+    begin_call();
     f();
 }
 
 void unary(const std::string& op, output out, input x, int limbs, bool complex) {
     const unary_op code = find<unary_op>(unary_names, op);
-    const block_view o = checked_view(out, complex && code != unary_op::abs),
-                     a = checked_view(x, complex);
     const entry_table& t = table(limbs);
+    const block_view o = output_view(out, complex && code != unary_op::abs, limbs),
+                     a = input_view(x, complex, code == unary_op::renormalize ? any_limbs : limbs);
+    require_same_shape(a, o);
     without_gil([&] { t.unary(code, o, a); });
 }
 
 void binary(const std::string& op, output out, input x, input y, int limbs, bool complex) {
     const binary_op code = find<binary_op>(binary_names, op);
-    const block_view o = checked_view(out, complex), a = checked_view(x, complex),
-                     b = checked_view(y, complex);
     const entry_table& t = table(limbs);
+    const block_view o = output_view(out, complex, limbs), a = input_view(x, complex, limbs),
+                     b = input_view(y, complex, limbs);
+    require_same_shape(a, o);
+    require_same_shape(b, o);
     without_gil([&] { t.binary(code, o, a, b); });
+}
+
+// Shapes of arrays without limbs.
+template <class Array>
+void require_values(const Array& values, const ptrdiff_t* wanted, int count) {
+    ptrdiff_t shape[max_ndim];
+    const int ndim = int(values.ndim());
+    for (int d = 0; d < ndim && d < max_ndim; ++d)
+        shape[d] = ptrdiff_t(values.shape(d));
+    require_shape(shape, ndim < max_ndim ? ndim : max_ndim, wanted, count);
 }
 
 void compare(nb::ndarray<signed char, nb::c_contig, nb::device::cpu> out, input x, input y,
              int limbs) {
-    const block_view a = view(x, false), b = view(y, false);
     const entry_table& t = table(limbs);
+    const block_view a = input_view(x, false, limbs), b = input_view(y, false, limbs);
+    require_same_shape(b, a);
+    require_values(out, a.shape, a.ndim);
     signed char* p = out.data();
     without_gil([&] { t.compare(p, a, b); });
 }
 
 void ldexp_blocks(output out, input x, nb::ndarray<const long long, nb::device::cpu> exponent,
                   int limbs) {
-    const block_view o = view(out, false), a = view(x, false);
-    index_view e{const_cast<long long*>(exponent.data()), int(exponent.ndim()), {}, {}};
+    const entry_table& t = table(limbs);
+    const block_view o = output_view(out, false, limbs), a = input_view(x, false, limbs);
+    require_same_shape(a, o);
+    require_values(exponent, a.shape, a.ndim);
+    index_view e{const_cast<long long*>(exponent.data()), a.ndim, {}, {}};
     for (int d = 0; d < e.ndim; ++d) {
-        e.shape[d] = ptrdiff_t(exponent.shape(d));
+        e.shape[d] = a.shape[d];
         e.stride[d] = exponent.stride(d);
     }
-    const entry_table& t = table(limbs);
     without_gil([&] { t.ldexp(o, a, e); });
 }
 
 void reduce(const std::string& op, output out, input x, int limbs, bool complex) {
     const reduce_op code = find<reduce_op>(reduce_names, op);
-    const block_view o = checked_view(out, complex), a = checked_view(x, complex);
     const entry_table& t = table(limbs);
+    const block_view o = output_view(out, complex, limbs), a = input_view(x, complex, limbs);
+    require_axes(a, 1);
+    require_shape(a.shape, a.ndim - 1, o.shape, o.ndim);
     without_gil([&] { t.reduce(code, o, a); });
 }
 
 void cumsum(output out, input x, int limbs, bool complex) {
-    const block_view o = checked_view(out, complex), a = checked_view(x, complex);
     const entry_table& t = table(limbs);
+    const block_view o = output_view(out, complex, limbs), a = input_view(x, complex, limbs);
+    require_axes(a, 1);
+    require_same_shape(a, o);
     without_gil([&] { t.cumsum(o, a); });
 }
 
 void argreduce(bool maximum, nb::ndarray<long long, nb::c_contig, nb::device::cpu> out, input x,
                int limbs) {
-    const block_view a = view(x, false);
     const entry_table& t = table(limbs);
+    const block_view a = input_view(x, false, limbs);
+    require_axes(a, 1);
+    require_values(out, a.shape, a.ndim - 1);
+    if (a.shape[a.ndim - 1] == 0)
+        refuse("rows without values", "one value or more");
     long long* p = out.data();
     without_gil([&] { t.argreduce(maximum, p, a); });
 }
 
+// out (batch, m, n), a (batch, m, k), b (batch, k, n).
+void require_product(const block_view& o, const block_view& a, const block_view& b) {
+    require_matrices(o);
+    require_matrices(a);
+    require_shape(a, {o.shape[0], o.shape[1], a.shape[2]});
+    require_shape(b, {o.shape[0], a.shape[2], o.shape[2]});
+}
+
 void matmul(output out, std::vector<input> c, input a, input b, int limbs, bool complex,
             bool conj_a, bool conj_b, bool subtract) {
-    const block_view o = checked_view(out, complex), x = checked_view(a, complex),
-                     y = checked_view(b, complex);
-    block_view addend{};
-    if (!c.empty())
-        addend = checked_view(c[0], complex);
     const auto entry = existing(table(limbs).matmul);
+    const block_view o = output_view(out, complex, limbs), x = input_view(a, complex, limbs),
+                     y = input_view(b, complex, limbs);
+    require_product(o, x, y);
+    block_view addend;
+    if (!c.empty()) {
+        addend = input_view(c[0], complex, limbs);
+        require_same_shape(addend, o);
+    }
     without_gil([&] { entry(o, c.empty() ? nullptr : &addend, x, y, conj_a, conj_b, subtract); });
 }
 
 void residual(output out, std::vector<int> signs, std::vector<input> terms, input a, input b,
               int limbs, bool complex, bool conj_a) {
-    const block_view o = checked_view(out, complex), x = checked_view(a, complex),
-                     y = checked_view(b, complex);
-    std::vector<block_view> views;
-    for (const input& term : terms)
-        views.push_back(checked_view(term, complex));
     const auto entry = existing(table(limbs).residual);
+    const block_view o = output_view(out, complex, limbs), x = input_view(a, complex, limbs),
+                     y = input_view(b, complex, limbs);
+    require_product(o, x, y);
+    std::vector<block_view> views;
+    for (const input& term : terms) {
+        views.push_back(input_view(term, complex, any_limbs));
+        require_same_shape(views.back(), o);
+    }
+    if (signs.size() != terms.size())
+        refuse(std::to_string(signs.size()) + " signs", "one for each term");
     without_gil([&] { entry(o, views.data(), signs.data(), int(views.size()), x, y, conj_a); });
 }
 
 void qr_panel(output h, output tau, output t, input a, int limbs, bool complex) {
-    const block_view vh = checked_view(h, complex), vtau = checked_view(tau, complex),
-                     vt = checked_view(t, complex), va = checked_view(a, complex);
     const auto entry = existing(table(limbs).qr_panel);
+    const block_view vh = output_view(h, complex, limbs), vtau = output_view(tau, complex, limbs),
+                     vt = output_view(t, complex, limbs), va = input_view(a, complex, limbs);
+    require_matrices(va);
+    const ptrdiff_t items = va.shape[0], w = va.shape[2];
+    require_same_shape(vh, va);
+    require_shape(vtau, {items, w});
+    require_shape(vt, {items, w, w});
+    if (va.shape[1] < w)
+        refuse("panels of shape " + shape_text(va.shape, 3), "as many rows as columns, or more");
     without_gil([&] { entry(vh, vtau, vt, va); });
 }
 
 void solve_triangular_tile(output out, input a, input b, int limbs, bool complex, bool lower,
                            bool unit_diagonal) {
-    const block_view o = checked_view(out, complex), x = checked_view(a, complex),
-                     y = checked_view(b, complex);
     const entry_table& t = table(limbs);
+    const block_view o = output_view(out, complex, limbs), x = input_view(a, complex, limbs),
+                     y = input_view(b, complex, limbs);
+    require_matrices(o);
+    require_shape(x, {o.shape[0], o.shape[1], o.shape[1]});
+    require_same_shape(y, o);
     without_gil([&] { t.solve_triangular_tile(o, x, y, lower, unit_diagonal); });
+}
+
+// What entries.hpp says of r (batch, m, w).
+void require_window(const block_view& r, int below, int lanes) {
+    require_matrices(r);
+    const ptrdiff_t m = r.shape[1], w = r.shape[2];
+    const bool rises = w == 1 && below == 0;
+    if (below < 0 || m < 1 || w < 1 || (!rises && (m < w || m > w + below || below >= m)))
+        refuse("windows of shape " + shape_text(r.shape, 3) + " with " + std::to_string(below) +
+                   " diagonals below the main one",
+               "rows down to the last of them");
+    if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8)
+        refuse(std::to_string(lanes) + " parts of a sum", "1, 2, 4 or 8");
 }
 
 // r, then at most one of each. Elements are double, or float where there is one limb.
@@ -183,17 +228,26 @@ template <class Array>
 void window(Array r, std::vector<Array> left, std::vector<Array> right, int below, int lanes,
             int limbs, bool complex) {
     const bool single = std::is_same_v<typename Array::Scalar, float>;
-    const block_view v = checked_view(r, complex);
-    block_view others[2];
-    const block_view* given[2] = {nullptr, nullptr};
-    const std::vector<Array>* const lists[2] = {&left, &right};
-    for (int i = 0; i < 2; ++i)
-        if (!lists[i]->empty()) {
-            others[i] = checked_view((*lists[i])[0], complex);
-            given[i] = &others[i];
-        }
+    if (single && limbs != 1)
+        refuse(std::to_string(limbs) + " limbs of single precision", "1");
     const auto entry = table(limbs).window;
-    without_gil([&] { entry(v, given[0], given[1], below, lanes, single); });
+    const block_view v = output_view(r, complex, limbs);
+    require_window(v, below, lanes);
+    block_view first, second;
+    if (!left.empty()) {
+        first = output_view(left[0], complex, limbs);
+        require_matrices(first);
+        require_shape(first, {v.shape[0], v.shape[1], first.shape[2]});
+    }
+    if (!right.empty()) {
+        second = output_view(right[0], complex, limbs);
+        require_matrices(second);
+        require_shape(second, {v.shape[0], second.shape[1], v.shape[1]});
+    }
+    without_gil([&] {
+        entry(v, left.empty() ? nullptr : &first, right.empty() ? nullptr : &second, below, lanes,
+              single);
+    });
 }
 
 // Error-free transforms must be error-free with the flags this module was built with.
@@ -222,6 +276,7 @@ NB_MODULE(_mdqr_host, m) {
     } catch (const std::invalid_argument& error) {
         throw nb::import_error(error.what());
     }
+    set_pause(&run_signal_handlers);
     self_test();
     nb::dict digests;
     digests["include"] = MDQR_INCLUDE_DIGEST;
@@ -230,7 +285,8 @@ NB_MODULE(_mdqr_host, m) {
     m.attr("compiler") = MDQR_COMPILER;
     m.def("level", [] { return std::string(level_name()); });
     m.def("num_threads", &num_threads);
-    m.def("set_num_threads", &set_num_threads);
+    // A call that holds the threads may wait for the GIL.
+    m.def("set_num_threads", &set_num_threads, nb::call_guard<nb::gil_scoped_release>());
     m.def("set_ftz", [](bool on) {
 #if defined(__SSE2__)
         _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);
@@ -238,17 +294,29 @@ NB_MODULE(_mdqr_host, m) {
         if (on) throw std::invalid_argument("set_ftz: x86 only");
 #endif
     });
-    m.def("unary", &unary);
-    m.def("binary", &binary);
-    m.def("compare", &compare);
-    m.def("ldexp", &ldexp_blocks);
-    m.def("reduce", &reduce);
-    m.def("cumsum", &cumsum);
-    m.def("argreduce", &argreduce);
-    m.def("matmul", &matmul);
-    m.def("residual", &residual);
-    m.def("qr_panel", &qr_panel);
-    m.def("solve_triangular_tile", &solve_triangular_tile);
-    m.def("window", &window<output>);
-    m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>);
+    // An array is taken as it is or refused: a converted copy of a result would be lost.
+    m.def("unary", &unary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("binary", &binary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(),
+          "limbs"_a, "complex"_a);
+    m.def("compare", &compare, "out"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(),
+          "limbs"_a);
+    m.def("ldexp", &ldexp_blocks, "out"_a.noconvert(), "x"_a.noconvert(), "exponent"_a.noconvert(),
+          "limbs"_a);
+    m.def("reduce", &reduce, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a,
+          "complex"_a);
+    m.def("cumsum", &cumsum, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("argreduce", &argreduce, "maximum"_a, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a);
+    m.def("matmul", &matmul, "out"_a.noconvert(), "c"_a.noconvert(), "a"_a.noconvert(),
+          "b"_a.noconvert(), "limbs"_a, "complex"_a, "conj_a"_a, "conj_b"_a, "subtract"_a);
+    m.def("residual", &residual, "out"_a.noconvert(), "signs"_a, "terms"_a.noconvert(),
+          "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a, "conj_a"_a);
+    m.def("qr_panel", &qr_panel, "h"_a.noconvert(), "tau"_a.noconvert(), "t"_a.noconvert(),
+          "a"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("solve_triangular_tile", &solve_triangular_tile, "out"_a.noconvert(), "a"_a.noconvert(),
+          "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
+    m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
+          "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
+    m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),
+          "left"_a.noconvert(), "right"_a.noconvert(), "below"_a, "lanes"_a, "limbs"_a,
+          "complex"_a);
 }

@@ -122,7 +122,7 @@ void binary_number(binary_op op, const block_view& out, const block_view& x, con
     case binary_op::divide:
         return map([](const Number& a, const Number& b) { return div(a, b); });
     case binary_op::hypot:
-        break;
+        throw std::invalid_argument("hypot is for real numbers");
     }
 }
 

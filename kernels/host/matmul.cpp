@@ -28,12 +28,21 @@ public:
                 bool swapped)
         : x(x), out(out), c(c), subtract(subtract), swapped(swapped) {}
 
-    void run(ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
+    void run(ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s,
+             unserved_elements& rest) const {
         product_tile<engine> tile(x, item, p0, rows_p, s0, rows_s);
         tile.template accumulate<N>();
         for (ptrdiff_t v = 0; v * L < rows_p; ++v)
             for (ptrdiff_t s = 0; s < rows_s; ++s)
-                finish(tile, item, p0, s0, v, s);
+                finish(tile, item, p0, s0, v, s, rest);
+    }
+
+    void put_exact(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) const {
+        md<double, N> one;
+        sum.round(one.limb);
+        md<lane, N> r = from_double<lane, N>(broadcast<lane>(0.0));
+        set_lane_of(r, 0, one);
+        put(item, p, s, part, 1, r);
     }
 
 private:
@@ -45,32 +54,39 @@ private:
     const bool subtract, swapped;
 
     void finish(product_tile<engine>& tile, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t s0, ptrdiff_t v,
-                ptrdiff_t s) {
+                ptrdiff_t s, unserved_elements& rest) const {
         const ptrdiff_t p = p0 + v * L;
         const mask_t<lane> served = tile.served(v, s, product_method<N>::limit(x.is_complex));
+        const bool all_served = !any(!served);
         for (ptrdiff_t part = 0; part < (x.is_complex ? 2 : 1); ++part) {
             md<lane, N> r = engine::template result<N>(tile.state(v, s, part));
             r = unscaled(r, tile.scale_p.e + v * L, tile.scale_s.e[s] + 2);
-            if (any(!served))
-                for (ptrdiff_t i = 0; i < tile.count(v); ++i)
-                    if (!mask_get(served, int(i))) {
-                        const bool finite =
-                            tile.scale_p.finite[v * L + i] && tile.scale_s.finite[s];
-                        set_lane_of(r, int(i), single(item, p + i, s0 + s, part, finite));
-                    }
-            put(item, p, s0 + s, part, tile.count(v), r);
+            if (all_served)
+                put(item, p, s0 + s, part, tile.count(v), r);
+            else
+                for (int i = 0; i < tile.count(v); ++i)
+                    finish_one(tile, {item, p + i, s0 + s, part}, v, s, i, mask_get(served, i), r,
+                               rest);
         }
     }
 
-    __attribute__((noinline)) md<double, N> single(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s,
-                                                   ptrdiff_t part, bool finite) const {
-        if (!finite)
-            return from_double<double, N>(special_row(x, item, p, s, part));
-        superacc acc;
-        add_exact_row(acc, x, item, p, s, part, 1.0);
-        md<double, N> r;
-        acc.round(r.limb);
-        return r;
+    struct place {
+        ptrdiff_t item, p, s, part;
+    };
+
+    // Lane i of r, or what stands for it.
+    __attribute__((noinline)) void finish_one(const product_tile<engine>& tile, const place& at,
+                                              ptrdiff_t v, ptrdiff_t s, int i, bool served,
+                                              const md<lane, N>& r, unserved_elements& rest) const {
+        const bool finite = tile.scale_p.finite[v * L + i] && tile.scale_s.finite[s];
+        if (!served && finite)
+            return rest.mark(v * L + i, s);
+        const md<double, N> one =
+            served ? lane_of(r, i)
+                   : from_double<double, N>(special_row(x, at.item, at.p, at.s, at.part));
+        md<lane, N> alone = from_double<lane, N>(broadcast<lane>(0.0));
+        set_lane_of(alone, 0, one);
+        put(at.item, at.p, at.s, at.part, 1, alone);
     }
 
     void put(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, ptrdiff_t count,
@@ -103,11 +119,20 @@ void mdqr_matmul(const block_view& out, const block_view* c, const block_view& a
     if (m == 0 || n == 0 || out.shape[0] == 0)
         return;
     const bool swapped = lanes_along_columns(m, n);
-    const product_problem x = make_problem(a, b, conj_a, conj_b, out);
+    const product_problem x = make_problem(a, b, conj_a, conj_b, out, N * N);
+    const matmul_tile<N> product(x, out, c, subtract, swapped);
+    std::vector<unserved_block> list;
+    std::mutex lock;
     for_each_tile(
         x, [&](ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
-            matmul_tile<N>(x, out, c, subtract, swapped).run(item, p0, rows_p, s0, rows_s);
+            unserved_elements rest;
+            product.run(item, p0, rows_p, s0, rows_s, rest);
+            rest.append_to(list, lock, item, p0, s0, x.k);
         });
+    for_each_exact(x, list,
+                   [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) {
+                       product.put_exact(item, p, s, part, sum);
+                   });
 }
 
 template void mdqr_matmul<MDQR_LIMBS>(const block_view&, const block_view*, const block_view&,

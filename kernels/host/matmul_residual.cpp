@@ -13,7 +13,8 @@ public:
                   const int* signs, int count, bool swapped)
         : x(x), out(out), terms(terms), signs(signs), count(count), swapped(swapped) {}
 
-    void run(ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
+    void run(ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s,
+             unserved_elements& rest) const {
         product_tile<engine> tile(x, item, p0, rows_p, s0, rows_s);
         tile.template accumulate<N>();
         const int limit = span_limit<D, 2 * eps_bits<N>> - (x.is_complex ? 2 : 0);
@@ -21,13 +22,16 @@ public:
             for (ptrdiff_t s = 0; s < rows_s; ++s) {
                 const mask_t<lane> served = tile.served(v, s, limit);
                 for (ptrdiff_t part = 0; part < (x.is_complex ? 2 : 1); ++part)
-                    for (ptrdiff_t i = 0; i < tile.count(v); ++i) {
-                        acc.clear();
-                        add_product_of(tile, mask_get(served, int(i)),
-                                       {item, p0 + v * L + i, s0 + s, part}, v, s, i);
-                        put({item, p0 + v * L + i, s0 + s, part});
-                    }
+                    for (ptrdiff_t i = 0; i < tile.count(v); ++i)
+                        finish(tile, {item, p0 + v * L + i, s0 + s, part}, mask_get(served, int(i)),
+                               v, s, i, rest);
             }
+    }
+
+    // The terms less a product.
+    void put(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& product) const {
+        product.negate();
+        put({item, p, s, part}, product);
     }
 
 private:
@@ -43,20 +47,20 @@ private:
     const int* signs;
     const int count;
     const bool swapped;
-    superacc acc;
 
     ptrdiff_t offset(const block_view& v, const place& at) const {
         const ptrdiff_t row = swapped ? at.s : at.p, column = swapped ? at.p : at.s;
         return at.item * v.stride[0] + row * v.stride[1] + column * v.stride[2] + at.part * v.imag;
     }
 
-    void add_product_of(product_tile<engine>& tile, bool served, const place& at, ptrdiff_t v,
-                        ptrdiff_t s, ptrdiff_t i) {
+    void finish(product_tile<engine>& tile, const place& at, bool served, ptrdiff_t v, ptrdiff_t s,
+                ptrdiff_t i, unserved_elements& rest) const {
         const ptrdiff_t row = v * L + i;
+        superacc acc;
         if (!tile.scale_p.finite[row] || !tile.scale_s.finite[s]) {
             acc.add(-special_row(x, at.item, at.p, at.s, at.part));
         } else if (!served) {
-            add_exact_row(acc, x, at.item, at.p, at.s, at.part, -1.0);
+            return rest.mark(row, s);
         } else {
             const double* word = tile.state(v, s, at.part) + i;
             const int e = tile.scale_p.e[row] + tile.scale_s.e[s] + 4;
@@ -66,9 +70,10 @@ private:
                     acc.add_scaled(-w, e - 51 * k);
             }
         }
+        put(at, acc);
     }
 
-    void put(const place& at) {
+    void put(const place& at, superacc& acc) const {
         for (int t = 0; t < count; ++t) {
             const double* from = terms[t].data + offset(terms[t], at);
             for (int l = 0; l < terms[t].limbs; ++l)
@@ -89,11 +94,19 @@ void mdqr_residual(const block_view& out, const block_view* terms, const int* si
     if (m == 0 || n == 0 || out.shape[0] == 0)
         return;
     const bool swapped = lanes_along_columns(m, n);
-    const product_problem x = make_problem(a, b, conj_a, false, out);
-    for_each_tile(x, [&](ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0,
-                         ptrdiff_t rows_s) {
-        residual_tile<N>(x, out, terms, signs, count, swapped).run(item, p0, rows_p, s0, rows_s);
-    });
+    const product_problem x = make_problem(a, b, conj_a, false, out, 4 * N * N);
+    const residual_tile<N> residual(x, out, terms, signs, count, swapped);
+    std::vector<unserved_block> list;
+    std::mutex lock;
+    for_each_tile(
+        x, [&](ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p, ptrdiff_t s0, ptrdiff_t rows_s) {
+            unserved_elements rest;
+            residual.run(item, p0, rows_p, s0, rows_s, rest);
+            rest.append_to(list, lock, item, p0, s0, x.k);
+        });
+    for_each_exact(x, list,
+                   [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part,
+                       superacc& product) { residual.put(item, p, s, part, product); });
 }
 
 template void mdqr_residual<MDQR_LIMBS>(const block_view&, const block_view*, const int*, int,

@@ -17,6 +17,7 @@ thread_local buffer scratch;
 double* matmul_scratch(std::size_t count) {
     if (count > scratch.count) {
         std::free(scratch.data);
+        scratch.data = nullptr;
         scratch.count = 0;
         const std::size_t bytes = (count * sizeof(double) + 63) / 64 * 64;
         scratch.data = static_cast<double*>(std::aligned_alloc(64, bytes));
@@ -33,6 +34,17 @@ void trim_matmul_scratch() {
     std::free(scratch.data);
     scratch.data = nullptr;
     scratch.count = 0;
+}
+
+kept_scratch::kept_scratch() : data(scratch.data), count(scratch.count) {
+    scratch.data = nullptr;
+    scratch.count = 0;
+}
+
+kept_scratch::~kept_scratch() {
+    std::free(scratch.data);
+    scratch.data = data;
+    scratch.count = count;
 }
 
 } // namespace mdqr_host

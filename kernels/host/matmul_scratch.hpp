@@ -11,4 +11,17 @@ double* matmul_scratch(std::size_t count);
 // Give the buffer of this thread back if it is larger than 32 MB.
 void trim_matmul_scratch();
 
+// Puts the buffer of this thread aside: what asks meanwhile gets another.
+class kept_scratch {
+public:
+    kept_scratch();
+    ~kept_scratch();
+    kept_scratch(const kept_scratch&) = delete;
+    kept_scratch& operator=(const kept_scratch&) = delete;
+
+private:
+    double* data;
+    std::size_t count;
+};
+
 } // namespace mdqr_host

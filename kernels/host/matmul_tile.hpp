@@ -14,6 +14,7 @@ struct product_problem {
     operand p, s; // lanes and scalars
     ptrdiff_t items, rows_p, rows_s, k;
     bool is_complex;
+    ptrdiff_t cost; // of a term, in multiplications of doubles
 };
 
 // Lanes go along the columns of the result (row-major results are stored fastest), unless there are
@@ -21,29 +22,33 @@ struct product_problem {
 inline bool lanes_along_columns(ptrdiff_t m, ptrdiff_t n) { return n >= 8 || n >= m; }
 
 inline product_problem make_problem(const block_view& a, const block_view& b, bool conj_a,
-                                    bool conj_b, const block_view& out) {
+                                    bool conj_b, const block_view& out, ptrdiff_t real_cost) {
     const ptrdiff_t m = out.shape[1], n = out.shape[2], k = a.shape[2];
+    const bool is_complex = out.imag != 0;
+    const ptrdiff_t cost = is_complex ? 4 * real_cost : real_cost;
     const operand rows = rows_of(a, conj_a), columns = columns_of(b, conj_b);
     if (lanes_along_columns(m, n))
-        return {columns, rows, out.shape[0], n, m, k, out.imag != 0};
-    return {rows, columns, out.shape[0], m, n, k, out.imag != 0};
+        return {columns, rows, out.shape[0], n, m, k, is_complex, cost};
+    return {rows, columns, out.shape[0], m, n, k, is_complex, cost};
 }
 
 struct tile_shape {
     ptrdiff_t rows_p, rows_s, tiles_p, tiles_s;
 };
 
-// Tiles of at most 16 vectors by 64 rows, smaller while there are few.
+// Tiles of at most 16 vectors by 64 rows, smaller while there are few or each takes some tenths of
+// a second.
 inline tile_shape cut_product(const product_problem& x) {
-    constexpr ptrdiff_t L = lanes<lane>;
+    constexpr ptrdiff_t L = lanes<lane>, longest = ptrdiff_t(1) << 30;
     tile_shape t{16 * L, x.is_complex ? 32 : 64, 0, 0};
     for (;;) {
         t.tiles_p = (x.rows_p + t.rows_p - 1) / t.rows_p;
         t.tiles_s = (x.rows_s + t.rows_s - 1) / t.rows_s;
-        if (x.items * t.tiles_p * t.tiles_s >= 8)
-            return t;
         const ptrdiff_t p = t.rows_p < x.rows_p ? t.rows_p : x.rows_p,
                         s = t.rows_s < x.rows_s ? t.rows_s : x.rows_s;
+        const bool is_short = p * s <= longest / x.cost / (x.k + 1);
+        if (is_short && x.items * t.tiles_p * t.tiles_s >= 8)
+            return t;
         if (p <= L && s <= 4)
             return t;
         if (p > L && p >= s)

@@ -46,6 +46,7 @@ MDQR_NETWORK real_one div_careful(const real_one&, const real_one&);
 MDQR_NETWORK real_one sqrt_careful(const real_one&);
 MDQR_NETWORK real_one scale_result_call(const real_one&, int);
 MDQR_NETWORK complex_one div_careful(const complex_one&, const complex_one&);
+MDQR_NETWORK complex_one mul_careful(const complex_one&, const complex_one&);
 #if MDQR_HOST_LANES > 1
 using real_lanes = md<lane, MDQR_LIMBS>;
 MDQR_NETWORK real_lanes mul_double(const real_lanes&, lane);

@@ -1,13 +1,17 @@
 #include "pool.hpp"
 
+#include <algorithm>
 #include <cfenv>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,26 +23,56 @@
 namespace mdqr_host {
 namespace {
 
+using clock = std::chrono::steady_clock;
+constexpr auto longest_run = std::chrono::milliseconds(100);
+
+// Tasks [next, end), in this order.
+struct share {
+    std::ptrdiff_t next, end;
+};
+
 struct job {
-    std::ptrdiff_t tasks;
     void (*task)(void*, std::ptrdiff_t);
     void* context;
-    int threads;
+    share* shares;
+    int count, threads;
+    clock::time_point deadline;
 
-    void run_share(int thread) const {
-        const std::ptrdiff_t begin = tasks * thread / threads, end = tasks * (thread + 1) / threads;
-        for (std::ptrdiff_t i = begin; i < end; ++i)
-            task(context, i);
+    void run(int thread) const {
+        for (int i = thread; i < count; i += threads)
+            run_share(shares[i]);
+    }
+
+private:
+    // Until the deadline has passed, but one task at least. Short tasks look at the clock seldom.
+    void run_share(share& part) const {
+        constexpr int most = 16;
+        std::ptrdiff_t i = part.next;
+        clock::time_point last{};
+        for (int step = 1, left = 1; i < part.end;) {
+            task(context, i++);
+            if (--left > 0)
+                continue;
+            const clock::time_point now = clock::now();
+            if (now >= deadline)
+                break;
+            const bool is_short = now - last < std::chrono::milliseconds(1);
+            left = step = is_short ? std::min(2 * step, most) : 1;
+            last = now;
+        }
+        part.next = i;
     }
 };
 
 class pool {
 public:
-    std::mutex one_call; // held for the length of a call
+    std::mutex one_call; // held while tasks of a call run
     int threads = 0;
 
-    void run(const job& work) {
-        start(work.threads - 1);
+    void run(job work) {
+        work.threads = 1 + start(work.count - 1);
+        if (work.threads == 1)
+            return work.run(0);
         {
             std::lock_guard<std::mutex> lock(state);
             current = work;
@@ -59,7 +93,7 @@ public:
 private:
     std::mutex state;
     std::condition_variable wake, done;
-    std::vector<std::thread> workers;
+    int workers = 0;
     job current{};
     int pending = 0;
     unsigned long generation = 0;
@@ -67,19 +101,24 @@ private:
 
     static std::exception_ptr failure_of(const job& work, int thread) {
         try {
-            work.run_share(thread);
+            work.run(thread);
         } catch (...) {
             return std::current_exception();
         }
         return nullptr;
     }
 
-    void start(int wanted) {
-        while (int(workers.size()) < wanted) {
-            const int id = int(workers.size()) + 1;
-            workers.emplace_back([this, id, seen = generation] { serve(id, seen); });
-            workers.back().detach();
+    // The number of workers, at most `wanted`.
+    int start(int wanted) {
+        try {
+            for (; workers < wanted; ++workers)
+                std::thread([this, id = workers + 1, seen = generation] {
+                    serve(id, seen);
+                }).detach();
+        } catch (const std::system_error&) { // of processes or address space there are no more
+        } catch (const std::bad_alloc&) {
         }
+        return std::min(workers, wanted);
     }
 
     void serve(int id, unsigned long seen) {
@@ -105,6 +144,18 @@ private:
 // Threads do not survive a fork, and their locks may be held at that moment: the child begins with
 // a new pool. The pool is never destroyed, because its sleeping workers outlive static destructors.
 pool* instance = nullptr;
+
+void (*pause)() = nullptr;
+// When this thread began a call, or ended its last pause.
+thread_local clock::time_point resumed;
+
+std::vector<share> cut(std::ptrdiff_t tasks, int threads) {
+    const std::ptrdiff_t count = std::min(tasks, std::ptrdiff_t(threads));
+    std::vector<share> shares;
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+        shares.push_back({tasks * i / count, tasks * (i + 1) / count});
+    return shares;
+}
 
 constexpr int most_threads = 1024;
 
@@ -176,17 +227,31 @@ void set_num_threads(int n) {
     p.threads = n > 0 ? n : configured_threads();
 }
 
+void set_pause(void (*function)()) { pause = function; }
+
+void begin_call() { resumed = clock::now(); }
+
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
     float_environment environment;
-    pool& p = the_pool();
-    std::lock_guard<std::mutex> lock(p.one_call);
-    const int threads = tasks < p.threads ? int(tasks) : p.threads;
-    const job work{tasks, task, context, threads};
-    if (threads <= 1) {
-        for (std::ptrdiff_t i = 0; i < tasks; ++i)
-            task(context, i);
-    } else {
-        p.run(work);
+    std::vector<share> shares;
+    for (bool done = tasks <= 0; !done;) {
+        {
+            // A pause may have forked: the child has another pool.
+            pool& p = the_pool();
+            std::lock_guard<std::mutex> lock(p.one_call);
+            if (tasks == 1)
+                return task(context, 0);
+            if (shares.empty())
+                shares = cut(tasks, p.threads);
+            p.run({task, context, shares.data(), int(shares.size()), 1, resumed + longest_run});
+        }
+        done = std::all_of(shares.begin(), shares.end(),
+                           [](const share& part) { return part.next == part.end; });
+        if (!done) {
+            if (pause)
+                pause();
+            resumed = clock::now();
+        }
     }
 }
 

@@ -164,21 +164,27 @@ template <int N> void mdqr_reduce(reduce_op op, const block_view& out, const blo
                 : reduce_rows<product, md<lane, N>>(out, x);
 }
 
+// A long row is summed piece by piece, so that a task is short.
 template <class One> void running_sums(const block_view& out, const block_view& x) {
-    const ptrdiff_t length = x.shape[x.ndim - 1];
+    const int last = x.ndim - 1;
+    const ptrdiff_t length = x.shape[last], step = x.stride[last], longest = 8 * piece;
     block_view row = out; // without the last axis
-    row.ndim = out.ndim - 1;
-    parallel_for(row.size(), [&](ptrdiff_t i) {
-        ptrdiff_t to, from;
-        row_offsets(row, x, i, to, from);
-        One total;
-        for (ptrdiff_t k = 0; k < length; ++k) {
-            const One term =
-                load_number(x, from + k * x.stride[x.ndim - 1], static_cast<One*>(nullptr));
-            total = k == 0 ? term : add(total, term);
-            store_number(out, to + k * out.stride[out.ndim - 1], total);
-        }
-    });
+    row.ndim = last;
+    for (ptrdiff_t first = 0; first < length; first += longest)
+        parallel_for(row.size(), [&](ptrdiff_t i) {
+            ptrdiff_t to, from;
+            row_offsets(row, x, i, to, from);
+            const ptrdiff_t end = length - first < longest ? length : first + longest;
+            One total;
+            if (first > 0)
+                total = load_number(out, to + (first - 1) * out.stride[last],
+                                    static_cast<One*>(nullptr));
+            for (ptrdiff_t k = first; k < end; ++k) {
+                const One term = load_number(x, from + k * step, static_cast<One*>(nullptr));
+                total = k == 0 ? term : add(total, term);
+                store_number(out, to + k * out.stride[last], total);
+            }
+        });
 }
 
 template <int N> void mdqr_cumsum(const block_view& out, const block_view& x) {
@@ -188,25 +194,66 @@ template <int N> void mdqr_cumsum(const block_view& out, const block_view& x) {
         running_sums<md<double, N>>(out, x);
 }
 
+// Two doubles away from x: between them normalised values may have any order.
+MDQR_FN double two_below(double x) { return x - abs(x) * 0x1p-51 - 0x1p-1073; }
+
+// The first maximum of x at `first` and those behind it: most are told by their leading limbs.
+template <int N> class best_of_row {
+public:
+    best_of_row(bool maximum, const block_view& x, ptrdiff_t start)
+        : x(x), data(x.data + start), step(x.stride[x.ndim - 1]), sign(maximum ? 1.0 : -1.0) {}
+
+    ptrdiff_t find(ptrdiff_t first, ptrdiff_t end) const {
+        ptrdiff_t best = first;
+        for (ptrdiff_t k = first + 1; k < end && !is_nan(data[best * step]); ++k)
+            best = better(best, k);
+        return best;
+    }
+
+    // `best`, or a later k that is larger or NaN.
+    ptrdiff_t better(ptrdiff_t best, ptrdiff_t k) const {
+        const double old = sign * data[best * step], leading = sign * data[k * step];
+        if (leading < two_below(old))
+            return best;
+        if (two_below(leading) > old)
+            return k;
+        const int order = compare(load_one<N>(x, data + k * step - x.data),
+                                  load_one<N>(x, data + best * step - x.data));
+        return order == 2 || order == int(sign) ? k : best;
+    }
+
+    bool is_broken(ptrdiff_t k) const { return is_nan(data[k * step]); }
+
+private:
+    const block_view& x;
+    const double* data;
+    const ptrdiff_t step;
+    const double sign;
+};
+
 template <int N> void mdqr_argreduce(bool maximum, long long* out, const block_view& x) {
-    const ptrdiff_t length = x.shape[x.ndim - 1];
+    const ptrdiff_t length = x.shape[x.ndim - 1], pieces = (length + piece - 1) / piece;
     block_view row = x;
     row.ndim = x.ndim - 1;
-    parallel_for(row.size(), [&](ptrdiff_t i) {
+    const ptrdiff_t rows = row.size();
+    std::vector<ptrdiff_t> found(size_t(rows * pieces));
+    const auto row_at = [&](ptrdiff_t i) {
         ptrdiff_t from, same;
         row_offsets(row, x, i, same, from);
-        ptrdiff_t best = 0;
-        md<double, N> value = load_one<N>(x, from);
-        for (ptrdiff_t k = 1; k < length && !is_nan(value.limb[0]); ++k) {
-            const md<double, N> other = load_one<N>(x, from + k * x.stride[x.ndim - 1]);
-            const int order = compare(other, value);
-            if (order == 2 || order == (maximum ? 1 : -1)) {
-                best = k;
-                value = other;
-            }
-        }
-        out[i] = best;
+        return best_of_row<N>(maximum, x, from);
+    };
+    parallel_for(rows * pieces, [&](ptrdiff_t t) {
+        const ptrdiff_t first = t % pieces * piece;
+        found[size_t(t)] =
+            row_at(t / pieces).find(first, length - first < piece ? length : first + piece);
     });
+    for (ptrdiff_t i = 0; i < rows; ++i) {
+        const best_of_row<N> values = row_at(i);
+        ptrdiff_t best = found[size_t(i * pieces)];
+        for (ptrdiff_t j = 1; j < pieces && !values.is_broken(best); ++j)
+            best = values.better(best, found[size_t(i * pieces + j)]);
+        out[i] = best;
+    }
 }
 
 template void mdqr_reduce<MDQR_LIMBS>(reduce_op, const block_view&, const block_view&);

@@ -6,7 +6,7 @@ namespace mdqr_host {
 
 using std::ptrdiff_t;
 
-constexpr int max_ndim = 32;
+constexpr int max_ndim = 64; // of NumPy
 
 // The values have `shape`; limb l of the value at index i starts at data[l * plane + sum(i *
 // stride)], its imaginary part at the same place plus `imag`. Strides are in doubles and may be 0

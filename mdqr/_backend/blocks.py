@@ -8,8 +8,6 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import absolute
 
@@ -32,6 +30,26 @@ def value_shape(block: Block, is_complex: bool) -> Shape:
     """Return the shape of the values of a block."""
     shape: Shape = block.shape[lead(is_complex) :]
     return shape
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return the shape that values of `shapes` are broadcast to; NumPy's own ends at 32 axes.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    ndim = max(map(len, shapes))
+    common = [1] * ndim
+    for shape in shapes:
+        for axis, length in enumerate(shape, start=ndim - len(shape)):
+            if length != 1 and common[axis] not in (1, length):
+                given = " and ".join(map(str, shapes))
+                raise ValueError(f"values of shapes {given} cannot be broadcast to one shape")
+            if length != 1:
+                common[axis] = length
+    return tuple(common)
 
 
 def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
@@ -62,7 +80,7 @@ def batched(xp: ModuleType, block: Block, batch: Shape, core: int, is_complex: b
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
     """Return the broadcast batch shape, the rows of the first and the columns of the second."""
     shapes = [value_shape(block, is_complex) for block in blocks]
-    batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+    batch = broadcast_shapes(*(shape[:-2] for shape in shapes))
     return batch, shapes[0][-2], shapes[1][-1]
 
 

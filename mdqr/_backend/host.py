@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +14,7 @@ from mdqr._backend import host_window, powers
 from mdqr._backend.blocks import (
     batched,
     broadcast,
+    broadcast_shapes,
     empty,
     fill_with_identity,
     float_matmul,
@@ -29,14 +29,6 @@ from mdqr._errors import all_advised
 from mdqr._limbs import negate
 
 Block = NDArray[np.float64]
-
-# Values that one elementwise call may take: up to a second for the slowest, complex od roots.
-_MOST_VALUES = 2**16
-
-# Multiply-adds of float64 that one product call may take, some tenths of a second: longer products
-# are cut into blocks of columns, so that Ctrl-C is heard.
-_LONGEST_CALL = 4 * 10**9
-
 
 _TRIANGULAR_TILE = 32
 
@@ -59,30 +51,6 @@ def extension() -> ModuleType:
 def backend() -> HostBackend:
     """Return the only instance."""
     return HostBackend(extension())
-
-
-def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yield indices that cut `shape` into pieces of at most `_MOST_VALUES` values."""
-    if prod(shape) <= _MOST_VALUES:
-        yield ()
-        return
-    inner = prod(shape[1:])
-    step = max(1, _MOST_VALUES // inner)
-    for start in range(0, shape[0], step):
-        for rest in _pieces(shape[1:]) if inner > _MOST_VALUES else [()]:
-            yield (slice(start, start + step), *rest)
-
-
-def _part(block: Block, piece: tuple[slice, ...], is_complex: bool) -> Block:
-    return block[(slice(None),) * (2 if is_complex else 1) + piece]
-
-
-def _columns_a_call(work: int) -> int:
-    """Return how many columns of `work` multiply-adds each a call takes, a multiple of 8.
-
-    The bits of an element depend on its place in a vector of 8 columns.
-    """
-    return max(8, _LONGEST_CALL // max(1, work) // 8 * 8)
 
 
 @all_advised
@@ -108,27 +76,25 @@ class HostBackend:
         shape = value_shape(x, is_complex)
         if out is None:
             out = empty(np, shape, limbs, is_complex and op != "abs")
-        for piece in _pieces(shape) if out.size else ():
-            to = _part(out, piece, is_complex and op != "abs")
-            self._module.unary(op, to, _part(x, piece, is_complex), limbs, is_complex)
+        if out.size:
+            self._module.unary(op, out, x, limbs, is_complex)
         return out
 
     def binary(
         self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
     ) -> Block:
         """Apply `op` to the broadcast pairs."""
-        shape = np.broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
+        shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
             out = empty(np, shape, limbs, is_complex)
         x, y = broadcast(np, x, shape, is_complex), broadcast(np, y, shape, is_complex)
-        for piece in _pieces(shape) if out.size else ():
-            to, a, b = (_part(block, piece, is_complex) for block in (out, x, y))
-            self._module.binary(op, to, a, b, limbs, is_complex)
+        if out.size:
+            self._module.binary(op, out, x, y, limbs, is_complex)
         return out
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""
-        shape = np.broadcast_shapes(x.shape[1:], y.shape[1:])
+        shape = broadcast_shapes(x.shape[1:], y.shape[1:])
         out = np.empty(shape, dtype=np.int8)
         if out.size:
             limbs = max(len(x), len(y))
@@ -138,7 +104,7 @@ class HostBackend:
 
     def ldexp(self, x: Block, exponent: NDArray[np.int64]) -> Block:
         """Multiply by powers of two."""
-        shape = np.broadcast_shapes(x.shape[1:], exponent.shape)
+        shape = broadcast_shapes(x.shape[1:], exponent.shape)
         out = np.empty((len(x), *shape))
         if out.size:
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
@@ -213,13 +179,7 @@ class HostBackend:
         addend = [] if c is None else [batched(np, c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = batched(np, result, batch, 2, is_complex)
-        step = _columns_a_call(limbs**2 * prod(batch) * m * a.shape[-1])
-        for j in range(0, n, step):
-            columns = (..., slice(j, j + step))
-            self._module.matmul(
-                target[columns], [v[columns] for v in addend], x, y[columns],
-                limbs, is_complex, conj_a, conj_b, subtract,
-            )  # fmt: skip
+        self._module.matmul(target, addend, x, y, limbs, is_complex, conj_a, conj_b, subtract)
         if not np.may_share_memory(target, result):
             result[...] = target.reshape(result.shape)
         return result
@@ -247,13 +207,9 @@ class HostBackend:
         x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
         addends = [batched(np, term, batch, 2, is_complex) for _, term in terms]
         target = batched(np, result, batch, 2, is_complex)
-        step = _columns_a_call(4 * limbs**2 * prod(batch) * m * a.shape[-1])
-        for j in range(0, n, step):
-            columns = (..., slice(j, j + step))
-            self._module.residual(
-                target[columns], [sign for sign, _ in terms], [v[columns] for v in addends],
-                x, y[columns], limbs, is_complex, conj_a,
-            )  # fmt: skip
+        self._module.residual(
+            target, [sign for sign, _ in terms], addends, x, y, limbs, is_complex, conj_a
+        )
         return result
 
     def qr_panel(

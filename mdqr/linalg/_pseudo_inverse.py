@@ -1,4 +1,10 @@
-"""Bounds of what residuals do to the unknowns: an approximate pseudo-inverse, and its own errors."""
+"""Bounds of what residuals do to the unknowns: an approximate pseudo-inverse, and its errors.
+
+With ``Y = R^-1 Q^H`` and ``N = R^-1 R^-H`` for rows with weights, and ``D = Y - N A^H``, the error
+e of unknowns whose residuals are f and g is ``e = Y f - N g - D rho + (I - Y A) e``, where rho, the
+error of r, is ``(I - A A^+) f + (A^+)^H g``. So ``|e|`` is at most ``b + |I - Y A| |e|`` with b the
+sum of the bounds of the first three (as S. M. Rump 2013 bounds solutions by approximate inverses).
+"""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ class Exact(NamedTuple):
     real, imag, denominator : ndarray of int
         Python integers, arrays of one shape; `denominator` is positive.
     special : ndarray of bool
-        Where there is no exact value: an operand is not finite, the result is undefined, or the
-        definition of a complex product meets an infinity on the way.
+        Where there is no exact value: an operand is not finite, or the result is undefined.
     ieee : ndarray of float64 or complex128
         What NumPy computes from the first limbs; the value where `special` is true.
     """
@@ -167,10 +166,7 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
         imag[below] = -abs(imag[below])
         imag[~below] = abs(imag[~below])
         return result
-    result = _apply(function, values, ieee)
-    if ieee.dtype.kind == "c" and function in (_multiply, _square):  # inf - inf on the way
-        result = result._replace(special=result.special | ~np.isfinite(ieee))
-    return result
+    return _apply(function, values, ieee)
 
 
 def _ieee(op: str, *operands: NDArray[Any]) -> NDArray[Any]:

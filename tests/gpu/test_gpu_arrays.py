@@ -169,7 +169,7 @@ def test_in_place(precision, dtype, operation, rng):
     def whole(a, b):
         block = a.limbs
         exec(f"a {operation} b", {}, {"a": a, "b": b})
-        assert a.limbs is block
+        assert a.limbs.data.ptr == block.data.ptr
         return a
 
     def rows(a, b):

@@ -12,8 +12,40 @@ template <class T, int N> MDQR_FN cmd<T, N> sub(const cmd<T, N>& x, const cmd<T,
     return {sub(x.re, y.re), sub(x.im, y.im)};
 }
 
+// Where products leave the range and their sum does not, both factors are scaled by the same power,
+// so that the product commutes. The larger parts of x and y are above 2^-2 then, so that nothing
+// that counts turns subnormal; the other part of r stays as it is.
+template <int N>
+MDQR_COLD cmd<double, N> mul_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
+    cmd<double, N> r{sub(mul(x.re, y.re), mul(x.im, y.im)), add(mul(x.re, y.im), mul(x.im, y.re))};
+    const bool finite = is_finite(x.re.limb[0]) && is_finite(x.im.limb[0]) &&
+                        is_finite(y.re.limb[0]) && is_finite(y.im.limb[0]);
+    if (!finite)
+        return r;
+    const cmd<double, N> p{scale_operand(x.re, 520), scale_operand(x.im, 520)};
+    const cmd<double, N> q{scale_operand(y.re, 520), scale_operand(y.im, 520)};
+    if (!is_finite(r.re.limb[0]))
+        r.re =
+            scale_result(add_network(mul_network(p.re, q.re), neg(mul_network(p.im, q.im))), 1040);
+    if (!is_finite(r.im.limb[0]))
+        r.im = scale_result(add_network(mul_network(p.re, q.im), mul_network(p.im, q.re)), 1040);
+    return r;
+}
+
+// The sum of the sizes of all four products, which tells that they and their sums are in range.
+template <class T, int N> MDQR_FN T product_size(const cmd<T, N>& x, const cmd<T, N>& y) {
+    const T a = x.re.limb[0], b = x.im.limb[0], c = y.re.limb[0], d = y.im.limb[0];
+    return one_sum(one_sum(abs(one_prod(a, c)), abs(one_prod(b, d))),
+                   one_sum(abs(one_prod(a, d)), abs(one_prod(b, c))));
+}
+
 template <class T, int N> MDQR_FN cmd<T, N> mul(const cmd<T, N>& x, const cmd<T, N>& y) {
-    return {sub(mul(x.re, y.re), mul(x.im, y.im)), add(mul(x.re, y.im), mul(x.im, y.re))};
+    cmd<T, N> r{add_in_range(mul_in_range(x.re, y.re), neg(mul_in_range(x.im, y.im))),
+                add_in_range(mul_in_range(x.re, y.im), mul_in_range(x.im, y.re))};
+    patch(
+        !(product_size(x, y) < broadcast<T>(0x1p1019)), r,
+        [](const cmd<double, N>& a, const cmd<double, N>& b) { return mul_careful(a, b); }, x, y);
+    return r;
 }
 
 template <class T, int N> MDQR_FN cmd<T, N> sqr(const cmd<T, N>& x) { return mul(x, x); }

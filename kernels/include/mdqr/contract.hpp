@@ -90,15 +90,22 @@ MDQR_COLD md<double, N> add_careful(const md<double, N>& x, const md<double, N>&
     return scale_result(add_network(scale_operand(x, 4), scale_operand(y, 4)), 4);
 }
 
-template <class T, int N> MDQR_FN md<T, N> add(const md<T, N>& x, const md<T, N>& y) {
-    if constexpr (N == 1)
-        return add_network(x, y);
+// Where leading limbs stay below 2^1020.
+template <class T, int N> MDQR_FN md<T, N> add_in_range(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = add_network(x, y);
-    sign_of_zero(r, one_sum(x.limb[0], y.limb[0]));
-    clear_negative_zeros(r);
-    patch(
-        !(abs(r.limb[0]) < broadcast<T>(0x1p1020)), r,
-        [](const md<double, N>& a, const md<double, N>& b) { return add_careful(a, b); }, x, y);
+    if constexpr (N > 1) {
+        sign_of_zero(r, one_sum(x.limb[0], y.limb[0]));
+        clear_negative_zeros(r);
+    }
+    return r;
+}
+
+template <class T, int N> MDQR_FN md<T, N> add(const md<T, N>& x, const md<T, N>& y) {
+    md<T, N> r = add_in_range(x, y);
+    if constexpr (N > 1)
+        patch(
+            !(abs(r.limb[0]) < broadcast<T>(0x1p1020)), r,
+            [](const md<double, N>& a, const md<double, N>& b) { return add_careful(a, b); }, x, y);
     return r;
 }
 
@@ -115,16 +122,21 @@ MDQR_COLD md<double, N> mul_careful(const md<double, N>& x, const md<double, N>&
     return scale_result(mul_network(scale_operand(x, 520), scale_operand(y, 520)), 1040);
 }
 
-template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {
-    if constexpr (N == 1)
-        return mul_network(x, y);
+template <class T, int N> MDQR_FN md<T, N> mul_in_range(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = mul_network(x, y);
-    const T leading = one_prod(x.limb[0], y.limb[0]);
-    sign_of_zero(r, leading);
-    clear_negative_zeros(r);
-    patch(
-        !(abs(leading) < broadcast<T>(0x1p1020)), r,
-        [](const md<double, N>& a, const md<double, N>& b) { return mul_careful(a, b); }, x, y);
+    if constexpr (N > 1) {
+        sign_of_zero(r, one_prod(x.limb[0], y.limb[0]));
+        clear_negative_zeros(r);
+    }
+    return r;
+}
+
+template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {
+    md<T, N> r = mul_in_range(x, y);
+    if constexpr (N > 1)
+        patch(
+            !(abs(one_prod(x.limb[0], y.limb[0])) < broadcast<T>(0x1p1020)), r,
+            [](const md<double, N>& a, const md<double, N>& b) { return mul_careful(a, b); }, x, y);
     return r;
 }
 

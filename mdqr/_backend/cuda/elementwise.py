@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast, empty, lead, real_abs, value_shape
+from mdqr._backend.blocks import broadcast, broadcast_shapes, empty, lead, real_abs, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
@@ -80,7 +80,7 @@ def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
 
 
 def _common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    return x if x == y else np.broadcast_shapes(x, y)
+    return x if x == y else broadcast_shapes(x, y)
 
 
 def _operand(kernels: Kernels, array: Block, is_complex: bool | None) -> _Operand:

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The tests of the kernels on an extension that AddressSanitizer and UndefinedBehaviorSanitizer watch.
+#
+#     tests/sanitize.sh FOLDER [files of tests]
+#
+# FOLDER holds what is compiled. GCC on Linux; docs/developer/sanitizers.md has the runs.
+set -euo pipefail
+folder=$(mkdir -p "$1" && cd "$1" && pwd)
+shift
+cd "$(dirname "$0")/.."
+
+cmake -S kernels -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+    -DMDQR_SANITIZE=address,undefined -DPython_EXECUTABLE="$(command -v python)"
+ninja -C "$folder" _mdqr_host
+
+kernels="kernel_calls elementwise triangular matmul qr window convert reductions comparison
+    linalg_bits lstsq solve updatable update_panels threads"
+if [ $# -eq 0 ]; then
+    for name in $kernels; do
+        set -- "$@" "tests/test_$name.py"
+    done
+fi
+
+# Python's own memory is never given back at its end, and a limit of memory has no room for shadows.
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONPATH="$folder"
+runtime=$("${CXX:-g++}" -print-file-name=libasan.so)
+stdcxx=$("${CXX:-g++}" -print-file-name=libstdc++.so)
+LD_PRELOAD="$runtime $stdcxx" python -m pytest -q -p no:cacheprovider -n 0 \
+    -k "not no_thread_can_be_started and not threads_that_there_are" "$@"
