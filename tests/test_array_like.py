@@ -331,7 +331,9 @@ def test_a_ball_with_a_radius_is_no_number():
     assert (a == flint.arb(1)).all()
 
 
-@pytest.mark.parametrize("x", [b"1", bytearray, {1: 2}, {1, 2}, object(), None], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "x", [b"1", bytearray, {1: 2}, {1, 2}, object(), None], ids=lambda x: type(x).__name__
+)
 def test_what_is_no_array_is_refused(x):
     with pytest.raises(TypeError, match="number"):
         mdqr.array(x, precision=P)
