@@ -168,13 +168,14 @@ class Solution:
     """A refined solution: x, r, and what the steps changed.
 
     `sizes` holds ``max |x|``, then ``max |dx|`` of each step, ``(..., k)``; `dr` is the last change
-    of r.
+    of r. `low` is what x was rounded from less x, where that is known.
     """
 
     x: Block
     r: Block
     dr: Block
     sizes: list[Block] = field(default_factory=list)
+    low: Block | None = None
 
     @property
     def steps(self) -> int:

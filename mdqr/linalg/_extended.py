@@ -182,7 +182,7 @@ def refine_further(
         if stop:
             break
         last = now
-    return Solution(x[0], r[0], dr, sizes), step
+    return Solution(x[0], r[0], dr, sizes, x[1] if len(x) > 1 else None), step
 
 
 def _step(

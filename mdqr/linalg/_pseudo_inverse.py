@@ -22,6 +22,7 @@ from mdqr.linalg._householder import set_unit_diagonal
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21
+_MOST_LINKS = 16
 
 
 def magnitudes(block: Block, is_complex: bool) -> Block:
@@ -91,8 +92,11 @@ class Inverse:
                 rho = times(self._joined * 1.0, f**2) ** 0.5
                 rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
                 rest = rest + self._d * rho
-            # From b + H e to (1 - max (H b / b))^-1 b, which needs b to be positive where H b is.
-            rest = rest + times(self._h, rest)
+            # e <= b + H e leads to (1 - max (H b / b))^-1 b, and so does b + H b in the place of b,
+            # which has all that joins small components to large ones by few steps.
+            first = rest
+            for _ in range(min(system.columns, _MOST_LINKS)):
+                rest = first + times(self._h, rest)
             share = times(self._h, rest) / xp.where(rest > 0, rest, 1.0)
             share = _scaling.largest(share, -2, 0.0, keepdims=True)
             rest = rest / (1.0 - share) * (1 + 2.0**-30)

@@ -33,6 +33,9 @@ _PROMISED = 4.0
 # For the rounding of float64 in moduli, quotients and sums of bounds.
 _ROUNDED_UP = 1 + 2.0**-40
 
+# A block, and the powers of two that it is to be multiplied by.
+Pair = tuple[Block, Block]
+
 
 @dataclass
 class Part:
@@ -153,7 +156,7 @@ class Refined:
 
     def _in_units_of_beta(self, blocks: list[Block]) -> Block:
         shifts = [(self._parts[0].powers - part.powers)[..., None, :] for part in self._parts]
-        return _sum(self._system, blocks, shifts, self._system.limbs)
+        return _sum(self._system, list(zip(blocks, shifts, strict=True)), self._system.limbs)
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
         """Warn if digits are missing; `stacklevel` is that of the caller."""
@@ -185,6 +188,8 @@ class Refined:
                 system, inverse, part.b, step, extension, lossless=self._is_lossless(part)
             )
             part.moved = _scaling.leading(step.dx, system.is_complex) != 0
+            if part.solution.low is not None:
+                part.moved |= _scaling.leading(part.solution.low, system.is_complex) != 0
 
     def _is_lossless(self, part: Part) -> bool:
         """Return whether scaling lost nothing to underflow; who asks waits."""
@@ -219,18 +224,23 @@ class Refined:
 def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
     """Return the sum of the parts in the units of the data, and the bounds of its errors."""
     xp, field = system.backend.xp, system.is_complex
-    blocks = [part.solution.x for part in parts]
-    limbs = max(_limbs.limb_count(block, field) for block in blocks)
+    limbs = max(_limbs.limb_count(part.solution.x, field) for part in parts)
     shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
-    x = _sum(system, blocks, shifts, limbs)
+    pairs = [
+        (block, shift)
+        for part, shift in zip(parts, shifts, strict=True)
+        for block in (part.solution.x, part.solution.low)
+        if block is not None
+    ]
+    x = _sum(system, pairs, limbs)
     size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
     mantissa, exponent = xp.frexp(size)
     # Limbs below the smallest double, relative to x.
     if closely:
-        lost = _lost(system, blocks, shifts, x, exponent)
+        lost = _lost(system, pairs, x, exponent)
     else:
         lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
-    zero = xp.stack([_scaling.leading(block, field) == 0 for block in blocks]).all(axis=0)
+    zero = xp.stack([_scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
     lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
     moved = parts[0].moved if len(parts) == 1 else size > 0
     # Of the last step, and of the answer if it has fewer limbs.
@@ -244,7 +254,8 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
             rest = part.rest
             if len(parts) > 1:
                 # The parts were rounded, and may cancel.
-                rest = rest + 0.5 * covering(limbs).eps * _scaling.leading(part.solution.x, field)
+                eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
+                rest = rest + 0.5 * eps * _scaling.leading(part.solution.x, field) * part.moved
             rest = rest * (2.0**0.5 if field else 1.0)
             bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
             share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
@@ -254,28 +265,25 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
     return Unknowns(x, bound * _ROUNDED_UP, digits, (relative <= _PROMISED * answer.eps).all())
 
 
-def _lost(
-    system: System, blocks: list[Block], shifts: list[Block], x: Block, exponent: Block
-) -> Block:
+def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
     field, limbs = system.is_complex, _limbs.limb_count(x, system.is_complex)
-    near = _sum(system, blocks, [shift - exponent for shift in shifts], limbs)
+    near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
     back = _scaling.shifted(system.backend, x, -exponent, field)
-    terms = system.backend.xp.concatenate(
-        [near, _limbs.negate(back, field)], axis=_limbs.lead(field) - 1
-    )
-    left = system.backend.unary("renormalize", terms, limbs=1, is_complex=field)
+    left = _added(system, [near, _limbs.negate(back, field)], 1)
     return 4.0 * _scaling.leading(left, field)
 
 
-def _sum(system: System, blocks: list[Block], shifts: list[Block], limbs: int) -> Block:
+def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
-    backend, field = system.backend, system.is_complex
-    moved = [
-        _scaling.shifted(backend, block, shift, field)
-        for block, shift in zip(blocks, shifts, strict=True)
-    ]
-    if len(moved) == 1:
-        return _limbs.narrow(moved[0], field, limbs)
-    terms = backend.xp.concatenate(moved, axis=_limbs.lead(field) - 1)
-    return backend.unary("renormalize", terms, limbs=limbs, is_complex=field)
+    field = system.is_complex
+    moved = [_scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
+    return (
+        _limbs.narrow(moved[0], field, limbs) if len(moved) == 1 else _added(system, moved, limbs)
+    )
+
+
+def _added(system: System, blocks: list[Block], limbs: int) -> Block:
+    """Return the sum of blocks, correctly rounded."""
+    terms = system.backend.xp.concatenate(blocks, axis=_limbs.lead(system.is_complex) - 1)
+    return system.backend.unary("renormalize", terms, **system.options(limbs))
