@@ -126,9 +126,12 @@ class Inverse:
         size, further = magnitudes(a, field), (m + 8) * (eps**2 + UNDERFLOW)
         rounded = 0.0 if system.root is None else 4.0 * eps
         h = magnitudes(system.backend.residual([(1, self._one)], y, system.a, **options), field)
-        h = h * (1 + eps) + (further + rounded) * times(self._rows, size) + further
+        h = h * (1 + eps) + (further + rounded) * times(self._rows, size)
+        h = h + further * magnitudes(self._one, field)
         left = magnitudes(system.backend.residual([(1, q)], a, self._inverse_r, **options), field)
-        left = left * (1 + eps) + (further + rounded) * times(size, self._r) + further
+        left = left * (1 + eps) + (further + rounded) * (
+            times(size, self._r) + magnitudes(q, field)
+        )
         d = times(self._r, _lengths(left.swapaxes(-1, -2)) + (n + 8) * eps)
         return h * self._together, d
 
