@@ -1,0 +1,139 @@
+"""Substitution where values lie further apart than the exponents of doubles reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg import _scaling
+from mdqr.linalg._householder import diagonal
+from mdqr.linalg._operands import Callback
+
+# An exponent below those of all products; the sum of two of them is one, too.
+_ABSENT = -(2**40)
+# Of what underflows a row loses fewer units than two to this power, however long it is.
+_SPARE = 40
+
+
+def doubtful(a: Block, y: Block, *, limbs: int, is_complex: bool) -> Block:
+    """Return whether underflow may count in the solution `y` of ``a y = b``, a 0-d bool.
+
+    A cheap look: no term on the diagonal is small. `a` and `b` are scaled as in `Triangle`.
+    """
+    size = _scaling.leading(y, is_complex)
+    on_diagonal = _scaling.leading(diagonal(a), is_complex)[..., :, None]
+    least = _least(size, limbs)
+    with np.errstate(all="ignore"):
+        sound = (size >= least) & (size * on_diagonal >= least) & (least < np.inf)
+    return ~sound.all()
+
+
+def lost_columns(
+    backend: Backend,
+    a: Block,
+    y: Block,
+    entries: Block,
+    b: Block,
+    *,
+    limbs: int,
+    is_complex: bool,
+    lower: bool,
+) -> Block:
+    """Return in which columns of `y` underflow may count, a bool array ``(..., k)``.
+
+    It does not where the terms of a row are large, nor where all of them are exactly zero; that
+    is seen in the `entries` of the triangle and in `b` as they were before they were scaled.
+    """
+    xp = backend.xp
+    size, on_diagonal = _scaling.leading(y, is_complex), diagonal(_scaling.leading(a, is_complex))
+    part = (xp.tril if lower else xp.triu)(_scaling.magnitude_bits(entries, is_complex))
+    with np.errstate(all="ignore"):
+        terms = _product(backend, _scaling.leading(a, is_complex), size)
+        held = _product(backend, (part > 0).astype(np.float64), (size != 0).astype(np.float64))
+        least = _least(size, limbs) * xp.maximum(on_diagonal, 1.0)[..., :, None]
+        empty = (held == 0) & (_scaling.magnitude_bits(b, is_complex) == 0)
+        sound = empty | ((terms >= least) & (least < np.inf))
+    return ~sound.all(axis=-2)
+
+
+def _least(size: Block, limbs: int) -> Block:
+    """Return the least size of a row whose last digits are above what underflows in it."""
+    largest = _scaling.largest(size, -2, 1.0, keepdims=True)
+    with np.errstate(all="ignore"):
+        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** (53 * limbs + _SPARE - 1074)
+
+
+def _product(backend: Backend, a: Block, b: Block) -> Block:
+    return backend.matmul(a[None], b[None], limbs=1, is_complex=False)[0]
+
+
+def substitute(
+    backend: Backend,
+    a: Block,
+    b: Block,
+    *,
+    limbs: int,
+    is_complex: bool,
+    lower: bool,
+    conjugate: bool,
+    unit_diagonal: bool,
+    callback: Callback | None,
+) -> tuple[Block, Block]:
+    """Solve ``a x = b`` for a triangle as it came, row by row.
+
+    Each component has an exponent of its own, and each row is scaled by its largest term: what
+    underflows is too small to count. Takes a few calls of kernels a row.
+
+    Returns
+    -------
+    Block
+        The components times powers of two, near 1.
+    Block
+        The exponents of these powers, int64 ``(..., n, k)``, which may be beyond those of doubles.
+    """
+    xp = backend.xp
+    options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+    order, width = int(a.shape[-1]), int(b.shape[-1])
+    batch = _limbs.value_shape(b, is_complex)[:-2]
+    of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
+    found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
+    powers = xp.full((*batch, width, order), _ABSENT, dtype=np.int64)
+    for done, i in enumerate(range(order) if lower else reversed(range(order))):
+        known = slice(0, i) if lower else slice(i + 1, order)
+        terms = of_a[..., i, None, known] + powers[..., known]
+        most = xp.maximum(_scaling.largest(terms, -1, _ABSENT), of_b[..., i, :])
+        most = xp.where(most > _ABSENT // 2, most, 0)
+        value = _scaling.shifted(backend, b[..., i, :], -most, is_complex)
+        if done:
+            down = powers[..., known] - most[..., None]
+            row = _scaling.shifted(backend, a[..., i, None, known], down, is_complex)
+            value = backend.matmul(
+                row[..., None, :],
+                found[..., known, None],
+                conj_a=conjugate,
+                c=_limbs.widen(value, is_complex, limbs)[..., None, None],
+                subtract=True,
+                **options,
+            )[..., 0, 0]
+        if not unit_diagonal:
+            pivot = of_a[..., i, i, None]
+            divisor = _scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
+            if conjugate:
+                divisor[1] = _limbs.negate(divisor[1], False)
+            value, most = backend.binary("divide", value, divisor, **options), most - pivot
+        bits = _scaling.magnitude_bits(value, is_complex)
+        up = _scaling.exponents_of(bits)
+        value = _scaling.shifted(backend, value, -up, is_complex)
+        found[..., i] = _limbs.widen(value, is_complex, limbs)
+        powers[..., i] = xp.where(bits > 0, most + up, _ABSENT)
+        if callback is not None:
+            callback("substitute", done + 1, order)
+    return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)
+
+
+def _exponents(block: Block, is_complex: bool) -> Block:
+    bits = _scaling.magnitude_bits(block, is_complex)
+    return _limbs.namespace(block).where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
