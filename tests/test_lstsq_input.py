@@ -33,7 +33,7 @@ def test_zero_columns_raise_with_the_column(precision):
     a[1, 0] = 2.0
     with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 1 is zero"):
         lstsq(a, np.ones(5))
-    with pytest.raises(np.linalg.LinAlgError, match="^solve: a is singular: column 1 is zero$"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"^solve: a is singular: column 1 is zero$"):
         solve(a[:3], np.ones(3))
 
 
