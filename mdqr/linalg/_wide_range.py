@@ -16,6 +16,24 @@ from mdqr.linalg._operands import Callback
 _ABSENT = -(2**40)
 # Of what underflows a row loses fewer units than two to this power, however long it is.
 _SPARE = 40
+# Products with Q of columns whose largest entry has this exponent stay in range.
+_FAR = 900
+# The bits of the largest double.
+_LARGEST = (0x7FF << 52) - 1
+
+
+def raised(backend: Backend, b: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block]:
+    """Multiply columns by powers of two so that products with Q keep small entries, if they can.
+
+    Returns the block and the powers ``(..., k)``. The largest entry comes near 1, or far above
+    where that would take digits of another.
+    """
+    xp, bits = backend.xp, _scaling.magnitude_bits(b, is_complex)
+    near = _scaling.exponents(bits, -2)
+    least = -_scaling.largest(-xp.where(bits > 0, bits, _LARGEST), -2, -_LARGEST)
+    span = near - _scaling.exponents_of(least)
+    powers = xp.where(span > _reach(limbs), _FAR - near, -near)
+    return _scaling.shifted(backend, b, powers[..., None, :], is_complex), powers
 
 
 def doubtful(a: Block, y: Block, *, limbs: int, is_complex: bool) -> Block:
@@ -63,7 +81,12 @@ def _least(size: Block, limbs: int) -> Block:
     """Return the least size of a row whose last digits are above what underflows in it."""
     largest = _scaling.largest(size, -2, 1.0, keepdims=True)
     with np.errstate(all="ignore"):
-        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** (53 * limbs + _SPARE - 1074)
+        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -_reach(limbs)
+
+
+def _reach(limbs: int) -> int:
+    """Return how many powers of two below 1 a value of so many limbs keeps its digits."""
+    return 1074 - _SPARE - 53 * limbs
 
 
 def _product(backend: Backend, a: Block, b: Block) -> Block:
