@@ -184,6 +184,7 @@ class Triangle:
         (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
         if places.size == 0:
             return x
+        places = xp.asarray(places)
         found, powers = _wide_range.substitute(
             self.backend,
             given,

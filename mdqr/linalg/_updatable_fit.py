@@ -136,11 +136,13 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     """
     if lost < digits_of(fit.engine) / 2:
         return lost
-    found, _, _ = triangle(fit, "UpdatableLstsq.delete_rows", Unchecked(), fit.peak)
+    found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Unchecked())
     known = condition(found, _STEPS)
-    value, largest = fetch(known.value, known.largest)
+    shorter = _scaling.largest(fit.peak - alpha, None, 0)
+    value, largest, shorter = fetch(known.value, known.largest, shorter)
     with np.errstate(all="ignore"):
-        bound = 2.0 * np.log10(value / largest) + math.log10(max(fit.n, 1) * fit.changes)
+        inverse = np.log10(value / largest) + shorter * math.log10(2.0)
+    bound = 2.0 * inverse + math.log10(max(fit.n, 1) * fit.changes)
     return float(np.fmin(lost, bound))
 
 
@@ -277,17 +279,11 @@ def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
     return State(engine, fit.q, fit.r, fit.n, losses=[found])
 
 
-def triangle(
-    fit: Fit, function: str, checks: Checks, alpha: Block | None = None
-) -> tuple[Triangle, Block, Block]:
-    """Return R with scaled columns, which must not be singular, its block, and the exponents.
-
-    By default these are the exponents of the columns.
-    """
+def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, Block]:
+    """Return R with scaled columns, which must not be singular, its block, and the exponents."""
     engine, field = fit.engine, fit.engine.is_complex
     block = engine.to_block(fit.r[..., : fit.n, : fit.n])
-    if alpha is None:
-        alpha = _scaling.column_exponents(block, field)
+    alpha = _scaling.column_exponents(block, field)
     r = _scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
