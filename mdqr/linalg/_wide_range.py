@@ -36,17 +36,24 @@ def raised(backend: Backend, b: Block, *, limbs: int, is_complex: bool) -> tuple
     return _scaling.shifted(backend, b, powers[..., None, :], is_complex), powers
 
 
-def doubtful(a: Block, y: Block, *, limbs: int, is_complex: bool) -> Block:
-    """Return whether underflow may count in the solution `y` of ``a y = b``, a 0-d bool.
+def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]:
+    """Return what `doubtful` decides by: of y the largest and least, the least term on a diagonal.
 
-    A cheap look: no term on the diagonal is small. `a` and `b` are scaled as in `Triangle`.
+    `y` is a solution, not empty, of ``a y = b`` with `a` and `b` scaled as in `Triangle`.
     """
     size = _scaling.leading(y, is_complex)
     on_diagonal = _scaling.leading(diagonal(a), is_complex)[..., :, None]
-    least = _least(size, limbs)
     with np.errstate(all="ignore"):
-        sound = (size >= least) & (size * on_diagonal >= least) & (least < np.inf)
-    return ~sound.all()
+        return size.max(), size.min(), (size * on_diagonal).min()
+
+
+def doubtful(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs: int) -> bool:
+    """Return whether underflow may count in a solution: not where no term on the diagonal is small.
+
+    A cheap look, which finds zeros doubtful, and what is not finite.
+    """
+    bound = max(float(largest), 1.0) * 2.0 ** -_reach(limbs)
+    return not (float(least) >= bound and float(term) >= bound and float(largest) < np.inf)
 
 
 def lost_columns(
