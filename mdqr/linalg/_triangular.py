@@ -144,10 +144,9 @@ class Triangle:
         if undo is not None:
             columns, powers = columns - undo[0], powers + undo[1]
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
-        if entries is not None and checks is not None:
-            kind: dict[str, Any] = {"limbs": self.limbs, "is_complex": field}
-            lost, fault = checks.settle(_wide_range.doubtful(a, y, **kind), fault)
-            if lost:
+        if entries is not None and checks is not None and y.size:
+            *found, fault = checks.settle(*_wide_range.extremes(a, y, field), fault)
+            if _wide_range.doubtful(*found, limbs=self.limbs):
                 self._require_finite(checks, name, b)
                 x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
                 fault = (~_scaling.finite(x, field)).astype(np.int64).reshape(1)
@@ -184,6 +183,7 @@ class Triangle:
         (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
         if places.size == 0:
             return x
+        places = xp.asarray(places)
         found, powers = _wide_range.substitute(
             self.backend,
             given,

@@ -16,19 +16,44 @@ from mdqr.linalg._operands import Callback
 _ABSENT = -(2**40)
 # Of what underflows a row loses fewer units than two to this power, however long it is.
 _SPARE = 40
+# Products with Q of columns whose largest entry has this exponent stay in range.
+_FAR = 900
+# The bits of the largest double.
+_LARGEST = (0x7FF << 52) - 1
 
 
-def doubtful(a: Block, y: Block, *, limbs: int, is_complex: bool) -> Block:
-    """Return whether underflow may count in the solution `y` of ``a y = b``, a 0-d bool.
+def raised(backend: Backend, b: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block]:
+    """Multiply columns by powers of two so that products with Q keep small entries, if they can.
 
-    A cheap look: no term on the diagonal is small. `a` and `b` are scaled as in `Triangle`.
+    Returns the block and the powers ``(..., k)``. The largest entry comes near 1, or far above
+    where that would take digits of another.
+    """
+    xp, bits = backend.xp, _scaling.magnitude_bits(b, is_complex)
+    near = _scaling.exponents(bits, -2)
+    least = -_scaling.largest(-xp.where(bits > 0, bits, _LARGEST), -2, -_LARGEST)
+    span = near - _scaling.exponents_of(least)
+    powers = xp.where(span > _reach(limbs), _FAR - near, -near)
+    return _scaling.shifted(backend, b, powers[..., None, :], is_complex), powers
+
+
+def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]:
+    """Return what `doubtful` decides by: of y the largest and least, the least term on a diagonal.
+
+    `y` is a solution, not empty, of ``a y = b`` with `a` and `b` scaled as in `Triangle`.
     """
     size = _scaling.leading(y, is_complex)
     on_diagonal = _scaling.leading(diagonal(a), is_complex)[..., :, None]
-    least = _least(size, limbs)
     with np.errstate(all="ignore"):
-        sound = (size >= least) & (size * on_diagonal >= least) & (least < np.inf)
-    return ~sound.all()
+        return size.max(), size.min(), (size * on_diagonal).min()
+
+
+def doubtful(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs: int) -> bool:
+    """Return whether underflow may count in a solution: not where no term on the diagonal is small.
+
+    A cheap look, which finds zeros doubtful, and what is not finite.
+    """
+    bound = max(float(largest), 1.0) * 2.0 ** -_reach(limbs)
+    return not (float(least) >= bound and float(term) >= bound and float(largest) < np.inf)
 
 
 def lost_columns(
@@ -63,7 +88,12 @@ def _least(size: Block, limbs: int) -> Block:
     """Return the least size of a row whose last digits are above what underflows in it."""
     largest = _scaling.largest(size, -2, 1.0, keepdims=True)
     with np.errstate(all="ignore"):
-        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** (53 * limbs + _SPARE - 1074)
+        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -_reach(limbs)
+
+
+def _reach(limbs: int) -> int:
+    """Return how many powers of two below 1 a value of so many limbs keeps its digits."""
+    return 1074 - _SPARE - 53 * limbs
 
 
 def _product(backend: Backend, a: Block, b: Block) -> Block:
