@@ -119,14 +119,16 @@ def lstsq(
     ValueError
         If the shapes do not fit, weights are negative or not finite, or an option is unknown.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, or `a` is rank deficient (see `rcond`).
+        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), or a component of
+        x is beyond the largest double.
     MemoryError
         If there is no room for the factorisation; with what was wanted.
 
     Warns
     -----
     PrecisionWarning
-        If fewer digits are correct than the precision promises, with their number.
+        If a component is not shown to be right to ``4 eps``, with the number of digits of the worst
+        one; if the entries of `a`, taken as rounded to their precision, do not determine x.
 
     See Also
     --------
@@ -134,11 +136,18 @@ def lstsq(
 
     Notes
     -----
-    Householder QR of the matrix with columns scaled by powers of two and, if rows are weighted or
-    their sizes span more than 8 bits, rows sorted by decreasing maxima; then at most three
-    refinement steps of the augmented system (A. Bjorck 1967) with residuals computed as if in
-    twice the precision, until no component of x changes by more than eps of itself. Each component
-    is then right to ``4 eps`` as long as the condition number is below about ``eps**-0.75``.
+    Householder QR of the matrix with columns scaled by powers of two, weights as powers of two of
+    the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
+    rows sorted by decreasing maxima; then at most three refinement steps of the augmented system
+    (A. Bjorck 1967) with residuals computed as if in twice the precision. Right-hand sides whose
+    entries are too far apart for one power of two are solved in pieces.
+
+    Where that does not show that each component is right to ``4 eps``, up to 100 further steps keep
+    x and the residual in twice the limbs, with exact sums as long as they are few (J. Demmel and
+    others 2006), and each component is bounded by itself, with an approximate inverse whose own
+    error is computed if it is not too large (S. M. Rump 2013). What is still missing then is said:
+    components that are tiny beside others whose rounding errors reach them, conditions near
+    ``1/eps``, results below `Precision.tiny`.
 
     Examples
     --------

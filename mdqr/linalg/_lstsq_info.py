@@ -49,11 +49,14 @@ class LstsqInfo:
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
         of two; of the batch shape.
     error_bound : numpy.ndarray
-        Bound of the absolute error of each component of x, float64 of its shape.
+        Bound of the absolute error (of complex x: of its modulus) of each component of x as the
+        solution for a, b and weights as stored; float64 of x's shape, at least the smallest double
+        where it is not 0.
     digits : numpy.ndarray
-        Correct decimal digits of each component of x, float64 of its shape.
+        Correct decimal digits of each component of x, float64 of its shape. A component that is
+        zero has all of them if it is shown to be exactly zero, and else none.
     bound_kind : str
-        "estimated": from the condition estimate and the observed contraction.
+        "estimated": from the condition estimate, or from a computed approximate inverse.
     history : numpy.ndarray
         Largest relative change of x in each refinement step.
     """

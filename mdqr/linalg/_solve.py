@@ -60,20 +60,20 @@ def solve(
     ValueError
         If the shapes do not fit.
     numpy.linalg.LinAlgError
-        If an operand is not finite, or a column of `a` depends on the others.
+        If an operand is not finite, a column of `a` is zero or depends on the others, or a
+        component of the solution is beyond the largest double.
     MemoryError
         If there is no room for the factorisation; with what was wanted.
 
     Warns
     -----
     PrecisionWarning
-        If fewer digits are correct than the precision promises, with their number.
+        If a component is not shown to be right to ``4 eps``, with the number of digits of the worst.
 
     Notes
     -----
-    Householder QR with columns scaled by powers of two, then at most three refinement steps with
-    residuals as if in twice the precision: each component is right to ``4 eps`` as long as the
-    condition number is below about ``eps**-0.75``.
+    Householder QR with rows and columns scaled by powers of two, and refinement until each
+    component is shown to be right to ``4 eps``, as in `lstsq`.
 
     Examples
     --------

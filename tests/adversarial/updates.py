@@ -225,7 +225,7 @@ class _Sequence:
                 continue
             rest = self.target / low
             fresh = 16 * self.n * self.precision.eps * high / low
-            fresh *= 1 + high / low * min(rest / 2.0**size, 2.0**60)
+            fresh *= 1 + high / low * min(rest * 2.0 ** min(-size, 1000.0), 2.0**900)
             lost = (error - size - math.log2(fresh)) * _LOG10_2
             self.verdict.silent = max(self.verdict.silent, lost)
             if lost > self.fit.lost_digits + 1 and not self.said:

@@ -1,0 +1,194 @@
+"""What solve and lstsq say of components that are small, zero, or beyond the range."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
+from mdqr.testing import assert_close
+
+BLOCKS = np.array([[1.0, 0], [2, 0], [3, 0], [0, 1], [0, 2], [0, 3]])
+
+
+def quiet(function, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return function(*arguments, **options)
+
+
+def check_claims(fit, exact):
+    """No error is above its bound, and no component has fewer digits than it claims."""
+    found = cases.fractions(fit.x)
+    for x, value, bound, digits in zip(
+        found.ravel(), exact, fit.info.error_bound.ravel(), fit.info.digits.ravel(), strict=True
+    ):
+        error = abs(x - value)
+        assert np.isinf(bound) or error <= Fraction(bound)
+        # A digit's hundredth for the rounding of the logarithm.
+        assert error <= abs(value) * Fraction(10.0 ** (0.01 - digits)) or not digits
+
+
+def solution(a, b, weights=None):
+    x, _, _ = cases.rational_solution(a, b.reshape(-1, 1), weights)
+    return x[:, 0]
+
+
+@pytest.mark.parametrize("size", [-30, -200, -290])
+def test_small_entries_of_b_survive_beside_large_ones(precision, size):
+    one = mdqr.eye(2, precision=precision)
+    b = mdqr.array(["1e300", f"1e{size}"], precision=precision)
+    for found in (
+        quiet(solve, one, b),
+        quiet(lstsq, one, b).x,
+        quiet(solve_triangular, one, b),
+    ):
+        assert found.to_fractions().tolist() == b.to_fractions().tolist()
+    # Not refined: its error is small beside the largest component; nothing is flushed to zero.
+    plain = quiet(qr_factor(one).solve, b)
+    assert abs(plain.to_numpy()[1] / b.to_numpy()[1] - 1) < 1e-4
+
+
+def test_wide_b_of_dense_matrices(multiple, rng):
+    a = cases.random(5, 5, multiple, float, rng)
+    b = mdqr.array(["1e290", "-3e150", "7e-20", "1", "1e-200"], precision=multiple)
+    for fit in (
+        quiet(lstsq, a, b),
+        quiet(lstsq, mdqr.concatenate([a, a]), mdqr.concatenate([b, b])),
+    ):
+        assert_close(fit.x, solution(a, b), ulps=4)
+        check_claims(fit, solution(a, b))
+    assert_close(quiet(solve, a, b), solution(a, b), ulps=4)
+
+
+def test_zeros_of_exact_fits_have_digits_only_if_they_are_zero(precision):
+    """Coefficients that are 0 may come as noise, below their bound and without a digit."""
+    for m in range(4, 9):
+        t = mdqr.arange(1, m + 1, precision=precision)
+        for n in range(3, min(m, 6) + 1):
+            a = mdqr.vander(t, n)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fit = lstsq(a, 3 * t + 1)
+            exact = [0] * (n - 2) + [3, 1]
+            check_claims(fit, exact)
+            noise = [x != 0 for x in fit.x.to_fractions()[: n - 2]]
+            assert [d == 0 for d in fit.info.digits[: n - 2]] == noise
+            assert bool(caught) == any(noise)
+
+
+def test_an_exact_zero_is_no_reason_to_warn(precision):
+    for a, b in (
+        (np.diag([3.0, 1.0]), [1.0, 0.0]),
+        (np.triu(np.arange(1.0, 17).reshape(4, 4)), [1.0, 2, 0, 0]),
+    ):
+        fit = quiet(lstsq, a, b, precision=precision)
+        assert fit.info.digits.min() == precision.digits
+        check_claims(
+            fit, solution(mdqr.array(a, precision=precision), mdqr.array(b, precision=precision))
+        )
+
+
+@pytest.mark.parametrize("power", [20, 40, 60, 100])
+def test_blocks_of_far_scales(precision, power):
+    """The small block is right, or says that it is not."""
+    b = mdqr.array([1, 3, 2, 1, 3, 2], precision=precision)
+    b[:3] *= mdqr.array(f"1e{power}", precision=precision)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = lstsq(BLOCKS, b, precision=precision)
+    check_claims(fit, solution(mdqr.array(BLOCKS, precision=precision), b))
+    assert bool(caught) == (fit.info.digits.min() < precision.digits)
+    weights = np.array([1.0, 1, 1, 1e-50, 1e-50, 1e-50])
+    fit = quiet(lstsq, BLOCKS, [1.0, 3, 2, 1, 3, 2], weights=weights, precision=precision)
+    assert_close(fit.x, [Fraction(13, 14)] * 2, ulps=4)
+
+
+@pytest.mark.parametrize("power", [100, 200, 300])
+def test_weights_of_far_sizes(precision, power):
+    a = mdqr.array([[1, 0], [0, 1], [0, 1]], precision=precision)
+    b = mdqr.array([1, 2, 5], precision=precision)
+    w = mdqr.array(["1", f"3e-{power}", f"7e-{power}"], precision=precision)
+    fit = quiet(lstsq, a, b, weights=w)
+    exact = solution(a, b, w.to_fractions())
+    assert_close(fit.x, exact, ulps=4)
+    check_claims(fit, exact)
+
+
+def test_results_below_tiny_lose_digits(precision):
+    a = mdqr.array([["3e200"], ["1e200"]], precision=precision)
+    b = mdqr.array(["7e-110", "0"], precision=precision)
+    with pytest.warns(mdqr.PrecisionWarning, match="digits are correct in the worst component"):
+        fit = lstsq(a, b)
+    check_claims(fit, solution(a, b))
+    # 2e-310 has some 14 digits above the smallest double.
+    assert 8 < fit.info.digits[0] < 15
+
+
+def test_results_beyond_the_range_raise(precision):
+    a, b = mdqr.array([["1e-300"]], precision=precision), mdqr.array(["1e300"], precision=precision)
+    for call in (
+        lambda: lstsq(a, b),
+        lambda: solve(a, b),
+        lambda: solve_triangular(a, b),
+        lambda: qr_factor(a).solve(b),
+    ):
+        with pytest.raises(np.linalg.LinAlgError, match="beyond the largest double"):
+            call()
+
+
+def test_bounds_of_complex_answers_in_d_hold_for_both_parts():
+    v = mdqr.dd("1") + mdqr.dd(2.0**-53) * mdqr.dd("0.99")
+    b = v.reshape(1) + v.reshape(1) * mdqr.dd(1j)
+    fit = lstsq(mdqr.ones((1, 1), precision="dd"), b, precision="d")
+    error = float(mdqr.abs(b - fit.x)[0])
+    assert 1.5e-16 < error <= fit.info.error_bound[0]
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_components_of_different_sizes_are_no_reason_to_warn(multiple, n):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((n, n))
+    b = a @ np.logspace(0, -8, n)
+    exact = solution(*(mdqr.array(v, precision=multiple) for v in (a, b)))
+    assert_close(quiet(lstsq, a, b, precision=multiple).x, exact, ulps=4)
+    assert_close(quiet(solve, a, b, precision=multiple), exact, ulps=4)
+
+
+@pytest.mark.parametrize("exponent", [0.6, 0.75, 0.85])
+def test_conditions_near_one_over_eps(precision, exponent, rng):
+    """As many steps as the contraction needs, and all digits at the end."""
+    cond = Fraction(2) ** int(-np.log2(precision.eps) * exponent)
+    a = cases.random(8, 4, precision, float, rng, cond=cond)
+    b = cases.random(8, 1, precision, float, rng)[:, 0]
+    for right in (b, a @ np.ones(4)):
+        fit = lstsq(a, right, 0)
+        check_claims(fit, solution(a, right))
+    # Without a residual to speak of the square of the condition does not matter.
+    assert fit.info.digits.min() == precision.digits
+
+
+def test_r_squared_looks_at_rows_of_positive_weight(multiple):
+    a, b = [[1, 1], [1, 2], [1, 4.0], [7, 3]], [1, 3, 2, 9.0]
+    some = lstsq(a, b, weights=[1, 1, 1, 0.0], precision=multiple).info.r_squared
+    without = lstsq(a[:3], b[:3], precision=multiple).info.r_squared
+    assert_close(some, without, ulps=64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        constant = lstsq([[1, 1], [1, 2], [1, 3.0]], [5, 5, 5.0], precision=multiple)
+    assert np.isnan(float(constant.info.r_squared))
+
+
+def test_the_advice_of_deficient_matrices_names_the_next_precision():
+    t = np.linspace(0, 1, 40)
+    a = np.vander(t, 30)
+    with pytest.raises(np.linalg.LinAlgError, match=r"exact, try precision=mdqr\.dd$"):
+        lstsq(a, np.cos(t))
+    for precision in (mdqr.dd, mdqr.qd):
+        with pytest.warns(mdqr.PrecisionWarning, match="numerical rank"):
+            lstsq(a, np.cos(t), precision=precision)
