@@ -21,10 +21,12 @@ from mdqr.linalg._operands import (
     Inputs,
     broadcast_batch,
     check_callback,
+    covering,
     data_eps,
     gather,
     matrix_shape,
     room,
+    trim,
 )
 from mdqr.linalg._refined import Refined
 from mdqr.linalg._right_sides import spread_of
@@ -97,8 +99,8 @@ def lstsq(
         raised only if a column depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
-        ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row, rounded to the
-        precision of the work.
+        ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
+        `MDArray` are used, as those of `a` and `b`.
     method : {"auto", "householder"}, optional
         Both mean Householder QR and refinement.
     precision : Precision or str, optional
@@ -161,6 +163,9 @@ def lstsq(
         raise ValueError(f'lstsq: method must be "auto" or "householder"; got {method!r}')
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
+    if isinstance(weights, MDArray) and not weights.is_complex:
+        held = trim([(weights._block, False)])[0].shape[0]
+        inputs = inputs._replace(work=covering(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         return _solved(inputs, data_eps(a, inputs.work), rcond, weights, callback)

@@ -96,15 +96,19 @@ class Inverse:
 
         With the sum s of ``H**t b`` for t below T, and all norms those of the maximum, e is at most
         ``s + H 1 norm(H)**(T - 1) norm(b) / (1 - norm(H))``; and it is at most ``s / (1 - c)`` with
-        c the largest component of ``H s / s``.
+        c the largest component of ``H s / s``, if the spectral radius of H is below 1. That is no
+        larger than the same for another vector that is positive (L. Collatz 1942).
         """
         xp, times = self.system.backend.xp, partial(product, self.system.backend)
-        total = b
+        one = xp.ones((*b.shape[:-1], 1))
+        given = total = xp.concatenate([b, one], axis=-1)
         for _ in range(_TERMS):
-            total = b + times(self._h, total)
+            total = given + times(self._h, total)
         share = times(self._h, total) / xp.where(total > 0, total, 1.0)
         share = _scaling.largest(share, -2, 0.0, keepdims=True)
-        scaled = xp.where(share < 0.5, total / (1.0 - share), xp.inf)
+        sound = share[..., -1:] < 0.5
+        share, total = share[..., :-1], total[..., :-1]
+        scaled = xp.where(sound & (share < 0.5), total / (1.0 - share), xp.inf)
         rows = self._h.sum(axis=-1, keepdims=True)
         norm = _scaling.largest(rows, -2, 0.0, keepdims=True)
         tail = _scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)

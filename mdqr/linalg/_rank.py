@@ -144,13 +144,18 @@ def decide(
     rank = np.full(found.value.shape, n, dtype=np.int64)
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
-        if value * threshold < 1.0:
+        rounded = value * threshold >= 1.0
+        # The entries may have more digits than the work.
+        if not rounded and value * n * inputs.work.eps < 1.0:
             continue
         vector = found.vector[index]
-        if rcond is not None or _depends(system, index, vector, value, inputs.work.eps):
+        if (rounded and rcond is not None) or _depends(
+            system, index, vector, value, inputs.work.eps
+        ):
             column = _last_large(vector)
             raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, inputs.work))
-        rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
+        if rounded:
+            rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
 
 

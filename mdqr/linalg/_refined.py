@@ -233,7 +233,8 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         if block is not None
     ]
     x = _sum(system, pairs, limbs)
-    size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
+    with np.errstate(over="ignore"):
+        size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
     mantissa, exponent = xp.frexp(size)
     # Limbs below the smallest double, relative to x.
     if closely:

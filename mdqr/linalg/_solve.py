@@ -68,7 +68,7 @@ def solve(
     Warns
     -----
     PrecisionWarning
-        If a component is not shown to be right to ``4 eps``, with the number of digits of the worst.
+        If a component is not shown to be right to ``4 eps``, with the digits of the worst.
 
     Notes
     -----
