@@ -106,9 +106,9 @@ class Inverse:
             total = given + times(self._h, total)
         share = times(self._h, total) / xp.where(total > 0, total, 1.0)
         share = _scaling.largest(share, -2, 0.0, keepdims=True)
-        sound = share[..., -1:] < 0.5
+        sound = share[..., -1:] < 0.98
         share, total = share[..., :-1], total[..., :-1]
-        scaled = xp.where(sound & (share < 0.5), total / (1.0 - share), xp.inf)
+        scaled = xp.where(sound & (share < 0.75), total / (1.0 - share), xp.inf)
         rows = self._h.sum(axis=-1, keepdims=True)
         norm = _scaling.largest(rows, -2, 0.0, keepdims=True)
         tail = _scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)
