@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mdqr.tensorcore._cgls import _EPS
 from mdqr.tensorcore._cuda_engine import CudaEngine
 
 SPECTRA = ("arithmetic", "geometric", "cluster")
@@ -128,3 +129,25 @@ def orthogonality(q):
     """Return the 2-norm of Q^T Q - I."""
     q = np.asarray(q, dtype=np.float64)
     return np.linalg.norm(q.T @ q - np.eye(q.shape[1]), 2) if q.size else 0.0
+
+
+def reference(a, b):
+    """Return x to some 100 bits: by one refinement in extended precision after another."""
+    a, b = (x.astype(np.longdouble) for x in (a, b))
+    r = np.linalg.qr(a.astype(np.float64)).R
+    x = np.zeros((a.shape[1], *b.shape[1:]), dtype=np.longdouble)
+    for _ in range(8):
+        s = (a.T @ (b - a @ x)).astype(np.float64)
+        x = x + np.linalg.solve(r, np.linalg.solve(r.T, s))
+    return x
+
+
+def error_bound(a, b, x):
+    """Bound ``norm(a @ (x - x*))`` as of Householder QR: a small multiple of sqrt(n) eps.
+
+    And one unit in the last place of x, which float64 numbers cannot do without.
+    """
+    cond = np.linalg.cond(a)
+    rest = np.linalg.norm(b - a @ x, axis=0)
+    last = _EPS * np.linalg.norm(np.abs(a) @ np.abs(x), axis=0)
+    return 8 * np.sqrt(a.shape[1]) * _EPS * (np.linalg.norm(b, axis=0) + cond * rest) + last

@@ -60,7 +60,7 @@ class System(NamedTuple):
 
     def image(self, p: Block) -> tuple[Block, Block]:
         """Return ``M**-1 @ p`` and a times it."""
-        t = self.engine.xp.asfortranarray(self.m.solve(p))
+        t = self.m.solve(p)
         q = self.engine.xp.empty((len(self.a), p.shape[1]), order="F")
         self.engine.doubles(q, self.a, t)
         return t, q
@@ -82,7 +82,8 @@ class Iterate(NamedTuple):
 
 def squares(x: Block) -> Block:
     """Return the squares of the lengths of the columns."""
-    found: Block = (x * x).sum(axis=0)
+    rows = x.T  # sums are faster along what is contiguous
+    found: Block = (rows * rows).sum(axis=1)
     return found
 
 
@@ -98,8 +99,7 @@ class _Search:
     def __init__(self, system: System, b: Block) -> None:
         self.system, self.b = system, b
         self.lanczos = Lanczos(system.engine.xp, system.size.weak)
-        _, (size,) = system.engine.report(squares(b))
-        self.size, self.condition = np.sqrt(size), np.nan
+        self.size, self.condition = np.full(b.shape[1], np.nan), np.nan
 
     def wanted(self, rest: np.ndarray) -> np.ndarray:
         """Return what gradients should be: float64's of b, and of ``a.T @ r`` through a good M.
@@ -127,9 +127,8 @@ class _Search:
         system, found = self.system, self.lanczos
         if found.is_lost:
             return np.inf
-        length = system.m.lengths.max()
-        _, (x, longest) = system.engine.report(norms(system.m.scaled(found.x)), length)
-        return max(float(x[0]) / found.image, float(longest) * system.size.norm / found.most)
+        _, (x,) = system.engine.report(norms(system.m.scaled(found.x)))
+        return max(float(x[0]) / found.image, system.size.longest * system.size.norm / found.most)
 
 
 def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate:
@@ -137,15 +136,17 @@ def cgls(system: System, b: Block, most: int, x: Block | None = None) -> Iterate
 
     The search starts at `x`. If the system is not final, it ends early where it is slow.
     """
-    xp, n = system.engine.xp, system.a.shape[1]
-    x = xp.zeros((n, b.shape[1]), order="F") if x is None else x
+    first, shape = x is None, (system.a.shape[1], b.shape[1])
+    x = system.engine.xp.zeros(shape, order="F") if x is None else x
     made, slow, search = 0, False, _Search(system, b)
     for start in range(_MOST_STARTS + 1):
-        r = system.residual(x, b)
-        s = system.gradient(r)
-        squared = squares(s), squares(r), squares(system.m.scaled(x))
-        _, found = system.engine.report(*squared)
+        r = b.copy(order="F") if first else system.residual(x, b)
+        s, first = system.gradient(r), False
+        third = system.m.scaled(x) if start else b
+        _, found = system.engine.report(squares(s), squares(r), squares(third))
         length, rest, last = (np.sqrt(value) for value in found)
+        if not start:
+            search.size = last
         reached = np.isfinite(length) & (length <= search.accepted(rest, last))
         done = start == _MOST_STARTS or slow or made >= most or search.lanczos.is_lost
         known = np.isfinite(search.condition)
@@ -187,42 +188,92 @@ class _Progress:
         return recent * _WORTH < self._left[-1] * _RECENT
 
 
+class _Vectors:
+    """x, residuals, gradients and directions, all changed in place, column by column.
+
+    While the search for the least singular value is open, a last column is its own: what the last
+    step took away stands for the residual, so that A multiplies both at once.
+    """
+
+    def __init__(self, search: _Search, x: Block, r: Block, s: Block) -> None:
+        self.k, self._system, self._lanczos = x.shape[1], search.system, search.lanczos
+        self._all = x, r, s
+        if self._lanczos.open:
+            xp = self._system.engine.xp
+            self._all = _joined(xp, x, 0.0), _joined(xp, r, 0.0), _joined(xp, s, self._lanczos.s)
+        self._p, self._gamma = self._all[2], squares(self._all[2])
+
+    @property
+    def x(self) -> Block:
+        """The solution so far."""
+        return self._all[0][:, : self.k]
+
+    def step(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lengths of gradients and residuals after one more step."""
+        (x, r, last), k, p, lanczos = self._all, self.k, self._p, self._lanczos
+        xp = self._system.engine.xp
+        t, q = self._system.image(p)
+        alpha = self._gamma / xp.maximum(squares(q), _TINY)
+        t *= alpha
+        x += t
+        q *= alpha
+        r -= q
+        s = self._system.gradient(r)
+        values = [squares(r)]
+        if lanczos.open:
+            s[:, k:] += last[:, k:]
+            r[:, k:] = 0.0
+            values.append(alpha)
+        before, self._gamma = self._gamma, squares(s)
+        p *= self._gamma / xp.maximum(before, _TINY)
+        p += s
+        self._all = x, r, s
+        _, (gamma, rest, *steps) = self._system.engine.report(self._gamma, *values)
+        if steps:
+            lanczos.note(float(steps[0][k]), float(gamma[k]))
+            if not lanczos.open:
+                self._narrow()
+        return np.sqrt(gamma[:k]), np.sqrt(rest[:k])
+
+    def _narrow(self) -> None:
+        """Go on with the columns of b."""
+        x, r, s = self._all
+        self._lanczos.x = x[:, self.k :]
+        self._all = x[:, : self.k], r[:, : self.k], s[:, : self.k]
+        self._p, self._gamma = self._p[:, : self.k], self._gamma[: self.k]
+
+
+def _joined(xp: ModuleType, left: Block, right: Block | float) -> Block:
+    """Return the columns of `left`, and one more, column by column in memory."""
+    k = left.shape[1]
+    out = xp.empty((len(left), k + 1), order="F")
+    out[:, :k], out[:, k:] = left, right
+    return out
+
+
 def _descend(search: _Search, start: tuple[Block, Block, Block], most: int) -> tuple[int, bool]:
     """Change x in place until the gradient is small or stays.
 
     What x ends as is the one of the least gradient: behind it rounding may take over, and grow.
     Returns the iterations made, and whether they were too slow.
     """
-    system, lanczos = search.system, search.lanczos
-    xp = system.engine.xp
-    x, r, s = start
-    p, gamma = s, squares(s)
-    progress, slow = _Progress(len(search.size)), False
-    best_x, best = x.copy(), np.full(len(search.size), np.inf)
-    made, k = 0, x.shape[1]
+    xp, lanczos, k = search.system.engine.xp, search.lanczos, start[0].shape[1]
+    vectors, best_x = _Vectors(search, *start), start[0].copy(order="F")
+    progress, slow, best = _Progress(k), False, np.full(k, np.inf)
+    made = 0
     while made < most:
         made += 1
-        t, q = system.image(_joined(xp, p, lanczos.p) if lanczos.open else p)
-        size = squares(q)
-        alpha = gamma / xp.maximum(size[:k], _TINY)
-        x += alpha * t[:, :k]
-        r -= alpha * q[:, :k]
-        s = system.gradient(_joined(xp, r, q[:, k:]) if lanczos.open else r)
-        noted = lanczos.step(t[:, k:], size[k:], s[:, k:]) if lanczos.open else ()
-        s = s[:, :k]
-        before, gamma = gamma, squares(s)
-        p = s + gamma / xp.maximum(before, _TINY) * p
-        _, found = system.engine.report(gamma, squares(r), *noted)
-        length, rest = np.sqrt(found[0]), np.sqrt(found[1])
-        if noted:
-            lanczos.note(float(found[2][0]), float(found[3][0]))
-        if (length < best).any():
-            best_x = xp.where(xp.asarray(length < best), x, best_x)
+        length, rest = vectors.step()
+        better = length < best
+        if better.all():
+            best_x[...] = vectors.x
+        elif better.any():
+            best_x = xp.where(xp.asarray(better), vectors.x, best_x)
         best = np.fmin(best, length)
         wanted = search.wanted(rest)
         progress.note(length, wanted, lanczos.left if lanczos.open else 1.0)
         lost = ~(length <= _FAR * best)
-        slow = not system.final and progress.is_slow
+        slow = not search.system.final and progress.is_slow
         if slow or lanczos.is_lost:
             break
         if lanczos.open:
@@ -231,13 +282,5 @@ def _descend(search: _Search, start: tuple[Block, Block, Block], most: int) -> t
             break
         if progress.stays and (best <= search.accepted(rest, 0.0 * rest)).all():
             break
-    x[...] = best_x
+    start[0][...] = best_x
     return made, slow
-
-
-def _joined(xp: ModuleType, left: Block, right: Block) -> Block:
-    """Return the columns of both, column by column in memory."""
-    k = left.shape[1]
-    out = xp.empty((len(left), k + right.shape[1]), order="F")
-    out[:, :k], out[:, k:] = left, right
-    return out

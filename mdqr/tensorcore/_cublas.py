@@ -23,6 +23,9 @@ _KINDS = {
     "": (_CUDA_R_32F, _COMPUTE_32F_PEDANTIC),
 }
 _GEMM_DEFAULT = -1
+# Up to so many entries a matrix times two columns is a product for each: those for both work on
+# tiles of many columns, by few blocks.
+_SMALL = 2**27
 _N, _T = 0, 1
 
 
@@ -84,11 +87,13 @@ class CublasProducts:
             a, turned = a.T, not turned
         flag, (rows, columns), stride = _T if turned else _N, a.shape, column_stride(a)
         one, other = self._double(alpha), self._double(beta)
-        if c.shape[1] == 1:
-            self._cublas.dgemv(
-                self._handle, flag, rows, columns, one, a.data.ptr, stride,
-                x.data.ptr, 1, other, c.data.ptr, 1,
-            )  # fmt: skip
+        if c.shape[1] == 1 or (c.shape[1] == 2 and a.size <= _SMALL):
+            for j in range(c.shape[1]):
+                self._cublas.dgemv(
+                    self._handle, flag, rows, columns, one, a.data.ptr, stride,
+                    x.data.ptr + 8 * j * column_stride(x), 1,
+                    other, c.data.ptr + 8 * j * column_stride(c), 1,
+                )  # fmt: skip
             return
         self._cublas.gemmEx(
             self._handle, flag, _N, *c.shape, len(x), one,

@@ -292,7 +292,5 @@ class CudaEngine:
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Wait for the device; return what it noted, and small arrays."""
-        panels = self._panels
-        words = self._status, panels.doubtful, panels.lossy
-        found = fetch(*words, *values)
-        return Report(*(bool(word[0]) for word in found[:3])), found[3:]
+        noted, *found = fetch(self._panels.noted, *values)
+        return Report(*map(bool, noted)), tuple(found)

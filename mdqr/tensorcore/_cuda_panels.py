@@ -62,8 +62,8 @@ class CudaPanels:
     def __init__(self, kernels: Kernels) -> None:
         self._xp, self._kernels = kernels.xp, kernels
         self._words = self._xp.zeros(_WORDS, dtype=np.int64)
-        # The first three are for the report.
-        self.status, self.doubtful, self.lossy = (self._words[i : i + 1] for i in range(3))
+        self.noted = self._words[:3]
+        self.status, self.doubtful, self.lossy = (self.noted[i : i + 1] for i in range(3))
         self._used = 3
         self._trees: dict[int, Tree] = {}
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from mdqr._array import MDArray
+from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
 from mdqr._device import is_cuda_array
 from mdqr.tensorcore._engine import Engine
@@ -26,7 +27,7 @@ def real_array(call: str, name: str, x: Any) -> Block:
             "three of its digits; use mdqr.linalg.qr or mdqr.linalg.lstsq, which keep all, or "
             f"{name}.to_numpy()"
         )
-    array = x if is_cuda_array(x) else np.asarray(x)
+    array = x if is_cuda_array(x) else np.asarray(plain(x))
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
     if array.dtype not in (np.float32, np.float64):

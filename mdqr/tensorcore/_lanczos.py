@@ -26,10 +26,14 @@ _LOST = 2.0**-40
 class Lanczos:
     """Conjugate gradients for ``N y = s`` with a random s of length 1.
 
+    Whoever iterates makes the steps, and notes them here.
+
     Attributes
     ----------
-    s, p : ndarray
-        What is left of s, and the direction of the next step, ``(n, 1)``.
+    s : ndarray
+        The random vector, ``(n, 1)``.
+    x : ndarray
+        The solution of ``N M x = s``, ``(n, 1)``, once no more steps are wanted.
     open : bool
         Whether more steps are wanted.
     """
@@ -39,27 +43,15 @@ class Lanczos:
         n = len(weak)
         random = np.random.default_rng(n).standard_normal((n, 1))
         s = weak + xp.asarray(random / np.linalg.norm(random))
-        self.s = self.p = s / xp.linalg.norm(s)
-        self.x: Any = 0.0
-        self.open, self._gamma = True, (self.s * self.s).sum(axis=0)
+        self.s: Block = s / xp.linalg.norm(s)
+        self.x: Block | None = None
+        self.open = True
         self._left = [1.0]
         self._steps: list[float] = []
         self._wanted = _MISSED / np.sqrt(n)
 
-    def step(self, t: Block, size: Block, image: Block) -> tuple[Block, Block]:
-        """Go on, with ``t = M**-1 p``, the square of the length of ``A t``, and ``N p``.
-
-        Returns values on the device, for `note`.
-        """
-        alpha = self._gamma / size
-        self.x = self.x + alpha * t
-        self.s = self.s - alpha * image
-        before, self._gamma = self._gamma, (self.s * self.s).sum(axis=0)
-        self.p = self.s + self._gamma / before * self.p
-        return alpha, self._gamma
-
     def note(self, alpha: float, gamma: float) -> None:
-        """Note what a step came to, on the host."""
+        """Note the length of a step, and the square of that of what it left of s."""
         self._steps.append(alpha)
         self._left.append(gamma)
         # 1 / alpha is a Rayleigh quotient of N at least.

@@ -288,7 +288,7 @@ def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterat
     )
     m = Preconditioner(engine, r, scales)
     size = m.size()
-    condition = size.norm * float(engine.report(m.lengths.max())[1][0])
+    condition = size.norm * size.longest
     if any_lost or not condition * least < 1:
         raise np.linalg.LinAlgError(
             f"lstsq: column {int(first if any_lost else weakest)} of a depends on those before it "

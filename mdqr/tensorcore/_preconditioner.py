@@ -35,6 +35,7 @@ class Size(NamedTuple):
 
     norm: float  # the 2-norm
     rank: float  # the square of the Frobenius norm over that of the 2-norm
+    longest: float  # the length of the longest column of R
     weak: Block  # of length 1: a vector that ``R**-1`` makes nearly as long as any
 
 
@@ -67,12 +68,16 @@ class Preconditioner:
 
     def solve(self, y: Block) -> Block:
         """Return ``M**-1 @ y``."""
-        return self._engine.xp.ldexp(self._solve(y), self._down)
+        x = self._solve(y)
+        self._engine.xp.ldexp(x, self._down, x)
+        return x
 
     def solve_turned(self, y: Block) -> Block:
         """Return ``M**-T @ y``."""
         xp = self._engine.xp
-        return self._solve_turned(xp.asfortranarray(xp.ldexp(y, self._down)))
+        down = xp.empty(y.shape, order="F")
+        xp.ldexp(y, self._down, down)
+        return self._solve_turned(down)
 
     def _solve(self, y: Block) -> Block:
         """Return ``R**-1 @ y``."""
@@ -107,15 +112,16 @@ class Preconditioner:
             y = self._solve_turned(x)
             squares.append((y * y).sum())
             x = self._solve(y)
-        _, (found,) = engine.report(xp.stack(squares))
+        _, (found, longest) = engine.report(xp.stack(squares), self.lengths.max())
         with np.errstate(invalid="ignore", over="ignore"):
             ratios = found[1::2] / found[::2]
         first, last = ratios[0], ratios[-1]
         if not np.isfinite(last):
-            return Size(np.inf, 1.0, y)
+            return Size(np.inf, 1.0, float(longest), y)
         # A random unit vector has one n-th of the square of the Frobenius norm, on average.
         rank = max(float(self._n * first / last), 1.0)
-        return Size(float(last) ** 0.5, rank, y / float(found[-1]) ** 0.5)
+        weak = y / float(found[-1]) ** 0.5
+        return Size(float(last) ** 0.5, rank, float(longest), weak)
 
 
 def _turned(xp: ModuleType, x: Block) -> Turned:

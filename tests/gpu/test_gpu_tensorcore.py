@@ -93,13 +93,15 @@ def test_products(cupy, engine, compute, rows, rng):
     assert (np.abs(cupy.asnumpy(moved) - (c - p @ y)) <= bound).all()
 
 
-def test_products_in_float64(cupy, engine, rng):
+@pytest.mark.parametrize("small", [0, 2**27])
+def test_products_in_float64(small, cupy, engine, rng, monkeypatch):
+    monkeypatch.setattr("mdqr.tensorcore._cublas._SMALL", small)
     whole = rng.standard_normal((90, 70))
     for a in (cupy.asarray(whole), columns(cupy, whole, np.float64)):
         for part in (a, a[16:64, 8:32]):
             for turned in (False, True):
                 rows, inner = part.shape[::-1] if turned else part.shape
-                for k in (1, 3):
+                for k in (1, 2, 3):
                     x = columns(cupy, rng.standard_normal((inner + 5, k)), np.float64)
                     c = columns(cupy, rng.standard_normal((rows + 5, k)), np.float64)
                     kept = cupy.asnumpy(c)
