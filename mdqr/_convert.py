@@ -106,6 +106,9 @@ def _refuse_texts(leaves: list[Any]) -> None:
         refuse_text(next(leaf for leaf in leaves if isinstance(leaf, kinds)))
 
 
+_SHORT = (np.float16, np.float32, np.complex64)
+
+
 def _unpacked(x: Any) -> Any:
     """Return the value of a 0-d array, and other entries of object arrays as they are."""
     while isinstance(x, np.ndarray) and not x.ndim:
@@ -117,6 +120,9 @@ def _flatten(x: Any, leaves: list[Any], depth: int) -> tuple[int, ...]:
     """Append the leaves of `x` in C order and return its shape."""
     x = plain(x)
     if isinstance(x, np.ndarray):
+        if x.dtype in _SHORT:  # whose subnormals become doubles without flushing
+            leaves.extend(x.reshape(-1))
+            return x.shape
         entries = x.reshape(-1).tolist()
         leaves += map(_unpacked, entries) if x.dtype == object else entries
         return x.shape

@@ -252,9 +252,9 @@ def test_missing_digits_are_not_printed(run, steep, degree):
     pairs = [(t, e) for t, e in zip(texts, exact, strict=True) if t != "?"]
     assert_true(*zip(*pairs, strict=True))
     assert all((t == "?") == (d == "0") for t, d in zip(texts, digits, strict=True))
-    if degree == 12:
-        assert "mdqr: warning: lstsq: about" in err
-        assert max(map(int, digits)) < 10
+    # All are right for the entries as stored, whose rounding leaves few of them.
+    assert "digits are correct" not in err
+    assert degree < 12 or max(map(int, digits)) < 10
 
 
 @pytest.mark.parametrize("degree", [4, 8, 10, 11, 12])

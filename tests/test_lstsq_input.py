@@ -17,7 +17,7 @@ def test_dependent_columns_raise_with_the_column(precision, rng):
     a = mdqr.array(a, precision=precision)
     with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 3 depends on the oth"):
         lstsq(a, np.ones(12))
-    with pytest.raises(np.linalg.LinAlgError, match="solve: a is rank deficient: column 3 depends"):
+    with pytest.raises(np.linalg.LinAlgError, match="solve: a is singular: column 3 depends"):
         solve(a[:5], np.ones(5))
     twice = mdqr.concatenate([a[:, :3], a[:, :3]], axis=1)
     with pytest.raises(np.linalg.LinAlgError, match=r"rank deficient: column [345] depends"):
@@ -33,7 +33,7 @@ def test_zero_columns_raise_with_the_column(precision):
     a[1, 0] = 2.0
     with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 1 is zero"):
         lstsq(a, np.ones(5))
-    with pytest.raises(np.linalg.LinAlgError, match="rank deficient: column 1 depends"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"^solve: a is singular: column 1 is zero$"):
         solve(a[:3], np.ones(3))
 
 
@@ -109,7 +109,7 @@ def test_warnings_point_at_the_caller(function):
     [
         ({"weights": -np.ones(3)}, "weights must be finite and not negative"),
         ({"weights": np.full(3, np.inf)}, "weights must be finite and not negative"),
-        ({"weights": np.ones(2)}, r"weights must have shape \(3,\) or \(3,\); got \(2,\)"),
+        ({"weights": np.ones(2)}, r"weights must have shape \(3,\); got \(2,\)"),
         ({"weights": 1j * np.ones(3)}, "weights must be real"),
         ({"method": "svd"}, 'method must be "auto" or "householder"; got \'svd\''),
         ({"precision": "hd"}, "precision must be one of"),

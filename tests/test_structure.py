@@ -237,7 +237,7 @@ def test_joining_promotes_and_checks(multiple):
     assert (got.precision, got.is_complex, got.shape) == (mdqr.od, True, (4, 3))
     assert mdqr.stack([a, [[1, 2, 3]] * 2]).shape == (2, 2, 3)
     assert mdqr.stack(a).shape == (2, 3)
-    with pytest.raises(ValueError, match=r"differ in axis 0 only; got the shapes \(2, 3\), \(2,\)"):
+    with pytest.raises(ValueError, match=r"as many axes each; got the shapes \(2, 3\), \(2,\)"):
         mdqr.concatenate([a, a[:, 0]])
     with pytest.raises(ValueError, match=r"arrays of one shape; got \[\(2,\), \(2, 3\)\]"):
         mdqr.stack([a, a[:, 0]])

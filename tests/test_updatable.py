@@ -18,6 +18,7 @@ import mdqr
 from mdqr import PrecisionWarning
 from mdqr.linalg import UpdatableLstsq, lstsq, qr
 from mdqr.linalg import _updatable_fit as fits
+from mdqr.testing import assert_same_bits
 
 KEPT = list(itertools.product([False, True], [False, True]))
 
@@ -212,6 +213,93 @@ def test_lost_digits_are_counted(precision):
     assert 0.5 * precision.digits < fit.lost_digits < precision.digits
 
 
+def graded_rows(precision, share):
+    """Six rows of size one, three larger by the digits times `share`, three as much again."""
+
+    def normal(shape, seed):
+        return mdqr.random.normal(shape, precision=precision, rng=seed)
+
+    factor = 2.0 ** int(-np.log2(precision.eps) * share)
+    a = [normal((6, 3), 1), normal((3, 3), 3) * factor, normal((3, 3), 4) * factor**2]
+    return mdqr.concatenate(a), mdqr.concatenate([normal((6,), 2), mdqr.ones(6, precision="d")])
+
+
+def lost_in(fit, a, b):
+    """The digits that the solution has lost beside the exact one."""
+    exact = lstsq(a, b).x
+    return np.log10(float(abs((fit.solve() - exact) / exact).max()) / exact.precision.eps)
+
+
+@pytest.mark.parametrize("keep_q", [False, True])
+def test_lost_digits_of_removals_add(precision, keep_q):
+    """Neither of two removals loses half of the digits, but both do."""
+    a, b = graded_rows(precision, 0.14)
+    fit = UpdatableLstsq(a, b, keep_data=False, keep_q=keep_q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        fit.delete_rows(9, 3, b=b[9:], **({} if keep_q else {"u": a[9:]}))
+    once = fit.lost_digits
+    with pytest.warns(PrecisionWarning, match="digits of R are lost"):
+        fit.delete_rows(6, 3, b=b[6:9], **({} if keep_q else {"u": a[6:9]}))
+    assert fit.lost_digits > once + 0.2 * precision.digits
+    lost = lost_in(fit, a[:6], b[:6])
+    # With Q as many digits of Q^H b can be lost again; these rows have a small b.
+    assert lost <= fit.lost_digits < (2 * lost if keep_q else lost) + 6
+    # What is lost stays lost when rows and columns come and go, until a fresh factorisation.
+    fit.insert_rows(a[:1], b[:1])
+    fit.delete_cols(1)
+    assert fit.lost_digits > once + 0.2 * precision.digits
+
+
+@pytest.mark.parametrize("keep_q", [False, True])
+def test_removals_that_lose_all_digits_together_are_refused(precision, keep_q):
+    a, b = graded_rows(precision, 0.32)
+    fit = UpdatableLstsq(a, b, keep_data=False, keep_q=keep_q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)
+        fit.delete_rows(9, 3, b=b[9:], **({} if keep_q else {"u": a[9:]}))
+    before = fit.lost_digits, fit.shape, fit.R, fit.solve()
+    with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
+        fit.delete_rows(6, 3, b=b[6:9], **({} if keep_q else {"u": a[6:9]}))
+    # The object is as before the attempt.
+    assert (fit.lost_digits, fit.shape) == before[:2]
+    assert_same_bits(fit.R, before[2])
+    assert_same_bits(fit.solve(), before[3])
+
+
+@pytest.mark.parametrize("keep_q", [False, True])
+def test_the_data_replace_what_removals_lose_together(precision, keep_q, monkeypatch):
+    a, b = graded_rows(precision, 0.14)
+    monkeypatch.setattr(fits, "prefers_fresh", lambda *_: False)
+    fit = UpdatableLstsq(a, b, keep_q=keep_q)
+    fit.delete_rows(9, 3)
+    assert fit.lost_digits > 0.15 * precision.digits
+    fit.delete_rows(6, 3)
+    if keep_q:
+        assert 0.25 * precision.digits < fit.lost_digits < 0.5 * precision.digits
+    else:
+        assert fit.lost_digits == 0
+    assert lost_in(fit, a[:6], b[:6]) <= fit.lost_digits + 2
+
+
+def test_a_sliding_window_does_not_run_out_of_digits(precision, rng):
+    """Each removal loses little, and what many lose together is bounded."""
+    window, steps = 8, 60
+    a = cases.values((window + steps, 2), precision, float, rng)
+    b = cases.values((window + steps,), precision, float, rng)
+    fit = UpdatableLstsq(a[:window], b[:window], keep_data=False)
+    most = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)
+        for i in range(steps):
+            fit.insert_rows(a[window + i], b[window + i])
+            fit.delete_rows(u=a[i], b=b[i])
+            most = max(most, fit.lost_digits)
+    assert 0 <= lost_in(fit, a[steps:], b[steps:]) <= fit.lost_digits
+    # The number of changes and a condition of a few hundred.
+    assert most <= max(precision.digits / 2, np.log10(2 * 2 * steps) + 6)
+
+
 @pytest.mark.parametrize("keep_data", [False, True])
 def test_large_rows_leave_q(precision, keep_data):
     """With the data the lost digits are counted once, without them Q^H b loses as many again."""
@@ -251,6 +339,12 @@ def test_singular_problems(precision, rng):
     fit = UpdatableLstsq(a, a[:, 0])
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         fit.solve()
+    # Singular to working precision: no digit would be right.
+    a = mdqr.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], precision=precision)
+    fit = UpdatableLstsq(a, np.ones(3))
+    for answer in (fit.solve, fit.residual_norm):
+        with pytest.raises(np.linalg.LinAlgError, match=r"singular.*"):
+            answer()
     with pytest.raises(np.linalg.LinAlgError, match="below rcond"):
         UpdatableLstsq(a[:, :1], a[:, 0]).insert_cols(a[:, :1], rcond=precision.eps)
 

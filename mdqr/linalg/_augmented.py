@@ -210,7 +210,7 @@ def refine(
     -----
     All steps but the last wait for a device, once each: whether the solution has settled.
     """
-    field_ = system.is_complex
+    field_, xp = system.is_complex, system.backend.xp
     x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
     size = _scaling.leading(x, field_)
     solution = Solution(x, r, r, [_scaling.largest(size, -2, 0.0)])
@@ -226,8 +226,9 @@ def refine(
             callback("refine", step + 1, MAX_STEPS)
         if step + 1 == MAX_STEPS:
             break
-        least = floor[..., None, None] * _scaling.largest(size, -2, 0.0, keepdims=True)
-        settled = (change <= eps * system.backend.xp.maximum(size, least)).all()
+        largest = _scaling.largest(size, -2, 0.0, keepdims=True)
+        least = xp.minimum(floor, 1.0)[..., None, None] * largest
+        settled = (change <= eps * xp.maximum(size, least)).all()
         if system.checks.settle(settled)[0]:
             break
     return solution

@@ -6,13 +6,14 @@ and only the vectors between them are rounded to one limb, which changes the est
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
+from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
 
 _STEPS = 3
@@ -74,6 +75,19 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
     with np.errstate(all="ignore"):
         value = xp.maximum(largest / shrunk, 1.0)
     return Condition(xp.asarray(value), vector, largest)
+
+
+def require_regular(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
+    """Demand that the 0-d condition number `worst` leaves digits to an unrefined solution."""
+
+    def complain() -> NoReturn:
+        raise np.linalg.LinAlgError(
+            f"{function}: the matrix is singular to working precision (condition about "
+            f"{float(fetch(worst)[0]):.1e}), and no digit would be right; lstsq refines, and a "
+            "higher precision helps where the entries are exact"
+        )
+
+    checks.require(worst * max(columns, 1) * eps < 1.0, complain)
 
 
 def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:

@@ -20,7 +20,7 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._operands import Callback
 
-_MOST_STEPS = 40
+_MOST_STEPS = 100
 # A step that does not halve the last one changes rounding errors.
 _PROGRESS = 0.5
 # Of the last place of the work: what is still added where x has settled.

@@ -173,8 +173,8 @@ def _solved(
         callback("condition", 1, 1)
     rank = _rank.decide(system, _rank.Decisive(value, vector), eps, rcond, inputs)
     found = Refined("lstsq", system, inputs.blocks[1], float(spread), estimate, inputs, callback)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=4)
-    found.warn(value, stacklevel=4)
+    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
+    found.warn(value, stacklevel=3)
     fit = Fit(
         inputs,
         system,
@@ -294,7 +294,7 @@ def _has_constant(inputs: Inputs, weights: Weights) -> Block:
     """Return whether a column of a is constant and not zero in the rows of positive weight."""
     a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
     if weights.rows is None:
-        first, same = a[..., :1, :], True
+        first, same = a[..., :1, :], False
     else:
         counts = weights.rows > _ABSENT
         first = take_rows(a, counts.argmax(axis=-1)[..., None]) if a.shape[-2] else a

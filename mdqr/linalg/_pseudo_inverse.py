@@ -22,7 +22,8 @@ from mdqr.linalg._householder import set_unit_diagonal
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21
-_MOST_LINKS = 16
+# Of a series: what small components get from large ones by so many steps is bounded closely.
+_TERMS = 24
 
 
 def magnitudes(block: Block, is_complex: bool) -> Block:
@@ -78,11 +79,7 @@ class Inverse:
 
     def bound(self, f: Block, g: Block | None) -> Block:
         """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
-        system, xp, times = (
-            self.system,
-            self.system.backend.xp,
-            partial(product, self.system.backend),
-        )
+        system, times = self.system, partial(product, self.system.backend)
         if system.root is not None:
             f = f * magnitudes(system.root, system.is_complex)
         with np.errstate(all="ignore"):
@@ -92,15 +89,27 @@ class Inverse:
                 rho = times(self._joined * 1.0, f**2) ** 0.5
                 rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
                 rest = rest + self._d * rho
-            # e <= b + H e leads to (1 - max (H b / b))^-1 b, and so does b + H b in the place of b,
-            # which has all that joins small components to large ones by few steps.
-            first = rest
-            for _ in range(min(system.columns, _MOST_LINKS)):
-                rest = first + times(self._h, rest)
-            share = times(self._h, rest) / xp.where(rest > 0, rest, 1.0)
-            share = _scaling.largest(share, -2, 0.0, keepdims=True)
-            rest = rest / (1.0 - share) * (1 + 2.0**-30)
-        return xp.where((share < 0.5) & ~xp.isnan(rest), rest, xp.inf)[0]
+            return self._closed(rest)[0]
+
+    def _closed(self, b: Block) -> Block:
+        """Return a bound of every e that is at most ``b + H e``.
+
+        With the sum s of ``H**t b`` for t below T, and all norms those of the maximum, e is at most
+        ``s + H 1 norm(H)**(T - 1) norm(b) / (1 - norm(H))``; and it is at most ``s / (1 - c)`` with
+        c the largest component of ``H s / s``.
+        """
+        xp, times = self.system.backend.xp, partial(product, self.system.backend)
+        total = b
+        for _ in range(_TERMS):
+            total = b + times(self._h, total)
+        share = times(self._h, total) / xp.where(total > 0, total, 1.0)
+        share = _scaling.largest(share, -2, 0.0, keepdims=True)
+        scaled = xp.where(share < 0.5, total / (1.0 - share), xp.inf)
+        rows = self._h.sum(axis=-1, keepdims=True)
+        norm = _scaling.largest(rows, -2, 0.0, keepdims=True)
+        tail = _scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)
+        found = xp.minimum(scaled, xp.where(norm < 0.5, total + rows * tail, xp.inf))
+        return xp.where(xp.isnan(found), xp.inf, found) * (1 + 2.0**-30)
 
     def _measured(self, q: Block) -> tuple[Block, Block]:
         """Return bounds of I - Y A and of the lengths of the rows of D, computed."""
@@ -117,9 +126,12 @@ class Inverse:
         size, further = magnitudes(a, field), (m + 8) * (eps**2 + UNDERFLOW)
         rounded = 0.0 if system.root is None else 4.0 * eps
         h = magnitudes(system.backend.residual([(1, self._one)], y, system.a, **options), field)
-        h = h * (1 + eps) + (further + rounded) * times(self._rows, size) + further
+        h = h * (1 + eps) + (further + rounded) * times(self._rows, size)
+        h = h + further * magnitudes(self._one, field)
         left = magnitudes(system.backend.residual([(1, q)], a, self._inverse_r, **options), field)
-        left = left * (1 + eps) + (further + rounded) * times(size, self._r) + further
+        left = left * (1 + eps) + (further + rounded) * (
+            times(size, self._r) + magnitudes(q, field)
+        )
         d = times(self._r, _lengths(left.swapaxes(-1, -2)) + (n + 8) * eps)
         return h * self._together, d
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any, Literal
 
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr._promotion import together
-from mdqr.linalg import _scaling
+from mdqr.linalg import _scaling, _wide_range
 from mdqr.linalg._checks import Checks
-from mdqr.linalg._condition import condition
+from mdqr.linalg._condition import condition, require_regular
 from mdqr.linalg._operands import Callback, Inputs, check_callback, gather, matrix_shape, room
 from mdqr.linalg._qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
 from mdqr.linalg._triangular import Triangle
@@ -145,12 +143,8 @@ class QRFactor:
         ValueError
             If m < n, or the number of rows of `b` is wrong.
         numpy.linalg.LinAlgError
-            If R has an exact zero on its diagonal, or `b` is not finite.
-
-        Warns
-        -----
-        PrecisionWarning
-            If `a` is singular to working precision.
+            If `a` is singular to working precision, so that no digit would be right, `b` is not
+            finite, or the solution overflows.
         """
         m, n = self.shape[-2:]
         if m < n:
@@ -162,17 +156,22 @@ class QRFactor:
         checks, block = Checks(), operand.blocks[0]
         _scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
-        y = self._scaled.factors.apply_qh(block)[..., :n, :]
-        y = triangle.solve(y, checks=checks)
-        checks.settle()
-        self._warn_if_singular(worst)
-        x = _scaling.shifted(
-            operand.backend, y, -self._scaled.exponents[..., :, None], operand.is_complex
+        require_regular(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
+        factors = self._scaled.factors
+        block, powers = _wide_range.raised(
+            operand.backend, block, limbs=operand.work.limbs, is_complex=operand.is_complex
         )
+        x = triangle.solve(
+            factors.apply_qh(block)[..., :n, :],
+            checks=checks,
+            entries=lambda: factors.form_r(factors.count),
+            undo=(self._scaled.exponents, powers),
+        )
+        checks.settle()
         return operand.wrap(x[..., 0] if is_vector else x)
 
     @cached_property
-    def _prepared(self) -> tuple[Triangle, float]:
+    def _prepared(self) -> tuple[Triangle, Block]:
         """The triangle R of scaled columns, and the largest condition number of the batch."""
         factors, checks = self._scaled.factors, Checks()
         triangle = Triangle(
@@ -184,16 +183,7 @@ class QRFactor:
             checks=checks,
         )
         (worst,) = checks.settle(_scaling.largest(condition(triangle).value, None, 1.0))
-        return triangle, float(worst)
-
-    def _warn_if_singular(self, worst: float) -> None:
-        if worst * self.shape[-1] * self._inputs.work.eps >= 1.0:
-            warnings.warn(
-                f"QRFactor.solve: 0 of {self._inputs.precision.digits} digits are correct: "
-                f"a is singular to working precision (condition about {worst:.1e})",
-                PrecisionWarning,
-                stacklevel=3,
-            )
+        return triangle, worst
 
     def _columns(self, function: str, mode: str) -> int:
         if mode not in ("reduced", "complete"):

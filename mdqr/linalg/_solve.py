@@ -105,7 +105,7 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
         callback("condition", 1, 1)
     _rank.require_regular("solve", system, _rank.Decisive(value, vector), work)
     found = Refined("solve", system, right, float(spread), estimate, inputs, callback)
-    found.warn(value, stacklevel=4)
+    found.warn(value, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 
 

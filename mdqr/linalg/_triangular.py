@@ -11,7 +11,7 @@ from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._precision import Precision
-from mdqr.linalg import _scaling
+from mdqr.linalg import _scaling, _wide_range
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._operands import (
@@ -79,7 +79,7 @@ class Triangle:
     ) -> None:
         self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
         self.lower, self.function = lower, function
-        self.order = int(block.shape[-1])
+        self.order, self.unit_diagonal = int(block.shape[-1]), unit_diagonal
         self.block, self.rows, self.columns, faults = backend.balance_triangle(
             block, is_complex=is_complex, lower=lower, unit_diagonal=unit_diagonal
         )
@@ -104,6 +104,8 @@ class Triangle:
         checks: Checks | None = None,
         callback: Callback | None = None,
         name: str | None = None,
+        entries: Callable[[], Block] | None = None,
+        undo: tuple[Block, Block] | None = None,
     ) -> Block:
         """Return the solution of ``op(a) x = b`` for blocks ``(..., n, k)``.
 
@@ -120,6 +122,12 @@ class Triangle:
         name : str, optional
             What the caller of the public function calls `b`, if it is given as it came: an entry
             that is not finite is then told from a solution that overflows.
+        entries : callable, optional
+            Returns the matrix as it was given. With it, and `checks`, the backward error is small
+            in every entry however far apart values are, and all checks are settled.
+        undo : tuple of Block, optional
+            Powers of two of the rows ``(..., n)`` and columns ``(..., k)`` that the solution is
+            divided by.
 
         Returns
         -------
@@ -133,7 +141,15 @@ class Triangle:
         y, powers = self.backend.balance_columns(wide, rows, is_complex=field)
         conjugate = trans == "C" and field
         y = self._substitute(a, y, lower=lower, conjugate=conjugate, callback=callback)
+        if undo is not None:
+            columns, powers = columns - undo[0], powers + undo[1]
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
+        if entries is not None and checks is not None and y.size:
+            *found, fault = checks.settle(*_wide_range.extremes(a, y, field), fault)
+            if _wide_range.doubtful(*found, limbs=self.limbs):
+                self._require_finite(checks, name, b)
+                x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
+                fault = (~_scaling.finite(x, field)).astype(np.int64).reshape(1)
 
         def complain() -> NoReturn:
             if name is not None and not fetch(_scaling.finite(b, field))[0]:
@@ -142,6 +158,45 @@ class Triangle:
 
         if checks is not None:
             checks.refuse(fault, complain)
+        return x
+
+    def _require_finite(self, checks: Checks, name: str | None, b: Block) -> None:
+        _scaling.require_finite(checks, self.function, name or "b", b, self.is_complex)
+        checks.settle()
+
+    def _solve_lost(
+        self,
+        entries: Block,
+        b: Block,
+        trans: str,
+        solved: tuple[Block, Block, Block],
+        callback: Callback | None,
+        undo: tuple[Block, Block] | None,
+    ) -> Block:
+        """Return x, of a triple a, y, x, with those columns solved anew where underflow counts."""
+        a, y, x = solved
+        field, xp, lower = self.is_complex, self.backend.xp, self.lower == (trans == "N")
+        given = entries if trans == "N" else entries.swapaxes(-1, -2)
+        _, (given, _) = broadcast_batch(self.function, [given, b], field)
+        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": field, "lower": lower}
+        lost = _wide_range.lost_columns(self.backend, a, y, given, b, **options)
+        (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
+        if places.size == 0:
+            return x
+        places = xp.asarray(places)
+        found, powers = _wide_range.substitute(
+            self.backend,
+            given,
+            b[..., places],
+            conjugate=trans == "C" and field,
+            unit_diagonal=self.unit_diagonal,
+            callback=callback,
+            **options,
+        )
+        if undo is not None:
+            powers = powers - undo[0][..., :, None] - undo[1][..., None, places]
+        found = _scaling.shifted(self.backend, found, powers, field)
+        x[..., places] = xp.where(lost[..., None, places], found, x[..., places])
         return x
 
     def _substitute(
@@ -240,8 +295,10 @@ def solve_triangular(
     -----
     Substitution by tiles of rows with divisions, no inverted tiles: the solution satisfies
     ``(op(a) + E) x = b`` with ``abs(E) <= (n + 16) eps abs(a)`` in every entry (N. J. Higham,
-    Accuracy and Stability of Numerical Algorithms, chapter 8). Rows and columns are scaled by
-    powers of two before.
+    Accuracy and Stability of Numerical Algorithms, chapter 8), up to components below the smallest
+    doubles. Rows and columns are scaled by powers of two before; columns of `b` whose solution
+    spans more than the exponents of doubles are solved row by row, more slowly, with components
+    that have exponents of their own.
 
     Examples
     --------
@@ -266,7 +323,14 @@ def solve_triangular(
         function="solve_triangular",
         checks=checks,
     )
-    x = triangle.solve(right, letter, checks=checks, callback=callback, name="b")
+    x = triangle.solve(
+        right,
+        letter,
+        checks=checks,
+        callback=callback,
+        name="b",
+        entries=lambda: inputs.blocks[0],
+    )
     checks.settle()
     return inputs.wrap(x[..., 0] if is_vector else x)
 

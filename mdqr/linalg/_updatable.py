@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
@@ -19,7 +17,7 @@ from mdqr.linalg._checks import Checks
 from mdqr.linalg._updatable_input import leaving_rows, rows_of
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_finish import lost_digits, pairs, require_share, warn_of_loss
+from mdqr.linalg._update_finish import digits_of, lost_digits, note_loss, pairs, require_share
 from mdqr.linalg._update_fresh import with_rows, without_columns, without_rows
 from mdqr.linalg._update_quick import SureChecks, quickly
 
@@ -42,15 +40,10 @@ class UpdatableLstsq:
         rows then leave without a loss of digits beyond that of the rows themselves; without,
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
-        Keep a and b. They are needed to insert columns and for `repair`, and where a removal loses
-        all digits the problem is factored anew instead of an error. False drops them.
+        Keep a and b. They are needed to insert columns and for `repair`, and where removals have
+        lost half of the digits the problem is factored anew. False drops them.
     precision : Precision or str, optional
         The precision of the work and of the answers; by default the highest of the operands.
-
-    Attributes
-    ----------
-    lost_digits : float
-        The most digits that one removal of rows has lost since the last fresh factorisation.
 
     Raises
     ------
@@ -105,7 +98,6 @@ class UpdatableLstsq:
         self._vector = len(right) == 1
         data = joined(engine, [left, sides[..., None] if self._vector else sides], -1)
         self._fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
-        self.lost_digits = 0.0
 
     def __repr__(self) -> str:
         return f"<UpdatableLstsq of shape {self.shape}>"
@@ -114,6 +106,16 @@ class UpdatableLstsq:
     def shape(self) -> tuple[int, int]:
         """Shape of the matrix as it is now."""
         return self._fit.m, self._fit.n
+
+    @property
+    def lost_digits(self) -> float:
+        """The digits that removals of rows have lost since the last fresh factorisation or repair.
+
+        What they lost adds up. Where many rows have come and gone without data, the errors of all
+        changes bound it: twice the digits that R, beside the longest columns so far, has for a
+        condition, and those of the number of changes.
+        """
+        return self._fit.lost
 
     @property
     def R(self) -> Any:
@@ -185,12 +187,13 @@ class UpdatableLstsq:
             If the rows are not known, the shapes do not fit, or fewer than n rows would stay where
             the data are not kept.
         numpy.linalg.LinAlgError
-            If all digits are lost and the data are not kept.
+            If this and earlier removals have lost all digits and the data are not kept; nothing is
+            changed then.
 
         Warns
         -----
         PrecisionWarning
-            If half of the digits are lost and the data are not kept.
+            If they have lost half of the digits and the data are not kept.
         """
         name, fit, engine = "UpdatableLstsq.delete_rows", replace(self._fit), self._fit.engine
         checks = SureChecks(engine)
@@ -199,10 +202,10 @@ class UpdatableLstsq:
             require_finite(checks, name, engine, "[u b]", old)
             state = fits.delete_rows(fit, old, place, checks, None)
             require_share(name, checks, state)
-            values = checks.settle(*pairs(state))
-            warn_of_loss(name, state, values, stacklevel=6)
+            lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
+            fit.lost = fits.bounded_loss(fit, lost)
+            note_loss(name, engine, fit.lost, stacklevel=6)
             self._fit = fit
-            self.lost_digits = max(self.lost_digits, lost_digits(state, values))
             return
         if u is not None or b is not None:
             raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
@@ -215,16 +218,15 @@ class UpdatableLstsq:
         old = fit.data[..., place : place + count, :]
         try:
             state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
-            lost = lost_digits(state, checks.settle(*pairs(state)))
+            fit.lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
         except np.linalg.LinAlgError:
             # R is singular, and does not know what leaves.
-            lost = math.inf
-        if lost >= -math.log10(engine.eps) / 2:
+            fit.lost = math.inf
+        if fit.lost >= digits_of(engine) / 2:
             self._start_anew(data)
             return
         fit.data = data
         self._fit = fit
-        self.lost_digits = max(self.lost_digits, lost)
 
     @quickly
     def insert_cols(self, u: Any, k: int | None = None, rcond: float | None = None) -> None:
@@ -300,24 +302,13 @@ class UpdatableLstsq:
         Raises
         ------
         numpy.linalg.LinAlgError
-            If m < n, or a column depends on the others.
-
-        Warns
-        -----
-        PrecisionWarning
-            If the matrix is singular to working precision.
+            If m < n, the matrix is singular to working precision, so that no digit would be right,
+            or the solution overflows.
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
-        x, worst = fits.solve(fit, name, checks)
-        (value,) = checks.settle(worst)
-        if float(value) * max(fit.n, 1) * fit.engine.eps >= 1.0:
-            warnings.warn(
-                f"{name}: 0 digits are correct: the matrix is singular to working precision "
-                f"(condition about {float(value):.1e})",
-                PrecisionWarning,
-                stacklevel=2,
-            )
+        x = fits.solve(fit, name, checks)
+        checks.settle()
         found = fit.engine.from_block(x)
         return self._given.wrap(found[..., 0] if self._vector else found)
 
@@ -333,7 +324,7 @@ class UpdatableLstsq:
         Raises
         ------
         numpy.linalg.LinAlgError
-            If m < n, or a column depends on the others.
+            If m < n, or the matrix is singular to working precision.
         """
         name, fit, checks = "UpdatableLstsq.residual_norm", self._fit, Checks()
         self._require_rows(name)
@@ -341,7 +332,7 @@ class UpdatableLstsq:
             fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x, _ = fits.solve(fit, name, checks)
+            x = fits.solve(fit, name, checks)
             found = fits.norms(fit, fits.residual(fit, fit.data, x))
         checks.settle()
         return self._given.wrap_real(found[..., 0] if self._vector else found)
@@ -367,7 +358,6 @@ class UpdatableLstsq:
         fits.repair(fit, fit.data, checks)
         checks.settle()
         self._fit = fit
-        self.lost_digits = 0.0
 
     def _require_rows(self, function: str) -> None:
         """Demand as many rows as columns."""
@@ -382,7 +372,7 @@ class UpdatableLstsq:
         fit = replace(self._fit, data=data)
         fits.refactor(fit, data)
         SureChecks(fit.engine).settle()
-        self._fit, self.lost_digits = fit, 0.0
+        self._fit = fit
 
 
 UpdatableLstsq.__module__ = "mdqr.linalg"

@@ -5,6 +5,7 @@ Right-hand sides are extra columns of R, and every window transforms them along.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,16 +17,16 @@ from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_fresh as fresh
 from mdqr.linalg import _update_rows as rows
-from mdqr.linalg._checks import Checks
-from mdqr.linalg._condition import condition
+from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg._condition import condition, require_regular
 from mdqr.linalg._repair import repair_state
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
-from mdqr.linalg._update_finish import normalise, require_share
+from mdqr.linalg._update_finish import digits_of, normalise, require_share
 from mdqr.linalg._update_quick import SureChecks, attempted
 from mdqr.linalg._update_scales import Scales, scaled, shifted
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update_state import State, Unchecked
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 _STEPS = 2
@@ -36,7 +37,9 @@ class Fit:
     """R with ``Q^H b`` behind it, Q if it is kept, and the data if they are.
 
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
-    columns of b; `m` counts the rows of the data; `keep_q` tells whether Q is kept.
+    columns of b; `m` counts the rows of the data; `keep_q` tells whether Q is kept. Since the last
+    fresh factorisation removals have lost `lost` digits, the columns had exponents of at most
+    `peak` (without data), and there were so many `changes`.
     """
 
     engine: Engine
@@ -48,6 +51,9 @@ class Fit:
     m: int
     n: int
     keep_q: bool
+    lost: float = 0.0
+    changes: int = 0
+    peak: Block | None = None
 
     @property
     def right(self) -> int:
@@ -75,7 +81,8 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
         checks.settle()
 
     attempted(engine, factor)
-    fit.data = data if keep_data else None
+    if keep_data:
+        fit.data, fit.peak = data, None
     return fit
 
 
@@ -97,6 +104,8 @@ def refactor(fit: Fit, data: Block) -> None:
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares = fit.engine.backend.xp.zeros_like(fit.squares)
     accept(fit, fresh.factored(fit.engine, own, fit.n, q), scales)
+    fit.lost, fit.changes, fit.peak = 0.0, 0, None
+    _note_peak(fit)
 
 
 def accept(fit: Fit, state: State, scales: Scales) -> None:
@@ -108,6 +117,33 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
     for part in state.dropped:
         _add_squares(fit, shifted(fit.engine, part, extra))
     fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
+    fit.changes += 1
+
+
+def _note_peak(fit: Fit) -> None:
+    """Note how long the columns of R are, where only that tells later what was lost."""
+    if fit.data is None:
+        block = fit.engine.to_block(fit.r[..., : fit.n])
+        found = _scaling.column_exponents(block, fit.engine.is_complex)
+        fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
+
+
+def bounded_loss(fit: Fit, lost: float) -> float:
+    """Return the digits that are lost at most, where removals one by one make it `lost`.
+
+    That grows without end where rows come and go. The errors of each change are those of the
+    longest columns so far, and R as it is now magnifies them by the norm of its inverse, squared.
+    """
+    if lost < digits_of(fit.engine) / 2:
+        return lost
+    found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Unchecked())
+    known = condition(found, _STEPS)
+    shorter = _scaling.largest(fit.peak - alpha, None, 0)
+    value, largest, shorter = fetch(known.value, known.largest, shorter)
+    with np.errstate(all="ignore"):
+        inverse = np.log10(value / largest) + shorter * math.log10(2.0)
+    bound = 2.0 * inverse + math.log10(max(fit.n, 1) * fit.changes)
+    return float(np.fmin(lost, bound))
 
 
 def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
@@ -140,6 +176,7 @@ def insert_rows(fit: Fit, new: Block, k: int) -> None:
         state.drop(state.n)
     fit.m += int(new.shape[-2])
     accept(fit, state, scales)
+    _note_peak(fit)
 
 
 def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -> State:
@@ -171,6 +208,8 @@ def delete_columns(fit: Fit, k: int, p: int) -> None:
     columns.delete_columns(state, k, p)
     if scales is not None:
         scales = joined(fit.engine, [scales[..., :k], scales[..., k + p :]], -1)
+    if fit.peak is not None:
+        fit.peak = joined(fit.engine, [fit.peak[..., :k], fit.peak[..., k + p :]], -1)
     accept(fit, state, scales)
 
 
@@ -240,22 +279,24 @@ def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
     return State(engine, fit.q, fit.r, fit.n, losses=[found])
 
 
-def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block]:
-    """Return R with scaled columns, which must not be singular, and their exponents."""
+def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, Block]:
+    """Return R with scaled columns, which must not be singular, its block, and the exponents."""
     engine, field = fit.engine, fit.engine.is_complex
     block = engine.to_block(fit.r[..., : fit.n, : fit.n])
     alpha = _scaling.column_exponents(block, field)
     r = _scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
-    return engine.triangle(engine.from_block(r), function, checks), alpha
+    return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
 
-def solve(fit: Fit, function: str, checks: Checks) -> tuple[Block, Block]:
-    """Return the solution as a block, and the largest condition number of scaled columns."""
+def solve(fit: Fit, function: str, checks: Checks) -> Block:
+    """Return the solution as a block, after a look at all checks."""
     engine = fit.engine
-    found, alpha = triangle(fit, function, checks)
-    y = found.solve(engine.to_block(fit.r[..., : fit.n, fit.n :]), checks=checks)
-    x = _scaling.shifted(engine.backend, y, -alpha[..., :, None], engine.is_complex)
-    return x, _scaling.largest(condition(found, _STEPS).value, None, 1.0)
+    found, r, alpha = triangle(fit, function, checks)
+    worst = _scaling.largest(condition(found, _STEPS).value, None, 1.0)
+    require_regular(checks, function, worst, fit.n, engine.eps)
+    b = engine.to_block(fit.r[..., : fit.n, fit.n :])
+    undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
+    return found.solve(b, checks=checks, entries=lambda: r, undo=undo)
 
 
 def residual(fit: Fit, data: Block, x: Block) -> Block:
@@ -277,6 +318,7 @@ def repair(fit: Fit, data: Block, checks: Checks) -> None:
     fit.squares = engine.backend.xp.zeros_like(fit.squares)
     state.dropped.append(free)
     accept(fit, state, scales)
+    fit.lost = 0.0
 
 
 def residual_norm(fit: Fit) -> Block:

@@ -17,7 +17,7 @@ from mdqr.linalg._householder import diagonal
 from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_cost import seconds
-from mdqr.linalg._update_engine import clear_below
+from mdqr.linalg._update_engine import Engine, clear_below
 from mdqr.linalg._update_floats import Floats
 from mdqr.linalg._update_jobs import Built, Frame, Job
 from mdqr.linalg._update_operands import UpdateResult
@@ -111,7 +111,7 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> U
         return frame.given.result(state.q, r)
     engine = frame.given.engine
     state, r, values = attempted(engine, lambda: _settled(frame, job, method, limit))
-    warn_of_loss(frame.function, state, values, stacklevel=4)
+    note_loss(frame.function, engine, lost_digits(state, values), stacklevel=4)
     return frame.given.result(state.q, r)
 
 
@@ -191,12 +191,14 @@ def _require_rest(function: str, checks: Checks, state: State, holds: Block) -> 
     checks.require(holds.all(), complain)
 
 
-def warn_of_loss(
-    function: str, state: State, values: tuple[np.ndarray, ...], stacklevel: int
-) -> None:
-    """Warn if half of the digits are lost."""
-    digits = -math.log10(state.engine.eps)
-    lost = lost_digits(state, values)
+def note_loss(function: str, engine: Engine, lost: float, stacklevel: int) -> None:
+    """Raise if all digits are lost, and warn if half of them are."""
+    digits = digits_of(engine)
+    if lost >= digits:
+        raise np.linalg.LinAlgError(
+            f"{function}: all digits are lost with these rows and those removed before; factor "
+            "the remaining rows anew"
+        )
     if lost >= digits / 2:
         warnings.warn(
             f"{function}: about {lost:.0f} of {digits:.0f} digits of R are lost, since little is "
@@ -206,11 +208,19 @@ def warn_of_loss(
         )
 
 
-def lost_digits(state: State, values: tuple[np.ndarray, ...]) -> float:
-    """Return the digits that removals lost, from pairs of shares and noise on the host."""
-    worst = 1.0
+def digits_of(engine: Engine) -> float:
+    """Return the number of digits of an arithmetic."""
+    return -math.log10(engine.eps)
+
+
+def lost_digits(state: State, values: tuple[np.ndarray, ...], before: float = 0.0) -> float:
+    """Return the digits that removals lost, from pairs of shares and noise on the host.
+
+    `before` digits were lost already: a removal magnifies these errors as it does its own.
+    """
+    worst = known = 10.0**before
     unit = rounding(state.engine, state.n)
     for share, noise in zip(values[::2], values[1::2], strict=True):
-        ratio = np.max(noise / unit / np.maximum(share, 1e-300), initial=1.0)
+        ratio = np.max((noise / unit + known) / np.maximum(share, 1e-300), initial=known)
         worst = max(worst, float(ratio))
     return math.log10(worst)

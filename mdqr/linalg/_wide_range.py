@@ -1,0 +1,169 @@
+"""Substitution where values lie further apart than the exponents of doubles reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg import _scaling
+from mdqr.linalg._householder import diagonal
+from mdqr.linalg._operands import Callback
+
+# An exponent below those of all products; the sum of two of them is one, too.
+_ABSENT = -(2**40)
+# Of what underflows a row loses fewer units than two to this power, however long it is.
+_SPARE = 40
+# Products with Q of columns whose largest entry has this exponent stay in range.
+_FAR = 900
+# The bits of the largest double.
+_LARGEST = (0x7FF << 52) - 1
+
+
+def raised(backend: Backend, b: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block]:
+    """Multiply columns by powers of two so that products with Q keep small entries, if they can.
+
+    Returns the block and the powers ``(..., k)``. The largest entry comes near 1, or far above
+    where that would take digits of another.
+    """
+    xp, bits = backend.xp, _scaling.magnitude_bits(b, is_complex)
+    near = _scaling.exponents(bits, -2)
+    least = -_scaling.largest(-xp.where(bits > 0, bits, _LARGEST), -2, -_LARGEST)
+    span = near - _scaling.exponents_of(least)
+    powers = xp.where(span > _reach(limbs), _FAR - near, -near)
+    return _scaling.shifted(backend, b, powers[..., None, :], is_complex), powers
+
+
+def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]:
+    """Return what `doubtful` decides by: of y the largest and least, the least term on a diagonal.
+
+    `y` is a solution, not empty, of ``a y = b`` with `a` and `b` scaled as in `Triangle`.
+    """
+    size = _scaling.leading(y, is_complex)
+    on_diagonal = _scaling.leading(diagonal(a), is_complex)[..., :, None]
+    with np.errstate(all="ignore"):
+        return size.max(), size.min(), (size * on_diagonal).min()
+
+
+def doubtful(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs: int) -> bool:
+    """Return whether underflow may count in a solution: not where no term on the diagonal is small.
+
+    A cheap look, which finds zeros doubtful, and what is not finite.
+    """
+    bound = max(float(largest), 1.0) * 2.0 ** -_reach(limbs)
+    return not (float(least) >= bound and float(term) >= bound and float(largest) < np.inf)
+
+
+def lost_columns(
+    backend: Backend,
+    a: Block,
+    y: Block,
+    entries: Block,
+    b: Block,
+    *,
+    limbs: int,
+    is_complex: bool,
+    lower: bool,
+) -> Block:
+    """Return in which columns of `y` underflow may count, a bool array ``(..., k)``.
+
+    It does not where the terms of a row are large, nor where all of them are exactly zero; that
+    is seen in the `entries` of the triangle and in `b` as they were before they were scaled.
+    """
+    xp = backend.xp
+    size, on_diagonal = _scaling.leading(y, is_complex), diagonal(_scaling.leading(a, is_complex))
+    part = (xp.tril if lower else xp.triu)(_scaling.magnitude_bits(entries, is_complex))
+    with np.errstate(all="ignore"):
+        terms = _product(backend, _scaling.leading(a, is_complex), size)
+        held = _product(backend, (part > 0).astype(np.float64), (size != 0).astype(np.float64))
+        least = _least(size, limbs) * xp.maximum(on_diagonal, 1.0)[..., :, None]
+        empty = (held == 0) & (_scaling.magnitude_bits(b, is_complex) == 0)
+        sound = empty | ((terms >= least) & (least < np.inf))
+    return ~sound.all(axis=-2)
+
+
+def _least(size: Block, limbs: int) -> Block:
+    """Return the least size of a row whose last digits are above what underflows in it."""
+    largest = _scaling.largest(size, -2, 1.0, keepdims=True)
+    with np.errstate(all="ignore"):
+        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -_reach(limbs)
+
+
+def _reach(limbs: int) -> int:
+    """Return how many powers of two below 1 a value of so many limbs keeps its digits."""
+    return 1074 - _SPARE - 53 * limbs
+
+
+def _product(backend: Backend, a: Block, b: Block) -> Block:
+    return backend.matmul(a[None], b[None], limbs=1, is_complex=False)[0]
+
+
+def substitute(
+    backend: Backend,
+    a: Block,
+    b: Block,
+    *,
+    limbs: int,
+    is_complex: bool,
+    lower: bool,
+    conjugate: bool,
+    unit_diagonal: bool,
+    callback: Callback | None,
+) -> tuple[Block, Block]:
+    """Solve ``a x = b`` for a triangle as it came, row by row.
+
+    Each component has an exponent of its own, and each row is scaled by its largest term: what
+    underflows is too small to count. Takes a few calls of kernels a row.
+
+    Returns
+    -------
+    Block
+        The components times powers of two, near 1.
+    Block
+        The exponents of these powers, int64 ``(..., n, k)``, which may be beyond those of doubles.
+    """
+    xp = backend.xp
+    options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+    order, width = int(a.shape[-1]), int(b.shape[-1])
+    batch = _limbs.value_shape(b, is_complex)[:-2]
+    of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
+    found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
+    powers = xp.full((*batch, width, order), _ABSENT, dtype=np.int64)
+    for done, i in enumerate(range(order) if lower else reversed(range(order))):
+        known = slice(0, i) if lower else slice(i + 1, order)
+        terms = of_a[..., i, None, known] + powers[..., known]
+        most = xp.maximum(_scaling.largest(terms, -1, _ABSENT), of_b[..., i, :])
+        most = xp.where(most > _ABSENT // 2, most, 0)
+        value = _scaling.shifted(backend, b[..., i, :], -most, is_complex)
+        if done:
+            down = powers[..., known] - most[..., None]
+            row = _scaling.shifted(backend, a[..., i, None, known], down, is_complex)
+            value = backend.matmul(
+                row[..., None, :],
+                found[..., known, None],
+                conj_a=conjugate,
+                c=_limbs.widen(value, is_complex, limbs)[..., None, None],
+                subtract=True,
+                **options,
+            )[..., 0, 0]
+        if not unit_diagonal:
+            pivot = of_a[..., i, i, None]
+            divisor = _scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
+            if conjugate:
+                divisor[1] = _limbs.negate(divisor[1], False)
+            value, most = backend.binary("divide", value, divisor, **options), most - pivot
+        bits = _scaling.magnitude_bits(value, is_complex)
+        up = _scaling.exponents_of(bits)
+        value = _scaling.shifted(backend, value, -up, is_complex)
+        found[..., i] = _limbs.widen(value, is_complex, limbs)
+        powers[..., i] = xp.where(bits > 0, most + up, _ABSENT)
+        if callback is not None:
+            callback("substitute", done + 1, order)
+    return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)
+
+
+def _exponents(block: Block, is_complex: bool) -> Block:
+    bits = _scaling.magnitude_bits(block, is_complex)
+    return _limbs.namespace(block).where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
