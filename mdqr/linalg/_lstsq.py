@@ -260,8 +260,9 @@ def _factored(
     if weights.root is not None:
         options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": field}
         work = backend.binary("multiply", weights.root, scaled, **options)
-    _rank.require_columns("lstsq", checks, work, field)
-    order = _row_order(checks, work, field, weighted=weights.root is not None)
+    bits = _scaling.magnitude_bits(work, field)
+    _rank.require_columns("lstsq", checks, bits)
+    order = _row_order(checks, bits, weighted=weights.root is not None)
     if order is not None:
         work = take_rows(work, order)
     work = _limbs.widen(work, field, inputs.work.limbs)
@@ -289,10 +290,10 @@ def _factored(
     )
 
 
-def _row_order(checks: Checks, work: Block, is_complex: bool, *, weighted: bool) -> Block | None:
+def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
     """Return the order of decreasing row maxima, or None where it does not matter."""
-    xp = _limbs.namespace(work)
-    largest = _scaling.largest(_scaling.magnitude_bits(work, is_complex), -1, 0)
+    xp = _limbs.namespace(bits)
+    largest = _scaling.largest(bits, -1, 0)
     if largest.size == 0:
         return None
     if not weighted:

@@ -92,18 +92,18 @@ def deficient(
     )
 
 
-def require_columns(function: str, checks: Checks, block: Block, is_complex: bool) -> None:
-    """Demand that no column is zero."""
-    zero = (_scaling.magnitude_bits(block, is_complex) == 0).all(axis=-2)
+def require_columns(function: str, checks: Checks, bits: Block) -> None:
+    """Demand that no column is zero, from the bits of the leading magnitudes."""
+    largest = _scaling.largest(bits, -2, 0)
 
     def complain() -> NoReturn:
-        *batch, column = _scaling.first_true(zero)
+        *batch, column = _scaling.first_true(largest == 0)
         raise np.linalg.LinAlgError(
             f"{function}: a is {_what(function)}: column {column} is zero"
             f"{_scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
         )
 
-    checks.require(~zero.any(), complain)
+    checks.require((largest != 0).all(), complain)
 
 
 def _what(function: str) -> str:

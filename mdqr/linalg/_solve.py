@@ -96,8 +96,9 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
     _scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    _rank.require_columns("solve", checks, block, field)
-    rows = _row_powers(block, field)
+    bits = _scaling.magnitude_bits(block, field)
+    _rank.require_columns("solve", checks, bits)
+    rows = _row_powers(bits)
     system = _rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
@@ -109,10 +110,9 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 
 
-def _row_powers(a: Block, is_complex: bool) -> Block:
+def _row_powers(bits: Block) -> Block:
     """Return the powers of two that bring rows near 1, once the columns are."""
-    bits = _scaling.magnitude_bits(a, is_complex)
-    xp = _limbs.namespace(a)
-    exponent = xp.where(bits > 0, bits >> 52, _ABSENT)
+    xp = _limbs.namespace(bits)
+    exponent = bits >> 52
     exponent = exponent - _scaling.largest(exponent, -2, 0, keepdims=True)
-    return -_scaling.largest(exponent, -1, 0)
+    return -_scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -1, 0)
