@@ -30,8 +30,9 @@ _LOG10_2 = 0.30102999566398120
 _SMALLEST = 2.0**-1073
 # Components are promised to so many eps.
 _PROMISED = 4.0
-# For the rounding of float64 in moduli, quotients and sums of bounds.
-_ROUNDED_UP = 1 + 2.0**-40
+# For the rounding of float64 in moduli, quotients and sums of bounds; and for what bounds of the
+# distance leave out, which is of second order.
+_UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
 
 # A block, and the powers of two that it is to be multiplied by.
 Pair = tuple[Block, Block]
@@ -250,20 +251,20 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
     with np.errstate(all="ignore"):
         # What is lost is less than the last places of all limbs.
         bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
-        relative = half + lost
+        relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
         for part, shift in zip(parts, shifts, strict=True):
             rest = part.rest
             if len(parts) > 1:
                 # The parts were rounded, and may cancel.
                 eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
                 rest = rest + 0.5 * eps * _scaling.leading(part.solution.x, field) * part.moved
-            rest = rest * (2.0**0.5 if field else 1.0)
+            rest = rest * (2.0**0.5 if field else 1.0) * _MORE
             bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
             share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
             relative = relative + xp.where(rest > 0, share, 0.0)
-        relative = xp.where(xp.isnan(relative), xp.inf, relative) * _ROUNDED_UP
+        relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
         digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
-    return Unknowns(x, bound * _ROUNDED_UP, digits, (relative <= _PROMISED * answer.eps).all())
+    return Unknowns(x, bound * _UP, digits, (relative <= _PROMISED * answer.eps).all())
 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
