@@ -40,6 +40,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     ValueError
         If the shapes do not fit.
     """
+    first = shapes[0]
+    if all(shape == first for shape in shapes[1:]):
+        return first
     ndim = max(map(len, shapes))
     common = [1] * ndim
     for shape in shapes:
