@@ -96,17 +96,39 @@ def test_an_exact_zero_is_no_reason_to_warn(precision):
 
 @pytest.mark.parametrize("power", [20, 40, 60, 100])
 def test_blocks_of_far_scales(precision, power):
-    """The small block is right, or says that it is not."""
+    """The rounding errors of one block do not reach the unknowns of another."""
     b = mdqr.array([1, 3, 2, 1, 3, 2], precision=precision)
     b[:3] *= mdqr.array(f"1e{power}", precision=precision)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fit = lstsq(BLOCKS, b, precision=precision)
+    fit = quiet(lstsq, BLOCKS, b, precision=precision)
+    assert_close(fit.x, solution(mdqr.array(BLOCKS, precision=precision), b), ulps=4)
     check_claims(fit, solution(mdqr.array(BLOCKS, precision=precision), b))
-    assert bool(caught) == (fit.info.digits.min() < precision.digits)
     weights = np.array([1.0, 1, 1, 1e-50, 1e-50, 1e-50])
     fit = quiet(lstsq, BLOCKS, [1.0, 3, 2, 1, 3, 2], weights=weights, precision=precision)
     assert_close(fit.x, [Fraction(13, 14)] * 2, ulps=4)
+
+
+@pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
+def test_blocks_in_any_order_of_rows_and_columns_and_beside_dense_matrices(
+    precision, complex_, rng
+):
+    a = np.zeros((2, 10, 6))
+    for k in range(3):
+        a[0, 3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = rng.normal(size=(3, 2)) * 1e90**k
+    a[0] = a[0][rng.permutation(10)][:, rng.permutation(6)]
+    a[1] = rng.normal(size=(10, 6))
+    b = rng.normal(size=(2, 10, 2))
+    real, factor = mdqr.array(a, precision=precision), 1 + 2j if complex_ else 1
+    # One block, and so its unknowns, without any right-hand side.
+    b[0, (abs(a[0]) > 1e120).any(axis=1)] = 0.0
+    fit = quiet(lstsq, real * factor, b)
+    assert fit.info.digits.min() == precision.digits
+    unknowns = (abs(a[0]) > 1e120).any(axis=0)
+    assert (fit.x[0].to_numpy()[unknowns] == 0).all()
+    assert (fit.info.error_bound[0][unknowns] == 0).all()
+    for k in range(2):
+        exact, _, _ = cases.rational_solution(real[k], mdqr.array(b[k], precision=precision))
+        # Of x and of a complex product.
+        assert_close((fit.x[k] * factor).real, exact, ulps=16)
 
 
 @pytest.mark.parametrize("power", [100, 200, 300])

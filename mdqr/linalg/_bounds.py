@@ -23,6 +23,7 @@ def contraction_limit(system: System, condition: Condition, eps: float) -> Block
     return 4.0 * max(system.columns, 1) * eps * condition.value
 
 
+@np.errstate(all="ignore")
 def normwise(
     system: System, b: Block, solution: Solution, condition: Condition, eps: float
 ) -> Block:
@@ -57,16 +58,15 @@ def normwise(
     leading = _scaling.leading(solution.x, field)
     right = _scaling.largest(_scaling.leading(b, field), -2, 0.0)
     largest = _scaling.largest(leading, -2, 0.0)
-    with np.errstate(all="ignore"):
-        inverse = condition.value[..., None] / xp.maximum(condition.largest[..., None], 2.0**-500)
-        rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
-        rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
-        terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
-        rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
-        if not system.is_square:
-            rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
-            turned = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
-            rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * turned
+    inverse = condition.value[..., None] / xp.maximum(condition.largest[..., None], 2.0**-500)
+    rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
+    rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
+    terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
+    rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
+    if not system.is_square:
+        rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
+        turned = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
+        rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * turned
     rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
     # Zeros are solved by zeros.
     return xp.where(right > 0, rest, 0.0)

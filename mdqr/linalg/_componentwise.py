@@ -11,6 +11,8 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import NamedTuple
 
+import numpy as np
+
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
@@ -24,6 +26,7 @@ _NONE = 2**40
 _BIAS, _MANTISSA, _LEAST = 1075, 52, -1074
 
 
+@np.errstate(all="ignore")
 def bound_components(
     system: System, inverse: Inverse, b: Block, step: Step, extension: Extension, *, lossless: bool
 ) -> Block:

@@ -185,6 +185,7 @@ def refine_further(
     return Solution(x[0], r[0], dr, sizes, x[1] if len(x) > 1 else None), step
 
 
+@np.errstate(all="ignore")
 def _step(
     system: System, b: Block, at: tuple[list[Block], list[Block]], extension: Extension
 ) -> Step:

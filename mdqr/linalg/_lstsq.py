@@ -191,10 +191,10 @@ def _solved(
     found.warn(value, stacklevel=3)
     fit = Fit(
         inputs,
-        system,
+        found.system,
         found.b,
         found.r,
-        -system.powers,
+        -found.system.powers,
         found.beta,
         weights.count,
         _has_constant(inputs, weights),

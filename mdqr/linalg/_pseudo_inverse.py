@@ -19,6 +19,7 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._householder import set_unit_diagonal
+from mdqr.linalg._separate import Joined
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21
@@ -53,13 +54,16 @@ class Inverse:
     ----------
     system : System
         The factored problem.
+    joined : Joined
+        Its blocks.
     eps : float
         That of the work.
     limit : Block
         The contraction limit, of the batch shape.
     """
 
-    def __init__(self, system: System, eps: float, limit: Block) -> None:
+    @np.errstate(all="ignore")
+    def __init__(self, system: System, joined: Joined, eps: float, limit: Block) -> None:
         self.system, self.eps, self.limit = system, eps, limit[..., None, None]
         field, xp = system.is_complex, system.backend.xp
         shape = _limbs.value_shape(system.a, field)
@@ -67,7 +71,7 @@ class Inverse:
         set_unit_diagonal(one, field)
         self._one, self._inverse_r = one, system.triangle.solve(one)
         self._r = magnitudes(self._inverse_r, field)
-        self._together, self._joined = self._connected()
+        self._together, self._joined = joined.unknowns[None], joined.rows[None]
         q = system.form_q()
         y = system.backend.matmul(
             self._inverse_r, q.swapaxes(-1, -2), conj_b=field, **system.options()
@@ -77,19 +81,19 @@ class Inverse:
         affordable = prod(shape) * system.columns <= _MOST_MEASURED
         self._h, self._d = self._measured(q) if affordable else self._estimated()
 
+    @np.errstate(all="ignore")
     def bound(self, f: Block, g: Block | None) -> Block:
         """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
         system, times = self.system, partial(product, self.system.backend)
         if system.root is not None:
             f = f * magnitudes(system.root, system.is_complex)
-        with np.errstate(all="ignore"):
-            rest = times(self._rows, f)
-            if g is not None:
-                rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
-                rho = times(self._joined * 1.0, f**2) ** 0.5
-                rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
-                rest = rest + self._d * rho
-            return self._closed(rest)[0]
+        rest = times(self._rows, f)
+        if g is not None:
+            rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
+            rho = times(self._joined * 1.0, f**2) ** 0.5
+            rho = rho + times(self._together * _lengths(self._rows).swapaxes(-1, -2), g)
+            rest = rest + self._d * rho
+        return self._closed(rest)[0]
 
     def _closed(self, b: Block) -> Block:
         """Return a bound of every e that is at most ``b + H e``.
@@ -146,19 +150,3 @@ class Inverse:
         growth = 16.0 * max(system.columns, 1) * self.eps * product(system.backend, self._r, r)
         growth = xp.where(self._together, xp.where(self.limit < 0.5, growth, xp.inf), 0.0)
         return growth, product(system.backend, growth, _lengths(self._rows))
-
-    def _connected(self) -> tuple[Block, Block]:
-        """Return which unknowns, and which rows, have to do with an unknown: n by n, n by m.
-
-        Blocks of A that share no row and no column are separate problems.
-        """
-        backend = self.system.backend
-        held = magnitudes(self.system.given, self.system.is_complex) != 0
-        turned = held.swapaxes(-1, -2) * 1.0
-        together = product(backend, turned, held * 1.0) > 0
-        while not bool(self.system.checks.settle(together.all())[0]):
-            further = product(backend, together * 1.0, together * 1.0) > 0
-            if bool(self.system.checks.settle((further == together).all())[0]):
-                break
-            together = further
-        return together, product(backend, together * 1.0, turned) > 0

@@ -25,6 +25,7 @@ from mdqr.linalg._extended import Extension, refine_further
 from mdqr.linalg._operands import Callback, Inputs, covering
 from mdqr.linalg._pseudo_inverse import Inverse
 from mdqr.linalg._right_sides import pieces
+from mdqr.linalg._separate import Joined, separated
 
 _LOG10_2 = 0.30102999566398120
 _SMALLEST = 2.0**-1073
@@ -98,6 +99,8 @@ class Refined:
 
     Attributes
     ----------
+    system : System
+        The factored problem, with blocks apart if that was needed.
     x : Block
         The solution in the units of the data.
     report : Report
@@ -119,21 +122,25 @@ class Refined:
         inputs: Inputs,
         callback: Callback | None,
     ) -> None:
-        self._function, self._system, self._inputs = function, system, inputs
-        work, xp = inputs.work, system.backend.xp
-        limit = _bounds.contraction_limit(system, condition, work.eps)
-        self._parts = []
-        for piece in pieces(system, given, spread):
-            b, powers = system.backend.balance_columns(
-                piece, system.rows, is_complex=system.is_complex
-            )
-            solution = refine(system, b, work.eps, limit, callback)
-            rest = _bounds.normwise(system, b, solution, condition, work.eps)[..., None, :]
-            self._parts.append(Part(piece, b, powers, solution, rest, xp.asarray(True)))
+        self._function, self._inputs, self._callback = function, inputs, callback
+        self._given, self._spread, self._condition = given, spread, condition
+        self.system, self._parts = system, self._refine(system)
         self.x, self.report = self._settled(closely=False)
         if not self.report.promised:
-            self._refine_further(limit, callback)
+            self._refine_further()
             self.x, self.report = self._settled(closely=True)
+
+    def _refine(self, system: System) -> list[Part]:
+        """Return the pieces with their solutions after the usual steps."""
+        parts, eps, field = [], self._inputs.work.eps, system.is_complex
+        limit = _bounds.contraction_limit(system, self._condition, eps)
+        for piece in pieces(system, self._given, self._spread):
+            b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
+            solution = refine(system, b, eps, limit, self._callback)
+            rest = _bounds.normwise(system, b, solution, self._condition, eps)[..., None, :]
+            moved = system.backend.xp.asarray(True)
+            parts.append(Part(piece, b, powers, solution, rest, moved))
+        return parts
 
     @property
     def steps(self) -> int:
@@ -157,7 +164,7 @@ class Refined:
 
     def _in_units_of_beta(self, blocks: list[Block]) -> Block:
         shifts = [(self._parts[0].powers - part.powers)[..., None, :] for part in self._parts]
-        return _sum(self._system, list(zip(blocks, shifts, strict=True)), self._system.limbs)
+        return _sum(self.system, list(zip(blocks, shifts, strict=True)), self.system.limbs)
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
         """Warn if digits are missing; `stacklevel` is that of the caller."""
@@ -178,10 +185,15 @@ class Refined:
             stacklevel=stacklevel + 1,
         )
 
-    def _refine_further(self, limit: Block, callback: Callback | None) -> None:
+    def _refine_further(self) -> None:
         """Replace the solutions by better ones with closer bounds."""
-        system, work = self._system, self._inputs.work
-        inverse = Inverse(system, work.eps, limit)
+        work, joined = self._inputs.work, Joined.of(self.system)
+        alone = separated(self.system, joined, self._function)
+        if alone is not None:
+            self.system, self._parts = alone, self._refine(alone)
+        system, callback = self.system, self._callback
+        limit = _bounds.contraction_limit(system, self._condition, work.eps)
+        inverse = Inverse(system, joined, work.eps, limit)
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
@@ -194,7 +206,7 @@ class Refined:
 
     def _is_lossless(self, part: Part) -> bool:
         """Return whether scaling lost nothing to underflow; who asks waits."""
-        system = self._system
+        system = self.system
         rows = 0 if system.rows is None else -system.rows[..., :, None]
         shift = rows - part.powers[..., None, :]
         back = _scaling.shifted(system.backend, part.b, shift, system.is_complex)
@@ -202,16 +214,17 @@ class Refined:
 
     def _settled(self, *, closely: bool) -> tuple[Block, Report]:
         """Return the solution and, after a wait, what is known of its errors."""
-        system, sizes = self._system, self._parts[0].solution.sizes
+        system, sizes = self.system, self._parts[0].solution.sizes
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
-        _scaling.require_in_range(
-            system.checks,
-            self._function,
-            "the solution",
-            found.x,
-            system.is_complex,
-            "; multiply a or b by a power of two",
-        )
+        if closely:
+            _scaling.require_in_range(
+                system.checks,
+                self._function,
+                "the solution",
+                found.x,
+                system.is_complex,
+                "; multiply a or b by a power of two",
+            )
         promised, bound, digits, first, *changes = system.checks.settle(
             found.promised,
             found.bound,
@@ -222,6 +235,7 @@ class Refined:
         return found.x, Report(bound, digits, bool(promised), history)
 
 
+@np.errstate(all="ignore")
 def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
     """Return the sum of the parts in the units of the data, and the bounds of its errors."""
     xp, field = system.backend.xp, system.is_complex
@@ -234,8 +248,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         if block is not None
     ]
     x = _sum(system, pairs, limbs)
-    with np.errstate(over="ignore"):
-        size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
+    size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
     mantissa, exponent = xp.frexp(size)
     # Limbs below the smallest double, relative to x.
     if closely:
@@ -248,23 +261,23 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
     # Of the last step, and of the answer if it has fewer limbs.
     half = xp.where(moved, 0.5 * covering(limbs).eps, 0.0)
     half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
-    with np.errstate(all="ignore"):
-        # What is lost is less than the last places of all limbs.
-        bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
-        relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
-        for part, shift in zip(parts, shifts, strict=True):
-            rest = part.rest
-            if len(parts) > 1:
-                # The parts were rounded, and may cancel.
-                eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
-                rest = rest + 0.5 * eps * _scaling.leading(part.solution.x, field) * part.moved
-            rest = rest * (2.0**0.5 if field else 1.0) * _MORE
-            bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
-            share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
-            relative = relative + xp.where(rest > 0, share, 0.0)
-        relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
-        digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
-    return Unknowns(x, bound * _UP, digits, (relative <= _PROMISED * answer.eps).all())
+    # What is lost is less than the last places of all limbs.
+    bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
+    relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
+    for part, shift in zip(parts, shifts, strict=True):
+        rest = part.rest
+        if len(parts) > 1:
+            # The parts were rounded, and may cancel.
+            eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
+            rest = rest + 0.5 * eps * _scaling.leading(part.solution.x, field) * part.moved
+        rest = rest * (2.0**0.5 if field else 1.0) * _MORE
+        bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
+        share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
+        relative = relative + xp.where(rest > 0, share, 0.0)
+    relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
+    digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
+    kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
+    return Unknowns(x, bound * _UP, digits, kept.all())
 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:

@@ -1,0 +1,79 @@
+"""Separate problems within one matrix: blocks that share no row and no column.
+
+Householder vectors whose pivots lie in other blocks carry rounding errors from block to block,
+which ruin unknowns that are small beside those of others. Where each column has a row of its own
+block for its pivot, all that joins blocks is exactly zero in Q and in R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr import _limbs
+from mdqr._backend.protocol import Block
+from mdqr.linalg import _householder, _rank, _scaling
+from mdqr.linalg._augmented import System, take_rows
+
+
+class Joined(NamedTuple):
+    """Which unknowns, ``(..., n, n)``, and which rows, ``(..., n, m)``, are of one block."""
+
+    unknowns: Block
+    rows: Block
+
+    @classmethod
+    def of(cls, system: System) -> Joined:
+        """Return what the entries of a system join; who asks waits."""
+        field, settle = system.is_complex, system.checks.settle
+        # Rows or columns of zeros have no exponent.
+        held = (_scaling.magnitude_bits(system.given, field) != 0) * 1.0
+        turned = held.swapaxes(-1, -2)
+        unknowns = turned @ held > 0
+        while not bool(settle(unknowns.all())[0]):
+            further = (unknowns * 1.0) @ (unknowns * 1.0) > 0
+            if bool(settle((further == unknowns).all())[0]):
+                break
+            unknowns = further
+        return cls(unknowns, (unknowns * 1.0) @ turned > 0)
+
+
+def separated(system: System, joined: Joined, function: str) -> System | None:
+    """Return the system factored with pivots in their own blocks; None if they are already."""
+    unknowns, rows = joined.unknowns.argmax(axis=-1), joined.rows.argmax(axis=-2)
+    rows = system.backend.xp.where(joined.rows.any(axis=-2), rows, system.columns)
+    before = system.order
+    if before is None:
+        before = system.backend.xp.zeros(rows.shape, dtype=np.int64) + np.arange(rows.shape[-1])
+    everything, *found = system.checks.settle(joined.unknowns.all(), unknowns, rows, before)
+    if everything:
+        return None
+    order = np.empty(found[2].shape, dtype=np.int64)
+    for index in np.ndindex(order.shape[:-1]):
+        order[index] = _pivots_first(*(labels[index] for labels in found))
+    if (order == found[2]).all():
+        return None
+    return _reordered(system, system.backend.xp.asarray(order), function)
+
+
+def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return the order in which row j is of the block of column j, others kept as in `before`."""
+    rows, order = rows[before], np.full(before.size, -1)
+    taken = np.zeros(before.size, dtype=bool)
+    for label in np.unique(columns):
+        here, held = np.flatnonzero(columns == label), np.flatnonzero(rows == label)
+        count = min(here.size, held.size)
+        order[here[:count]], taken[held[:count]] = before[held[:count]], True
+    order[order < 0] = before[~taken]
+    return order
+
+
+def _reordered(system: System, order: Block, function: str) -> System:
+    field, limbs = system.is_complex, system.limbs
+    work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
+    work = _limbs.widen(take_rows(work, order), field, limbs)
+    factors = _householder.factor(system.backend, work, limbs=limbs, is_complex=field)
+    triangle = _rank.triangle_of(factors, function, system.checks)
+    return replace(system, factors=factors, triangle=triangle, order=order)
