@@ -45,7 +45,7 @@ def test_rcond(multiple, rng):
     assert lstsq(a, b, 0).rank == 5
     with pytest.raises(np.linalg.LinAlgError, match=r"rank deficient: column . depends"):
         lstsq(a, b, 1e-7)
-    for wrong in (-1.0, np.nan):
+    for wrong in (-1.0, np.nan, "1"):
         with pytest.raises(ValueError, match="rcond must be None or at least 0"):
             lstsq(a, b, wrong)
 

@@ -214,3 +214,48 @@ def test_the_advice_of_deficient_matrices_names_the_next_precision():
     for precision in (mdqr.dd, mdqr.qd):
         with pytest.warns(mdqr.PrecisionWarning, match="numerical rank"):
             lstsq(a, np.cos(t), precision=precision)
+
+
+@pytest.mark.parametrize("power", [100, 200, 300])
+def test_residuals_that_are_small_beside_b_keep_their_digits(precision, power):
+    """x fits the large entries exactly; the squares of what is left were below the range of b."""
+    a = np.array([[1.0, 0], [0, 1], [0, 1]])
+    b = mdqr.array([f"1e{power}", "1", "2"], precision=precision)
+    for sides in (b, mdqr.stack([b, mdqr.ones(3, precision=precision)], axis=1)):
+        info = (fit := quiet(lstsq, a, sides)).info
+        first = (0,) if sides.ndim == 2 else ()
+        covariance = [Fraction(1, 2), Fraction(0), Fraction(0), Fraction(1, 4)]
+        assert_close(fit.residuals[0], Fraction(1, 2), ulps=4)
+        assert_close(info.residual_std[first] ** 2, Fraction(1, 2), ulps=4)
+        errors = info.standard_errors()[(..., *first)]
+        assert_close(errors**2, [Fraction(1, 2), Fraction(1, 4)], ulps=8)
+        assert_close(info.covariance()[first].ravel(), covariance, ulps=8)
+
+
+def test_residuals_of_tiny_weights(precision):
+    weights = mdqr.array([1e308, 1e-100, 1e-100], precision=precision)
+    fit = quiet(lstsq, [[1.0, 0], [0, 1], [0, 1]], [1, 1, 2], weights=weights)
+    half = weights[1].to_fractions().item() / 2
+    assert_close(fit.residuals, [half], ulps=4)
+
+
+def test_a_row_without_weight_neither_joins_blocks_nor_makes_b_wide(precision):
+    """It is as if it were not there, whatever it holds."""
+    a = np.vstack([BLOCKS, [[1e200, -1e-200]]])
+    b = np.array([1e20, 3e20, 2e20, 1, 3, 2, 1e-300])
+    fit = quiet(lstsq, a, b, weights=[1, 1, 1, 1, 1, 1, 0], precision=precision)
+    less = quiet(lstsq, a[:6], b[:6], weights=np.ones(6), precision=precision)
+    assert fit.x.to_fractions().tolist() == less.x.to_fractions().tolist()
+    assert fit.info.iterations == less.info.iterations
+    assert_close(fit.info.residual_std, less.info.residual_std, ulps=2)
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-100])
+def test_steps_that_leave_the_range_are_not_taken(least):
+    """Weights from 1e308 on: the condition is 1e154, and the solution about (0, 0.5)."""
+    with pytest.warns(mdqr.PrecisionWarning, match="about 0 of 127 digits"):
+        fit = lstsq(
+            [[1, 2], [3, 4], [5, 7]], [1, 2, 4], rcond=0, weights=[1e308, 1, least], precision="od"
+        )
+    assert np.allclose(fit.x.to_numpy(), [0, 0.5], atol=1e-90)
+    assert not fit.info.digits.any()

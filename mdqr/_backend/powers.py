@@ -14,8 +14,8 @@ from mdqr._backend.protocol import Balanced, Block
 
 Ldexp = Callable[[Block, Block], Block]
 
-# What has no entry but zeros.
-_ABSENT = -(2**40)
+# The exponent of zeros, below all others in any scale.
+ABSENT = -(2**40)
 # A triangle whose diagonal would fall below this power of two is left as it is.
 LEAST_DIAGONAL = -700
 
@@ -72,9 +72,9 @@ def balance_triangle(
     bits = magnitude_bits(part, is_complex)
     on_diagonal = np.einsum("...ii->...i", bits)
     faults = np.array([_any_special(bits), not on_diagonal.all()], dtype=np.int64)
-    found = np.where(bits > 0, exponents_of(bits), _ABSENT)
-    columns = -largest(found, -2, _ABSENT)
-    rows = -largest(found + columns[..., None, :], -1, _ABSENT)
+    found = np.where(bits > 0, exponents_of(bits), ABSENT)
+    columns = -largest(found, -2, ABSENT)
+    rows = -largest(found + columns[..., None, :], -1, ABSENT)
     middle = np.einsum("...ii->...i", found) + rows + columns
     sound = (middle >= LEAST_DIAGONAL).all(axis=-1)[..., None]
     rows, columns = np.where(sound, rows, 0), np.where(sound, columns, 0)
@@ -90,10 +90,10 @@ def balance_columns(
     if rows is None:
         columns = -exponents_of(largest(bits, -2, 0))
         return shifted(ldexp, x, columns[..., None, :], is_complex), columns
-    found = np.where(bits > 0, exponents_of(bits) + rows[..., :, None], _ABSENT)
-    most = largest(found, -2, _ABSENT)
+    found = np.where(bits > 0, exponents_of(bits) + rows[..., :, None], ABSENT)
+    most = largest(found, -2, ABSENT)
     special = largest(bits, -2, 0) >= _SPECIAL
-    columns = np.where(special | (most < _ABSENT // 2), 0, -most)
+    columns = np.where(special | (most < ABSENT // 2), 0, -most)
     powers = rows[..., :, None] + columns[..., None, :]
     return shifted(ldexp, x, powers, is_complex), columns
 

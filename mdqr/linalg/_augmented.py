@@ -35,7 +35,7 @@ class System:
     `a` has the matrices that the residuals use, `given` multiplied by ``2**(rows[i] + powers[j])``;
     `rows` ``(..., m)`` is None for zeros. `weight` and `root` are columns ``(..., m, 1)`` near 1 or
     0, None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
-    `checks` gets the demand that nothing overflows; who refines settles it.
+    Who refines settles `checks`, and looks for overflow.
     """
 
     backend: Backend
@@ -84,19 +84,17 @@ class System:
         scaled = f if self.root is None else self.binary("multiply", self.root, f)
         turned = self.factors.apply_qh(self._sorted(scaled))
         if self.is_square:
-            return self.triangle.solve(turned, checks=self.checks), self.backend.xp.zeros(
-                turned.shape
-            )
+            return self.triangle.solve(turned), self.backend.xp.zeros(turned.shape)
         t = turned[..., : self.columns, :].copy()
         turned[..., : self.columns, :] = 0.0
         if g is not None:
-            h = self.triangle.solve(g, "C", checks=self.checks)
+            h = self.triangle.solve(g, "C")
             t = self.binary("subtract", t, h)
             turned[..., : self.columns, :] = h
         dr = self._unsorted(self.factors.apply_q(turned))
         if self.root is not None:
             dr = self.binary("divide", dr, self._divisor)
-        return self.triangle.solve(t, checks=self.checks), dr
+        return self.triangle.solve(t), dr
 
     def residuals(self, b: Block, x: Block, r: Block) -> tuple[Block, Block | None]:
         """Return f and g, as if computed in twice the precision and rounded once."""

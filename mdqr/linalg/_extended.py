@@ -25,8 +25,6 @@ _MOST_STEPS = 100
 _PROGRESS = 0.5
 # Of the last place of the work: what is still added where x has settled.
 _SETTLED = 2.0**-10
-# An exponent below those of all columns, for zeros.
-_ABSENT = -(2**20)
 # Multiply-adds of exact sums: a few seconds, where others take some hundredths.
 _MOST_EXACT = 2**20
 # The exponent of the largest terms of exact sums, which many of them do not make overflow.
@@ -182,6 +180,12 @@ def refine_further(
         if stop:
             break
         last = now
+    # Steps that leave the range are not taken.
+    finite = xp.isfinite(_scaling.leading(x[0], field)).all(axis=-2, keepdims=True)
+    x, r = (
+        [xp.where(finite, *both) for both in zip(sums, extension.spread(first), strict=True)]
+        for sums, first in ((x, before.x), (r, before.r))
+    )
     return Solution(x[0], r[0], dr, sizes, x[1] if len(x) > 1 else None), step
 
 
@@ -205,7 +209,7 @@ def _step(
     further = further + raised
     pairs = (f, -down), (g, -further - up)
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
-    powers = backend.xp.where(powers == _ABSENT, 0, powers)
+    powers = backend.xp.where(powers == _scaling.ABSENT, 0, powers)
     f, g = (
         _scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
         for block, unit in pairs
@@ -218,4 +222,4 @@ def _step(
 def _unless_zero(block: Block, unit: Block, is_complex: bool) -> Block:
     """Return `unit` for columns that are not zero, and less than any for others."""
     held = (_scaling.magnitude_bits(block, is_complex) != 0).any(axis=-2)
-    return _limbs.namespace(block).where(held, unit, _ABSENT)
+    return _limbs.namespace(block).where(held, unit, _scaling.ABSENT)

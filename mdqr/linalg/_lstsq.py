@@ -34,8 +34,6 @@ from mdqr.linalg._triangular import right_hand_side
 
 _METHODS = ("auto", "householder")
 _SORTED_SPAN = 8
-# The exponent of rows without weight: below all that doubles can make up for.
-_ABSENT = -(2**14)
 
 
 class LstsqResult(NamedTuple):
@@ -46,7 +44,8 @@ class LstsqResult(NamedTuple):
     x : MDArray
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
-        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``.
+        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``;
+        the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
     info : LstsqInfo
@@ -65,13 +64,13 @@ LstsqResult.__module__ = "mdqr.linalg"
 class Weights(NamedTuple):
     """Weights ``4**rows[i] W``: W near 1 or 0, and its root, as columns ``(..., m, 1)``.
 
-    None stands for ones, and for exponents of zero. `count` is the number of positive weights.
+    `positive`, bool ``(..., m)``, tells which are not zero. None stands for ones.
     """
 
     weight: Block | None
     root: Block | None
     rows: Block | None
-    count: Block
+    positive: Block | None
 
 
 def lstsq(
@@ -161,6 +160,7 @@ def lstsq(
     """
     if method not in _METHODS:
         raise ValueError(f'lstsq: method must be "auto" or "householder"; got {method!r}')
+    _check_rcond(rcond)
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
@@ -171,6 +171,11 @@ def lstsq(
         return _solved(inputs, data_eps(a, inputs.work), rcond, weights, callback)
 
 
+def _check_rcond(rcond: Any) -> None:
+    if rcond is not None and (isinstance(rcond, str) or not rcond >= 0):
+        raise ValueError(f"lstsq: rcond must be None or at least 0; got {rcond!r}")
+
+
 def _solved(
     inputs: Inputs, eps: float, rcond: float | None, given: Any, callback: Callback | None
 ) -> LstsqResult:
@@ -178,6 +183,11 @@ def _solved(
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs, checks)
     weights = _weights(inputs, given, checks)
+    if weights.positive is not None:
+        # What does not count neither has a size nor joins unknowns.
+        counts = weights.positive[..., None]
+        blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
+        inputs = inputs._replace(blocks=blocks)
     system = _factored(inputs, weights, checks, callback)
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(
@@ -189,17 +199,7 @@ def _solved(
     found = Refined("lstsq", system, inputs.blocks[1], float(spread), estimate, inputs, callback)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(value, stacklevel=3)
-    fit = Fit(
-        inputs,
-        found.system,
-        found.b,
-        found.r,
-        -found.system.powers,
-        found.beta,
-        weights.count,
-        _has_constant(inputs, weights),
-        is_vector,
-    )
+    fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector)
     return _result(fit, found, value, rank, batched)
 
 
@@ -223,7 +223,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     """Return the weights, their powers of four apart: rows of a and b take these exactly."""
     xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
     if given is None:
-        return Weights(None, None, None, xp.full(shape[:-1], shape[-1]))
+        return Weights(None, None, None, None)
     block, field = to_block(given, inputs.work.limbs)
     found = _limbs.value_shape(block, field)
     if field:
@@ -236,13 +236,13 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
     block = _limbs.broadcast(block, False, shape)
     bits = _scaling.magnitude_bits(block, False)
-    rows = xp.where(bits > 0, (_scaling.exponents_of(bits) + 1) // 2, _ABSENT)
+    rows = xp.where(bits > 0, (_scaling.exponents_of(bits) + 1) // 2, 0)
     block = _scaling.shifted(inputs.backend, block, -2 * rows, False)
     root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
         columns = [_limbs.complexify(column) for column in columns]
-    return Weights(columns[0], columns[1], rows, (bits > 0).sum(axis=-1))
+    return Weights(columns[0], columns[1], rows, bits > 0)
 
 
 def _complain_of_weights() -> NoReturn:
@@ -298,30 +298,11 @@ def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
         return None
     if not weighted:
         exponent = _scaling.exponents_of(largest)
-        low = xp.where(largest > 0, exponent, 2**20).min()
-        high = xp.where(largest > 0, exponent, -(2**20)).max()
+        low = xp.where(largest > 0, exponent, -_scaling.ABSENT).min()
+        high = xp.where(largest > 0, exponent, _scaling.ABSENT).max()
         if checks.settle(high - low)[0] <= _SORTED_SPAN:
             return None
     return xp.argsort(-largest, axis=-1, kind="stable")
-
-
-def _has_constant(inputs: Inputs, weights: Weights) -> Block:
-    """Return whether a column of a is constant and not zero in the rows of positive weight."""
-    a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
-    if weights.rows is None:
-        first, same = a[..., :1, :], False
-    else:
-        counts = weights.rows > _ABSENT
-        first = take_rows(a, counts.argmax(axis=-1)[..., None]) if a.shape[-2] else a
-        same = ~counts[..., :, None]
-    same = ((a == first) | same).all(axis=-2)
-    front = tuple(range(_limbs.lead(field)))
-    nonzero = (first != 0).any(axis=-2).any(axis=front)
-    return (
-        (same.all(axis=front) & nonzero).any(axis=-1)
-        if a.shape[-2]
-        else xp.zeros(same.shape[_limbs.lead(field) : -1], dtype=bool)
-    )
 
 
 def _result(
@@ -329,7 +310,8 @@ def _result(
 ) -> LstsqResult:
     """Wrap everything."""
     inputs, report = fit.inputs, found.report
-    squares = _scaling.shifted(inputs.backend, sum_of_squares(fit, fit.r), 2 * fit.beta, False)
+    squares = sum_of_squares(fit, fit.r.block)
+    squares = _scaling.shifted(inputs.backend, squares, 2 * fit.r.exponents, False)
     x, bound, digits = found.x, report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]

@@ -11,28 +11,24 @@ from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
-from mdqr.linalg._augmented import System
+from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._operands import Inputs
+from mdqr.linalg._refined import Scaled
 
 
 class Fit(NamedTuple):
-    """The blocks behind a solution, in scaled unknowns, and the exponents of the scales.
+    """What a solution is made of.
 
-    ``x = 2**(beta - alpha) y`` with `alpha` ``(..., n)`` for the columns of a and `beta`
-    ``(..., k)`` for those of b; `b` and `r` are in the rows of the system. `count` is the number of
-    rows of positive weight, `has_constant` tells whether a column of a is constant in them and not
-    zero; both have the batch shape.
+    Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
+    the system. `rows`, bool, tells which rows have positive weight; None stands for all.
     """
 
     inputs: Inputs
     system: System
-    b: Block
-    r: Block
-    alpha: Block
-    beta: Block
-    count: Block
-    has_constant: Block
+    b: Scaled
+    r: Scaled
+    rows: Block | None
     is_vector: bool
 
 
@@ -104,7 +100,8 @@ class LstsqInfo:
         0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
         """
         fit = self._fit
-        return self._wrap(_scaling.shifted(fit.system.backend, self._scaled_std, fit.beta, False))
+        std, unit = self._scaled_std, fit.r.exponents
+        return self._wrap(_scaling.shifted(fit.system.backend, std, unit, False))
 
     @property
     def r_squared(self) -> MDArray:
@@ -114,10 +111,13 @@ class LstsqInfo:
         of positive weight, else about zero. NaN where b does not vary about it.
         """
         fit, xp = self._fit, self._fit.system.backend.xp
+        b, r = fit.b, fit.r
         total = sum_of_squares(fit, centred(fit))
         # What rounding leaves of equal values.
-        noise = (fit.b.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, fit.b)[0]
-        share = self._real("divide", sum_of_squares(fit, fit.r), total)
+        noise = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
+        share = self._real("divide", sum_of_squares(fit, r.block), total)
+        shift = 2 * (r.exponents - b.exponents)
+        share = _scaling.shifted(fit.system.backend, share, shift, False)
         share[0] = xp.where(total[0] > noise, share[0], xp.nan)
         one = xp.ones((1, *share.shape[1:]))
         return self._wrap(self._real("subtract", one, share))
@@ -131,11 +131,12 @@ class LstsqInfo:
             `residual_std` times the roots of the diagonal of ``(A^H W A)^-1``; x's shape.
         """
         system = self._fit.system
-        rows = self._inverse[..., None, :]
-        squares = real_part(system, self._product(rows)[..., 0, 0])
+        inverse = self._inverse
+        squares = real_part(system, self._product(inverse.block[..., None, :])[..., 0, 0])
         roots = system.backend.unary("sqrt", squares, limbs=system.limbs, is_complex=False)
         errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
-        errors = _scaling.shifted(system.backend, errors, self._shift, False)
+        shift = self._shift + inverse.exponents[..., :, None]
+        errors = _scaling.shifted(system.backend, errors, shift, False)
         return self._fit.inputs.wrap(
             errors[..., 0] if self._fit.is_vector else errors, is_complex=False
         )
@@ -153,8 +154,8 @@ class LstsqInfo:
         variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
         if system.is_complex:
             variance = _limbs.complexify(variance)
-        product = self._product(self._inverse)[..., None, :, :]
-        shift = self._shift.swapaxes(-1, -2)
+        product = self._product(self._inverse.block)[..., None, :, :]
+        shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
         covariance = _scaling.shifted(
             system.backend,
             system.binary("multiply", product, variance),
@@ -165,26 +166,30 @@ class LstsqInfo:
 
     @property
     def _shift(self) -> Block:
-        return scale_back(self._fit.alpha, self._fit.beta)
+        """The exponents of what is in scaled unknowns times residuals, ``(..., n, k)``."""
+        return self._fit.r.exponents[..., None, :] + self._fit.system.powers[..., :, None]
 
     @cached_property
-    def _inverse(self) -> Block:
-        """The inverse of the scaled R."""
+    def _inverse(self) -> Scaled:
+        """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
         system = self._fit.system
         one = system.backend.xp.zeros(
-            (*self._fit.b.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
+            (*system.a.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
         )
         set_unit_diagonal(one, system.is_complex)
-        return system.triangle.solve(one)
+        turned = system.triangle.solve(one).swapaxes(-1, -2)
+        near, powers = system.backend.balance_columns(turned, None, is_complex=system.is_complex)
+        return Scaled(near.swapaxes(-1, -2), -powers)
 
     @cached_property
     def _scaled_std(self) -> Block:
         """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
         fit, system = self._fit, self._fit.system
         xp = system.backend.xp
-        freedom = (fit.count - system.columns).astype(xp.float64)
+        rows = xp.asarray(system.a.shape[-2]) if fit.rows is None else fit.rows.sum(axis=-1)
+        freedom = (rows - system.columns).astype(xp.float64)
         freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
-        mean = self._real("divide", sum_of_squares(fit, fit.r), freedom)
+        mean = self._real("divide", sum_of_squares(fit, fit.r.block), freedom)
         return system.backend.unary("sqrt", mean, limbs=system.limbs, is_complex=False)
 
     def _product(self, rows: Block) -> Block:
@@ -205,11 +210,6 @@ class LstsqInfo:
 LstsqInfo.__module__ = "mdqr.linalg"
 
 
-def scale_back(alpha: Block, beta: Block) -> Block:
-    """Return the exponents that take scaled unknowns to x, ``(..., n, k)``."""
-    return beta[..., None, :] - alpha[..., :, None]
-
-
 def real_part(system: System, block: Block) -> Block:
     """Return the real planes of a block."""
     return block[0] if system.is_complex else block
@@ -228,7 +228,7 @@ def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
     system, field = fit.system, fit.system.is_complex
     options, xp = system.options(), system.backend.xp
-    ones = xp.ones((1, *_limbs.value_shape(fit.b, field)[:-1], 1))
+    ones = xp.ones((1, *_limbs.value_shape(fit.b.block, field)[:-1], 1))
     constant = _limbs.complexify(ones) if field else ones
     weight = constant if system.weight is None else system.weight
     if system.rows is not None:
@@ -239,6 +239,19 @@ def centred(fit: Fit) -> Block:
         )
     turned = weight.swapaxes(-1, -2)
     total = system.backend.matmul(turned, constant, **options)
-    mean = system.binary("divide", system.backend.matmul(turned, fit.b, **options), total)
-    mean = xp.where(fit.has_constant[..., None, None], mean, 0.0)
-    return system.backend.matmul(constant, mean, c=fit.b, subtract=True, **options)
+    mean = system.binary("divide", system.backend.matmul(turned, fit.b.block, **options), total)
+    mean = xp.where(_has_constant(fit)[..., None, None], mean, 0.0)
+    return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, **options)
+
+
+def _has_constant(fit: Fit) -> Block:
+    """Return whether a column of a is constant and not zero in the rows of positive weight."""
+    a = fit.inputs.blocks[0]
+    front = tuple(range(_limbs.lead(fit.inputs.is_complex)))
+    if fit.rows is None:
+        first, same = a[..., :1, :], False
+    else:
+        first = take_rows(a, fit.rows.argmax(axis=-1)[..., None])
+        same = ~fit.rows[..., :, None]
+    same = ((a == first) | same).all(axis=-2).all(axis=front)
+    return (same & (first != 0).any(axis=-2).any(axis=front)).any(axis=-1)

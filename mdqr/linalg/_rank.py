@@ -131,14 +131,10 @@ def decide(
 
     Raises
     ------
-    ValueError
-        If `rcond` is negative or NaN.
     numpy.linalg.LinAlgError
         If a matrix is rank deficient and the caller gave `rcond`, or a column depends on the
         others as far as the work can tell.
     """
-    if rcond is not None and not rcond >= 0:
-        raise ValueError(f"lstsq: rcond must be None or at least 0; got {rcond!r}")
     m, n = system.a.shape[-2:]
     threshold = eps * max(m, n) if rcond is None else float(rcond)
     rank = np.full(found.value.shape, n, dtype=np.int64)

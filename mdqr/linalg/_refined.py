@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,13 @@ _UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
 
 # A block, and the powers of two that it is to be multiplied by.
 Pair = tuple[Block, Block]
+
+
+class Scaled(NamedTuple):
+    """A block whose columns are to be multiplied by ``2**exponents``."""
+
+    block: Block
+    exponents: Block
 
 
 @dataclass
@@ -148,23 +156,27 @@ class Refined:
         return max(part.solution.steps for part in self._parts)
 
     @property
-    def beta(self) -> Block:
-        """The exponents taken out of the right-hand sides."""
-        return -self._parts[0].powers
+    def b(self) -> Scaled:
+        """The right-hand sides in the rows of the system, the largest of each column near 1."""
+        return self._together([(part.b, part.powers) for part in self._parts])
 
     @property
-    def b(self) -> Block:
-        """The right-hand sides in the rows of the system and the units of `beta`."""
-        return self._in_units_of_beta([part.b for part in self._parts])
-
-    @property
-    def r(self) -> Block:
+    def r(self) -> Scaled:
         """The residuals, as `b`."""
-        return self._in_units_of_beta([part.solution.r for part in self._parts])
+        return self._together([(part.solution.r, part.powers) for part in self._parts])
 
-    def _in_units_of_beta(self, blocks: list[Block]) -> Block:
-        shifts = [(self._parts[0].powers - part.powers)[..., None, :] for part in self._parts]
-        return _sum(self.system, list(zip(blocks, shifts, strict=True)), self.system.limbs)
+    def _together(self, pairs: list[Pair]) -> Scaled:
+        """Return the sum of blocks that columns were multiplied by powers of two."""
+        system, xp = self.system, self.system.backend.xp
+        field, found = system.is_complex, []
+        for block, powers in pairs:
+            near, own = system.backend.balance_columns(block, None, is_complex=field)
+            held = (_scaling.magnitude_bits(near, field) != 0).any(axis=-2)
+            found.append((near, xp.where(held, -own - powers, _scaling.ABSENT)))
+        unit = reduce(xp.maximum, [exponents for _, exponents in found])
+        shifts = [(near, (own - unit)[..., None, :]) for near, own in found]
+        unit = xp.where(unit > _scaling.ABSENT, unit, 0)
+        return Scaled(_sum(system, shifts, system.limbs), unit)
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
         """Warn if digits are missing; `stacklevel` is that of the caller."""

@@ -10,17 +10,14 @@ from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 
-# An exponent below those of all doubles in rows of any weight.
-_ABSENT = -(2**20)
-
 
 def spread_of(system: System, b: Block) -> Block:
     """Return how many powers of two lie between the entries of a column at most, 0-d float64."""
     exponent = _exponents(system, b)
-    held = exponent > _ABSENT
+    held = exponent > _scaling.ABSENT
     xp = system.backend.xp
-    high = _scaling.largest(exponent, -2, _ABSENT)
-    low = _scaling.largest(xp.where(held, -exponent, _ABSENT), -2, _ABSENT)
+    high = _scaling.largest(exponent, -2, _scaling.ABSENT)
+    low = _scaling.largest(xp.where(held, -exponent, _scaling.ABSENT), -2, _scaling.ABSENT)
     return _scaling.largest(high + low, None, 0).astype(np.float64)
 
 
@@ -47,7 +44,7 @@ def _exponents(system: System, b: Block) -> Block:
     exponent = bits >> 52
     if system.rows is not None:
         exponent = exponent + system.rows[..., :, None]
-    return system.backend.xp.where(bits > 0, exponent, _ABSENT)
+    return system.backend.xp.where(bits > 0, exponent, _scaling.ABSENT)
 
 
 def _width(limbs: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend import powers
+from mdqr._backend.powers import ABSENT as ABSENT
 from mdqr._backend.powers import exponents_of as exponents_of
 from mdqr._backend.powers import largest as largest
 from mdqr._backend.powers import magnitude_bits as magnitude_bits

@@ -42,15 +42,15 @@ class Joined(NamedTuple):
 
 def separated(system: System, joined: Joined, function: str) -> System | None:
     """Return the system factored with pivots in their own blocks; None if they are already."""
+    if bool(system.checks.settle(joined.unknowns.all())[0]):
+        return None
     unknowns, rows = joined.unknowns.argmax(axis=-1), joined.rows.argmax(axis=-2)
     rows = system.backend.xp.where(joined.rows.any(axis=-2), rows, system.columns)
-    before = system.order
+    before, xp = system.order, system.backend.xp
     if before is None:
-        before = system.backend.xp.zeros(rows.shape, dtype=np.int64) + np.arange(rows.shape[-1])
-    everything, *found = system.checks.settle(joined.unknowns.all(), unknowns, rows, before)
-    if everything:
-        return None
-    order = np.empty(found[2].shape, dtype=np.int64)
+        before = xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape)
+    found = system.checks.settle(unknowns, rows, before)
+    order = np.empty(rows.shape, dtype=np.int64)
     for index in np.ndindex(order.shape[:-1]):
         order[index] = _pivots_first(*(labels[index] for labels in found))
     if (order == found[2]).all():

@@ -24,9 +24,6 @@ from mdqr.linalg._refined import Refined
 from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._triangular import right_hand_side
 
-# An exponent below those of all doubles, for zeros.
-_ABSENT = -(2**20)
-
 
 def solve(
     a: Any,
@@ -115,4 +112,4 @@ def _row_powers(bits: Block) -> Block:
     xp = _limbs.namespace(bits)
     exponent = bits >> 52
     exponent = exponent - _scaling.largest(exponent, -2, 0, keepdims=True)
-    return -_scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -1, 0)
+    return -_scaling.largest(xp.where(bits > 0, exponent, _scaling.ABSENT), -1, 0)

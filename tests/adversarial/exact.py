@@ -74,12 +74,14 @@ class Truth:
         if len(right) < self.parts:
             right = np.concatenate([right, zero(right)])
         matrix = embedded(left)
-        transposed = flint_matrix(matrix.T)
+        transposed, self._omega = flint_matrix(matrix.T), 0
         if weights is None:
             weighted = transposed.transpose()
             target = flint_matrix(right.reshape(-1, right.shape[-1]))
         else:
-            diagonal = np.tile(integers(weights, (0,))[0][0], self.parts)[:, None]
+            ints, omega = integers(weights, (0,))
+            self._omega = omega.item()
+            diagonal = np.tile(ints[0], self.parts)[:, None]
             weighted = flint_matrix(matrix * diagonal)
             target = flint_matrix(right.reshape(-1, right.shape[-1]) * diagonal)
         self._matrix, self._weighted = matrix, weighted
@@ -139,8 +141,8 @@ class Truth:
         squares = [self.gram[j, j] for j in range(self.columns)]
         return np.array([log2(square) / 2 if square else -math.inf for square in squares])
 
-    def log2_residual(self, k):
-        """Return log2 of the norm of column k of ``sqrt(W) (b - A x)``, as near as 2^-500 of b."""
+    def residual(self, k):
+        """Return p, q, e with ``p / q * 2**e`` the squares of column k of ``sqrt(W) (b - A x)``."""
         rows = self._target.nrows()
         b = [self._right[i, k] for i in range(rows)]
         total = sum((b[i] * self._target[i, k] for i in range(rows)), flint.fmpz(0))
@@ -151,9 +153,29 @@ class Truth:
             inner = sum((int(matrix[i, j]) * weighted[i, k] for i in range(rows)), flint.fmpz(0))
             projected += x * inner
         rest = total * self.denominator - projected
-        if rest <= 0:
-            return -math.inf
-        return (log2(rest) - log2(self.denominator)) / 2 + int(self._beta[k])
+        return rest, self.denominator, 2 * int(self._beta[k]) + self._omega
+
+    def log2_right_side(self, k):
+        """Return log2 of the norm of column k of ``sqrt(W) b``."""
+        squares = (self._right[i, k] * self._target[i, k] for i in range(self._target.nrows()))
+        total = sum(squares, flint.fmpz(0))
+        return (log2(total) + 2 * int(self._beta[k]) + self._omega) / 2 if total else -math.inf
+
+    def log2_residual(self, k):
+        """Return log2 of the norm of column k of ``sqrt(W) (b - A x)``."""
+        p, q, exponent = self.residual(k)
+        return (log2(p) - log2(q) + exponent) / 2 if p else -math.inf
+
+    def log2_residual_error(self, value, exponent, k):
+        """Return log2 of the distance of ``value * 2**exponent`` from the square of the same."""
+        p, q, own = self.residual(k)
+        given = q * value
+        if own >= exponent:
+            p = p << (own - exponent)
+        else:
+            given = given << (exponent - own)
+        distance = abs(given - p)
+        return log2(distance) - log2(q) + min(own, exponent) if distance else -math.inf
 
     def strings(self, digits):
         """Return the components as decimal strings of so many digits, a list for each unknown."""

@@ -66,7 +66,10 @@ def lstsq(problem):
     if found is None:
         return verdict_of(problem, None, None, None, error, caught)
     info = found.info
-    return verdict_of(problem, found.x, info.error_bound, info.digits, error, caught)
+    verdict = verdict_of(problem, found.x, info.error_bound, info.digits, error, caught)
+    if verdict.outcome == "solved" and not verdict.flags & _WARNINGS:
+        _judge_residuals(problem, found.residuals, verdict)
+    return verdict
 
 
 def solve(problem):
@@ -93,6 +96,30 @@ def verdict_of(problem, x, bound, digits, error=None, caught=()):
         if verdict.condition * smallest < NEEDLESS:
             verdict.note("needless_rank_warning")
     return verdict
+
+
+def _judge_residuals(problem, residuals, verdict):
+    """Compare the sums of squares: r is right to eps and ``eps**2 condition b``, 64 m times.
+
+    Of b in pieces, which lie ``2**166`` apart in od, it is right to eps of the second piece.
+    """
+    exact, answer = truths(problem), problem.answer
+    block = residuals.limbs.reshape(1, len(residuals.limbs), len(exact), -1)
+    for i, truth in enumerate(exact):
+        ints, exponents = integers(np.nan_to_num(block[:, :, i]), ())
+        room, work = math.log2(64 * truth.rows), problem.work.eps
+        for k in range(block.shape[-1]):
+            size = truth.log2_residual(k)
+            if 2 * size >= _BEYOND:
+                continue
+            error = truth.log2_residual_error(int(ints[0, k]), int(exponents[k]), k)
+            least = math.log2(truth.condition * work) + truth.log2_right_side(k)
+            least += max(math.log2(work), -166.0)
+            most = room + np.logaddexp2(size + math.log2(answer.eps), least)
+            # Of the square; what falls below the smallest double of its limbs.
+            most = max(most + np.logaddexp2(size, most) + 1, -1070)
+            if error > most:
+                verdict.note("residual_wrong", "silent", (error - most) * _LOG10_2)
 
 
 def _judge_error(problem, exact, error, verdict):

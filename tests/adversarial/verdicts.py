@@ -29,6 +29,7 @@ DEFECTS = {
     "needless_error": f"LinAlgError though condition * n * eps is below {NEEDLESS}",
     "needless_rank_warning": "the rank was doubted, at a condition as far below its limit",
     "lost_more": "more digits were lost than `lost_digits` says, by more than one",
+    "residual_wrong": "the sum of squares is off by more than it may be, without a warning",
     "leaked_warning": "a warning of another kind than PrecisionWarning",
 }
 
