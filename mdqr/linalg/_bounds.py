@@ -25,7 +25,12 @@ def contraction_limit(system: System, condition: Condition, eps: float) -> Block
 
 @np.errstate(all="ignore")
 def normwise(
-    system: System, b: Block, solution: Solution, condition: Condition, eps: float
+    system: System,
+    b: Block,
+    solution: Solution,
+    condition: Condition,
+    limit: Block,
+    eps: float,
 ) -> Block:
     """Bound the distance of a refined solution from the exact one, the rounding of x aside.
 
@@ -44,6 +49,8 @@ def normwise(
         Their refined solution, in scaled unknowns.
     condition : Condition
         The condition estimate of the scaled matrix.
+    limit : Block
+        Its `contraction_limit`.
     eps : float
         That of the work.
 
@@ -54,7 +61,7 @@ def normwise(
         need not converge.
     """
     xp, field = system.backend.xp, system.is_complex
-    (m, n), limit = system.a.shape[-2:], contraction_limit(system, condition, eps)[..., None]
+    (m, n), limit = system.a.shape[-2:], limit[..., None]
     leading = _scaling.leading(solution.x, field)
     right = _scaling.largest(_scaling.leading(b, field), -2, 0.0)
     largest = _scaling.largest(leading, -2, 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,6 @@ from mdqr.linalg._pseudo_inverse import Inverse
 from mdqr.linalg._right_sides import pieces
 from mdqr.linalg._separate import Joined, separated
 
-_LOG10_2 = 0.30102999566398120
 _SMALLEST = 2.0**-1073
 # Components are promised to so many eps.
 _PROMISED = 4.0
@@ -66,22 +65,21 @@ class Part:
 class Unknowns(NamedTuple):
     """A solution in the units of the data, and what is known of its errors.
 
-    `bound` is one of the absolute errors, `digits` are those of the answer that hold, float64 of
-    x's shape; `promised`, 0-d, tells whether all components are as good as the precision promises.
+    `bound` is one of the absolute errors, `relative` one relative to x, float64 of its shape;
+    `promised`, 0-d, tells whether all components are as good as the precision promises.
     """
 
     x: Block
     bound: Block
-    digits: Block
+    relative: Block
     promised: Block
 
 
 class Report(NamedTuple):
-    """What users see of the errors: `Unknowns` on the host, and the changes of the steps."""
+    """What users see of the errors: their bound, the digits that hold, changes of the steps."""
 
     bound: np.ndarray
     digits: np.ndarray
-    promised: bool
     history: np.ndarray
 
 
@@ -109,10 +107,6 @@ class Refined:
     ----------
     system : System
         The factored problem, with blocks apart if that was needed.
-    x : Block
-        The solution in the units of the data.
-    report : Report
-        Its errors.
 
     Raises
     ------
@@ -133,10 +127,10 @@ class Refined:
         self._function, self._inputs, self._callback = function, inputs, callback
         self._given, self._spread, self._condition = given, spread, condition
         self.system, self._parts = system, self._refine(system)
-        self.x, self.report = self._settled(closely=False)
-        if not self.report.promised:
+        self._unknowns, self._promised = self._settled(closely=False)
+        if not self._promised:
             self._refine_further()
-            self.x, self.report = self._settled(closely=True)
+            self._unknowns, self._promised = self._settled(closely=True)
 
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""
@@ -145,10 +139,29 @@ class Refined:
         for piece in pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
-            rest = _bounds.normwise(system, b, solution, self._condition, eps)[..., None, :]
+            rest = _bounds.normwise(system, b, solution, self._condition, limit, eps)
             moved = system.backend.xp.asarray(True)
-            parts.append(Part(piece, b, powers, solution, rest, moved))
+            parts.append(Part(piece, b, powers, solution, rest[..., None, :], moved))
         return parts
+
+    @property
+    def x(self) -> Block:
+        """The solution in the units of the data."""
+        return self._unknowns.x
+
+    @cached_property
+    def report(self) -> Report:
+        """Its errors; who asks waits."""
+        sizes, full = self._parts[0].solution.sizes, float(self._inputs.precision.digits)
+        bound, relative, first, *changes = self.system.checks.settle(
+            self._unknowns.bound,
+            self._unknowns.relative,
+            *(_scaling.largest(size, None, 0.0) for size in sizes),
+        )
+        with np.errstate(divide="ignore"):
+            digits = np.clip(-np.log10(relative), 0.0, full)
+        history = np.array([float(change) for change in changes]) / (float(first) or 1.0)
+        return Report(bound, digits, history)
 
     @property
     def steps(self) -> int:
@@ -180,7 +193,7 @@ class Refined:
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
         """Warn if digits are missing; `stacklevel` is that of the caller."""
-        if self.report.promised:
+        if self._promised:
             return
         answer = self._inputs.precision
         worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
@@ -224,9 +237,9 @@ class Refined:
         back = _scaling.shifted(system.backend, part.b, shift, system.is_complex)
         return system.is_lossless and bool(system.checks.settle((back == part.given).all())[0])
 
-    def _settled(self, *, closely: bool) -> tuple[Block, Report]:
-        """Return the solution and, after a wait, what is known of its errors."""
-        system, sizes = self.system, self._parts[0].solution.sizes
+    def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
+        """Return the solution and, after a wait, whether it is as good as promised."""
+        system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
             _scaling.require_in_range(
@@ -237,14 +250,7 @@ class Refined:
                 system.is_complex,
                 "; multiply a or b by a power of two",
             )
-        promised, bound, digits, first, *changes = system.checks.settle(
-            found.promised,
-            found.bound,
-            found.digits,
-            *(_scaling.largest(size, None, 0.0) for size in sizes),
-        )
-        history = np.array([float(change) for change in changes]) / (float(first) or 1.0)
-        return found.x, Report(bound, digits, bool(promised), history)
+        return found, bool(system.checks.settle(found.promised)[0])
 
 
 @np.errstate(all="ignore")
@@ -287,9 +293,8 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
         relative = relative + xp.where(rest > 0, share, 0.0)
     relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
-    digits = xp.clip(-xp.log2(relative) * _LOG10_2, 0.0, float(answer.digits))
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
-    return Unknowns(x, bound * _UP, digits, kept.all())
+    return Unknowns(x, bound * _UP, relative, kept.all())
 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
