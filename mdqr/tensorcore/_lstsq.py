@@ -281,7 +281,7 @@ def _loses_many(size: Size, plan: Plan) -> bool:
 
 
 def _continued(system: System, b: Block, most: int, before: Iterate | None) -> Iterate:
-    if before is None or not np.isfinite(before.gradient).all():
+    if before is None:
         return cgls(system, b, most)
     found = cgls(system, b, most - before.iterations, before.x)
     return found._replace(iterations=found.iterations + before.iterations)
