@@ -116,11 +116,11 @@ def test_refusals(rng):
         blocked_householder(a, mode="full")
     with pytest.raises(ValueError, match='panel must be one of "caqr", "cholesky", "geqrf"; got'):
         blocked_householder(a, panel="lapack")
-    for block in (0, 129, -1):
-        with pytest.raises(ValueError, match=f"block must be from 1 to 128; got {block}"):
+    for block in (0, 129, -1, 32.0, True):
+        with pytest.raises(
+            ValueError, match=f"block must be an integer from 1 to 128; got {block}"
+        ):
             blocked_householder(a, block=block)
-    with pytest.raises(TypeError, match="integer"):
-        blocked_householder(a, block=32.0)
     with pytest.raises(TypeError, match=r"blocked_householder: a is an MDArray.*mdqr\.linalg\.qr"):
         blocked_householder(mdqr.array(a, precision=mdqr.qd))
     with pytest.raises(ValueError, match="two axes"):

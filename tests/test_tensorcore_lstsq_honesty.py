@@ -36,10 +36,7 @@ def test_columns_that_depend_on_others_in_one_panel(panel, rng):
         a = rng.integers(-9, 10, (m, n)).astype(np.float64)
         a[:, n - 1] = 2 * a[:, 0] - (a[:, 1] if n > 2 else 0)
         for b in (np.zeros(m), a.sum(axis=1), rng.standard_normal(m)):
-            with (
-                pytest.warns(mdqr.PrecisionWarning, match="depend on others"),
-                pytest.raises(np.linalg.LinAlgError, match=f"column {n - 1} of a depends"),
-            ):
+            with pytest.raises(np.linalg.LinAlgError, match=f"column {n - 1} of a depends"):
                 lstsq(a, b, panel=panel)
 
 
@@ -50,10 +47,7 @@ def test_columns_that_depend_on_others_in_other_panels(panel, compute, rng):
     for m, n in ((451, 260), (300, 140)):
         a, b = rng.standard_normal((m, n)), rng.standard_normal(m)
         a[:, -3] = a[:, 2] * 1.5 + a[:, 4]
-        with (
-            pytest.warns(mdqr.PrecisionWarning, match="solved by QR in float64"),
-            pytest.raises(np.linalg.LinAlgError, match=f"column {n - 3} of a depends"),
-        ):
+        with pytest.raises(np.linalg.LinAlgError, match=f"column {n - 3} of a depends"):
             lstsq(a, b, panel=panel, compute=compute)
 
 

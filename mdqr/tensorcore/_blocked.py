@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
+from mdqr.linalg._operands import as_integer
 from mdqr.tensorcore._engine import CUTOFF, Engine, Operand
 from mdqr.tensorcore._formats import FP32
 from mdqr.tensorcore._input import choose, engine_for, real_matrix
@@ -87,14 +87,14 @@ def blocked_householder(
     call = "blocked_householder"
     choose(call, "mode", mode, MODES)
     choose(call, "panel", panel, PANELS)
-    block = operator.index(block)
-    if not 1 <= block <= CUTOFF:
-        raise ValueError(f"{call}: block must be from 1 to {CUTOFF}; got {block}")
+    width = as_integer(block)
+    if width is None or not 1 <= width <= CUTOFF:
+        raise ValueError(f"{call}: block must be an integer from 1 to {CUTOFF}; got {block!r}")
     a, plan = real_matrix(call, "a", a), Plan(call, call, "fp32", panel, True)
-    way, last = plan.ways()
+    choice, last = plan.fallbacks()
     with suppress(DoubtfulPanel):
-        return _factored(engine_for(a), a, way, mode, block)
-    return _factored(engine_for(a), a, last, mode, block)
+        return _factored(engine_for(a), a, choice, mode, width)
+    return _factored(engine_for(a), a, last, mode, width)
 
 
 def _factored(engine: Engine, a: Block, plan: Plan, mode: str, block: int) -> QRResult:

@@ -94,10 +94,10 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
             f"lowrank: r must be an integer from 1 to {min(a.shape)}, for a of the shape "
             f"{a.shape}; got {r!r}"
         )
-    *ways, last = plan.ways()
-    for way in ways:
+    *plans, last = plan.fallbacks()
+    for choice in plans:
         with suppress(DoubtfulPanel):
-            return _approximated(a, rank, way)
+            return _approximated(a, rank, choice)
     return _approximated(a, rank, last)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._device import is_cuda_array
 from mdqr._errors import PrecisionWarning
+from mdqr.linalg._operands import as_integer
 from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._engine import CUTOFF, Engine
 from mdqr.tensorcore._formats import FINE
@@ -26,6 +28,9 @@ _EPS = 2.0**-52
 _SINGULAR = 2.0**30
 # Of fewer columns as many: rounding errors of QR are some eps whatever their number.
 _LEAST_ORDER = 16
+# Columns are scaled if their exponents are beyond: of others neither ``a.T @ r`` overflows, nor x
+# before it has the exponents of b back.
+_FAR = 512
 # Lengths are no smaller, or zero.
 _TINY = 2.0**-900
 # Squares of singular values of R**-1, over the largest: each stands for several directions that
@@ -116,8 +121,8 @@ def lstsq(
     Warns
     -----
     PrecisionWarning
-        If the problem was solved by QR in float64, since the iteration did not converge, or R is
-        singular where `a` may not be.
+        If x is by QR in float64, since the iteration did not converge, or R is singular where `a`
+        is not.
 
     See Also
     --------
@@ -151,29 +156,35 @@ def lstsq(
     """
     plan = plan_of("lstsq", "rgs", compute, panel, True)
     a, b = real_matrix("lstsq", "a", a), real_array("lstsq", "b", b)
-    _check(a, b, max_iterations)
+    _check(a, b)
+    most = as_integer(max_iterations)
+    if most is None or most < 1:
+        raise ValueError(
+            f"lstsq: max_iterations must be a positive integer; got {max_iterations!r}"
+        )
     engine = engine_for(a)
-    xp, m, method = engine.xp, len(a), "cgls"
-    columns = b.reshape(m, -1).astype(np.float64, order="F")
-    exponents = _exponents(engine, columns)
-    columns = xp.asfortranarray(xp.ldexp(columns, -exponents))
-    whole = _whole(engine, a)
-    found, made = _iterated(engine, (a, whole, columns), plan, max_iterations)
-    if found is None or not found.reached.all():
-        _warn(found)
+    xp, m = engine.xp, len(a)
+    columns, exponents = _near_one(engine, b.reshape(m, -1))
+    a, whole, scales = _in_range(engine, a)
+    tried, made = _iterated(engine, (a, whole, columns), plan, most)
+    if tried is not None and tried.reached.all():
+        found, method = tried, "cgls"
+    else:
         with np.errstate(over="ignore", invalid="ignore"):
-            found, method = _direct(engine, whole, columns, found), "direct"
+            found, method = _direct(engine, whole, columns, tried), "direct"
     with np.errstate(over="ignore"):
-        x = xp.ldexp(found.x, exponents)
-        squares = xp.ldexp(norms(found.r), exponents[0]) ** 2
+        x = xp.ldexp(found.x, exponents - scales[:, None])
+        squares = xp.ldexp(norms(found.r), exponents) ** 2
     _, (finite,) = engine.report(xp.isfinite(x).all())
     if not finite:
         raise np.linalg.LinAlgError("lstsq: x does not fit float64; multiply a by a power of two")
+    if found is not tried:
+        _warn(tried)
     info = LstsqInfo(method, found.iterations, found.gradient, found.condition, made)
     return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
 
 
-def _check(a: Block, b: Block, most: Any) -> None:
+def _check(a: Block, b: Block) -> None:
     if is_cuda_array(a) != is_cuda_array(b) or (is_cuda_array(a) and a.device != b.device):
         raise ValueError("lstsq: a and b lie on different devices; move one, with cupy.asarray")
     if b.ndim not in (1, 2) or len(b) != len(a):
@@ -186,25 +197,40 @@ def _check(a: Block, b: Block, most: Any) -> None:
             f"lstsq: a must have at least as many rows as columns, and one; got {a.shape}: "
             "numpy.linalg.lstsq and cupy.linalg.lstsq find the shortest x"
         )
-    if not isinstance(most, int | np.integer) or most < 1:
-        raise ValueError(f"lstsq: max_iterations must be a positive integer; got {most!r}")
 
 
-def _exponents(engine: Engine, b: Block) -> Block:
-    """Return exponents ``(1, k)`` such that the columns of b are below two to them."""
-    xp = engine.xp
-    largest = xp.abs(b).max(axis=0, keepdims=True)
-    _, (finite,) = engine.report(xp.isfinite(largest).all())
-    if not finite:
-        raise np.linalg.LinAlgError("lstsq: b has entries that are not finite")
+def _exponents(xp: ModuleType, a: Block) -> Block:
+    """Return exponents such that the columns of a finite `a` are below two to them."""
+    # Without the absolute values, which would be as large as `a`.
+    largest = xp.maximum(a.max(axis=0), -a.min(axis=0))
     return xp.frexp(largest)[1].astype(np.int32)
 
 
-def _whole(engine: Engine, a: Block) -> Block:
-    """Return `a` in float64, in one piece."""
-    if a.dtype == np.float64 and (a.flags.f_contiguous or a.flags.c_contiguous):
-        return a
-    return a.astype(np.float64, order="F")
+def _near_one(engine: Engine, b: Block) -> tuple[Block, Block]:
+    """Return the columns of b in float64, scaled by powers of two, and the exponents of these."""
+    xp = engine.xp
+    b = b.astype(np.float64, order="F")
+    _, (finite,) = engine.report(xp.isfinite(b).all())
+    if not finite:
+        raise np.linalg.LinAlgError("lstsq: b has entries that are not finite")
+    exponents = _exponents(xp, b)
+    return xp.asfortranarray(xp.ldexp(b, -exponents)), exponents
+
+
+def _in_range(engine: Engine, a: Block) -> tuple[Block, Block, Block]:
+    """Return `a`, the same in float64 and in one piece, and by what powers columns are divided."""
+    xp = engine.xp
+    scales = xp.zeros(a.shape[1], dtype=np.int32)
+    if a.dtype == np.float32:
+        return a, a.astype(np.float64, order="F"), scales
+    exponents = _exponents(xp, a)
+    far = xp.abs(exponents) > _FAR
+    _, (any_far,) = engine.report(far.any())
+    if any_far:
+        scales = xp.where(far, exponents, scales)
+        a = xp.ldexp(a, -scales)
+    one_piece = a.flags.f_contiguous or a.flags.c_contiguous
+    return a, a if one_piece else a.astype(np.float64, order="F"), scales
 
 
 def _iterated(
@@ -234,10 +260,10 @@ def _iterated(
 
 def _preconditioner(a: Block, plan: Plan) -> Preconditioner | None:
     """Return R of `a`, if its diagonal is not zero."""
-    *ways, last = plan.ways()
-    for way in ways:
+    *plans, last = plan.fallbacks()
+    for choice in plans:
         with suppress(DoubtfulPanel):
-            return _triangle(engine_for(a), a, way)
+            return _triangle(engine_for(a), a, choice)
     return _triangle(engine_for(a), a, last)
 
 
@@ -255,7 +281,7 @@ def _loses_many(size: Size, plan: Plan) -> bool:
 
 
 def _continued(system: System, b: Block, most: int, before: Iterate | None) -> Iterate:
-    if before is None or not np.isfinite(before.gradient).all():
+    if before is None:
         return cgls(system, b, most)
     found = cgls(system, b, most - before.iterations, before.x)
     return found._replace(iterations=found.iterations + before.iterations)
@@ -275,26 +301,31 @@ def _warn(found: Iterate | None) -> None:
     )
 
 
+def _dependent(column: int) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(
+        f"lstsq: column {column} of a depends on those before it as far as float64 can tell; "
+        "mdqr.linalg.lstsq keeps more digits, and numpy.linalg.lstsq finds the shortest x"
+    )
+
+
 def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterate:
     """Return the solution by Householder QR in float64."""
     xp, n = engine.xp, a.shape[1]
     # Columns below 1, so that neither lengths nor the steps of the library overflow.
-    scales = xp.frexp(xp.abs(a).max(axis=0))[1].astype(np.int32)
+    scales = _exponents(xp, a)
     q, r = xp.linalg.qr(xp.ldexp(a, -scales))
     ratios = xp.abs(xp.diagonal(r)) / xp.maximum(norms(r), _TINY)
     least = _EPS * max(n, _LEAST_ORDER)
     _, (any_lost, first, weakest) = engine.report(
         (ratios <= least).any(), (ratios <= least).argmax(), ratios.argmin()
     )
+    if any_lost:
+        raise _dependent(int(first))
     m = Preconditioner(engine, r, scales)
     size = m.size()
     condition = size.norm * size.longest
-    if any_lost or not condition * least < 1:
-        raise np.linalg.LinAlgError(
-            f"lstsq: column {int(first if any_lost else weakest)} of a depends on those before it "
-            "as far as float64 can tell; mdqr.linalg.lstsq keeps more digits, and "
-            "numpy.linalg.lstsq finds the shortest x"
-        )
+    if not condition * least < 1:
+        raise _dependent(int(weakest))
     # By substitution: inverses of blocks lose digits where R is ill-conditioned.
     x = xp.ldexp(xp.linalg.solve(r, q.T @ b), -scales[:, None])
     system = System(engine, a, m, size, True)

@@ -83,10 +83,10 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     """
     plan = plan_of("orthogonalize", "rgs", compute, panel, True)
     a = real_matrix("orthogonalize", "a", a)
-    *ways, last = plan.ways()
-    for way in ways:
+    *plans, last = plan.fallbacks()
+    for choice in plans:
         with suppress(DoubtfulPanel):
-            return _basis(a, way)
+            return _basis(a, choice)
     return _basis(a, last)
 
 

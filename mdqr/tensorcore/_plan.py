@@ -31,15 +31,15 @@ class Plan(NamedTuple):
         """The same for Q, when it is orthogonalised again: its columns are scaled already."""
         return FORMATS[FINE[self.compute]]
 
-    def ways(self) -> list[Plan]:
+    def fallbacks(self) -> list[Plan]:
         """Return this plan, and what takes its place where a panel is in doubt: the last has none.
 
         Panels of Gram-Schmidt lose nothing of a column; reflections by "geqrf" are orthogonal too.
         """
         if self.method == "rgs":
             panels = ("cholesky", "caqr") if self.panel == "cholesky" else (self.panel,)
-            ways = [self._replace(panel=panel) for panel in panels]
-            return [*ways, self._replace(method="householder", panel="geqrf")]
+            plans = [self._replace(panel=panel) for panel in panels]
+            return [*plans, self._replace(method="householder", panel="geqrf")]
         return [self, self._replace(panel="geqrf")]
 
 

@@ -115,10 +115,10 @@ def qr(
     plan = plan_of("qr", method, compute, panel, scale)
     a = real_matrix("qr", "a", a)
     again = bool(reorthogonalize)
-    *ways, last = plan.ways()
-    for way in ways:
+    *plans, last = plan.fallbacks()
+    for choice in plans:
         with suppress(DoubtfulPanel):
-            return factored(engine_for(a), a, way, again=again)
+            return factored(engine_for(a), a, choice, again=again)
     return factored(engine_for(a), a, last, again=again)
 
 

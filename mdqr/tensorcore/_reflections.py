@@ -28,7 +28,7 @@ _EXPONENT = 8
 
 
 class DoubtfulPanel(Exception):
-    """Columns of a panel depend on others, or nearly do, too much for it: see `Plan.ways`."""
+    """Columns of a panel depend on others, or nearly do, too much for it: see `Plan.fallbacks`."""
 
 
 class Work(NamedTuple):
