@@ -13,7 +13,6 @@ from mdqr.linalg import _update_windows as windows
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._update_downdate import leverage
 from mdqr.linalg._update_engine import (
-    Engine,
     adjoint,
     adjoint_multiply,
     apply_left,
@@ -145,7 +144,8 @@ def _delete_thin(
         rows[..., state.n :] = adjoint_multiply(engine, basis, whole)
     elif b is not None:
         z = adjoint_multiply(engine, w, state.r[..., state.n :], c=b, subtract=True)
-        rows[..., state.n :] = _divided(engine, triangle_, z)
+        system = engine.triangle(triangle_, "UpdatableLstsq.delete_rows", Unchecked())
+        rows[..., state.n :] = engine.from_block(system.solve(engine.to_block(z), "C"))
     known = rows[..., state.n :]
     w = joined(engine, [w, triangle_], -2)
     state.extend(basis, rows)
@@ -153,15 +153,6 @@ def _delete_thin(
     state.turned |= sweeps.spike(engine, w, state.r, state.q, first=0, stop=stop)
     _without(state, k, p)
     return known
-
-
-@np.errstate(all="ignore")
-def _divided(engine: Engine, triangle_: Block, z: Block) -> Block:
-    """Return ``triangle^-H z``, however far apart the entries of z are."""
-    system = engine.triangle(triangle_, "UpdatableLstsq.delete_rows", Unchecked())
-    entries = engine.to_block(triangle_)
-    x = system.solve(engine.to_block(z), "C", checks=Unchecked(), entries=lambda: entries)
-    return engine.from_block(x)
 
 
 def _without(state: State, k: int, p: int) -> None:
@@ -256,7 +247,8 @@ def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "q
     known = state.r[..., n:]
     z = adjoint_multiply(engine, found.e, known, c=u[..., n:], subtract=True)
     if z.shape[-1]:
-        z = _divided(engine, found.c, z)
+        system = engine.triangle(found.c, function, Unchecked())
+        z = engine.from_block(system.solve(engine.to_block(z), "C"))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     rows[..., n:] = z
     w = joined(engine, [found.e, found.c], -2)
