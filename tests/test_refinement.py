@@ -43,15 +43,8 @@ def solution(a, b, weights=None):
 def test_small_entries_of_b_survive_beside_large_ones(precision, size):
     one = mdqr.eye(2, precision=precision)
     b = mdqr.array(["1e300", f"1e{size}"], precision=precision)
-    for found in (
-        quiet(solve, one, b),
-        quiet(lstsq, one, b).x,
-        quiet(solve_triangular, one, b),
-    ):
+    for found in (quiet(solve, one, b), quiet(lstsq, one, b).x):
         assert found.to_fractions().tolist() == b.to_fractions().tolist()
-    # Not refined: its error is small beside the largest component; nothing is flushed to zero.
-    plain = quiet(qr_factor(one).solve, b)
-    assert abs(plain.to_numpy()[1] / b.to_numpy()[1] - 1) < 1e-4
 
 
 def test_wide_b_of_dense_matrices(multiple, rng):

@@ -224,6 +224,12 @@ def graded_rows(precision, share):
     return mdqr.concatenate(a), mdqr.concatenate([normal((6,), 2), mdqr.ones(6, precision="d")])
 
 
+def remove_three(fit, a, b, k):
+    """Take rows k to k + 3 away from a problem without data."""
+    rows = slice(k, k + 3)
+    fit.delete_rows(k, 3, b=b[rows], **({"u": a[rows]} if fit.Q is None else {}))
+
+
 def lost_in(fit, a, b):
     """The digits that the solution has lost beside the exact one."""
     exact = lstsq(a, b).x
@@ -237,10 +243,10 @@ def test_lost_digits_of_removals_add(precision, keep_q):
     fit = UpdatableLstsq(a, b, keep_data=False, keep_q=keep_q)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrecisionWarning)
-        fit.delete_rows(9, 3, b=b[9:], **({} if keep_q else {"u": a[9:]}))
+        remove_three(fit, a, b, 9)
     once = fit.lost_digits
     with pytest.warns(PrecisionWarning, match="digits of R are lost"):
-        fit.delete_rows(6, 3, b=b[6:9], **({} if keep_q else {"u": a[6:9]}))
+        remove_three(fit, a, b, 6)
     assert fit.lost_digits > once + 0.2 * precision.digits
     lost = lost_in(fit, a[:6], b[:6])
     # With Q as many digits of Q^H b can be lost again; these rows have a small b.
@@ -257,10 +263,10 @@ def test_removals_that_lose_all_digits_together_are_refused(precision, keep_q):
     fit = UpdatableLstsq(a, b, keep_data=False, keep_q=keep_q)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)
-        fit.delete_rows(9, 3, b=b[9:], **({} if keep_q else {"u": a[9:]}))
+        remove_three(fit, a, b, 9)
     before = fit.lost_digits, fit.shape, fit.R, fit.solve()
     with pytest.raises(np.linalg.LinAlgError, match="all digits are lost"):
-        fit.delete_rows(6, 3, b=b[6:9], **({} if keep_q else {"u": a[6:9]}))
+        remove_three(fit, a, b, 6)
     # The object is as before the attempt.
     assert (fit.lost_digits, fit.shape) == before[:2]
     assert_same_bits(fit.R, before[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -11,10 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr import PrecisionWarning
 from mdqr.linalg import UpdatableLstsq, qr_factor, solve_triangular
-from mdqr.testing import assert_same_bits
+from mdqr.testing import assert_close, assert_same_bits
 
 _LEAST = Fraction(2) ** -1074
+# The last one beyond what even factors far above 1 could hold.
+ENDS = [("1e300", "1e-30"), ("1e120", "1e-120"), ("1e-300", "1e10"), ("1e300", "1e-296")]
+
+
+def quiet(function, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return function(*arguments)
 
 
 def parts(a):
@@ -38,11 +48,11 @@ def check_backward_error(t, x, b):
 
 
 @pytest.mark.parametrize("trans", [0, 1, 2])
-def test_a_small_component_beside_a_large_one(precision, trans):
-    b = mdqr.array(["1e300", "1e-30"], precision=precision)
-    assert_same_bits(solve_triangular(mdqr.eye(2, precision=precision), b, trans), b)
-    third = mdqr.array(["1e120", "1e-120"], precision=precision) / 3
-    assert_same_bits(solve_triangular(mdqr.eye(2, precision=precision), third, trans), third)
+@pytest.mark.parametrize("ends", ENDS)
+def test_a_small_component_beside_a_large_one(precision, ends, trans):
+    for b in (mdqr.array(ends, precision=precision), mdqr.array(ends, precision=precision) / 3):
+        found = quiet(solve_triangular, mdqr.eye(2, precision=precision), b, trans)
+        assert_same_bits(found, b)
 
 
 def test_a_component_that_comes_back_from_below_the_range(precision):
@@ -135,13 +145,96 @@ def test_backward_error_of_graded_triangles(
         check_backward_error(t, x, b)
 
 
-def test_factors_solve_with_wide_sides(precision):
-    b = mdqr.array(["1e300", "1e-30"], precision=precision)
+@pytest.mark.parametrize("ends", ENDS)
+def test_factors_solve_with_wide_sides(precision, ends):
+    """Every entry of b is a component, whatever stands beside it, in each column alone."""
     one = mdqr.eye(2, precision=precision)
-    assert_same_bits(qr_factor(one).solve(b), b)
-    third = mdqr.array(["1e120", "1e-120"], precision=precision) / 3
-    assert_same_bits(qr_factor(one).solve(third), third)
-    assert_same_bits(UpdatableLstsq(one, third[::-1] * 1e-100).solve()[1], third[0] * 1e-100)
+    for b in (mdqr.array(ends, precision=precision), mdqr.array(ends, precision=precision) / 3):
+        assert_same_bits(quiet(qr_factor(one).solve, b), b)
+        sides = mdqr.stack([b, b[::-1], mdqr.zeros(2, precision=precision)], axis=1)
+        assert_same_bits(quiet(qr_factor(one).solve, sides), sides)
+        assert (quiet(qr_factor(one * 1j).solve, sides * 1j) == sides).all()
+
+
+def test_wide_sides_of_dense_factors(precision, rng):
+    """What is added from pieces has the error of the whole."""
+    a = cases.random(7, 4, precision, float, rng, cond=10)
+    b = mdqr.array(["1e300", "-3e150", "7e-20", "1", "1e-200", "2e299", "0"], precision=precision)
+    exact, _, _ = cases.rational_solution(a, b.reshape(-1, 1))
+    found = quiet(qr_factor(a).solve, b).to_fractions()
+    wrong, size = abs(found - exact[:, 0]).max(), abs(exact).max()
+    # A condition of 10, squared, and the growth of the factorisation.
+    assert wrong <= 7 * 20 * 100 * Fraction(precision.eps) * size
+
+
+@pytest.mark.parametrize("keep_data", [False, True])
+@pytest.mark.parametrize("keep_q", [False, True])
+class TestUpdatable:
+    """Sides of problems that change."""
+
+    @pytest.mark.parametrize("ends", ENDS[:3])
+    def test_small_components_beside_large_ones(self, precision, ends, keep_q, keep_data):
+        options = {"keep_q": keep_q, "keep_data": keep_data}
+        one = mdqr.eye(3, 2, precision=precision)
+        for b in (mdqr.array(ends, precision=precision), mdqr.array(ends, precision=precision) / 3):
+            for sides in (b, b[::-1]):
+                data = mdqr.concatenate([sides, mdqr.zeros(1, precision=precision)])
+                assert_same_bits(quiet(UpdatableLstsq(one, data, **options).solve), sides)
+
+    def test_residuals_beside_large_components(self, precision, keep_q, keep_data):
+        a, b = [[1, 0], [0, 1], [0, 1]], ["1e300", "1", "2"]
+        fit = UpdatableLstsq(
+            mdqr.array(a, precision=precision),
+            mdqr.array(b, precision=precision),
+            keep_q=keep_q,
+            keep_data=keep_data,
+        )
+        half = mdqr.sqrt(mdqr.array("0.5", precision=precision))
+        assert_close(quiet(fit.residual_norm), half, ulps=8)
+
+    @pytest.mark.parametrize("fresh", [False, True])
+    def test_changes_that_bring_other_sizes(self, precision, keep_q, keep_data, fresh, monkeypatch):
+        monkeypatch.setattr("mdqr.linalg._updatable_fit.prefers_fresh", lambda *_: fresh)
+
+        def value(text):
+            return mdqr.array(text, precision=precision)
+
+        def check(*expected):
+            expected = mdqr.stack([value(x) for x in expected])
+            assert_close(quiet(fit.solve), expected, ulps=32)
+
+        one = mdqr.eye(2, precision=precision)
+        fit = UpdatableLstsq(one, value(["7", "1e-30"]), keep_q=keep_q, keep_data=keep_data)
+        fit.insert_rows([[2, 0], [0, 3]], value(["1", "6e-30"]))
+        check("1.8", "1.9e-30")
+        fit.insert_rows([[2, 0], [0, 1]], value(["1e300", "9e-31"]))
+        large, mean = (value("2e300") + 9) / 9, value("19.9e-30") / 11
+        check(large, mean)
+        if keep_data:
+            fit.repair()
+            check(large, mean)
+            b = value(["1e300", "1e-30", "3e-31", "0"])
+            fit = UpdatableLstsq(mdqr.eye(4, 2, precision=precision), b, keep_q=keep_q)
+            fit.insert_cols([0, 1, 1, 0])
+            check("1e300", "7e-31", "3e-31")
+
+    def test_what_cannot_be_held_is_warned_of(self, precision, keep_q, keep_data):
+        b = mdqr.array(["1e300", "1e-300"], precision=precision)
+        one = mdqr.eye(2, precision=precision)
+        fit = UpdatableLstsq(one, b, keep_q=keep_q, keep_data=keep_data)
+        if precision == mdqr.d:
+            assert_same_bits(quiet(fit.solve), b)
+            return
+        for call in (fit.solve, fit.residual_norm):
+            with pytest.warns(PrecisionWarning, match="entries of b are so far apart") as caught:
+                call()
+            assert caught[0].filename == __file__
+        if keep_data:
+            fit.insert_rows([0, 1], b[1])
+            fit.delete_rows(0)
+            fit.insert_rows([1, 0], b[1])
+            fit.repair()
+            assert_close(quiet(fit.solve), b[[1, 1]], ulps=16)
 
 
 @pytest.mark.parametrize("exponent", [-1000, 1000])

@@ -19,7 +19,8 @@ from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._extended import Extension, Step
-from mdqr.linalg._pseudo_inverse import Inverse, magnitudes, product
+from mdqr.linalg._pseudo_inverse import Inverse, magnitudes
+from mdqr.linalg._wide_range import product
 
 # The lowest bit of zero: above all that can occur.
 _NONE = 2**40

@@ -14,12 +14,13 @@ from math import prod
 import numpy as np
 
 from mdqr import _limbs
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Block
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._separate import Joined
+from mdqr.linalg._wide_range import product
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21
@@ -36,11 +37,6 @@ def magnitudes(block: Block, is_complex: bool) -> Block:
 def _lengths(rows: Block) -> Block:
     """Return the lengths of rows as a column."""
     return ((rows**2).sum(axis=-1, keepdims=True)) ** 0.5
-
-
-def product(backend: Backend, a: Block, b: Block) -> Block:
-    """Return the product of magnitudes."""
-    return backend.matmul(a, b, limbs=1, is_complex=False)
 
 
 class Inverse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 from mdqr import _limbs
@@ -136,7 +136,9 @@ class QRFactor:
         -------
         MDArray
             ``(n,)`` or ``(..., n, k)``. The error is a small multiple of ``eps`` times the
-            condition number (squared times the relative residual); `lstsq` refines it away.
+            condition number (squared times the relative residual); `lstsq` refines it away. Where
+            entries of `b` are too far apart for one power of two, the solutions for those of
+            nearby sizes are added: none is taken for zero.
 
         Raises
         ------
@@ -153,21 +155,23 @@ class QRFactor:
                 "factor its conjugate transpose instead"
             )
         operand, is_vector = self._operand("QRFactor.solve", b, (m,))
-        checks, block = Checks(), operand.blocks[0]
+        checks, block, backend = Checks(), operand.blocks[0], operand.backend
+        options: dict[str, Any] = {"limbs": operand.work.limbs, "is_complex": operand.is_complex}
         _scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
         require_regular(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
-        factors = self._scaled.factors
-        block, powers = _wide_range.raised(
-            operand.backend, block, limbs=operand.work.limbs, is_complex=operand.is_complex
-        )
-        x = triangle.solve(
-            factors.apply_qh(block)[..., :n, :],
-            checks=checks,
-            entries=lambda: factors.form_r(factors.count),
-            undo=(self._scaled.exponents, powers),
-        )
+        factors, parts = self._scaled.factors, []
+        for piece in _wide_range.pieces(backend, block, checks, **options):
+            near, powers = backend.balance_columns(piece, None, is_complex=operand.is_complex)
+            x = triangle.solve(
+                factors.apply_qh(near)[..., :n, :],
+                checks=checks,
+                entries=lambda: factors.form_r(factors.count),
+                undo=(self._scaled.exponents, powers),
+            )
+            parts.append(x)
         checks.settle()
+        x = reduce(lambda x, y: backend.binary("add", x, y, **options), parts)
         return operand.wrap(x[..., 0] if is_vector else x)
 
     @cached_property

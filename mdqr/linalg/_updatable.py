@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
+from mdqr._errors import PrecisionWarning
 from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
@@ -297,18 +299,25 @@ class UpdatableLstsq:
         -------
         MDArray or array
             The solution from the factors, without refinement: its error is a small multiple of
-            ``eps`` times the condition number (squared times the relative residual).
+            ``eps`` times the condition number (squared times the relative residual). Entries of b
+            beside others that are larger by up to ``2**(1934 - 53 p)``, of p doubles, take part
+            with all their digits; that is ``1e454`` for od.
 
         Raises
         ------
         numpy.linalg.LinAlgError
             If m < n, the matrix is singular to working precision, so that no digit would be right,
             or the solution overflows.
+
+        Warns
+        -----
+        PrecisionWarning
+            If entries of b were further apart since the last fresh factorisation.
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
         x = fits.solve(fit, name, checks)
-        checks.settle()
+        _warn_if_cut(name, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
         return self._given.wrap(found[..., 0] if self._vector else found)
 
@@ -319,12 +328,18 @@ class UpdatableLstsq:
         -------
         MDArray or array
             Measured on the data where they are kept. Otherwise from the sum of squares that the
-            changes have carried along: right to about ``eps`` times the largest one so far.
+            changes have carried along: right to about ``eps`` times the largest one so far. Beside
+            far larger entries of b they have the digits that the solution has.
 
         Raises
         ------
         numpy.linalg.LinAlgError
             If m < n, or the matrix is singular to working precision.
+
+        Warns
+        -----
+        PrecisionWarning
+            As `solve` warns.
         """
         name, fit, checks = "UpdatableLstsq.residual_norm", self._fit, Checks()
         self._require_rows(name)
@@ -334,7 +349,7 @@ class UpdatableLstsq:
         else:
             x = fits.solve(fit, name, checks)
             found = fits.norms(fit, fits.residual(fit, fit.data, x))
-        checks.settle()
+        _warn_if_cut(name, *checks.settle(fit.cut))
         return self._given.wrap_real(found[..., 0] if self._vector else found)
 
     def repair(self) -> None:
@@ -352,7 +367,7 @@ class UpdatableLstsq:
         name, fit, checks = "UpdatableLstsq.repair", replace(self._fit), Checks()
         if fit.data is None:
             raise ValueError(f"{name}: a repair needs the data: keep_data=True")
-        if fit.m < fit.n:
+        if fit.m < fit.n or fits.has_wide_sides(fit, fit.data):
             self._start_anew(fit.data)
             return
         fits.repair(fit, fit.data, checks)
@@ -373,6 +388,17 @@ class UpdatableLstsq:
         fits.refactor(fit, data)
         SureChecks(fit.engine).settle()
         self._fit = fit
+
+
+def _warn_if_cut(function: str, cut: np.ndarray) -> None:
+    """Warn, for a method, of entries of b that were too far apart."""
+    if cut:
+        warnings.warn(
+            f"{function}: entries of b are so far apart that small ones may have lost digits, or "
+            "are taken for zero; solve for them alone",
+            PrecisionWarning,
+            stacklevel=3,
+        )
 
 
 UpdatableLstsq.__module__ = "mdqr.linalg"

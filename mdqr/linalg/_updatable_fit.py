@@ -25,11 +25,13 @@ from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
 from mdqr.linalg._update_finish import digits_of, normalise, require_share
 from mdqr.linalg._update_quick import SureChecks, attempted
-from mdqr.linalg._update_scales import Scales, scaled, shifted
+from mdqr.linalg._update_scales import Scales, is_wide, scaled, scaled_with_sides, shifted
 from mdqr.linalg._update_state import State, Unchecked
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 _STEPS = 2
+# An exponent below those of all doubles.
+_ABSENT = -(2**20)
 
 
 @dataclass
@@ -37,9 +39,10 @@ class Fit:
     """R with ``Q^H b`` behind it, Q if it is kept, and the data if they are.
 
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
-    columns of b; `m` counts the rows of the data; `keep_q` tells whether Q is kept. Since the last
-    fresh factorisation removals have lost `lost` digits, the columns had exponents of at most
-    `peak` (without data), and there were so many `changes`.
+    largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
+    Q is kept. Since the last fresh factorisation removals have lost `lost` digits, the columns had
+    exponents of at most `peak` (without data), there were so many `changes`, and `cut`, a 0-d bool,
+    tells whether entries of b were too far apart to keep the digits of all.
     """
 
     engine: Engine
@@ -51,6 +54,7 @@ class Fit:
     m: int
     n: int
     keep_q: bool
+    cut: Block
     lost: float = 0.0
     changes: int = 0
     peak: Block | None = None
@@ -58,7 +62,7 @@ class Fit:
     @property
     def right(self) -> int:
         """Number of right-hand sides."""
-        return int(self.r.shape[-1]) - self.n
+        return int(self.squares.shape[-1])
 
 
 def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool) -> Fit:
@@ -69,10 +73,9 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
     numpy.linalg.LinAlgError
         If `data` is not finite.
     """
-    block = engine.to_block(data[..., n:])
-    beta = _scaling.column_exponents(block, engine.is_complex)
-    squares = engine.backend.xp.zeros((engine.limbs, int(data.shape[-1]) - n))
-    fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q)
+    squares, beta = _no_squares(engine, int(data.shape[-1]) - n)
+    cut = engine.backend.xp.asarray(False)
+    fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q, cut)
 
     def factor() -> None:
         checks = SureChecks(engine)
@@ -97,15 +100,27 @@ def size(fit: Fit, p: int, k: int) -> cost.Size:
     return cost.Size(fit.m, fit.n, min(fit.m, fit.n) if fit.keep_q else 0, p, k)
 
 
+def has_wide_sides(fit: Fit, data: Block) -> bool:
+    """Return whether entries of b are so far apart that products with the data lose digits."""
+    return bool(fetch(is_wide(fit.engine, data[..., fit.n :]))[0])
+
+
 def refactor(fit: Fit, data: Block) -> None:
     """Factor `data` anew."""
     fit.m, fit.n = int(data.shape[-2]), int(data.shape[-1]) - fit.right
-    (own,), scales = scaled(fit.engine, data)
+    (own,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
-    fit.squares = fit.engine.backend.xp.zeros_like(fit.squares)
+    fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
     accept(fit, fresh.factored(fit.engine, own, fit.n, q), scales)
     fit.lost, fit.changes, fit.peak = 0.0, 0, None
     _note_peak(fit)
+
+
+def _scaled(fit: Fit, *parts: Block) -> tuple[list[Block], Scales]:
+    """Return matrices with b behind them and exponents as `scaled_with_sides`; note what is cut."""
+    own, scales, cut = scaled_with_sides(fit.engine, fit.n, *parts)
+    fit.cut = fit.cut | cut
+    return own, scales
 
 
 def accept(fit: Fit, state: State, scales: Scales) -> None:
@@ -149,7 +164,12 @@ def bounded_loss(fit: Fit, lost: float) -> float:
 def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     """Add the sums of squares of the columns of `x`, or take them away."""
     engine, backend = fit.engine, fit.engine.backend
-    parts = shifted_down(engine, engine.to_block(x), fit.beta)
+    block, old = engine.to_block(x), fit.beta
+    bits = _scaling.largest(_scaling.magnitude_bits(block, engine.is_complex), -2, 0)
+    found = backend.xp.where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
+    fit.beta = backend.xp.maximum(old, found)
+    fit.squares = _scaling.shifted(backend, fit.squares, 2 * (old - fit.beta), False)
+    parts = _scaling.shifted(backend, block, -fit.beta[..., None, :], engine.is_complex)
     if engine.is_complex:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     turned = parts.swapaxes(-1, -2)
@@ -158,9 +178,10 @@ def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, **options)
 
 
-def shifted_down(engine: Engine, block: Block, beta: Block) -> Block:
-    """Return columns divided by ``2**beta``."""
-    return _scaling.shifted(engine.backend, block, -beta[..., None, :], engine.is_complex)
+def _no_squares(engine: Engine, right: int) -> tuple[Block, Block]:
+    """Return the sums of squares of no rows, and their exponents."""
+    xp = engine.backend.xp
+    return xp.zeros((engine.limbs, right)), xp.full(right, _ABSENT, dtype=np.int64)
 
 
 def _state(fit: Fit, r: Block) -> State:
@@ -169,7 +190,7 @@ def _state(fit: Fit, r: Block) -> State:
 
 def insert_rows(fit: Fit, new: Block, k: int) -> None:
     """Insert rows of the data, ``(p, n + right)``."""
-    (r, u), scales = scaled(fit.engine, fit.r, new)
+    (r, u), scales = _scaled(fit, fit.r, new)
     state = _state(fit, r)
     rows.insert_rows(state, u, k)
     if fit.q is None and state.r.shape[-2] > state.n:
@@ -185,7 +206,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     `b` are all rows of the right-hand sides, if they are known.
     """
     engine, p = fit.engine, int(old.shape[-2])
-    (r, u), scales = scaled(engine, fit.r, old)
+    (r, u), scales = _scaled(fit, fit.r, old)
     state = _state(fit, r)
     if fit.q is None:
         z = rows.delete_known_rows(state, u, checks, "UpdatableLstsq.delete_rows")
@@ -203,7 +224,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
 
 def delete_columns(fit: Fit, k: int, p: int) -> None:
     """Remove columns."""
-    (r,), scales = scaled(fit.engine, fit.r)
+    (r,), scales = _scaled(fit, fit.r)
     state = _state(fit, r)
     columns.delete_columns(state, k, p)
     if scales is not None:
@@ -216,7 +237,7 @@ def delete_columns(fit: Fit, k: int, p: int) -> None:
 def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) -> State:
     """Insert columns `new` ``(m, p)`` into `data`; return the state with its losses."""
     engine, n = fit.engine, fit.n
-    (r, base), old = scaled(engine, fit.r, data)
+    (r, base), old = _scaled(fit, fit.r, data)
     (u,), more = scaled(engine, new)
     scales = old
     if old is not None and more is not None:
@@ -239,8 +260,11 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
     """Return a fit with columns `new` ``(m, p)`` in its data, which must be independent."""
     m, n = fit.m, fit.n + int(new.shape[-1])
     found, checks = _joined(fit, new, k, function)
-    if m >= n and not prefers_fresh(
-        fit, cost.insertion_work(fit.engine, size(fit, n - fit.n, k)), m, n
+    work = cost.insertion_work(fit.engine, size(fit, n - fit.n, k))
+    if (
+        m >= n
+        and not prefers_fresh(fit, work, m, n)
+        and (fit.keep_q or not has_wide_sides(fit, fit.data))
     ):
         try:
             state = insert_columns(found, fit.data, new, k, checks)
@@ -309,13 +333,14 @@ def residual(fit: Fit, data: Block, x: Block) -> Block:
 def repair(fit: Fit, data: Block, checks: Checks) -> None:
     """Correct R, Q and ``Q^H b`` by the data."""
     engine, n = fit.engine, fit.n
-    (base, r), scales = scaled(engine, data, fit.r)
+    fit.cut = engine.backend.xp.asarray(False)
+    (base, r), scales = _scaled(fit, data, fit.r)
     state = _state(fit, r)
     repair_state(state, base[..., :n], checks, "UpdatableLstsq.repair")
     found = engine.triangle(state.r[..., :n, :n], "UpdatableLstsq.repair", checks)
     known, free = columns.projected(engine, found, base[..., :n], base[..., n:])
     state.r[..., :n, n:] = known
-    fit.squares = engine.backend.xp.zeros_like(fit.squares)
+    fit.squares, fit.beta = _no_squares(engine, fit.right)
     state.dropped.append(free)
     accept(fit, state, scales)
     fit.lost = 0.0
@@ -331,6 +356,7 @@ def residual_norm(fit: Fit) -> Block:
 
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
-    own = replace(fit, squares=fit.engine.backend.xp.zeros_like(fit.squares))
+    squares, beta = _no_squares(fit.engine, fit.right)
+    own = replace(fit, squares=squares, beta=beta)
     _add_squares(own, fit.engine.from_block(block))
     return residual_norm(own)

@@ -9,6 +9,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
+from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._operands import Callback
 
@@ -16,24 +17,22 @@ from mdqr.linalg._operands import Callback
 _ABSENT = -(2**40)
 # Of what underflows a row loses fewer units than two to this power, however long it is.
 _SPARE = 40
-# Products with Q of columns whose largest entry has this exponent stay in range.
-_FAR = 900
-# The bits of the largest double.
-_LARGEST = (0x7FF << 52) - 1
 
 
-def raised(backend: Backend, b: Block, *, limbs: int, is_complex: bool) -> tuple[Block, Block]:
-    """Multiply columns by powers of two so that products with Q keep small entries, if they can.
+def pieces(
+    backend: Backend, b: Block, checks: Checks, *, limbs: int, is_complex: bool
+) -> list[Block]:
+    """Return blocks whose sum is `b`, the largest entries of each column first; settles `checks`.
 
-    Returns the block and the powers ``(..., k)``. The largest entry comes near 1, or far above
-    where that would take digits of another.
+    The entries of a column of one piece are so near to each other that, scaled near 1, products
+    keep their digits: one piece, `b` itself, unless entries are far apart.
     """
     xp, bits = backend.xp, _scaling.magnitude_bits(b, is_complex)
-    near = _scaling.exponents(bits, -2)
-    least = -_scaling.largest(-xp.where(bits > 0, bits, _LARGEST), -2, -_LARGEST)
-    span = near - _scaling.exponents_of(least)
-    powers = xp.where(span > _reach(limbs), _FAR - near, -near)
-    return _scaling.shifted(backend, b, powers[..., None, :], is_complex), powers
+    exponent = _scaling.exponents_of(bits)
+    near = _scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -2, _ABSENT, keepdims=True)
+    place = xp.where(bits > 0, (near - exponent) // reach(limbs), 0)
+    (last,) = checks.settle(_scaling.largest(place, None, 0))
+    return [xp.where(place == i, b, 0.0) for i in range(int(last) + 1)] if last else [b]
 
 
 def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]:
@@ -52,7 +51,7 @@ def doubtful(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs:
 
     A cheap look, which finds zeros doubtful, and what is not finite.
     """
-    bound = max(float(largest), 1.0) * 2.0 ** -_reach(limbs)
+    bound = max(float(largest), 1.0) * 2.0 ** -reach(limbs)
     return not (float(least) >= bound and float(term) >= bound and float(largest) < np.inf)
 
 
@@ -76,8 +75,13 @@ def lost_columns(
     size, on_diagonal = _scaling.leading(y, is_complex), diagonal(_scaling.leading(a, is_complex))
     part = (xp.tril if lower else xp.triu)(_scaling.magnitude_bits(entries, is_complex))
     with np.errstate(all="ignore"):
-        terms = _product(backend, _scaling.leading(a, is_complex), size)
-        held = _product(backend, (part > 0).astype(np.float64), (size != 0).astype(np.float64))
+        terms, held = (
+            product(backend, x[None], z[None])[0]
+            for x, z in (
+                (_scaling.leading(a, is_complex), size),
+                ((part > 0) * 1.0, (size != 0) * 1.0),
+            )
+        )
         least = _least(size, limbs) * xp.maximum(on_diagonal, 1.0)[..., :, None]
         empty = (held == 0) & (_scaling.magnitude_bits(b, is_complex) == 0)
         sound = empty | ((terms >= least) & (least < np.inf))
@@ -88,16 +92,17 @@ def _least(size: Block, limbs: int) -> Block:
     """Return the least size of a row whose last digits are above what underflows in it."""
     largest = _scaling.largest(size, -2, 1.0, keepdims=True)
     with np.errstate(all="ignore"):
-        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -_reach(limbs)
+        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -reach(limbs)
 
 
-def _reach(limbs: int) -> int:
+def reach(limbs: int) -> int:
     """Return how many powers of two below 1 a value of so many limbs keeps its digits."""
     return 1074 - _SPARE - 53 * limbs
 
 
-def _product(backend: Backend, a: Block, b: Block) -> Block:
-    return backend.matmul(a[None], b[None], limbs=1, is_complex=False)[0]
+def product(backend: Backend, a: Block, b: Block) -> Block:
+    """Return the product of real blocks of one limb, such as magnitudes."""
+    return backend.matmul(a, b, limbs=1, is_complex=False)
 
 
 def substitute(
