@@ -12,7 +12,7 @@ from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._device import is_cuda_array
 from mdqr._errors import advised
-from mdqr._promotion import operands
+from mdqr._promotion import operands, precisions_in, unwrapped
 
 
 @advised
@@ -76,9 +76,10 @@ def _integer(exponent: Any) -> int | None:
 
 
 def _integers(exponent: Any) -> np.ndarray:
-    if isinstance(exponent, MDArray):
+    given = unwrapped(exponent)
+    if precisions_in(given):
         raise TypeError(_wanted("an MDArray"))
-    exponents = exponent.get() if is_cuda_array(exponent) else np.asarray(plain(exponent))
+    exponents = given.get() if is_cuda_array(given) else np.asarray(given)
     if exponents.dtype.kind not in "biu":
         raise TypeError(_wanted(f"an array of dtype {exponents.dtype}"))
     if exponents.dtype.kind == "u" and exponents.size and exponents.max() > 2**63 - 1:
