@@ -43,16 +43,16 @@ def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except MemoryError as error:
             if ADVICE in str(error):
                 raise
-            name = str(arguments[0]) if is_operation else function.__name__.strip("_")
+            name = str(arguments[0]) if is_operation else _name_of(function)
             raise MemoryError(_explained(name, arguments, error)) from None
 
     return call
 
 
 def all_advised(kind: type[_R]) -> type[_R]:
-    """Apply `advised` to the public methods of a class."""
+    """Apply `advised` to the constructor and the public methods of a class."""
     for name, method in list(vars(kind).items()):
-        if callable(method) and not name.startswith("_"):
+        if callable(method) and (name == "__init__" or not name.startswith("_")):
             setattr(kind, name, advised(method))
     return kind
 
@@ -60,6 +60,11 @@ def all_advised(kind: type[_R]) -> type[_R]:
 def shortened(text: str, most: int = 60) -> str:
     """Return a text of the caller's for a message, without its end if that is far."""
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function, for a constructor that of its class."""
+    return function.__qualname__.removesuffix(".__init__").rpartition(".")[2].strip("_")
 
 
 def _explained(name: str, arguments: tuple[Any, ...], error: MemoryError) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
+from mdqr._errors import all_advised
 from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
@@ -22,6 +23,7 @@ from mdqr.linalg._update_fresh import with_rows, without_columns, without_rows
 from mdqr.linalg._update_quick import SureChecks, quickly
 
 
+@all_advised
 class UpdatableLstsq:
     """A least-squares problem ``min norm(b - A x)`` that changes by rows and columns.
 
