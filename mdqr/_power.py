@@ -1,4 +1,4 @@
-"""Integer powers."""
+"""Integer powers and polynomials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._device import is_cuda_array
 from mdqr._errors import advised
-from mdqr._promotion import operands, precisions_in, unwrapped
+from mdqr._promotion import operands, precisions_in, promote, unwrapped
 
 
 @advised
@@ -59,6 +59,50 @@ def power(x: Any, exponent: Any) -> MDArray:
     if single is not None:
         return _scalar_power(x if single >= 0 else _elementwise.reciprocal(x), abs(single))
     return _array_power(x, _integers(exponent))
+
+
+@advised
+def polyval(p: Any, x: Any) -> MDArray:
+    """Evaluate a polynomial, the coefficient of the highest power first.
+
+    Parameters
+    ----------
+    p : MDArray or array_like
+        The coefficients, one axis.
+    x : MDArray or array_like
+        Where to evaluate; `p` or `x` is an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
+        ``10 * n * eps``, to first order.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis.
+
+    Notes
+    -----
+    Horner's rule.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
+    7.0
+    """
+    ops = promote(p, x)
+    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
+    if coefficients.ndim != 1:
+        raise ValueError(
+            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
+        )
+    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
+    for i in range(len(coefficients)):
+        value = value * points + coefficients[i] if i else value + coefficients[i]
+    return value
 
 
 def _integer(exponent: Any) -> int | None:

@@ -113,7 +113,7 @@ def _functions() -> dict[Function, Function]:
         np.vdot: _reductions.vdot,
         np.outer: _reductions.outer,
         np.trace: _reductions.trace,
-        np.polyval: _reductions.polyval,
+        np.polyval: _power.polyval,
         np.where: _comparison.where,
         np.allclose: _comparison.allclose,
         np.array_equal: _comparison.array_equal,

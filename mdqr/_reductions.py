@@ -259,50 +259,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
 
 
-@advised
-def polyval(p: Any, x: Any) -> MDArray:
-    """Evaluate a polynomial, the coefficient of the highest power first.
-
-    Parameters
-    ----------
-    p : MDArray or array_like
-        The coefficients, one axis.
-    x : MDArray or array_like
-        Where to evaluate; `p` or `x` is an `MDArray`.
-
-    Returns
-    -------
-    MDArray
-        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
-        ``10 * n * eps``, to first order.
-
-    Raises
-    ------
-    ValueError
-        If `p` does not have one axis.
-
-    Notes
-    -----
-    Horner's rule.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
-    7.0
-    """
-    ops = promote(p, x)
-    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
-    if coefficients.ndim != 1:
-        raise ValueError(
-            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
-        )
-    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
-    for i in range(len(coefficients)):
-        value = value * points + coefficients[i] if i else value + coefficients[i]
-    return value
-
-
 def _is_only_axis(axis: Axis, ndim: int) -> bool:
     """Return whether `axis` is what NumPy takes for the axis of a 0-d array."""
     return not ndim and isinstance(axis, SupportsIndex) and operator.index(axis) in (0, -1)
