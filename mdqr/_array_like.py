@@ -117,7 +117,11 @@ def _entries(x: Any) -> np.ndarray:
     missing = getattr(x, "isna", None)
     if callable(missing) and np.any(missing()):
         raise TypeError("a column has places without a value; fill them with x.fillna(value)")
-    return values if values.dtype.kind in "biu" else np.asarray(x, dtype=object)
+    if values.dtype.kind in "biuc":
+        return values
+    exact = np.asarray(x, dtype=object)
+    are_floats = all(issubclass(kind, (float, np.floating)) for kind in set(map(type, exact.flat)))
+    return values if are_floats and values.dtype.kind == "f" else exact
 
 
 def _by_columns(x: Any) -> np.ndarray:

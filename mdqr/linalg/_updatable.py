@@ -206,7 +206,7 @@ class UpdatableLstsq:
             require_share(name, checks, state)
             lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            note_loss(name, engine, fit.lost, stacklevel=6)
+            note_loss(name, engine, fit.lost, stacklevel=7)
             self._fit = fit
             return
         if u is not None or b is not None:
