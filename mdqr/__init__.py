@@ -37,9 +37,9 @@ from mdqr._io import load, save
 from mdqr._like import empty_like, full_like, ones_like, zeros_like
 from mdqr._loadtxt import loadtxt
 from mdqr._matrices import diag, eye, tril, triu, vander
-from mdqr._power import power
+from mdqr._power import polyval, power
 from mdqr._precision import Precision, d, dd, od, qd
-from mdqr._reductions import dot, outer, polyval, prod, sum, trace, vdot
+from mdqr._reductions import dot, outer, prod, sum, trace, vdot
 from mdqr._rounding import ceil, floor, rint
 from mdqr._sequences import arange, concatenate, linspace, stack
 

@@ -197,9 +197,10 @@ class MDArray(Operators, Reductions, Exports):
         Raises
         ------
         ValueError
-            If the number of values differs, or more than one entry is -1.
+            If the number of values differs, more than one entry is -1, or there are too many.
         """
         wanted = _sequence(shape)
+        _limbs.check_axes(len(wanted), self._complex)
         # NumPy resolves -1 and words the error; the limb axes must not take part in it.
         resolved = np.broadcast_to(np.empty(()), self.shape).reshape(wanted).shape
         front = self._block.shape[: _limbs.lead(self._complex)]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import operator
+from collections import UserString
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Number
 from typing import Any
 
 import numpy as np
+
+from mdqr import _limbs
+
+EXACT_INTEGER = 2**53  # up to which all integers are doubles
 
 _PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
 
@@ -23,12 +28,13 @@ def plain(x: Any) -> Any:
     ----------
     x : object
         Data frames, whatever has ``__array__``, ``__array_interface__`` or a buffer, sequences,
-        matrices with ``tolist``; and `MDArray`, CuPy arrays, numbers and texts, which stay.
+        matrices with ``tolist``; and numbers and texts, which stay. `MDArray` and CuPy arrays do
+        not come here: see `mdqr._promotion.unwrapped`.
 
     Raises
     ------
     TypeError
-        If an entry of a masked array is masked.
+        If an entry of a masked array is masked, or a column has places without a value.
     """
     if isinstance(x, np.ndarray):
         return x if type(x) is np.ndarray else _unmasked(x)
@@ -37,7 +43,9 @@ def plain(x: Any) -> Any:
     if isinstance(x, (list, tuple, str, bytes, type)) or is_number(x):
         return x
     if has_values(x):
-        return _by_columns(x) if _is_mixed(x) else np.asarray(x)
+        return _by_columns(x) if _is_mixed(x) else _entries(x)
+    if isinstance(x, UserString):
+        return str(x)
     if isinstance(x, Sequence):
         return list(x)  # not by NumPy, which makes floats of large integers
     return x.tolist() if hasattr(x, "tolist") else x
@@ -100,12 +108,54 @@ def _unmasked(x: np.ndarray) -> np.ndarray:
     return np.asarray(x)
 
 
+def _entries(x: Any) -> np.ndarray:
+    """Return an array, or a column of a data frame, as NumPy's; no integer is rounded."""
+    values = np.asarray(x)
+    if isinstance(getattr(x, "dtype", values.dtype), np.dtype):
+        return values
+    # A type of its own may know places without a value, which NumPy's floats have as NaN.
+    missing = getattr(x, "isna", None)
+    if callable(missing) and np.any(missing()):
+        raise TypeError("a column has places without a value; fill them with x.fillna(value)")
+    if values.dtype.kind in "biuc":
+        return values
+    exact = np.asarray(x, dtype=object)
+    are_floats = all(issubclass(kind, (float, np.floating)) for kind in set(map(type, exact.flat)))
+    return values if are_floats and values.dtype.kind == "f" else exact
+
+
 def _by_columns(x: Any) -> np.ndarray:
-    """Return the entries of a data frame as objects, each as its column holds it."""
-    return np.stack([np.asarray(column, dtype=object) for _, column in x.items()], axis=1)
+    """Return the entries of a data frame, each as its column holds it."""
+    columns = [column for _, column in x.items()]
+    entries = [_entries(column) for column in columns]
+    common = _common_type(entries)
+    if common.kind == "O":  # not from `entries`: NumPy makes integers of its dates
+        return np.stack([np.asarray(column, dtype=object) for column in columns], axis=1)
+    if common == np.float64:  # subnormals included, which a cast may flush
+        entries = [_limbs.doubles(e) if e.dtype.kind == "f" else e for e in entries]
+    return np.stack(entries, axis=1, dtype=common)
+
+
+def _common_type(columns: list[np.ndarray]) -> np.dtype:
+    """Return a type that holds the numbers of all columns exactly, object if there is no other."""
+    if any(column.dtype.kind not in "biuf" or column.dtype.itemsize > 8 for column in columns):
+        return np.dtype(object)
+    common = np.result_type(*columns)
+    integers = [column for column in columns if column.dtype.kind in "iu"]
+    if common.kind == "f" and not all(map(_are_doubles, integers)):
+        return np.dtype(object)
+    return common
+
+
+def _are_doubles(integers: np.ndarray) -> bool:
+    return bool(
+        integers.min(initial=0) >= -EXACT_INTEGER and integers.max(initial=0) <= EXACT_INTEGER
+    )
 
 
 def _is_mixed(x: Any) -> bool:
-    """Return whether `x` is a data frame whose columns NumPy would round to a common type."""
+    """Return whether `x` is a data frame whose entries NumPy may round to a type of its own."""
     kinds = getattr(x, "dtypes", None)
-    return np.iterable(kinds) and hasattr(x, "items") and len(set(map(str, kinds))) > 1
+    if not np.iterable(kinds) or not hasattr(x, "items"):
+        return False
+    return len(set(map(str, kinds))) > 1 or not all(isinstance(kind, np.dtype) for kind in kinds)

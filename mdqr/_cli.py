@@ -19,7 +19,7 @@ import numpy as np
 import mdqr
 from mdqr._cli_fit import read_problem, solve
 from mdqr._cli_report import WRITERS, printable, report, table
-from mdqr._loadtxt import short
+from mdqr._errors import shortened
 from mdqr._precision import PRECISIONS, as_precision
 
 _BAD_INPUT = 2
@@ -76,7 +76,13 @@ def _fail(message: str, code: int) -> int:
 
 
 def _say(text: str, stream: TextIO | None) -> None:
-    """Write to a stream at once; one that is closed, or whose reader has gone, takes nothing."""
+    """Write to a stream at once; one that is closed, or whose reader has gone, takes nothing.
+
+    Raises
+    ------
+    OSError
+        If the standard output cannot be written; there is no place to say so of the errors.
+    """
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -85,8 +91,9 @@ def _say(text: str, stream: TextIO | None) -> None:
         stream.flush()
     except OSError as error:
         # what the stream still holds must go somewhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if not isinstance(error, BrokenPipeError):
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), stream.fileno())
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
@@ -210,7 +217,7 @@ def _named(message: str, names: Sequence[str]) -> str:
 
     def name(match: re.Match[str]) -> str:
         column = int(match[1])
-        return f"{match[0]} ({short(names[column])})" if column < len(names) else match[0]
+        return f"{match[0]} ({shortened(names[column])})" if column < len(names) else match[0]
 
     return re.sub(r"\bcolumn (\d+)", name, message)
 

@@ -141,7 +141,7 @@ class Digits:
             self.residual_std_bound = float((size + error) / np.sqrt(freedom))
             inverse = np.sqrt(np.diag(self._inverse()))
             self.standard_error_bounds = 2.0 * self.residual_std_bound * inverse
-        limbs = problem.a.limbs
+        limbs = problem.a.limbs[:, self._weight > 0]
         has_constant = (limbs == limbs[:, :1]).all(axis=(0, 1)).any()
         centre = np.average(b, weights=self._weight) if has_constant else 0.0
         total = np.sum(self._weight * (b - centre) ** 2)

@@ -14,8 +14,9 @@ from mdqr._array import MDArray
 from mdqr._cli_digits import Digits, Problem
 from mdqr._convert import exact_parts
 from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._errors import shortened
 from mdqr._limbs import narrow
-from mdqr._loadtxt import CellError, Table, listed, read_table, short
+from mdqr._loadtxt import CellError, Table, listed, read_table
 from mdqr._matrices import vander
 from mdqr._precision import Precision
 
@@ -162,7 +163,7 @@ class _Model:
         used = self.features + extra
         for name in used:
             if used.count(name) != 1:
-                raise ValueError(f"column {short(name)!r} is used twice in the model")
+                raise ValueError(f"column {shortened(name)!r} is used twice in the model")
         if self.degree is not None and len(self.features) != 1:
             raise ValueError(
                 f"--poly needs one column for its variable, there are {len(self.features)} "

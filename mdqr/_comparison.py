@@ -61,6 +61,7 @@ def greater_equal(x: Any, y: Any) -> Any:
     return (order == 0) | (order == 1)
 
 
+@advised
 def compare(x: Any, y: Any) -> Any:
     """Return the signs of the exact differences; 2 where a NaN takes part.
 
@@ -175,6 +176,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     return ops.wrap(_limbs.select(chosen, left, right))
 
 
+@advised
 def isfinite(x: Any) -> Any:
     """Return where values are neither infinite nor NaN.
 
@@ -198,6 +200,7 @@ def isfinite(x: Any) -> Any:
     return xp.isfinite(leading).all(axis=0)
 
 
+@advised
 def isnan(x: Any) -> Any:
     """Return where values are NaN.
 
@@ -221,6 +224,7 @@ def isnan(x: Any) -> Any:
     return xp.isnan(leading).any(axis=0)
 
 
+@advised
 def isinf(x: Any) -> Any:
     """Return where values are infinite.
 

@@ -17,7 +17,7 @@ from mdqr import _limbs
 from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
 from mdqr._convert_digits import Dyadic, complex_text, real_text
-from mdqr._convert_round import saturated, sum_of_units
+from mdqr._convert_round import LOWEST, saturated, sum_of_units
 from mdqr._convert_scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._precision import Precision
@@ -33,8 +33,6 @@ __all__ = [
     "scalar_to_fraction",
     "scalar_to_limbs",
 ]
-
-_LOWEST = -1074  # exponent of the smallest positive double
 
 
 # -- numbers to limbs ------------------------------------------------------------------------
@@ -86,6 +84,7 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
         if not strings:
             _refuse_texts(leaves)
         real, imag = _leaves_to_planes(leaves, limbs, shape)
+    _limbs.check_axes(len(shape), imag is not None)
     if imag is None:
         return real.reshape(limbs, *shape), False
     return np.stack([real, imag]).reshape(2, limbs, *shape), True
@@ -216,7 +215,7 @@ def _floats_to_planes(x: np.ndarray, limbs: int) -> np.ndarray:
             rest = np.where(np.isfinite(plane), rest - plane, 0)
     for column in np.flatnonzero(~_limbs.is_normalised(block)).tolist():
         count = sum_of_units(block[:, column].tolist())
-        block[:, column] = saturated(count, 1, _LOWEST, limbs)
+        block[:, column] = saturated(count, 1, LOWEST, limbs)
     return block
 
 
@@ -231,7 +230,7 @@ def _dyadics(planes: np.ndarray) -> Iterator[Dyadic | float]:
     biased, fractions = bits >> 52 & 0x7FF, bits & (2**52 - 1)
     sizes = fractions | (biased > 0).astype(np.int64) << 52
     mantissas = np.where(bits < 0, -sizes, sizes).tolist()
-    exponents = (np.maximum(biased, 1) - 1 + _LOWEST).tolist()
+    exponents = (np.maximum(biased, 1) - 1 + LOWEST).tolist()
     plain = (finite & (sizes[0] > 0)).tolist()
     firsts = planes[0].tolist()
     columns = zip(zip(*mantissas, strict=True), zip(*exponents, strict=True), strict=True)

@@ -18,7 +18,7 @@ from struct import Struct
 import numpy as np
 
 _EXACT_BITS = 1000  # an int of at most this many bits converts to a finite double
-_LOWEST = -1074  # exponent of the smallest positive double
+LOWEST = -1074  # exponent of the smallest positive double
 _LOWEST_NORMAL = -1022  # exponent of the smallest normal double
 _HIGHEST = 1022  # below this many bits no sum of two limbs overflows
 _MANTISSA = 2**52 - 1
@@ -53,7 +53,7 @@ def from_units(count: int) -> float:
     size = abs(count)
     if size > _MANTISSA:
         shift = max(size.bit_length() - 53, 0)
-        return ldexp(float(count >> shift), shift + _LOWEST)
+        return ldexp(float(count >> shift), shift + LOWEST)
     (x,) = _DOUBLE.unpack(_WORD.pack(size | (count < 0) << 63))
     return float(x)
 
@@ -176,14 +176,14 @@ def _exact_limbs(num: int, den: int, exp: int, limbs: int) -> list[float]:
     zero = [-0.0 if num < 0 else 0.0] + [0.0] * (limbs - 1)
     if size < -1076:
         return zero
-    shift = exp - _LOWEST
+    shift = exp - LOWEST
     num, den = (num << shift, den) if shift >= 0 else (num, den << -shift)
     out: list[int] = []
     for _ in range(limbs):
         out.append(_nearest(num, den))
         num -= out[-1] * den
     normalize_units(out)
-    if out[0].bit_length() > 1024 - _LOWEST:
+    if out[0].bit_length() > 1024 - LOWEST:
         raise OverflowError
     return list(map(from_units, out)) if out[0] else zero
 

@@ -19,6 +19,7 @@ from math import copysign, inf, nan
 import numpy as np
 
 from mdqr._convert_round import (
+    LOWEST,
     decimal_to_limbs,
     from_units,
     normalize_block,
@@ -27,6 +28,7 @@ from mdqr._convert_round import (
     saturated,
     scaled_limbs,
 )
+from mdqr._errors import shortened
 
 _POWER = re.compile(r"[+-]?[0-9]{1,4}").fullmatch
 _DIGITS = r"[0-9](?:_?[0-9])*+"
@@ -43,7 +45,6 @@ _CHUNK = 4096  # strings converted at a time, so that few Python floats live at 
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 _FINEST = 1100  # every rounding boundary is a multiple of 10**-1075
 _FAR = 10**18  # stands for any larger exponent
-_LOWEST = -1074  # exponent of the smallest positive double
 _LONGEST = 100_000  # characters of a text whose exact fraction is formed, which is no linear work
 
 
@@ -51,9 +52,8 @@ class TextError(ValueError):
     """A text that is no number; `index` is its position among the texts given."""
 
     def __init__(self, text: str, index: int = 0) -> None:
-        shown = text if len(text) <= 60 else text[:57] + "..."
         super().__init__(
-            f"cannot read {shown!r} as a number; wanted a decimal such as '-1.5e-3', "
+            f"cannot read {shortened(text)!r} as a number; wanted a decimal such as '-1.5e-3', "
             "'inf', 'nan', a hexadecimal float or a complex number such as '1.5-2j'"
         )
         self.index = index
@@ -221,7 +221,7 @@ def _hex_sum(terms: list[tuple[int, int]], negative: bool, limbs: int) -> list[f
         normalize_units(settled)
         if settled == counts:
             return list(map(from_units, counts)) + [0.0] * (limbs - len(counts))
-    return _hex_value(sum(counts), _LOWEST, negative, limbs)
+    return _hex_value(sum(counts), LOWEST, negative, limbs)
 
 
 def _double_units(man: int, exp: int) -> int | None:
@@ -230,9 +230,9 @@ def _double_units(man: int, exp: int) -> int | None:
         return 0
     spare = (man & -man).bit_length() - 1
     man, exp = man >> spare, exp + spare
-    if man.bit_length() > 53 or exp < _LOWEST or exp + man.bit_length() > 1024:
+    if man.bit_length() > 53 or exp < LOWEST or exp + man.bit_length() > 1024:
         return None
-    return man << exp - _LOWEST
+    return man << exp - LOWEST
 
 
 def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -14,7 +14,7 @@ import numpy as np
 from mdqr import _device, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._errors import advised
+from mdqr._errors import ADVICE, advised
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 
@@ -162,7 +162,7 @@ def zeros(
     >>> mdqr.zeros((2, 3), precision="dd").limbs.shape
     (2, 2, 3)
     """
-    target = _required(precision, "zeros", dtype)
+    target = required(precision, "zeros", dtype)
     is_complex = bool(wants_complex(dtype))
     return MDArray._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
@@ -197,7 +197,7 @@ def ones(
     >>> float(mdqr.ones(3, precision=mdqr.qd).sum())
     3.0
     """
-    target = _required(precision, "ones", dtype)
+    target = required(precision, "ones", dtype)
     return full(shape, 1.0, precision=target, dtype=dtype, device=device)
 
 
@@ -281,7 +281,7 @@ def empty(
     >>> mdqr.empty((2, 0), precision=mdqr.qd).size
     0
     """
-    return zeros(shape, precision=_required(precision, "empty", dtype), dtype=dtype, device=device)
+    return zeros(shape, precision=required(precision, "empty", dtype), dtype=dtype, device=device)
 
 
 def wants_complex(dtype: Any) -> bool | None:
@@ -319,8 +319,15 @@ def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
     return max(found)
 
 
-def _required(precision: Precision | str | None, function: str, dtype: Any) -> Precision:
-    wants_complex(dtype)  # a precision may have been given as the dtype
+def required(precision: Precision | str | None, function: str, dtype: Any) -> Precision:
+    """Return the precision that a function was given.
+
+    Raises
+    ------
+    TypeError
+        If it is missing, or was given as the dtype.
+    """
+    wants_complex(dtype)
     if precision is None:
         raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
     return as_precision(precision)
@@ -378,6 +385,5 @@ def room_for(
         raise MemoryError(
             f"no memory for {amount} GiB: {'complex' if is_complex else 'real'} values of shape "
             f"({axes}{',' * (len(shape) == 1)}) in precision {precision} ({precision.limbs} limbs "
-            f"each){'' if device in (None, 'cpu') else f' on {device}'}; "
-            "take fewer values at a time, or a lower precision"
+            f"each){'' if device in (None, 'cpu') else f' on {device}'}; {ADVICE}"
         ) from None

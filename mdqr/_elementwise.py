@@ -241,8 +241,8 @@ def sign(x: Any) -> MDArray:
         signs = xp.zeros_like(block)
         # Bits, not arithmetic: the caller may have subnormals flushed.
         ordinary = _limbs.nonzero(block, False) & ~xp.isnan(block[0])
-        signs[0] = xp.where(xp.isnan(block[0]), xp.nan, 0.0)  # -0 too gives 0
-        signs[0] = xp.where(ordinary, xp.copysign(1.0, block[0]), signs[0])
+        rest = xp.where(xp.isnan(block[0]), xp.nan, 0.0)  # -0 too gives 0
+        signs[0] = xp.where(ordinary, xp.copysign(1.0, block[0]), rest)
         return ops.wrap(signs)
     leading = xp.empty(ops.shape, dtype=np.complex128)
     leading.real, leading.imag = block[0, 0], block[1, 0]

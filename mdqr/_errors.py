@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_ADVICE = "take fewer values at a time, or a lower precision"
+ADVICE = "take fewer values at a time, or a lower precision"
 
 
 class PrecisionWarning(UserWarning):
@@ -28,34 +29,45 @@ PrecisionWarning.__module__ = "mdqr"
 
 
 def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let the MemoryError of a function say what to reduce.
+    """Let the MemoryError of a public function say what to reduce.
 
-    NumPy and CuPy say how much they wanted, and not what for.
+    NumPy and CuPy say how much they wanted, and not what for. A function whose first parameter is
+    `op` serves several operations and is called with the name of one.
     """
+    is_operation = next(iter(signature(function).parameters), "") == "op"
 
     @wraps(function)
     def call(*arguments: _P.args, **options: _P.kwargs) -> _R:
         try:
             return function(*arguments, **options)
         except MemoryError as error:
-            if _ADVICE in str(error):
+            if ADVICE in str(error):
                 raise
-            raise MemoryError(_explained(function.__name__, arguments, error)) from None
+            name = str(arguments[0]) if is_operation else _name_of(function)
+            raise MemoryError(_explained(name, arguments, error)) from None
 
     return call
 
 
 def all_advised(kind: type[_R]) -> type[_R]:
-    """Apply `advised` to the methods of a class."""
+    """Apply `advised` to the constructor and the public methods of a class."""
     for name, method in list(vars(kind).items()):
-        if callable(method) and not name.startswith("_"):
+        if callable(method) and (name == "__init__" or not name.startswith("_")):
             setattr(kind, name, advised(method))
     return kind
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text of the caller's for a message, without its end if that is far."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function, for a constructor that of its class."""
+    return function.__qualname__.removesuffix(".__init__").rpartition(".")[2].strip("_")
+
+
 def _explained(name: str, arguments: tuple[Any, ...], error: MemoryError) -> str:
-    # What serves several operations is called with the name of one.
-    called = next((x for x in arguments[:2] if isinstance(x, str)), name.lstrip("_"))
-    held = sum(getattr(x, "nbytes", 0) for x in arguments)
+    held = sum(getattr(getattr(x, "limbs", x), "nbytes", 0) for x in arguments)
     beside = f" beside operands of {held / 2**30:.3g} GiB" if held else ""
-    return f"{called}: no memory{beside} ({error or 'no size is known'}); {_ADVICE}"
+    return f"{name}: no memory{beside} ({str(error) or 'no size is known'}); {ADVICE}"

@@ -111,7 +111,9 @@ class Exports:
         if self._precision.limbs > 1:
             raise TypeError(
                 f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, "
-                "as that would round every value; use a.to_numpy() for the nearest float64 values"
+                "as that would round every value; use a.to_numpy() for the nearest float64 values, "
+                "and convert what answers for its own arithmetic, a data frame or a masked array, "
+                f"with mdqr.array(x, precision=mdqr.{self._precision}) first"
             )
         if not isinstance(self._block, np.ndarray):
             raise TypeError(

@@ -95,7 +95,7 @@ def _as_block(limbs: Any, normalize: bool) -> Block:
                 "make a copy with numpy.ascontiguousarray first"
             )
         return block.copy(order="C")
-    return block
+    return block.view()  # whose shape the caller does not change
 
 
 def _from_dlpack(limbs: Any) -> Block:

@@ -14,6 +14,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._device import check_device, host_block
+from mdqr._errors import shortened
 from mdqr._precision import PRECISIONS, as_precision
 
 File = str | PathLike[str] | IO[bytes]
@@ -42,7 +43,7 @@ def save(file: File, a: MDArray) -> None:
     Raises
     ------
     TypeError
-        If `a` is not an `MDArray`.
+        If `a` is not an `MDArray`, or `file` is no file.
     OSError
         If the file cannot be written.
 
@@ -58,6 +59,7 @@ def save(file: File, a: MDArray) -> None:
     """
     if not isinstance(a, MDArray):
         raise TypeError(f"mdqr.save writes an MDArray; got {type(a).__name__}: use numpy.save")
+    _check_file("mdqr.save", file, "write")
     members: dict[str, Any] = {
         "limbs": host_block(a._block),
         "precision": np.array(a._precision.name),
@@ -89,6 +91,8 @@ def load(file: File, *, device: str | None = None) -> MDArray:
 
     Raises
     ------
+    TypeError
+        If `file` is no file.
     ValueError
         If the file is not one of these, is damaged, or holds limbs that are not normalised.
     OSError
@@ -107,18 +111,28 @@ def load(file: File, *, device: str | None = None) -> MDArray:
     True
     """
     check_device(device)
+    _check_file("mdqr.load", file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
             limbs, name, is_complex = (_member(archive, member) for member in _MEMBERS)
     except (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError) as error:
         # RuntimeError: encrypted members, and zip features that Python does not have
         raise ValueError(
-            f"{file} is not a file that mdqr.save wrote: {_short(str(error))}"
+            f"{file} is not a file that mdqr.save wrote: {shortened(str(error), _SHOWN)}"
         ) from error
     if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
         raise ValueError("the precision must be one string and the field one boolean")
     a = _checked(limbs, str(name), bool(is_complex))
     return a if device is None else a.to_device(device)
+
+
+def _check_file(function: str, file: Any, method: str) -> None:
+    """Raise TypeError unless `file` is a name, a path or has the method of a file."""
+    if not isinstance(file, (str, PathLike)) and not hasattr(file, method):
+        raise TypeError(
+            f"{function} wants the name of a file, a path or a binary file; "
+            f"got {type(file).__name__}" + (": use io.BytesIO" if isinstance(file, bytes) else "")
+        )
 
 
 def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDArray:
@@ -133,7 +147,9 @@ def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDAr
     """
     what = "this pickle is damaged: "
     if device not in _KINDS:
-        raise ValueError(f"{what}the device is one of {_KINDS}; it has {_short(repr(device))}")
+        raise ValueError(
+            f"{what}the device is one of {_KINDS}; it has {shortened(repr(device), _SHOWN)}"
+        )
     if not isinstance(limbs, np.ndarray):
         raise ValueError(f"{what}the limbs are a NumPy array; it has {type(limbs).__name__}")
     if not isinstance(name, str) or not isinstance(is_complex, bool):
@@ -190,9 +206,9 @@ def _check_header(name: str, head: bytes, present: int) -> None:
     shape = tuple(map(int, filter(None, axes.split(b","))))
     wanted = prod(shape) * dtype.itemsize
     if wanted != present - match.end():
+        what = f"{dtype} of shape {shortened(str(shape), _SHOWN)}"
         raise ValueError(
-            f"member {name} claims {wanted} bytes ({dtype} of shape {_short(str(shape))}) and has "
-            f"{present - match.end()}"
+            f"member {name} claims {wanted} bytes ({what}) and has {present - match.end()}"
         )
 
 
@@ -203,14 +219,14 @@ def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> 
     except ValueError:
         choices = ", ".join(repr(p.name) for p in PRECISIONS)
         raise ValueError(
-            f"{what}the precision must be one of {choices}; it is {_short(repr(name))}"
+            f"{what}the precision must be one of {choices}; it is {shortened(repr(name), _SHOWN)}"
         ) from None
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     if limbs.dtype != np.float64 or limbs.shape[: len(front)] != front:
+        dtype, shape = (shortened(str(x), _SHOWN) for x in (limbs.dtype, limbs.shape))
         raise ValueError(
             f"{what}{'complex' if is_complex else 'real'} limbs of precision {precision} are "
-            f"float64 of shape {(*front, '...')}; there are {_short(str(limbs.dtype))} of shape "
-            f"{_short(str(limbs.shape))}"
+            f"float64 of shape {(*front, '...')}; there are {dtype} of shape {shape}"
         )
     block = np.require(limbs, requirements=["C", "A", "E"])
     for part in block if is_complex else [block]:
@@ -220,8 +236,3 @@ def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> 
                 "damaged; mdqr.from_limbs takes any limbs"
             )
     return MDArray._wrap(block, precision, is_complex)
-
-
-def _short(text: str) -> str:
-    """Return a text of a file without its end, if that is far."""
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -16,14 +16,13 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._convert_round import saturated, sum_of_units
+from mdqr._convert_round import LOWEST, saturated, sum_of_units
 
 MOST_AXES = 64  # NumPy's limit
 
 _ONE_UNIT_UP = 1.0 + 2.0**-52
 _MANTISSA = 2**52 - 1
 _SIGN = np.int64(-(2**63))
-_LOWEST = -1074  # exponent of the smallest positive double
 _LOW = (1023 - 900) << 52  # the bits of 2**-900
 _ZERO = 2**64 - 1  # what `_unsigned` makes of zeros
 _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from 2**-900 below 1
@@ -95,7 +94,14 @@ def widen(block: Block, is_complex: bool, limbs: int) -> Block:
 
 
 def complexify(block: Block) -> Block:
-    """Return the complex block of real values."""
+    """Return the complex block of real values.
+
+    Raises
+    ------
+    ValueError
+        If NumPy has no room for their axes beside those of complex limbs.
+    """
+    check_axes(block.ndim - 1, True)
     pair = namespace(block).zeros((2, *block.shape))
     pair[0] = block
     return pair
@@ -163,7 +169,7 @@ def _unsigned(x: Block) -> Block:
 
 def _rounded(planes: Block, limbs: int) -> Block:
     """Return the greedy limbs of finite values ``(N, count)`` by Python integers."""
-    columns = [saturated(sum_of_units(column), 1, _LOWEST, limbs) for column in planes.T.tolist()]
+    columns = [saturated(sum_of_units(column), 1, LOWEST, limbs) for column in planes.T.tolist()]
     return namespace(planes).asarray(columns, dtype=np.float64).reshape(-1, limbs).T
 
 
@@ -180,7 +186,7 @@ def _raised(x: Block) -> Block:
     """Return ``x * 2**200``."""
     xp = namespace(x)
     bits = x.view(xp.int64)
-    fraction = (bits & _MANTISSA).astype(np.float64) * 2.0 ** (_LOWEST + _RAISE)
+    fraction = (bits & _MANTISSA).astype(np.float64) * 2.0 ** (LOWEST + _RAISE)
     subnormal = bits & (0x7FF << 52) == 0
     return xp.where(subnormal, xp.copysign(fraction, x), x * 2.0**_RAISE)
 

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._errors import shortened
 from mdqr._precision import Precision, as_precision
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ Source = str | os.PathLike[str] | IO[str]
 Progress = Callable[[str, int, int | None], object]
 
 _ROWS = 4096  # rows converted at a time: text of a number takes several times its limbs
-_SHOWN = 60  # characters of a name that a message repeats
 _NAMES = 20  # names that a message lists
 
 
@@ -215,17 +215,12 @@ def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _label(names: tuple[str, ...], column: int) -> str:
-    return f"column {column + 1} ({short(names[column])})" if names else f"column {column + 1}"
-
-
-def short(name: str) -> str:
-    """Return a name for a message, without its end if that is far."""
-    return name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
+    return f"column {column + 1} ({shortened(names[column])})" if names else f"column {column + 1}"
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names for a message, the first of many."""
-    return ", ".join([*map(short, names[:_NAMES]), *["..."] * (len(names) > _NAMES)])
+    return ", ".join([*map(shortened, names[:_NAMES]), *["..."] * (len(names) > _NAMES)])
 
 
 def _places(usecols: Columns | None, names: tuple[str, ...], width: int, name: str) -> list[int]:
@@ -245,7 +240,7 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> 
             return names.index(wanted)
         what = "no column" if wanted not in names else "more than one column"
         raise CellError(
-            f"{name}, line 1: {what} is called {short(wanted)!r}; there are {listed(names)}"
+            f"{name}, line 1: {what} is called {shortened(wanted)!r}; there are {listed(names)}"
         )
     column = operator.index(wanted)
     if not -width <= column < width:

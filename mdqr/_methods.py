@@ -41,11 +41,11 @@ class Reductions:
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first largest value, as NumPy's integers."""
-        return mdqr._reductions.arg_extreme("max", self, axis, keepdims=keepdims)
+        return mdqr._reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first smallest value, as NumPy's integers."""
-        return mdqr._reductions.arg_extreme("min", self, axis, keepdims=keepdims)
+        return mdqr._reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """Return whether any value is not zero, as NumPy's bool."""

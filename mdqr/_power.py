@@ -1,4 +1,4 @@
-"""Integer powers."""
+"""Integer powers and polynomials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._device import is_cuda_array
 from mdqr._errors import advised
-from mdqr._promotion import operands
+from mdqr._promotion import operands, precisions_in, promote, unwrapped
 
 
 @advised
@@ -61,6 +61,50 @@ def power(x: Any, exponent: Any) -> MDArray:
     return _array_power(x, _integers(exponent))
 
 
+@advised
+def polyval(p: Any, x: Any) -> MDArray:
+    """Evaluate a polynomial, the coefficient of the highest power first.
+
+    Parameters
+    ----------
+    p : MDArray or array_like
+        The coefficients, one axis.
+    x : MDArray or array_like
+        Where to evaluate; `p` or `x` is an `MDArray`.
+
+    Returns
+    -------
+    MDArray
+        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
+        ``10 * n * eps``, to first order.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis.
+
+    Notes
+    -----
+    Horner's rule.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
+    7.0
+    """
+    ops = promote(p, x)
+    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
+    if coefficients.ndim != 1:
+        raise ValueError(
+            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
+        )
+    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
+    for i in range(len(coefficients)):
+        value = value * points + coefficients[i] if i else value + coefficients[i]
+    return value
+
+
 def _integer(exponent: Any) -> int | None:
     """Return one exponent as an int, or None for an array of exponents."""
     if isinstance(exponent, float) and exponent.is_integer():
@@ -76,9 +120,10 @@ def _integer(exponent: Any) -> int | None:
 
 
 def _integers(exponent: Any) -> np.ndarray:
-    if isinstance(exponent, MDArray):
+    given = unwrapped(exponent)
+    if precisions_in(given):
         raise TypeError(_wanted("an MDArray"))
-    exponents = exponent.get() if is_cuda_array(exponent) else np.asarray(plain(exponent))
+    exponents = given.get() if is_cuda_array(given) else np.asarray(given)
     if exponents.dtype.kind not in "biu":
         raise TypeError(_wanted(f"an array of dtype {exponents.dtype}"))
     if exponents.dtype.kind == "u" and exponents.size and exponents.max() > 2**63 - 1:

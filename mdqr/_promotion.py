@@ -13,14 +13,13 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._array_like import exact_value, is_number, is_weak, plain
+from mdqr._array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Block
 from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision
 
-_EXACT_INTEGER = 2**53
 _NO_ARRAYS = frozenset({int, float, complex, bool, str, Fraction, Decimal})
 _FAR = 1200  # the sizes of all doubles lie well within 2**-1200 .. 2**1200
 _LOG2_10 = math.log2(10)
@@ -75,11 +74,9 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
         If no operand is an `MDArray` and `precision` is missing, or one is not a number.
     ValueError
         If the operands live on two devices.
-    OverflowError
-        If an exact integer or fraction is beyond the largest double.
     """
-    values = tuple(map(unwrapped, values))
-    target = precision or highest_precision(values)
+    given, values = values, tuple(map(unwrapped, values))
+    target = precision or highest_precision(values, given)
     pairs = together([to_block(value, target.limbs) for value in values], values)
     is_complex = any(field for _, field in pairs)
     blocks = [
@@ -181,11 +178,17 @@ def _alike(values: tuple[Any, ...]) -> bool:
     return all(device_of(x._block) == device for x in values[1:])
 
 
-def highest_precision(values: Any) -> Precision:
-    """Return the highest precision of the arrays in `values`, nested ones included."""
+def highest_precision(values: Any, given: Any = None) -> Precision:
+    """Return the highest precision of the arrays in `values`, nested ones included.
+
+    Raises
+    ------
+    TypeError
+        If there is none; the message names the types of `given`, by default of `values`.
+    """
     found = {precision for value in values for precision in precisions_in(value)}
     if not found:
-        kinds = ", ".join(type(value).__name__ for value in values)
+        kinds = ", ".join(type(value).__name__ for value in given or values)
         raise TypeError(
             f"no operand is an MDArray; got {kinds}: "
             "give the precision first, as in mdqr.array(x, precision=mdqr.qd)"
@@ -204,9 +207,6 @@ def precisions_in(x: Any) -> set[Precision]:
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape to which `shapes` broadcast."""
-    first = shapes[0]
-    if all(shape == first for shape in shapes):
-        return first
     try:
         return broadcast_shapes(*shapes)
     except ValueError:
@@ -222,13 +222,13 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
         return _limbs.narrow(x._block, x._complex, limbs), x._complex
     if isinstance(x, float):
         return np.array([float(x)]), False
-    if isinstance(x, (bool, np.bool_, int)) and abs(int(x)) <= _EXACT_INTEGER:
+    if isinstance(x, (bool, np.bool_, int)) and abs(int(x)) <= EXACT_INTEGER:
         return np.array([float(x)]), False
     if isinstance(x, complex):
         return np.array([[x.real], [x.imag]]), True
+    x = unwrapped(x)
     if isinstance(x, (str, bytes)):
         refuse_text(x)
-    x = unwrapped(x)
     if isinstance(x, np.ndarray):
         return _from_numpy(x, limbs)
     if is_cuda_array(x):
@@ -299,7 +299,8 @@ def from_sequence(x: Any, limbs: int, *, strings: bool = False) -> tuple[Block, 
 def _leaf(x: Any, limbs: int, strings: bool) -> tuple[Block, bool]:
     if isinstance(x, (list, tuple)):
         return from_sequence(x, limbs, strings=strings)
-    return convert_objects(x, limbs) if strings and isinstance(x, str) else to_block(x, limbs)
+    is_text = strings and isinstance(unwrapped(x), str)
+    return convert_objects(x, limbs) if is_text else to_block(x, limbs)
 
 
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
@@ -312,6 +313,7 @@ def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
         raise ValueError(
             f"the items of a nested sequence must have one shape; got {sorted(shapes)}"
         )
+    _limbs.check_axes(len(shapes.pop()) + 1, is_complex)
     limbs = max(_limbs.limb_count(block, is_complex) for block in blocks)
     wide = [_limbs.widen(block, is_complex, limbs) for block in blocks]
     return _limbs.namespace(wide[0]).stack(wide, axis=_limbs.lead(is_complex)), is_complex

@@ -22,6 +22,9 @@ from mdqr._promotion import is_operand
 
 Function = Callable[..., Any]
 
+# The tables are made by functions: within the cycle of imports mypy knows the types of decorated
+# functions in a body only.
+
 
 def _matmul(a: Any, b: Any) -> Any:
     from mdqr.linalg import matmul
@@ -74,7 +77,6 @@ OPERATORS: dict[np.ufunc, str] = {
     np.subtract: "-",
     np.multiply: "*",
     np.divide: "/",
-    np.power: "**",
     np.matmul: "@",
 }
 
@@ -111,7 +113,7 @@ def _functions() -> dict[Function, Function]:
         np.vdot: _reductions.vdot,
         np.outer: _reductions.outer,
         np.trace: _reductions.trace,
-        np.polyval: _reductions.polyval,
+        np.polyval: _power.polyval,
         np.where: _comparison.where,
         np.allclose: _comparison.allclose,
         np.array_equal: _comparison.array_equal,
@@ -153,6 +155,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if ufunc not in UFUNCS or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(_missing(called))
+    result = UFUNCS[ufunc](*inputs)  # what is wrong with the operands is said first
     (target,) = out
     if target is not None and not isinstance(target, MDArray):
         raise TypeError(
@@ -161,7 +164,6 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         )
     if options:
         raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
-    result = UFUNCS[ufunc](*inputs)
     if target is None:
         return result
     if not isinstance(result, MDArray):

@@ -86,7 +86,8 @@ def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     return total / count
 
 
-def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+@advised
+def extreme(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the values that are "max" or "min" over the axes.
 
     Raises
@@ -96,16 +97,17 @@ def extreme(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) ->
     """
     ops, rows, shape = _rows(x, axis, keepdims)
     if not rows.shape[-1]:
-        raise ValueError(f"{which} of no values: axis {axis} of shape {x.shape} is empty")
+        raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
     if product(shape) == 0:
         return ops.wrap(_limbs.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
-    positions = _positions(which, rows, ops.is_complex)
+    positions = _positions(op, rows, ops.is_complex)
     chosen = _take(rows, positions)
     return ops.wrap(chosen.reshape(_front(rows, ops.is_complex) + shape))
 
 
-def arg_extreme(which: str, x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Return the first positions of "max" or "min" along one axis, or in the flattened array.
+@advised
+def arg_extreme(op: str, x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return first positions by "argmax" or "argmin" along one axis, or in the flattened array.
 
     Raises
     ------
@@ -114,19 +116,21 @@ def arg_extreme(which: str, x: Any, axis: int | None = None, *, keepdims: bool =
     """
     ops, rows, shape = _rows(x, None if axis is None else operator.index(axis), keepdims)
     if not rows.shape[-1]:
-        raise ValueError(f"arg{which} of no values: axis {axis} of shape {x.shape} is empty")
+        raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
     if product(shape) == 0:
         return _limbs.namespace(rows).zeros(shape, dtype=np.int64)
-    return _positions(which, rows, ops.is_complex).reshape(shape)[()]
+    return _positions(op.removeprefix("arg"), rows, ops.is_complex).reshape(shape)[()]
 
 
-def truth(which: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+@advised
+def truth(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return whether "any" or "all" values are not zero."""
     ops = operands(x)
     nonzero = _limbs.nonzero(ops.blocks[0], ops.is_complex)
-    return getattr(nonzero, which)(axis=axis, keepdims=keepdims)
+    return getattr(nonzero, op)(axis=axis, keepdims=keepdims)
 
 
+@advised
 def cumsum(x: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along one axis, of the flattened array by default."""
     ops = operands(x.ravel() if axis is None or _is_only_axis(axis, x.ndim) else x)
@@ -255,50 +259,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
 
 
-@advised
-def polyval(p: Any, x: Any) -> MDArray:
-    """Evaluate a polynomial, the coefficient of the highest power first.
-
-    Parameters
-    ----------
-    p : MDArray or array_like
-        The coefficients, one axis.
-    x : MDArray or array_like
-        Where to evaluate; `p` or `x` is an `MDArray`.
-
-    Returns
-    -------
-    MDArray
-        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
-        ``10 * n * eps``, to first order.
-
-    Raises
-    ------
-    ValueError
-        If `p` does not have one axis.
-
-    Notes
-    -----
-    Horner's rule.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
-    7.0
-    """
-    ops = promote(p, x)
-    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
-    if coefficients.ndim != 1:
-        raise ValueError(
-            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
-        )
-    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
-    for i in range(len(coefficients)):
-        value = value * points + coefficients[i] if i else value + coefficients[i]
-    return value
-
-
 def _is_only_axis(axis: Axis, ndim: int) -> bool:
     """Return whether `axis` is what NumPy takes for the axis of a 0-d array."""
     return not ndim and isinstance(axis, SupportsIndex) and operator.index(axis) in (0, -1)
@@ -350,8 +310,15 @@ def _reduce(op: str, x: Any, axis: Axis, keepdims: bool) -> MDArray:
 
 def _take(rows: Block, positions: Block) -> Block:
     """Return the values at `positions` along the last axis."""
-    lead = (None,) * (rows.ndim - positions.ndim - 1)
-    return _limbs.namespace(rows).take_along_axis(rows, positions[*lead, ..., None], -1)[..., 0]
+    front = rows.shape[: rows.ndim - positions.ndim - 1]
+    # Without axes of one value: NumPy takes an index for each axis, and not for as many as it has.
+    kept = tuple(n for n in positions.shape if n != 1)
+    picked = _limbs.namespace(rows).take_along_axis(
+        rows.reshape(front + kept + rows.shape[-1:]),
+        positions.reshape((1,) * len(front) + kept + (1,)),
+        -1,
+    )
+    return picked.reshape(front + positions.shape)
 
 
 def _positions(which: str, rows: Block, is_complex: bool) -> Block:
@@ -376,6 +343,7 @@ def _positions(which: str, rows: Block, is_complex: bool) -> Block:
     return xp.where(xp.isnan(best[0]), first, xp.argmax(ties & same, axis=-1))
 
 
+@advised
 def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
     ops = promote(a, b)
     left, right = (ops.wrap(block) for block in ops.blocks)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mdqr._array import MDArray
 from mdqr._backend import for_block
+from mdqr._errors import advised
 from mdqr._promotion import operands
 
 
@@ -85,6 +86,7 @@ def rint(x: Any) -> MDArray:
     return _to_integer("rint", x)
 
 
+@advised
 def _to_integer(op: str, x: Any) -> MDArray:
     ops = operands(x)
     block, limbs = ops.blocks[0], ops.precision.limbs

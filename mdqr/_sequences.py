@@ -14,7 +14,8 @@ from mdqr import _creation, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert import scalar_to_fraction
-from mdqr._precision import Precision, as_precision
+from mdqr._errors import advised
+from mdqr._precision import Precision
 from mdqr._promotion import highest_precision, promote
 
 
@@ -69,7 +70,7 @@ def linspace(
     >>> mdqr.linspace(0, 1, 5, precision=mdqr.qd).to_numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    target = _precision_for("linspace", precision, start, stop)
+    target = _precision_for("linspace", precision, dtype, start, stop)
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"linspace wants a number of values that is not negative; got {count}")
@@ -135,7 +136,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    target = _precision_for("arange", precision, start, stop, step)
+    target = _precision_for("arange", precision, None, start, stop, step)
     given = (start, stop, step)
     numbers = [_creation.array(x, precision=target, dtype=float, device=device) for x in given]
     first, last, stride = map(_fraction, given, numbers)
@@ -151,6 +152,7 @@ def arange(
     return values
 
 
+@advised
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     """Join arrays along an axis that they have.
 
@@ -180,9 +182,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     >>> mdqr.concatenate([a, [3.0]]).to_numpy()
     array([1., 1., 3.])
     """
-    if isinstance(axis, (MDArray, np.ndarray, list, tuple)):
-        raise TypeError("concatenate wants the arrays in one list, as in mdqr.concatenate([a, b])")
-    blocks, ops = _full_blocks(arrays)
+    blocks, ops = _full_blocks("concatenate", arrays, axis)
     if axis is None:
         blocks = [ops.wrap(block).ravel()._block for block in blocks]
     front = _limbs.lead(ops.is_complex)
@@ -201,6 +201,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     return ops.wrap(_limbs.namespace(blocks[0]).concatenate(blocks, axis=place + front))
 
 
+@advised
 def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
     """Join arrays of one shape along a new axis.
 
@@ -230,21 +231,22 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
     >>> mdqr.stack([a, a, a]).shape
     (3, 2)
     """
-    blocks, ops = _full_blocks(arrays)
+    blocks, ops = _full_blocks("stack", arrays, axis)
     front = _limbs.lead(ops.is_complex)
     shapes = sorted({block.shape[front:] for block in blocks})
     if len(shapes) > 1:
         raise ValueError(f"stack wants arrays of one shape; got {shapes}")
+    _limbs.check_axes(len(shapes[0]) + 1, ops.is_complex)
     place = _place(axis, len(shapes[0]) + 1)
     return ops.wrap(_limbs.namespace(blocks[0]).stack(blocks, axis=place + front))
 
 
-def _precision_for(function: str, precision: Precision | str | None, *values: Any) -> Precision:
-    if precision is not None:
-        return as_precision(precision)
-    if not any(isinstance(value, MDArray) for value in values):
-        raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
-    return highest_precision(values)
+def _precision_for(
+    function: str, precision: Precision | str | None, dtype: Any, *values: Any
+) -> Precision:
+    if precision is None and any(isinstance(value, MDArray) for value in values):
+        return highest_precision(values)
+    return _creation.required(precision, function, dtype)
 
 
 def _fraction(x: Any, rounded: MDArray) -> Fraction:
@@ -260,7 +262,16 @@ def _fraction(x: Any, rounded: MDArray) -> Fraction:
     return exact
 
 
-def _full_blocks(arrays: Sequence[Any]) -> tuple[list[Any], Any]:
+def _full_blocks(function: str, arrays: Sequence[Any], axis: Any) -> tuple[list[Any], Any]:
+    """Return the blocks to join, all of one precision and field.
+
+    Raises
+    ------
+    TypeError
+        If the second array stands where the axis belongs.
+    """
+    if isinstance(axis, (MDArray, np.ndarray, list, tuple)):
+        raise TypeError(f"{function} wants the arrays in one list, as in mdqr.{function}([a, b])")
     if isinstance(arrays, MDArray):
         arrays = list(arrays)
     if not len(arrays):

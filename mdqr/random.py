@@ -5,6 +5,7 @@ Draws are made on the host, so that a seed gives the same limbs on every device.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,19 @@ import numpy as np
 from mdqr import _creation, _limbs
 from mdqr._array import MDArray
 from mdqr._device import place
-from mdqr._errors import advised
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import Precision
 
 __all__ = ["normal", "uniform"]
 
 _WORD = 53
 
 
-@advised
 def uniform(
     shape: Any = (),
     low: Any = 0,
     high: Any = 1,
     *,
-    precision: Precision | str,
+    precision: Precision | str | None = None,
     rng: int | np.random.Generator | None = None,
     dtype: Any = None,
     device: str | None = None,
@@ -40,7 +39,7 @@ def uniform(
     low, high : array_like, optional
         The ends, of a shape that broadcasts to `shape`.
     precision : Precision or str
-        The precision.
+        The precision; required.
     rng : int, numpy.random.Generator or None, optional
         A seed, a generator, or None for fresh entropy.
     dtype : {None, float, complex}, optional
@@ -57,7 +56,7 @@ def uniform(
     Raises
     ------
     TypeError
-        If `rng` is neither of these, or an end is complex.
+        If the precision is missing, `rng` is neither of these, or an end is complex.
     MemoryError
         If there is no room for the limbs.
 
@@ -68,29 +67,25 @@ def uniform(
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
     ((2, 3), True)
     """
-    target = as_precision(precision)
+    target = _creation.required(precision, "random.uniform", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
         words = generator.integers(0, 2**_WORD, size=(target.limbs, *values), dtype=np.int64)
         return _limbs.settle(_weighted(words))
 
-    unit = _drawn(draw, shape, target, dtype, device)
-    if _is_number(low, 0) and _is_number(high, 1):
-        return unit
-    first, last = (
-        _creation.array(end, precision=target, dtype=float, device=device) for end in (low, high)
-    )
-    return _scaled(unit, last - first, first)
+    def scale(unit: MDArray, first: MDArray, last: MDArray) -> MDArray:
+        return _scaled(unit, last - first, first)
+
+    return _drawn(draw, shape, target, dtype, device, (low, high), scale)
 
 
-@advised
 def normal(
     shape: Any = (),
     loc: Any = 0,
     scale: Any = 1,
     *,
-    precision: Precision | str,
+    precision: Precision | str | None = None,
     rng: int | np.random.Generator | None = None,
     dtype: Any = None,
     device: str | None = None,
@@ -104,7 +99,7 @@ def normal(
     loc, scale : array_like, optional
         Mean and standard deviation, of a shape that broadcasts to `shape`.
     precision : Precision or str
-        The precision.
+        The precision; required.
     rng : int, numpy.random.Generator or None, optional
         A seed, a generator, or None for fresh entropy.
     dtype : {None, float, complex}, optional
@@ -121,7 +116,7 @@ def normal(
     Raises
     ------
     TypeError
-        If `rng` is neither of these, or `loc` or `scale` is complex.
+        If the precision is missing, `rng` is neither of these, or `loc` or `scale` is complex.
     MemoryError
         If there is no room for the limbs.
 
@@ -131,7 +126,7 @@ def normal(
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
     """
-    target = as_precision(precision)
+    target = _creation.required(precision, "random.normal", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
@@ -143,13 +138,10 @@ def normal(
         planes[1:] = _weighted(words) * np.spacing(np.abs(planes[0]))
         return _limbs.settle(planes)
 
-    standard = _drawn(draw, shape, target, dtype, device)
-    if _is_number(loc, 0) and _is_number(scale, 1):
-        return standard
-    shift, width = (
-        _creation.array(x, precision=target, dtype=float, device=device) for x in (loc, scale)
-    )
-    return _scaled(standard, width, shift)
+    def stretch(standard: MDArray, shift: MDArray, width: MDArray) -> MDArray:
+        return _scaled(standard, width, shift)
+
+    return _drawn(draw, shape, target, dtype, device, (loc, scale), stretch)
 
 
 def _generator(rng: Any) -> np.random.Generator:
@@ -166,13 +158,28 @@ def _weighted(words: np.ndarray) -> np.ndarray:
     return np.ldexp(words.astype(np.float64), powers.reshape(-1, *(1,) * (words.ndim - 1)))
 
 
-def _drawn(draw: Any, shape: Any, precision: Precision, dtype: Any, device: str | None) -> MDArray:
+def _drawn(
+    draw: Callable[[tuple[int, ...]], np.ndarray],
+    shape: Any,
+    precision: Precision,
+    dtype: Any,
+    device: str | None,
+    given: tuple[Any, Any],
+    scale: Callable[[MDArray, MDArray, MDArray], MDArray],
+) -> MDArray:
+    """Return what is drawn, scaled by the parameters unless these are 0 and 1."""
     is_complex = bool(_creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
     with _creation.room_for(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
-    return MDArray._wrap(place(block, device), precision, is_complex)
+        standard = MDArray._wrap(place(block, device), precision, is_complex)
+        if _is_number(given[0], 0) and _is_number(given[1], 1):
+            return standard
+        first, second = (
+            _creation.array(x, precision=precision, dtype=float, device=device) for x in given
+        )
+        return scale(standard, first, second)
 
 
 def _is_number(x: Any, value: int) -> bool:

@@ -16,17 +16,6 @@ from cli_runs import LONGLEY, ROOT, write
 from mdqr import _cli
 from mdqr._precision import PRECISIONS
 
-
-@pytest.fixture
-def run(capsys):
-    def runner(*arguments):
-        code = _cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return runner
-
-
 # -- bad input -------------------------------------------------------------------------------
 
 
@@ -154,6 +143,15 @@ def test_a_full_disk_is_named(what):
         error = process.communicate()[1]
     assert error == b"mdqr: standard output: No space left on device\n"
     assert process.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_errors_that_cannot_be_written_keep_the_exit_code():
+    with open("/dev/full", "wb") as full:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mdqr", "lstsq", "nothing.csv"], stderr=full, cwd=ROOT
+        )
+        assert process.wait() == 2
 
 
 def test_closed_standard_output(monkeypatch):

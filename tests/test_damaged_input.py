@@ -214,40 +214,6 @@ def from_pickle(rng):
     return unpickler.outcome
 
 
-def from_arguments(rng):
-    """Call what pickles call, with other arguments."""
-    a = some_array(rng)
-    block = a.limbs.copy()
-    if rng.random() < 0.3 and block.size:
-        place = tuple(rng.randrange(n) for n in block.shape)
-        block[place] = rng.choice([np.nan, -0.0, np.inf, 1e308, 5e-324, 1.0])
-    blocks = [block, block, block, block[:1], block[..., None], block.T, block.ravel()]
-    with np.errstate(all="ignore"):
-        blocks += [block.astype(t) for t in (">f8", "f4", object, "i8", "U5")]
-    blocks += [
-        np.float64(1),
-        None,
-        b"x",
-        [1.0],
-        np.zeros((2, 2)),
-        np.zeros((1, 10**5)),
-        np.array(1.0),
-    ]
-    precision, field = a.precision, a.is_complex
-    limbs = rng.choice(blocks) if rng.random() < 0.7 else block
-    name = rng.choice(["d", "dd", "qd", "od", "xd", "", "d" * 9999, b"dd", None, precision])
-    name = precision.name if rng.random() < 0.6 else name
-    is_complex = field if rng.random() < 0.6 else rng.choice([True, False, 0, None, np.True_, "x"])
-    device = (
-        "cpu"
-        if rng.random() < 0.8
-        else rng.choice(["cpu:0", "cuda:0", "tpu", None, 3, [], "c" * 999])
-    )
-    with refusals(ValueError) as refused:
-        check_usable(_io.restore(limbs, name, is_complex, device))
-    return refused
-
-
 def some_table(rng):
     """Return text of a few rows and columns, damaged."""
     if rng.random() < 0.3:
@@ -341,7 +307,6 @@ def refusals(*kinds):
 KINDS = {
     "archives": from_archive,
     "pickles": from_pickle,
-    "arguments": from_arguments,
     "tables": from_table,
     "texts": from_text,
 }

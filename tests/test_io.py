@@ -207,6 +207,15 @@ DAMAGED = {
     "the device is one of .*'cuda'.*; it has 'tpu'": {"device": "tpu"},
     "it has 'cuda:0'": {"device": "cuda:0"},
     "it has None": {"device": None},
+    r"it has \[\]": {"device": []},
+    r"it has 'c{96}\.\.\.$": {"device": "c" * 999},
+    "precision is a string": {"name": b"dd"},
+    "field a boolean": {"is_complex": np.True_},
+    "a string and the field a boolean": {"is_complex": None},
+    "array; it has NoneType": {"limbs": None},
+    "array; it has float64": {"limbs": np.float64(1)},
+    "there are <U5": {"limbs": np.zeros((2, 2, 3), dtype="U5")},
+    r"of shape \(2, 2, 3\)$": {"limbs": np.zeros((2, 2, 3), dtype=np.int64)},
 }
 
 
@@ -228,6 +237,14 @@ def test_pickles_of_any_memory():
         assert type(a.limbs) is np.ndarray
         assert a.limbs.flags.aligned
         assert (a + 1).shape == (3, 4)
+
+
+@pytest.mark.parametrize("file", [None, b"x", 3, [1]], ids=repr)
+def test_what_is_no_file_is_refused(file):
+    with pytest.raises(TypeError, match=rf"mdqr\.load wants .*; got {type(file).__name__}"):
+        mdqr.load(file)
+    with pytest.raises(TypeError, match=rf"mdqr\.save wants .*; got {type(file).__name__}"):
+        mdqr.save(file, mdqr.qd(1))
 
 
 def test_load_onto_a_device_that_is_not_there(no_cupy):

@@ -233,7 +233,9 @@ def test_powers_of_arrays_broadcast_as_numpys(precision):
     np.testing.assert_array_equal((specials**-1).to_numpy(), [np.nan, 0, np.inf])
 
 
-@pytest.mark.parametrize("n", [0.5, "2", None, np.array([0.5]), mdqr.dd(2), 1j, Fraction(1, 2)])
+@pytest.mark.parametrize(
+    "n", [0.5, "2", None, np.array([0.5]), mdqr.dd(2), [mdqr.dd(2), 3], 1j, Fraction(1, 2)]
+)
 def test_other_powers_are_refused(n, precision):
     with pytest.raises(TypeError, match=r"exponent|unsupported|string"):
         mdqr.power(mdqr.ones(1, precision=precision), n)

@@ -94,6 +94,15 @@ def test_in_place_in_a_numpy_array_names_the_operator_at_hand(operator, precisio
     np.testing.assert_array_equal(names["x"], 1)
 
 
+def test_in_place_powers_of_a_numpy_array_are_said_to_have_no_base(precision):
+    """The advice was to write x ** a, which raises too."""
+    x = np.ones(2)
+    with pytest.raises(TypeError, match="the base of a power must be an MDArray; got ndarray"):
+        x **= mdqr.ones(2, precision=precision)
+    with pytest.raises(TypeError, match=r"write x = numpy\.power\(\.\.\.\) without out"):
+        np.power(mdqr.ones(2, precision=precision), 2, out=x)
+
+
 @pytest.mark.parametrize(
     "call",
     [

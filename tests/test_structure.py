@@ -247,6 +247,9 @@ def test_joining_promotes_and_checks(multiple):
         mdqr.concatenate([a[0, 0], a[0, 0]])
     with pytest.raises(TypeError, match="no operand is an MDArray"):
         mdqr.concatenate([[1], [2]])
+    for join in (mdqr.concatenate, mdqr.stack):
+        with pytest.raises(TypeError, match=rf"in one list, as in mdqr\.{join.__name__}\(\[a, b"):
+            join(a, a)
     for call in (lambda: mdqr.concatenate([a, a], 2), lambda: mdqr.stack([a, a], 3)):
         with pytest.raises(np.exceptions.AxisError):
             call()

@@ -25,7 +25,6 @@ from mdqr._backend.blocks import (
 )
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._errors import all_advised
 from mdqr._limbs import negate
 
 Block = NDArray[np.float64]
@@ -53,7 +52,6 @@ def backend() -> HostBackend:
     return HostBackend(extension())
 
 
-@all_advised
 class HostBackend:
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 

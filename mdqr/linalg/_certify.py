@@ -9,6 +9,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
@@ -43,6 +44,7 @@ class Certificate(NamedTuple):
 Certificate.__module__ = "mdqr.linalg"
 
 
+@advised
 def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None) -> Certificate:
     """Measure how well ``a = Q R`` holds and how orthonormal Q is.
 

@@ -12,10 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mdqr import _limbs
-from mdqr._backend.blocks import from_native, reflections, to_native
+from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
 from mdqr.linalg._operands import Callback
 
@@ -111,7 +109,7 @@ class Factors:
         xp = self.backend.xp
         batch = _limbs.value_shape(self.h, self.is_complex)[:-2]
         shape = _limbs.value_shape(x, self.is_complex)
-        full = (*np.broadcast_shapes(batch, shape[:-2]), *shape[-2:])
+        full = (*broadcast_shapes(batch, shape[:-2]), *shape[-2:])
         y = xp.zeros((*x.shape[: front - 1], self.limbs, *full))
         held = _limbs.limb_count(x, self.is_complex)
         y[(slice(None),) * (front - 1) + (slice(held),)] = _limbs.broadcast(

@@ -10,6 +10,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._errors import all_advised
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._householder import set_unit_diagonal
@@ -32,6 +33,7 @@ class Fit(NamedTuple):
     is_vector: bool
 
 
+@all_advised
 class LstsqInfo:
     """Quality and statistics of a least-squares solution.
 

@@ -14,6 +14,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
+from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend, Block
 from mdqr._device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
@@ -282,7 +283,7 @@ def broadcast_batch(
     if all(shape[:-2] == shapes[0][:-2] for shape in shapes):
         return shapes[0][:-2], blocks
     try:
-        batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+        batch = broadcast_shapes(*(shape[:-2] for shape in shapes))
     except ValueError:
         raise ValueError(
             f"{function}: the leading dimensions of {' and '.join(map(str, shapes))} "

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._errors import all_advised
 from mdqr._precision import Precision
 from mdqr._promotion import together
 from mdqr.linalg import _scaling, _wide_range
@@ -18,6 +19,7 @@ from mdqr.linalg._qr import Scaled, multiply_signs, require_factor, scaled_facto
 from mdqr.linalg._triangular import Triangle
 
 
+@all_advised
 class QRFactor:
     """A factorisation ``a = Q R`` whose Q is kept as Householder reflections.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mdqr import _limbs
 from mdqr._backend.protocol import Block
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks, fetch
@@ -30,6 +31,7 @@ from mdqr.linalg._update_state import State, magnitudes
 _FARTHEST = 0.1
 
 
+@advised
 def repair(
     A: Any,
     Q: Any,

@@ -10,6 +10,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Backend, Block
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling, _wide_range
 from mdqr.linalg._checks import Checks, fetch
@@ -248,6 +249,7 @@ def conjugated(block: Block) -> Block:
     return result
 
 
+@advised
 def solve_triangular(
     a: Any,
     b: Any,

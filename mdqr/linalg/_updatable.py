@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import PrecisionWarning, all_advised
 from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
@@ -24,6 +24,7 @@ from mdqr.linalg._update_fresh import with_rows, without_columns, without_rows
 from mdqr.linalg._update_quick import SureChecks, quickly
 
 
+@all_advised
 class UpdatableLstsq:
     """A least-squares problem ``min norm(b - A x)`` that changes by rows and columns.
 
@@ -206,7 +207,7 @@ class UpdatableLstsq:
             require_share(name, checks, state)
             lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            note_loss(name, engine, fit.lost, stacklevel=6)
+            note_loss(name, engine, fit.lost, stacklevel=7)
             self._fit = fit
             return
         if u is not None or b is not None:

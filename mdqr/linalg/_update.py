@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mdqr._errors import advised
 from mdqr._precision import Precision
 from mdqr.linalg import _update_jobs as jobs
 from mdqr.linalg._update_finish import settle
@@ -22,6 +23,7 @@ from mdqr.linalg._update_quick import SureChecks
 _METHODS = ("auto", "update", "fresh")
 
 
+@advised
 def qr_insert(
     Q: Any,
     R: Any,
@@ -124,6 +126,7 @@ def qr_insert(
     return settle(frame, jobs.insert_columns(frame, place), method, limit)
 
 
+@advised
 def qr_delete(
     Q: Any,
     R: Any,
@@ -229,6 +232,7 @@ def qr_delete(
     return settle(frame, jobs.delete_known_rows(frame, p), method)
 
 
+@advised
 def qr_update(
     Q: Any,
     R: Any,

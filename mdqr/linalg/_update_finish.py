@@ -111,7 +111,7 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> U
         return frame.given.result(state.q, r)
     engine = frame.given.engine
     state, r, values = attempted(engine, lambda: _settled(frame, job, method, limit))
-    note_loss(frame.function, engine, lost_digits(state, values), stacklevel=4)
+    note_loss(frame.function, engine, lost_digits(state, values), stacklevel=5)
     return frame.given.result(state.q, r)
 
 

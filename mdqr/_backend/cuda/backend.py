@@ -21,7 +21,6 @@ from mdqr._backend.cuda import (
 )
 from mdqr._backend.cuda.kernels import CupyKernels, Kernels
 from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
-from mdqr._errors import all_advised
 
 # Matrices of a batch that are handed to cuSOLVER one by one.
 _FEW_MATRICES = 8
@@ -33,7 +32,6 @@ def backend() -> CudaBackend:
     return CudaBackend(CupyKernels())
 
 
-@all_advised
 class CudaBackend:
     """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
 

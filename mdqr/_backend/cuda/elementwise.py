@@ -51,7 +51,7 @@ def binary(
     out: Block | None,
 ) -> Block:
     """Apply `op` to the broadcast pairs; see `mdqr._backend.protocol.Backend.binary`."""
-    shape = _common_shape(value_shape(x, is_complex), value_shape(y, is_complex))
+    shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
     if out is None:
         out = empty(kernels.xp, shape, limbs, is_complex)
     module = Module("elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
@@ -62,7 +62,7 @@ def binary(
 
 def compare(kernels: Kernels, x: Block, y: Block) -> Block:
     """Return the sign of the exact difference as int8, 2 if unordered."""
-    shape = _common_shape(x.shape[1:], y.shape[1:])
+    shape = broadcast_shapes(x.shape[1:], y.shape[1:])
     out = kernels.xp.empty(shape, dtype=np.int8)
     module = Module("elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
     _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
@@ -72,15 +72,11 @@ def compare(kernels: Kernels, x: Block, y: Block) -> Block:
 def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
     """Multiply by ``2**exponent``."""
     exponent = kernels.xp.asarray(exponent, dtype=np.int64)
-    shape = _common_shape(x.shape[1:], exponent.shape)
+    shape = broadcast_shapes(x.shape[1:], exponent.shape)
     out = empty(kernels.xp, shape, len(x), False)
     module = Module("elementwise", len(x), False, ("MDQR_LDEXP",))
     _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
     return out
-
-
-def _common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    return x if x == y else broadcast_shapes(x, y)
 
 
 def _operand(kernels: Kernels, array: Block, is_complex: bool | None) -> _Operand:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda import cusolver
 from mdqr._backend.cuda.graphs import Graphs
 from mdqr._backend.protocol import Block, Reflectors
@@ -202,7 +203,7 @@ class CupyKernels(Kernels):
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` by cuBLAS, in float64 even where the environment asks for emulation."""
         xp, cublas = self.xp, self.xp.cuda.cublas
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         (m, k), n = a.shape[-2:], b.shape[-1]
         if not prod((*batch, m, n, k)):
             return xp.zeros((*batch, m, n), dtype=a.dtype)
