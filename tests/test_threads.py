@@ -1,5 +1,6 @@
 """Long calls hear signals, and threads that cannot be started are done without."""
 
+import platform
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import mdqr
 from mdqr._backend import for_block
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")
+X86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
 
 
 def run(program):
@@ -73,6 +75,24 @@ def wild_product():
     return mdqr.from_limbs(ldexp(x.limbs, exponents)), mdqr.from_limbs(ldexp(x.limbs, -exponents))
 
 
+def long_wild_product():
+    """The same with few elements of many terms each."""
+    k = 2**17
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-1, 1, k) * 2.0 ** rng.integers(-300, 301, k)
+    x, y = (blocks(values) for values in (x, 1 / x))
+    return np.broadcast_to(x[:, None, :], (8, 5, k)), np.broadcast_to(y[:, :, None], (8, k, 8))
+
+
+def blocks(values):
+    """Octuple doubles with 8 nonzero limbs each."""
+    return np.stack([values * 2.0 ** (-54 * i) for i in range(8)])
+
+
+def one_row():
+    return (blocks(np.random.default_rng(7).uniform(-1, 1, 2**20)),)
+
+
 def tall_panel():
     return (mdqr.random.uniform((9000, 24), -1, 1, precision="od", rng=5),)
 
@@ -84,6 +104,14 @@ def panel(x):
 
 def product(x, y):
     return mdqr.linalg.matmul(x, y, method="direct").limbs
+
+
+def blocks_product(x, y):
+    return for_block(x).matmul(x, y, limbs=8, is_complex=False)
+
+
+def running_sums(x):
+    return for_block(x).cumsum(x, limbs=8, is_complex=False)
 
 
 @pytest.fixture
@@ -121,18 +149,23 @@ def on_alarm():
     signal.signal(signal.SIGALRM, before)
 
 
-LONG = [(product, wild_product), (panel, tall_panel)]
+LONG = {
+    "product": (product, wild_product),
+    "many terms": (blocks_product, long_wild_product),
+    "panel": (panel, tall_panel),
+    "one row": (running_sums, one_row),
+}
 
 
-@pytest.mark.parametrize(("compute", "operands"), LONG, ids=["product", "panel"])
+@pytest.mark.parametrize(("compute", "operands"), LONG.values(), ids=LONG.keys())
 def test_signal_handlers_run_within_a_kernel(compute, operands, one_thread, on_alarm):
     """Twice or more in one call, computing themselves; the result is the same."""
     values = operands()
     want = compute(*values)
-    few = tuple(x[:40, :24] for x in values[:1])
-    inner = panel(*few)
+    few = mdqr.random.uniform((40, 24), -1, 1, precision="od", rng=8)
+    inner = panel(few)
     seen = []
-    on_alarm(lambda: seen.append(panel(*few).tobytes()))
+    on_alarm(lambda: seen.append(panel(few).tobytes()))
     result = compute(*values)
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert result.tobytes() == want.tobytes()
@@ -157,6 +190,60 @@ def test_an_exception_of_a_handler_ends_a_kernel(one_thread, on_alarm):
     # A call that runs to its end leaves no NaN.
     assert np.isnan(out).any()
     assert mdqr.array_equal(x + x, 2 * x)
+
+
+@X86
+@pytest.mark.parametrize("flushing", [False, True])
+def test_a_handler_runs_in_the_mode_of_the_caller_and_leaves_the_kernel_its_own(
+    flushing, one_thread, on_alarm
+):
+    set_ftz = mdqr._backend.host.extension().set_ftz
+    tiny, one = np.float64(2.0**-1074), np.float64(1.0)
+    x = np.zeros((8, 2**20))
+    x[0] = 2.0**-1074
+    y = np.zeros((8, 2**20))
+    y[0] = 1.0
+    out = np.full_like(x, np.nan)
+    seen = []
+
+    def turn():
+        seen.append(tiny * one == 0.0)
+        set_ftz(not seen[-1])
+
+    set_ftz(flushing)
+    try:
+        on_alarm(turn)
+        mdqr._backend.host.extension().binary("divide", out, x, y, 8, False)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        after = tiny * one == 0.0
+    finally:
+        set_ftz(False)
+    assert len(seen) > 1
+    # Each handler sees what the one before it left, and so does the caller.
+    assert [*seen, after] == [flushing ^ i % 2 == 1 for i in range(len(seen) + 1)]
+    assert np.all(out.view(np.int64)[0] == 1)
+    assert not out[1:].any()
+
+
+@pytest.mark.parametrize("size", [40, 250])
+def test_a_daemon_in_a_kernel_does_not_abort_the_end_of_the_process(size):
+    """The interpreter takes a while to end: the thread asks for the GIL meanwhile."""
+    program = f"""
+import sys, threading, time, mdqr
+class Slow:
+    def __del__(self):
+        end = time.perf_counter() + 0.1
+        while time.perf_counter() < end: pass
+sys.kept = Slow()
+a = mdqr.random.uniform(({size}, {size}), precision="dd", rng=1)
+a @ a
+def compute():
+    while True: a @ a
+for _ in range(2): threading.Thread(target=compute, daemon=True).start()
+time.sleep(0.1)
+"""
+    for _ in range(6):
+        run(program)
 
 
 @LINUX

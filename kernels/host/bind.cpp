@@ -4,8 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -49,19 +52,48 @@ template <class Entry> Entry* existing(Entry* entry) {
     return entry;
 }
 
+// Before 3.14 Python ends a thread that asks for the GIL after the main thread has ended: it
+// unwinds its stack, which destructors and nanobind do not bear. Such a thread sleeps until the
+// process ends.
+void take_gil(PyThreadState* state) {
+    try {
+        PyEval_RestoreThread(state);
+    } catch (...) {
+        for (;;)
+            std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+thread_local PyThreadState* released = nullptr;
+
+class released_gil {
+public:
+    released_gil() { released = PyEval_SaveThread(); }
+    ~released_gil() { take_gil(std::exchange(released, nullptr)); }
+    released_gil(const released_gil&) = delete;
+    released_gil& operator=(const released_gil&) = delete;
+};
+
+class taken_gil {
+public:
+    taken_gil() { take_gil(std::exchange(released, nullptr)); }
+    ~taken_gil() { released = PyEval_SaveThread(); }
+    taken_gil(const taken_gil&) = delete;
+    taken_gil& operator=(const taken_gil&) = delete;
+};
+
 // Signal handlers run between the tasks of a call, so that Ctrl-C ends it. What they compute takes
 // other working memory.
 void run_signal_handlers() {
     kept_scratch kept;
-    nb::gil_scoped_acquire gil;
+    taken_gil gil;
     if (PyErr_CheckSignals() != 0)
         throw nb::python_error();
 }
 
 template <class F> void without_gil(F f) {
-    nb::gil_scoped_release release;
-    float_environment environment;
-    begin_call();
+    released_gil release;
+    kernel_call call;
     f();
 }
 
@@ -252,7 +284,7 @@ void window(Array r, std::vector<Array> left, std::vector<Array> right, int belo
 
 // Error-free transforms must be error-free with the flags this module was built with.
 void self_test() {
-    float_environment environment;
+    kernel_call call;
     volatile double a = 1.0 + 0x1p-52, tiny = 0x1p-1074, half = 0.5;
     block_view x{}, out{};
     double value[2] = {a, 0.0}, square[2] = {0.0, 0.0};
@@ -276,8 +308,8 @@ NB_MODULE(_mdqr_host, m) {
     } catch (const std::invalid_argument& error) {
         throw nb::import_error(error.what());
     }
-    set_pause(&run_signal_handlers);
     self_test();
+    set_pause(&run_signal_handlers); // takes a GIL that was released
     nb::dict digests;
     digests["include"] = MDQR_INCLUDE_DIGEST;
     digests["host"] = MDQR_HOST_DIGEST;
@@ -286,7 +318,7 @@ NB_MODULE(_mdqr_host, m) {
     m.def("level", [] { return std::string(level_name()); });
     m.def("num_threads", &num_threads);
     // A call that holds the threads may wait for the GIL.
-    m.def("set_num_threads", &set_num_threads, nb::call_guard<nb::gil_scoped_release>());
+    m.def("set_num_threads", &set_num_threads, nb::call_guard<released_gil>());
     m.def("set_ftz", [](bool on) {
 #if defined(__SSE2__)
         _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);

@@ -31,7 +31,8 @@ public:
         is_empty = false;
     }
 
-    // With longer rows a block is cut, so that a task takes less than a second.
+    // With longer rows a block is cut to eight elements, which share what is read. A task goes over
+    // all of k: with od it takes one or two seconds for each million terms.
     void append_to(std::vector<unserved_block>& list, std::mutex& lock, ptrdiff_t item,
                    ptrdiff_t p0, ptrdiff_t s0, ptrdiff_t k) const {
         if (is_empty)

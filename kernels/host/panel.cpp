@@ -31,26 +31,26 @@ public:
     }
 
     void run(bool parallel) {
-        for (ptrdiff_t c = 0; c < w; ++c)
-            read_column(c);
-        for (ptrdiff_t j = 0; j < w; ++j) {
-            const scalar factor = reflect(j);
-            auto task = [&](ptrdiff_t c) {
-                if (c < j)
-                    write_one(dot_at(c), 0,
-                              column_dot<Number>(vector_at(c), vector_at(j), first_group(j), rows));
-                if (c > j)
-                    apply(j, c, factor);
-            };
+        const auto for_each_column = [&](auto task) {
             if (parallel)
                 parallel_for(w, task);
             else
                 for (ptrdiff_t c = 0; c < w; ++c)
                     task(c);
+        };
+        for_each_column([&](ptrdiff_t c) { read_column(c); });
+        for (ptrdiff_t j = 0; j < w; ++j) {
+            const scalar factor = reflect(j);
+            for_each_column([&](ptrdiff_t c) {
+                if (c < j)
+                    write_one(dot_at(c), 0,
+                              column_dot<Number>(vector_at(c), vector_at(j), first_group(j), rows));
+                if (c > j)
+                    apply(j, c, factor);
+            });
             extend_triangle(j, factor);
         }
-        for (ptrdiff_t c = 0; c < w; ++c)
-            write_column(c);
+        for_each_column([&](ptrdiff_t c) { write_column(c); });
         mdqr_host::trim_matmul_scratch();
     }
 

@@ -145,7 +145,9 @@ private:
 // a new pool. The pool is never destroyed, because its sleeping workers outlive static destructors.
 pool* instance = nullptr;
 
-void (*pause)() = nullptr;
+void (*pause_function)() = nullptr;
+
+thread_local kernel_call* current_call = nullptr;
 // When this thread began a call, or ended its last pause.
 thread_local clock::time_point resumed;
 
@@ -189,7 +191,7 @@ pool& the_pool() {
 
 } // namespace
 
-float_environment::float_environment() {
+void float_environment::enter() {
     static_assert(sizeof(std::fenv_t) <= sizeof saved, "room for the environment");
     std::fenv_t environment;
     std::fegetenv(&environment);
@@ -197,10 +199,33 @@ float_environment::float_environment() {
     std::fesetenv(FE_DFL_ENV);
 }
 
-float_environment::~float_environment() {
+void float_environment::leave() {
     std::fenv_t environment;
     std::memcpy(&environment, saved, sizeof environment);
     std::fesetenv(&environment);
+}
+
+kernel_call::kernel_call() : outer(current_call) {
+    current_call = this;
+    resumed = clock::now();
+}
+
+kernel_call::~kernel_call() { current_call = outer; }
+
+// What the pause leaves as the floating-point environment is the caller's, not the kernel's.
+void kernel_call::pause() {
+    struct outside {
+        float_environment& environment;
+        explicit outside(float_environment& environment) : environment(environment) {
+            environment.leave();
+        }
+        ~outside() { environment.enter(); }
+    };
+    if (pause_function) {
+        outside caller(environment);
+        pause_function();
+    }
+    resumed = clock::now();
 }
 
 int available_cpus() {
@@ -227,31 +252,24 @@ void set_num_threads(int n) {
     p.threads = n > 0 ? n : configured_threads();
 }
 
-void set_pause(void (*function)()) { pause = function; }
-
-void begin_call() { resumed = clock::now(); }
+void set_pause(void (*function)()) { pause_function = function; }
 
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
-    float_environment environment;
     std::vector<share> shares;
     for (bool done = tasks <= 0; !done;) {
         {
             // A pause may have forked: the child has another pool.
             pool& p = the_pool();
             std::lock_guard<std::mutex> lock(p.one_call);
-            if (tasks == 1)
-                return task(context, 0);
             if (shares.empty())
                 shares = cut(tasks, p.threads);
             p.run({task, context, shares.data(), int(shares.size()), 1, resumed + longest_run});
         }
         done = std::all_of(shares.begin(), shares.end(),
                            [](const share& part) { return part.next == part.end; });
-        if (!done) {
-            if (pause)
-                pause();
-            resumed = clock::now();
-        }
+        // A call of many short rounds pauses as well.
+        if (!done || clock::now() >= resumed + longest_run)
+            current_call->pause();
     }
 }
 

@@ -5,29 +5,45 @@
 namespace mdqr_host {
 
 // Call task(context, i) for every i in [0, tasks): thread t of T takes a contiguous share. Which
-// thread runs a task must not matter. Round to nearest without flushing is set in every thread
-// meanwhile.
+// thread runs a task must not matter. The caller's thread is within a `kernel_call`.
 //
 // Where no thread can be started, the others take its share.
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context);
 
-// A tenth of a second after its beginning, and so on, a call lets other calls in and pauses in its
-// caller's thread; what the pause throws ends the call.
-void begin_call();
-void set_pause(void (*pause)());
-
-// For the duration of a call: round to nearest, no flushing; afterwards the caller's floating-point
-// environment.
+// Round to nearest without flushing; afterwards the floating-point environment there was.
 class float_environment {
 public:
-    float_environment();
-    ~float_environment();
+    float_environment() { enter(); }
+    ~float_environment() { leave(); }
     float_environment(const float_environment&) = delete;
     float_environment& operator=(const float_environment&) = delete;
+
+    void enter();
+    void leave();
 
 private:
     alignas(16) unsigned char saved[64];
 };
+
+// A tenth of a second after its beginning, and so on, a call lets other calls in and pauses in its
+// caller's thread, between two tasks and in the caller's floating-point environment; what the pause
+// throws ends the call.
+class kernel_call {
+public:
+    kernel_call();
+    ~kernel_call();
+    kernel_call(const kernel_call&) = delete;
+    kernel_call& operator=(const kernel_call&) = delete;
+
+private:
+    friend void run_tasks(std::ptrdiff_t, void (*)(void*, std::ptrdiff_t), void*);
+    void pause();
+
+    float_environment environment;
+    kernel_call* const outer; // the one in whose pause this one runs
+};
+
+void set_pause(void (*pause)());
 
 int num_threads();
 void set_num_threads(int n); // 0: the number of CPUs this process may use
