@@ -398,7 +398,7 @@ def _warn_if_cut(function: str, cut: np.ndarray) -> None:
             f"{function}: entries of b are so far apart that small ones may have lost digits, or "
             "are taken for zero; solve for them alone",
             PrecisionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
