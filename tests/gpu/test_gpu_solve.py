@@ -172,6 +172,33 @@ def test_weights_and_several_sides(multiple, away, rng):
     assert_close(cases.to_host(fit.x), exact, ulps=4)
 
 
+@pytest.mark.parametrize("sorted_rows", [False, True])
+def test_blocks_of_far_scales(precision, sorted_rows, rng):
+    """Blocks are factored apart, and rows without weight are as if they were not there."""
+    a = np.zeros((10, 6))
+    for k in range(3):
+        a[3 * k : 3 * k + 3, 2 * k : 2 * k + 2] = rng.integers(1, 99, (3, 2)) * 2.0 ** (300 * k)
+    b = rng.integers(1, 99, (10, 2)).astype(float)
+    b[:3, 0], a[9] = 0.0, rng.integers(1, 99, 6)
+    order = np.arange(10) if sorted_rows else rng.permutation(10)
+    weights = (np.arange(10) < 9)[order].astype(float)
+    away = [mdqr.array(v, precision=precision, device=cases.DEVICE) for v in (a[order], b[order])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = lstsq(*away, weights=weights)
+    exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v[:9]) for v in (a, b)))
+    assert_close(cases.to_host(fit.x), exact, ulps=4)
+    assert (fit.info.digits == precision.digits).all()
+
+
+def test_residuals_that_are_small_beside_b(multiple):
+    b = mdqr.array(["1e200", "1", "2"], precision=multiple, device=cases.DEVICE)
+    fit = lstsq(np.array([[1.0, 0], [0, 1], [0, 1]]).tolist(), b)
+    assert_close(cases.to_host(fit.residuals), [Fraction(1, 2)], ulps=4)
+    squares = cases.to_host(fit.info.standard_errors()) ** 2
+    assert_close(squares, [Fraction(1, 2), Fraction(1, 4)], ulps=8)
+
+
 def test_factors_take_lists(multiple, rng):
     """A list of the host goes where the factors are."""
     a = cases.random_matrix(9, 4, multiple, float, rng)
