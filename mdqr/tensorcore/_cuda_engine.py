@@ -74,6 +74,10 @@ def round_module(form: Format) -> Module:
     return Module("tensorcore_round", 1, False, (f"MDQR_FORMAT={form.kernel}",))
 
 
+def _load_grid(a: Block) -> tuple[int, int]:
+    return divided(a.shape[0], _LOAD_ROWS), divided(a.shape[1], _LOAD_COLUMNS)
+
+
 class CudaEngine:
     """The algorithms on a GPU. One engine serves one factorisation."""
 
@@ -90,25 +94,36 @@ class CudaEngine:
         work, exponents = self.matrix(m, n), self.xp.empty(n, dtype=np.int64)
         if not a.size:
             return Loaded(work, self.xp.zeros(n, dtype=np.int64))
-        maxima = self.xp.zeros(n, dtype=np.int64)
-        size = a.dtype.itemsize
-        strides = [stride // size for stride in a.strides]
-        x = [self._kernels.address(a), m, n, *strides, int(size == 8)]
-        grid = (divided(m, _LOAD_ROWS), divided(n, _LOAD_COLUMNS))
-        largest = self._kernels.address(maxima)
-        self._kernels.launch(
-            SCALE, "mdqr_tensorcore_maxima", fields(x, largest, _LOAD_ROWS),
-            grid=grid, threads=_THREADS, shared=8 * _THREADS,
-        )  # fmt: skip
+        maxima = self._maxima(a)
         self._kernels.launch(
             SCALE, "mdqr_tensorcore_load",
             fields(
-                x, largest, self._kernels.address(exponents), self._kernels.address(self._status),
+                self._input(a), self._kernels.address(maxima),
+                self._kernels.address(exponents), self._kernels.address(self._status),
                 self._panels.view(work), _LOAD_ROWS, headroom(m), int(scaled),
             ),
-            grid=grid, threads=_THREADS, shared=4 * _LOAD_COLUMNS * (_LOAD_COLUMNS + 1),
+            grid=_load_grid(a), threads=_THREADS, shared=4 * _LOAD_COLUMNS * (_LOAD_COLUMNS + 1),
         )  # fmt: skip
         return Loaded(work, exponents)
+
+    def exponents(self, a: Block) -> Block:
+        """Return exponents such that the columns of a finite `a` are below two to them."""
+        return self.xp.frexp(self._maxima(a).view(np.float64))[1].astype(np.int32)
+
+    def _maxima(self, a: Block) -> Block:
+        """Return the bits of the largest magnitudes of the columns."""
+        maxima = self.xp.zeros(a.shape[1], dtype=np.int64)
+        self._kernels.launch(
+            SCALE, "mdqr_tensorcore_maxima",
+            fields(self._input(a), self._kernels.address(maxima), _LOAD_ROWS),
+            grid=_load_grid(a), threads=_THREADS, shared=8 * _THREADS,
+        )  # fmt: skip
+        return maxima
+
+    def _input(self, a: Block) -> list[int]:
+        size = a.dtype.itemsize
+        strides = [stride // size for stride in a.strides]
+        return [self._kernels.address(a), *a.shape, *strides, int(size == 8)]
 
     def matrix(self, rows: int, columns: int, *, zero: bool = False) -> Block:
         """Return a new matrix."""

@@ -81,6 +81,13 @@ class Engine(Protocol):
         """
         ...
 
+    def exponents(self, a: Block) -> Block:
+        """Return exponents such that the columns of a finite `a` are below two to them, int32.
+
+        `a` has rows, and is of float32 or float64.
+        """
+        ...
+
     def matrix(self, rows: int, columns: int, *, zero: bool = False) -> Block:
         """Return a new matrix."""
         ...

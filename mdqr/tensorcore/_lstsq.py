@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,8 +163,8 @@ def lstsq(
         )
     engine = engine_for(a)
     xp, m = engine.xp, len(a)
-    columns, exponents = _near_one(engine, b.reshape(m, -1))
-    a, whole, scales = _in_range(engine, a)
+    a, columns, scales, exponents = _scaled(engine, a, b.reshape(m, -1))
+    whole = _in_one_piece(a)
     tried, made = _iterated(engine, (a, whole, columns), plan, most)
     if tried is not None and tried.reached.all():
         found, method = tried, "cgls"
@@ -199,38 +198,32 @@ def _check(a: Block, b: Block) -> None:
         )
 
 
-def _exponents(xp: ModuleType, a: Block) -> Block:
-    """Return exponents such that the columns of a finite `a` are below two to them."""
-    # Without the absolute values, which would be as large as `a`.
-    largest = xp.maximum(a.max(axis=0), -a.min(axis=0))
-    return xp.frexp(largest)[1].astype(np.int32)
+def _scaled(engine: Engine, a: Block, b: Block) -> tuple[Block, Block, Block, Block]:
+    """Return the columns of `a` and, in float64, those of `b`, divided by powers of two, and these.
 
-
-def _near_one(engine: Engine, b: Block) -> tuple[Block, Block]:
-    """Return the columns of b in float64, scaled by powers of two, and the exponents of these."""
-    xp = engine.xp
+    Columns of `a` that are not far from 1 are not divided.
+    """
+    xp, scales = engine.xp, engine.xp.zeros(a.shape[1], dtype=np.int32)
     b = b.astype(np.float64, order="F")
-    _, (finite,) = engine.report(xp.isfinite(b).all())
+    far = scales
+    if a.dtype != np.float32:
+        found = engine.exponents(a)
+        far = xp.abs(found) > _FAR
+        scales = xp.where(far, found, scales)
+    _, (finite, any_far) = engine.report(xp.isfinite(b).all(), far.any())
     if not finite:
         raise np.linalg.LinAlgError("lstsq: b has entries that are not finite")
-    exponents = _exponents(xp, b)
-    return xp.asfortranarray(xp.ldexp(b, -exponents)), exponents
-
-
-def _in_range(engine: Engine, a: Block) -> tuple[Block, Block, Block]:
-    """Return `a`, the same in float64 and in one piece, and by what powers columns are divided."""
-    xp = engine.xp
-    scales = xp.zeros(a.shape[1], dtype=np.int32)
-    if a.dtype == np.float32:
-        return a, a.astype(np.float64, order="F"), scales
-    exponents = _exponents(xp, a)
-    far = xp.abs(exponents) > _FAR
-    _, (any_far,) = engine.report(far.any())
     if any_far:
-        scales = xp.where(far, exponents, scales)
         a = xp.ldexp(a, -scales)
-    one_piece = a.flags.f_contiguous or a.flags.c_contiguous
-    return a, a if one_piece else a.astype(np.float64, order="F"), scales
+    exponents = engine.exponents(b)
+    return a, xp.asfortranarray(xp.ldexp(b, -exponents)), scales, exponents
+
+
+def _in_one_piece(a: Block) -> Block:
+    """Return `a` in float64, rows or columns beside each other."""
+    if a.dtype == np.float64 and (a.flags.f_contiguous or a.flags.c_contiguous):
+        return a
+    return a.astype(np.float64, order="F")
 
 
 def _iterated(
@@ -312,7 +305,7 @@ def _direct(engine: Engine, a: Block, b: Block, tried: Iterate | None) -> Iterat
     """Return the solution by Householder QR in float64."""
     xp, n = engine.xp, a.shape[1]
     # Columns below 1, so that neither lengths nor the steps of the library overflow.
-    scales = _exponents(xp, a)
+    scales = engine.exponents(a)
     q, r = xp.linalg.qr(xp.ldexp(a, -scales))
     ratios = xp.abs(xp.diagonal(r)) / xp.maximum(norms(r), _TINY)
     least = _EPS * max(n, _LEAST_ORDER)

@@ -40,6 +40,12 @@ class NumpyEngine:
             work = np.ldexp(a.astype(np.float64), -exponents).astype(np.float32, order="F")
         return Loaded(work, exponents.astype(np.int64))
 
+    def exponents(self, a: np.ndarray) -> np.ndarray:
+        """Return exponents such that the columns of a finite `a` are below two to them."""
+        # Without the absolute values, which would be as large as `a`.
+        largest = np.maximum(a.max(axis=0), -a.min(axis=0))
+        return np.frexp(largest)[1].astype(np.int32)
+
     def matrix(self, rows: int, columns: int, *, zero: bool = False) -> Floats:
         """Return a new matrix."""
         return (np.zeros if zero else np.empty)((rows, columns), dtype=np.float32, order="F")
