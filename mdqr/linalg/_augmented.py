@@ -26,6 +26,8 @@ from mdqr.linalg._operands import Callback
 from mdqr.linalg._triangular import Triangle
 
 MAX_STEPS = 3
+# A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
+LOST = -1074
 
 
 @dataclass
@@ -63,13 +65,22 @@ class System:
         return self.columns == self.a.shape[-2]
 
     @cached_property
-    def is_lossless(self) -> bool:
-        """Whether the scaling of `given` lost nothing to underflow; who asks waits."""
-        rows = 0 if self.rows is None else -self.rows[..., :, None]
-        back = _scaling.shifted(
-            self.backend, self.a, rows - self.powers[..., None, :], self.is_complex
-        )
-        return bool(self.checks.settle((back == self.given).all())[0])
+    def lost(self) -> Block | None:
+        """As `underflow`, of the scaling of `given`."""
+        return self.underflow(self.given, self.a, self.powers)
+
+    def underflow(self, given: Block, scaled: Block, powers: Block) -> Block | None:
+        """Return a bound of what scaling lost to underflow, or None for nothing; who asks waits.
+
+        `scaled` is `given`, the rows multiplied by those of the system and the columns by
+        ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
+        """
+        field, rows = self.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
+        back = _scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
+        if bool(self.checks.settle((back == given).all())[0]):
+            return None
+        limbs = _limbs.limb_count(given, field)
+        return (_scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
 
     def options(self, limbs: int | None = None) -> dict[str, Any]:
         """Return the keywords of a kernel call; the limbs are those of the work by default."""

@@ -16,7 +16,7 @@ import numpy as np
 from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg import _scaling
-from mdqr.linalg._augmented import System
+from mdqr.linalg._augmented import LOST, System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._extended import Extension, Step
 from mdqr.linalg._pseudo_inverse import Inverse, magnitudes
@@ -29,7 +29,12 @@ _BIAS, _MANTISSA, _LEAST = 1075, 52, -1074
 
 @np.errstate(all="ignore")
 def bound_components(
-    system: System, inverse: Inverse, b: Block, step: Step, extension: Extension, *, lossless: bool
+    system: System,
+    inverse: Inverse,
+    b: Block,
+    step: Step,
+    extension: Extension,
+    lost: Block | None,
 ) -> Block:
     """Bound the distance of the exact solution from that of a step, the rounding of x aside.
 
@@ -45,16 +50,26 @@ def bound_components(
         The last step.
     extension : Extension
         The arithmetic of x and r.
-    lossless : bool
-        Whether scaling lost nothing of the system and of `b` to underflow.
+    lost : Block or None
+        What the scaling of `b` lost to underflow.
 
     Returns
     -------
     Block
         Bounds of the components, float64 ``(..., n, k)``.
     """
+    f = _error_of_f(system, b, step, extension, lost)
+    g = None if step.g is None else _error_of_g(system, step, extension, lost)
+    return _scaled_up(inverse.bound(f, g), step.powers[..., None, :])
+
+
+def _error_of_f(
+    system: System, b: Block, step: Step, extension: Extension, lost: Block | None
+) -> Block:
+    """Bound what the step leaves of ``b - r - A x``, in its units."""
     xp, field, wide = system.backend.xp, system.is_complex, extension.precision
     size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
+    lossless = lost is None and system.lost is None
     sums = partial(Sums.of, system.backend, lossless=lossless)
     powers, zero = step.powers[..., None, :], xp.zeros_like(step.powers)[..., None, :]
     unit, factor = step.unit[..., None, :], system.columns + 8
@@ -74,25 +89,40 @@ def bound_components(
     after = system.backend.residual(terms, system.a, step.dx, **system.options(wide.limbs))
     near = sums(a, size(step.dx), size(step.f), size(step.dr))
     f = f + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
-    if step.g is None:
-        return _scaled_up(inverse.bound(f, None), powers)
-    turned, lowest = a.swapaxes(-1, -2), low(system.a).swapaxes(-1, -2)
-    exact = extension.exact and system.weight is None
+    if lost is not None:
+        f = f + xp.ldexp(lost, LOST - powers)
+    if system.lost is not None:
+        f = f + xp.ldexp(product(system.backend, system.lost, size(step.x[0])), LOST - powers)
+    return f
+
+
+def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | None) -> Block:
+    """Bound what the step leaves of ``-A^H W r``, in its units."""
+    xp, field, wide = system.backend.xp, system.is_complex, extension.precision
+    size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
+    lossless = lost is None and system.lost is None
+    sums = partial(Sums.of, system.backend, lossless=lossless)
+    powers, unit = step.powers[..., None, :], step.unit[..., None, :]
+    turned, lowest = (of(system.a).swapaxes(-1, -2) for of in (size, low))
     if system.weight is not None:
         turned = turned * size(system.weight).swapaxes(-1, -2)
         lowest = lowest + low(system.weight).swapaxes(-1, -2)
-    factor = 2 * (int(a.shape[-2]) + 8)
-    g = Evaluated(
-        size(step.g),
+    g, factor = step.g, 2 * (int(system.a.shape[-2]) + 8)
+    assert g is not None
+    after = system.gradient([(1, g)], step.dr, wide.limbs)
+    error = Evaluated(
+        size(g),
         sums(turned, size(step.r[0])),
         unit,
         _of_products(lowest, _lowest(step.r, field)) + unit if lossless else None,
-        zero + step.least[1] if exact else None,
+        step.least[1] + xp.zeros_like(unit) if extension.exact and system.weight is None else None,
     ).error(powers, wide.eps, factor)
-    near = sums(turned, size(step.dr), size(step.g))
-    after = system.gradient([(1, step.g)], step.dr, wide.limbs)
-    g = g + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
-    return _scaled_up(inverse.bound(f, g), powers)
+    near = sums(turned, size(step.dr), size(g))
+    error = error + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
+    if system.lost is not None:
+        sizes = product(system.backend, system.lost.swapaxes(-1, -2), size(step.r[0]))
+        error = error + xp.ldexp(sizes, LOST + unit - powers)
+    return error
 
 
 class Sums(NamedTuple):

@@ -222,20 +222,11 @@ class Refined:
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
-            part.rest = bound_components(
-                system, inverse, part.b, step, extension, lossless=self._is_lossless(part)
-            )
+            lost = system.underflow(part.given, part.b, part.powers)
+            part.rest = bound_components(system, inverse, part.b, step, extension, lost)
             part.moved = _scaling.leading(step.dx, system.is_complex) != 0
             if part.solution.low is not None:
                 part.moved |= _scaling.leading(part.solution.low, system.is_complex) != 0
-
-    def _is_lossless(self, part: Part) -> bool:
-        """Return whether scaling lost nothing to underflow; who asks waits."""
-        system = self.system
-        rows = 0 if system.rows is None else -system.rows[..., :, None]
-        shift = rows - part.powers[..., None, :]
-        back = _scaling.shifted(system.backend, part.b, shift, system.is_complex)
-        return system.is_lossless and bool(system.checks.settle((back == part.given).all())[0])
 
     def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
         """Return the solution and, after a wait, whether it is as good as promised."""

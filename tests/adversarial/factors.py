@@ -156,6 +156,8 @@ def _judge_refusal(exact, given, verdict):
     verdict.condition = max(truth.condition for truth in exact)
     if max(truth.log2_largest() for truth in exact) >= _END:
         verdict.outcome = "overflow_raised"
+    elif max((truth.alpha + truth.log2_norms).max() for truth in exact) >= _END:
+        verdict.outcome = "overflow_raised"  # of R
     elif verdict.condition * exact[0].columns * given.work.eps < NEEDLESS:
         verdict.note("needless_error")
 
