@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg._operands import as_integer
+from mdqr.tensorcore._cgls import norms
 from mdqr.tensorcore._engine import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._passes import Passes, settle
@@ -71,9 +72,9 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     values of `a`, found in float64 from ``R.T @ R``, if Q is orthonormal where R is large. It is
     estimated whether that holds; if not, as where most columns depend on a few, Q is made
     orthonormal as by `orthogonalize`. With u the unit roundoff of `compute` the approximation errs
-    by some ``u * norm(a)`` beside what is left out, and so do the values: below that, `a` has no
-    rank that this can see. U is as orthonormal as the part of Q that belongs to the values kept:
-    about ``u * s[0] / s[-1]``.
+    by some ``u * norm(a)`` beside what is left out: below that, `a` has no rank that this can
+    see. A value s errs by some ``u * norm(a)**2 / s``, at most by the root of u times the norm. U
+    is as orthonormal as the part of Q that belongs to the values kept: about ``u * s[0] / s[-1]``.
 
     Examples
     --------
@@ -127,13 +128,15 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
         passes.warn(stacklevel=4)
         big = xp.ldexp(triangle.astype(np.float64), shifts)
         square = big.T @ big
-    squares, vectors = xp.linalg.eigh(square)
-    s = xp.sqrt(xp.maximum(squares[::-1][:r], 0.0))
+    _, vectors = xp.linalg.eigh(square)
     v = vectors[:, ::-1][:, :r]
-    # Roots of noise in the squares may be of any size: what is divided by them overflows.
+    w = big @ v
+    # Roots of the eigenvalues would be noise below the root of eps: these are not.
+    s = norms(w)
+    order = xp.argsort(-s)
+    s, v, w = s[order], v[:, order], w[:, order]
     kept = s > _EPS * s[:1]
-    inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0)
-    w = xp.asfortranarray((big @ v) * inverse, dtype=np.float32)
+    w = xp.asfortranarray(w * xp.where(kept, 1 / xp.where(kept, s, 1), 0), dtype=np.float32)
     u = engine.matrix(m, r, zero=True)
     engine.add(u, operand(engine, q, plan.fine), operand(engine, w, plan.fine), 1)
     kind = a.dtype

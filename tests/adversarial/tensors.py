@@ -215,8 +215,9 @@ def _lowrank(rng, given, options):
     left = float(values[r]) if r < len(values) else 0.0
     error = float(np.linalg.norm((found.U * found.s) @ found.Vh - a, 2)) - left
     _compare(verdict, error / values[0], _allowed(a.shape[1], options["compute"]))
-    error = float(np.abs(found.s - values[:r]).max())
-    _compare(verdict, error / values[0], _allowed(a.shape[1], options["compute"]))
+    # Of the squares, relative to the largest.
+    error = float(np.abs(found.s**2 - values[:r] ** 2).max())
+    _compare(verdict, error / values[0] ** 2, _allowed(a.shape[1], options["compute"]))
     return verdict
 
 
