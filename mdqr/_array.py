@@ -8,11 +8,11 @@ from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
-from mdqr._device import device_of, place
 from mdqr._errors import advised
 from mdqr._exports import Exports
+from mdqr._limbs import planes
+from mdqr._limbs.device import device_of, place
 from mdqr._methods import Reductions
 from mdqr._operators import Operators
 from mdqr._precision import Precision, as_precision
@@ -110,7 +110,7 @@ class MDArray(Operators, Reductions, Exports):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the values."""
-        return _limbs.value_shape(self._block, self._complex)
+        return planes.value_shape(self._block, self._complex)
 
     @property
     def ndim(self) -> int:
@@ -177,7 +177,7 @@ class MDArray(Operators, Reductions, Exports):
         """
         if self._complex:
             return MDArray._wrap(self._block[1], self._precision, False)
-        xp = _limbs.namespace(self._block)
+        xp = planes.namespace(self._block)
         zeros = xp.broadcast_to(xp.zeros(()), self._block.shape)
         return MDArray._wrap(zeros, self._precision, False)
 
@@ -200,10 +200,10 @@ class MDArray(Operators, Reductions, Exports):
             If the number of values differs, more than one entry is -1, or there are too many.
         """
         wanted = _sequence(shape)
-        _limbs.check_axes(len(wanted), self._complex)
+        planes.check_axes(len(wanted), self._complex)
         # NumPy resolves -1 and words the error; the limb axes must not take part in it.
         resolved = np.broadcast_to(np.empty(()), self.shape).reshape(wanted).shape
-        front = self._block.shape[: _limbs.lead(self._complex)]
+        front = self._block.shape[: planes.lead(self._complex)]
         return self._like(self._block.reshape(front + resolved))
 
     def ravel(self) -> MDArray:
@@ -218,7 +218,7 @@ class MDArray(Operators, Reductions, Exports):
         ValueError
             If `axes` is not a permutation of the axes.
         """
-        front = _limbs.lead(self._complex)
+        front = planes.lead(self._complex)
         if axes in ((), (None,)):
             order = tuple(range(self.ndim))[::-1]
         else:
@@ -346,7 +346,7 @@ class MDArray(Operators, Reductions, Exports):
                 "assign their real part, or make the array complex with a.astype(dtype=complex)"
             )
         if self._complex and not value_complex:
-            block = _limbs.complexify(block)
+            block = planes.complexify(block)
         _indexing.put(self._block, self._complex, key, block)
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
+from mdqr._limbs import planes
 
 EXACT_INTEGER = 2**53  # up to which all integers are doubles
 
@@ -132,7 +132,7 @@ def _by_columns(x: Any) -> np.ndarray:
     if common.kind == "O":  # not from `entries`: NumPy makes integers of its dates
         return np.stack([np.asarray(column, dtype=object) for column in columns], axis=1)
     if common == np.float64:  # subnormals included, which a cast may flush
-        entries = [_limbs.doubles(e) if e.dtype.kind == "f" else e for e in entries]
+        entries = [planes.doubles(e) if e.dtype.kind == "f" else e for e in entries]
     return np.stack(entries, axis=1, dtype=common)
 
 

@@ -15,7 +15,7 @@ from mdqr._cli_digits import Digits, Problem
 from mdqr._convert import exact_parts
 from mdqr._convert_strings import TextError, strings_to_block
 from mdqr._errors import shortened
-from mdqr._limbs import narrow
+from mdqr._limbs.planes import narrow
 from mdqr._loadtxt import CellError, Table, listed, read_table
 from mdqr._matrices import vander
 from mdqr._precision import Precision

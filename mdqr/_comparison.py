@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _elementwise, _limbs
+from mdqr import _elementwise
 from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._convert_round import sum_of_units
-from mdqr._device import check_together, is_cuda_array, place_beside
 from mdqr._errors import advised
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together, is_cuda_array, place_beside
+from mdqr._limbs.exact import sum_of_units
 from mdqr._precision import PRECISIONS
 from mdqr._promotion import (
     common_shape,
@@ -163,7 +164,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     """
     ops = operands(x, y)
     if isinstance(condition, MDArray):
-        chosen = _limbs.nonzero(condition._block, condition._complex)
+        chosen = planes.nonzero(condition._block, condition._complex)
     else:
         given = condition if is_cuda_array(condition) else np.asarray(plain(condition))
         chosen = given.astype(bool, copy=False)
@@ -172,8 +173,8 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
             chosen = place_beside(chosen, ops.blocks[0])
     check_together([chosen, ops.blocks[0]])
     shape = common_shape([chosen.shape, ops.shape])
-    left, right = (_limbs.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())
-    return ops.wrap(_limbs.select(chosen, left, right))
+    left, right = (planes.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())
+    return ops.wrap(planes.select(chosen, left, right))
 
 
 @advised
@@ -330,13 +331,13 @@ class _Exact(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return _limbs.value_shape(self.block, self.is_complex)
+        return planes.value_shape(self.block, self.is_complex)
 
     def parts(self, shape: tuple[int, ...]) -> list[Block]:
         """Return the real and the imaginary planes, broadcast to `shape`."""
-        xp = _limbs.namespace(self.block)
+        xp = planes.namespace(self.block)
         parts = self.block if self.is_complex else [self.block, xp.zeros((1, *self.shape))]
-        return [_limbs.broadcast(part, False, shape) for part in parts]
+        return [planes.broadcast(part, False, shape) for part in parts]
 
 
 def _exact_operand(x: Any) -> _Exact:
@@ -362,4 +363,4 @@ def _choose(x: Any, y: Any, wanted: int) -> MDArray:
 def _leading(x: Any) -> tuple[Any, Block]:
     ops = operands(x)
     block = ops.blocks[0]
-    return _limbs.namespace(block), block[:, 0] if ops.is_complex else block[:1]
+    return planes.namespace(block), block[:, 0] if ops.is_complex else block[:1]

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
 from mdqr._convert_digits import Dyadic, complex_text, real_text
-from mdqr._convert_round import LOWEST, saturated, sum_of_units
 from mdqr._convert_scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._limbs import planes as _limbs
+from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 from mdqr._precision import Precision
 
 __all__ = [
@@ -330,7 +330,7 @@ def block_to_strings(
     digits : int, optional
         Number of significant digits, correctly rounded (ties to even). By default the fewest that
         read back to the same limbs. A value whose limbs are not in the greedy form (see
-        `mdqr._convert_round`) is reached by no decimal: it is written in the lossless form, its
+        `mdqr._limbs.exact`) is reached by no decimal: it is written in the lossless form, its
         limbs as hexadecimal floats joined by their signs.
 
     Raises

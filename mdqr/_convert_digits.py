@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, copysign, floor, log10
 
-from mdqr._convert_round import decimal_to_limbs, power_of_five, ratio_to_limbs, same_limbs, units
+from mdqr._limbs.exact import decimal_to_limbs, power_of_five, ratio_to_limbs, same_limbs, units
 from mdqr._precision import Precision
 
 Dyadic = tuple[int, int]  # man, exp: the number man * 2**exp

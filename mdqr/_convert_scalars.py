@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
-from mdqr._convert_round import same_limbs, saturated
 from mdqr._convert_strings import text_to_fraction, text_to_limbs
+from mdqr._limbs import planes
+from mdqr._limbs.exact import same_limbs, saturated
 
 Limbs = list[float]
 
@@ -54,9 +54,9 @@ def scalar_to_limbs(x: Any, limbs: int) -> tuple[Limbs, Limbs | None]:
     if isinstance(x, complex):
         return _one_limb(x.real, limbs), _one_limb(x.imag, limbs)
     if isinstance(x, (np.float16, np.float32)):
-        return _one_limb(_limbs.doubles(np.asarray(x)).item(), limbs), None
+        return _one_limb(planes.doubles(np.asarray(x)).item(), limbs), None
     if isinstance(x, np.complex64):
-        real, imag = (_limbs.doubles(np.asarray(part)).item() for part in (x.real, x.imag))
+        real, imag = (planes.doubles(np.asarray(part)).item() for part in (x.real, x.imag))
         return _one_limb(real, limbs), _one_limb(imag, limbs)
     if isinstance(x, np.longdouble):
         return _long_double(x, limbs), None

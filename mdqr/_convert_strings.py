@@ -18,7 +18,8 @@ from math import copysign, inf, nan
 
 import numpy as np
 
-from mdqr._convert_round import (
+from mdqr._errors import shortened
+from mdqr._limbs.exact import (
     LOWEST,
     decimal_to_limbs,
     from_units,
@@ -28,7 +29,6 @@ from mdqr._convert_round import (
     saturated,
     scaled_limbs,
 )
-from mdqr._errors import shortened
 
 _POWER = re.compile(r"[+-]?[0-9]{1,4}").fullmatch
 _DIGITS = r"[0-9](?:_?[0-9])*+"

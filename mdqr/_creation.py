@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _device, _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import ADVICE, advised
+from mdqr._limbs import device as _device
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 
@@ -73,7 +74,7 @@ def array(
     x = unwrapped(x)
     block, is_complex = _convert(x, target, wanted)
     block = _device.place(block, device)
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     given = x._block if isinstance(x, MDArray) else x
     if isinstance(given, xp.ndarray) and xp.may_share_memory(block, given):
         block = block.copy(order="C")
@@ -347,8 +348,8 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
             "complex values do not fit into a real array; take the real part, or give dtype=complex"
         )
     if complex_wanted and not is_complex:
-        block, is_complex = _limbs.complexify(block), True
-    return _limbs.widen(block, is_complex, limbs), is_complex
+        block, is_complex = planes.complexify(block), True
+    return planes.widen(block, is_complex, limbs), is_complex
 
 
 def _is_array_or_number(x: Any) -> bool:
@@ -357,7 +358,7 @@ def _is_array_or_number(x: Any) -> bool:
 
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
-    _limbs.check_axes(len(wanted), is_complex)
+    planes.check_axes(len(wanted), is_complex)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
     with room_for(wanted, precision, is_complex, device):
         return _device.zeros((*front, *wanted), device)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._promotion import Operands, operands
 
 
@@ -55,7 +55,7 @@ def negative(x: Any) -> MDArray:
     -3.0
     """
     ops = operands(x)
-    return ops.wrap(_limbs.negate(ops.blocks[0], ops.is_complex))
+    return ops.wrap(planes.negate(ops.blocks[0], ops.is_complex))
 
 
 @advised
@@ -82,7 +82,7 @@ def abs(x: Any) -> MDArray:
     block = ops.blocks[0]
     if ops.is_complex:
         return MDArray._wrap(_unary_block("abs", block, ops), ops.precision, False)
-    return ops.wrap(_limbs.absolute(block))
+    return ops.wrap(planes.absolute(block))
 
 
 @advised
@@ -108,7 +108,7 @@ def conj(x: Any) -> MDArray:
     ops = operands(x)
     block = ops.blocks[0].copy()
     if ops.is_complex:
-        block[1] = _limbs.negate(block[1], False)
+        block[1] = planes.negate(block[1], False)
     return ops.wrap(block)
 
 
@@ -236,11 +236,11 @@ def sign(x: Any) -> MDArray:
     """
     ops = operands(x)
     block = ops.blocks[0]
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     if not ops.is_complex:
         signs = xp.zeros_like(block)
         # Bits, not arithmetic: the caller may have subnormals flushed.
-        ordinary = _limbs.nonzero(block, False) & ~xp.isnan(block[0])
+        ordinary = planes.nonzero(block, False) & ~xp.isnan(block[0])
         rest = xp.where(xp.isnan(block[0]), xp.nan, 0.0)  # -0 too gives 0
         signs[0] = xp.where(ordinary, xp.copysign(1.0, block[0]), rest)
         return ops.wrap(signs)
@@ -249,12 +249,12 @@ def sign(x: Any) -> MDArray:
     ordinary = xp.isfinite(leading) & (leading != 0)
     one = xp.zeros_like(block)
     one[0, 0] = 1.0
-    safe = ops.wrap(_limbs.select(ordinary, block, one))
+    safe = ops.wrap(planes.select(ordinary, block, one))
     exact = xp.zeros_like(block)
     with np.errstate(invalid="ignore"):
         rest = xp.sign(leading)
     exact[0, 0], exact[1, 0] = rest.real, rest.imag
-    return ops.wrap(_limbs.select(ordinary, (safe / abs(safe))._block, exact))
+    return ops.wrap(planes.select(ordinary, (safe / abs(safe))._block, exact))
 
 
 @advised
@@ -273,8 +273,8 @@ def in_place(op: str, target: MDArray, other: Any) -> None:
     fits = (
         (ops.precision, ops.is_complex, ops.shape)
         == (target._precision, target._complex, target.shape)
-        and _limbs.is_writeable(out)
-        and (source is out or not _limbs.namespace(out).may_share_memory(source, out))
+        and planes.is_writeable(out)
+        and (source is out or not planes.namespace(out).may_share_memory(source, out))
     )
     if fits:
         _binary_block(op, out, source, ops, out)

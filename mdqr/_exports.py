@@ -8,9 +8,9 @@ import numpy as np
 
 # The modules below import MDArray, so they are reached through the package at call time.
 import mdqr
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
-from mdqr._device import host_block
+from mdqr._limbs import planes
+from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     import mdqr._convert
@@ -54,9 +54,9 @@ class Exports:
         """
         block = host_block(self._block)
         if not self._complex:
-            return cast(np.ndarray, _limbs.nearest_double(block))
+            return cast(np.ndarray, planes.nearest_double(block))
         values = np.empty(self.shape, dtype=np.complex128)
-        values.real, values.imag = map(_limbs.nearest_double, block)
+        values.real, values.imag = map(planes.nearest_double, block)
         return values
 
     def to_mpmath(self) -> np.ndarray:

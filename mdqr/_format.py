@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr._convert import block_to_strings, check_digits, exact_parts
 from mdqr._convert_digits import Dyadic, int_text, layout, round_places, significant
-from mdqr._device import host_block
+from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     from mdqr._array import MDArray

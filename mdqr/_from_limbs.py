@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._creation import wants_complex
-from mdqr._device import check_device, is_cuda_array
 from mdqr._errors import advised
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_device, is_cuda_array
 from mdqr._precision import precision_of_limbs
 
 _DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
@@ -64,12 +64,12 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
             "complex limbs have shape (2, N, *shape), real planes and imaginary planes; "
             f"got shape {block.shape}"
         )
-    if block.ndim < _limbs.lead(is_complex):
+    if block.ndim < planes.lead(is_complex):
         raise ValueError(
             f"limbs have shape {'(2, N, *shape)' if is_complex else '(N, *shape)'}; "
             f"got shape {block.shape}"
         )
-    precision = precision_of_limbs(_limbs.limb_count(block, is_complex))
+    precision = precision_of_limbs(planes.limb_count(block, is_complex))
     if normalize:
         block = block.copy(order="C")
         for part in block if is_complex else [block]:
@@ -88,7 +88,7 @@ def _as_block(limbs: Any, normalize: bool) -> Block:
         block = _from_dlpack(limbs)
     if block.dtype != np.float64:
         raise TypeError(f"limbs must be float64; got {block.dtype}")
-    if isinstance(block, np.ndarray) and not _limbs.has_whole_strides(block):
+    if isinstance(block, np.ndarray) and not planes.has_whole_strides(block):
         if not normalize:
             raise ValueError(
                 f"the strides {block.strides} of the limbs are no multiples of 8 bytes; "
@@ -109,7 +109,7 @@ def _from_dlpack(limbs: Any) -> Block:
 
 def _normalise(part: Block, limbs: int) -> None:
     """Renormalise in place those values that are not; the others keep their limbs."""
-    broken = ~_limbs.is_normalised(part)
+    broken = ~planes.is_normalised(part)
     if broken.any():
         part[:, broken] = for_block(part).unary(
             "renormalize", part[:, broken], limbs=limbs, is_complex=False

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._device import is_cuda_array, place_beside
+from mdqr._limbs import planes as _limbs
+from mdqr._limbs.device import is_cuda_array, place_beside
 
 Key = Any
 

@@ -11,10 +11,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
-from mdqr._device import check_device, host_block
 from mdqr._errors import shortened
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_device, host_block
 from mdqr._precision import PRECISIONS, as_precision
 
 File = str | PathLike[str] | IO[bytes]
@@ -230,7 +230,7 @@ def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> 
         )
     block = np.require(limbs, requirements=["C", "A", "E"])
     for part in block if is_complex else [block]:
-        if not _limbs.is_normalised(part).all():
+        if not planes.is_normalised(part).all():
             raise ValueError(
                 f"{what}the limbs are not normalised, so that they were not written by mdqr or are "
                 "damaged; mdqr.from_limbs takes any limbs"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mdqr import _creation, _elementwise, _limbs
+from mdqr import _creation, _elementwise
 from mdqr._array import MDArray
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr._promotion import promote
 
@@ -56,7 +57,7 @@ def eye(
     columns = rows if M is None else operator.index(M)
     matrix = _creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
     first = matrix._block[0, 0] if matrix.is_complex else matrix._block[0]
-    first[...] = _limbs.namespace(first).eye(rows, columns, operator.index(k))
+    first[...] = planes.namespace(first).eye(rows, columns, operator.index(k))
     return matrix
 
 
@@ -90,13 +91,13 @@ def diag(v: Any, k: int = 0) -> MDArray:
     """
     ops = promote(v)
     (block,) = ops.blocks
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     if len(ops.shape) == 2:
         return ops.wrap(block.diagonal(k, front, front + 1).copy())
     if len(ops.shape) != 1:
         raise ValueError(f"diag wants one axis or two; the shape is {ops.shape}")
     size = ops.shape[0] + abs(k)
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     matrix = xp.zeros((*block.shape[:front], size, size))
     index = xp.arange(ops.shape[0])
     matrix[..., index + max(-k, 0), index + max(k, 0)] = block
@@ -236,4 +237,4 @@ def _triangle(which: str, m: Any, k: int) -> MDArray:
     if len(ops.shape) < 2:
         raise ValueError(f"{which} wants at least two axes; the shape is {ops.shape}")
     (block,) = ops.blocks
-    return ops.wrap(getattr(_limbs.namespace(block), which)(block, operator.index(k)))
+    return ops.wrap(getattr(planes.namespace(block), which)(block, operator.index(k)))

@@ -10,8 +10,8 @@ import numpy as np
 
 # The modules below import MDArray, so they are reached through the package at call time.
 import mdqr
-from mdqr import _limbs
-from mdqr._convert_round import sum_of_units
+from mdqr._limbs import planes
+from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
     import mdqr._comparison
@@ -129,7 +129,7 @@ class Operators:
 
     def __bool__(self) -> bool:
         array = self._single("a truth value", "a.any() or a.all()")
-        return bool(_limbs.nonzero(array.limbs, array.is_complex))
+        return bool(planes.nonzero(array.limbs, array.is_complex))
 
     def __float__(self) -> float:
         return float(self._single_real("float").to_numpy().item())

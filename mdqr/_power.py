@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _comparison, _elementwise, _limbs
+from mdqr import _comparison, _elementwise
 from mdqr._array import MDArray
 from mdqr._array_like import plain
-from mdqr._device import is_cuda_array
 from mdqr._errors import advised
+from mdqr._limbs import planes
+from mdqr._limbs.device import is_cuda_array
 from mdqr._promotion import operands, precisions_in, promote, unwrapped
 
 
@@ -99,7 +100,7 @@ def polyval(p: Any, x: Any) -> MDArray:
         raise ValueError(
             f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
         )
-    value = points._like(_limbs.namespace(points._block).zeros(points._block.shape))
+    value = points._like(planes.namespace(points._block).zeros(points._block.shape))
     for i in range(len(coefficients)):
         value = value * points + coefficients[i] if i else value + coefficients[i]
     return value
@@ -152,7 +153,7 @@ def _scalar_power(x: MDArray, n: int) -> MDArray:
 
 
 def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
-    xp = _limbs.namespace(x._block)
+    xp = planes.namespace(x._block)
     # The block of exponents takes part in the broadcasting, its values do not.
     spread = operands(x, xp.zeros(exponents.shape))
     base = spread.wrap(spread.full_blocks()[0])
@@ -174,7 +175,7 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
 
 
 def _one(x: MDArray) -> MDArray:
-    xp = _limbs.namespace(x._block)
+    xp = planes.namespace(x._block)
     block = xp.zeros(x._block.shape)
     block[(0, 0) if x._complex else 0] = 1.0
     return x._like(block)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Block
 from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
-from mdqr._device import check_together, device_of, is_cuda_array, place_beside
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision
 
 _NO_ARRAYS = frozenset({int, float, complex, bool, str, Fraction, Decimal})
@@ -39,12 +39,12 @@ class Operands(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the values of the first block."""
-        return _limbs.value_shape(self.blocks[0], self.is_complex)
+        return planes.value_shape(self.blocks[0], self.is_complex)
 
     def full_blocks(self) -> list[Block]:
         """Return the blocks with as many limbs as the precision has."""
         limbs = self.precision.limbs
-        return [_limbs.widen(block, self.is_complex, limbs) for block in self.blocks]
+        return [planes.widen(block, self.is_complex, limbs) for block in self.blocks]
 
 
 def is_operand(x: object) -> bool:
@@ -80,7 +80,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     pairs = together([to_block(value, target.limbs) for value in values], values)
     is_complex = any(field for _, field in pairs)
     blocks = [
-        _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
+        planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
     return Operands(target, is_complex, blocks)
 
@@ -158,10 +158,10 @@ def operands(*values: Any) -> Operands:
         first = values[0]
         return Operands(first._precision, first._complex, [x._block for x in values])
     ops = promote(*values)
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     shape = common_shape([block.shape[front:] for block in ops.blocks])
     return ops._replace(
-        blocks=[_limbs.broadcast(block, ops.is_complex, shape) for block in ops.blocks]
+        blocks=[planes.broadcast(block, ops.is_complex, shape) for block in ops.blocks]
     )
 
 
@@ -219,7 +219,7 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
     """Return the block of `x`, rounded once to at most `limbs` limbs, and whether it is complex."""
     if isinstance(x, MDArray):
-        return _limbs.narrow(x._block, x._complex, limbs), x._complex
+        return planes.narrow(x._block, x._complex, limbs), x._complex
     if isinstance(x, float):
         return np.array([float(x)]), False
     if isinstance(x, (bool, np.bool_, int)) and abs(int(x)) <= EXACT_INTEGER:
@@ -251,9 +251,9 @@ def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     kind = x.dtype.kind
-    _limbs.check_axes(x.ndim, kind == "c")
+    planes.check_axes(x.ndim, kind == "c")
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
-        return _from_floats_or_integers(x if _limbs.has_whole_strides(x) else x.copy(), limbs)
+        return _from_floats_or_integers(x if planes.has_whole_strides(x) else x.copy(), limbs)
     if kind in "UST":
         refuse_text(str(x.flat[0]) if x.size else "")
     if kind not in "fcO":
@@ -269,9 +269,9 @@ def _from_floats_or_integers(x: Any, limbs: int) -> tuple[Block, bool]:
     if x.dtype.kind in "iu":
         return _split_integers(x, limbs), False
     if x.dtype.kind == "c":
-        parts = [_limbs.doubles(x.real), _limbs.doubles(x.imag)]
-        return _limbs.namespace(parts[0]).stack(parts)[:, None], True
-    return _limbs.doubles(x)[None], False
+        parts = [planes.doubles(x.real), planes.doubles(x.imag)]
+        return planes.namespace(parts[0]).stack(parts)[:, None], True
+    return planes.doubles(x)[None], False
 
 
 def _split_integers(x: Any, limbs: int) -> Block:
@@ -281,7 +281,7 @@ def _split_integers(x: Any, limbs: int) -> Block:
         return nearest[None]
     high = (x >> 32).astype(np.float64) * 2.0**32
     low = (x & 0xFFFFFFFF).astype(np.float64)
-    return _limbs.namespace(nearest).stack([nearest, low - (nearest - high)])
+    return planes.namespace(nearest).stack([nearest, low - (nearest - high)])
 
 
 def convert_objects(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block, bool]:
@@ -306,17 +306,17 @@ def _leaf(x: Any, limbs: int, strings: bool) -> tuple[Block, bool]:
 def _stack(pairs: list[tuple[Block, bool]]) -> tuple[Block, bool]:
     is_complex = any(field for _, field in pairs)
     blocks = [
-        _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
+        planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
-    shapes = {_limbs.value_shape(block, is_complex) for block in blocks}
+    shapes = {planes.value_shape(block, is_complex) for block in blocks}
     if len(shapes) > 1:
         raise ValueError(
             f"the items of a nested sequence must have one shape; got {sorted(shapes)}"
         )
-    _limbs.check_axes(len(shapes.pop()) + 1, is_complex)
-    limbs = max(_limbs.limb_count(block, is_complex) for block in blocks)
-    wide = [_limbs.widen(block, is_complex, limbs) for block in blocks]
-    return _limbs.namespace(wide[0]).stack(wide, axis=_limbs.lead(is_complex)), is_complex
+    planes.check_axes(len(shapes.pop()) + 1, is_complex)
+    limbs = max(planes.limb_count(block, is_complex) for block in blocks)
+    wide = [planes.widen(block, is_complex, limbs) for block in blocks]
+    return planes.namespace(wide[0]).stack(wide, axis=planes.lead(is_complex)), is_complex
 
 
 def comparable_value(x: Any) -> Fraction | None:

@@ -10,11 +10,12 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from mdqr import _elementwise, _limbs
+from mdqr import _elementwise
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._promotion import operands, promote
 
 Axis = int | tuple[int, ...] | None
@@ -99,7 +100,7 @@ def extreme(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> MD
     if not rows.shape[-1]:
         raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
     if product(shape) == 0:
-        return ops.wrap(_limbs.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
+        return ops.wrap(planes.namespace(rows).zeros(_front(rows, ops.is_complex) + shape))
     positions = _positions(op, rows, ops.is_complex)
     chosen = _take(rows, positions)
     return ops.wrap(chosen.reshape(_front(rows, ops.is_complex) + shape))
@@ -118,7 +119,7 @@ def arg_extreme(op: str, x: Any, axis: int | None = None, *, keepdims: bool = Fa
     if not rows.shape[-1]:
         raise ValueError(f"{op} of no values: axis {axis} of shape {x.shape} is empty")
     if product(shape) == 0:
-        return _limbs.namespace(rows).zeros(shape, dtype=np.int64)
+        return planes.namespace(rows).zeros(shape, dtype=np.int64)
     return _positions(op.removeprefix("arg"), rows, ops.is_complex).reshape(shape)[()]
 
 
@@ -126,7 +127,7 @@ def arg_extreme(op: str, x: Any, axis: int | None = None, *, keepdims: bool = Fa
 def truth(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """Return whether "any" or "all" values are not zero."""
     ops = operands(x)
-    nonzero = _limbs.nonzero(ops.blocks[0], ops.is_complex)
+    nonzero = planes.nonzero(ops.blocks[0], ops.is_complex)
     return getattr(nonzero, op)(axis=axis, keepdims=keepdims)
 
 
@@ -135,10 +136,10 @@ def cumsum(x: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along one axis, of the flattened array by default."""
     ops = operands(x.ravel() if axis is None or _is_only_axis(axis, x.ndim) else x)
     (index,) = _axes(-1 if axis is None else operator.index(axis), len(ops.shape))
-    place = index + _limbs.lead(ops.is_complex)
-    block = _limbs.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
+    place = index + planes.lead(ops.is_complex)
+    block = planes.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
     sums = for_block(block).cumsum(block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
-    return ops.wrap(_limbs.namespace(sums).moveaxis(sums, -1, place))
+    return ops.wrap(planes.namespace(sums).moveaxis(sums, -1, place))
 
 
 def dot(a: Any, b: Any) -> MDArray:
@@ -254,7 +255,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     ndim = len(ops.shape)
     if ndim < 2:
         raise ValueError(f"trace needs at least two axes; the shape is {ops.shape}")
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     first, second = (index + front for index in _axes((axis1, axis2), ndim))
     return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
 
@@ -279,7 +280,7 @@ def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def _front(block: Block, is_complex: bool) -> tuple[int, ...]:
-    return tuple(block.shape[: _limbs.lead(is_complex)])
+    return tuple(block.shape[: planes.lead(is_complex)])
 
 
 def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ...]]:
@@ -291,7 +292,7 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
     block, shape = ops.blocks[0], ops.shape
     reduced = [] if _is_only_axis(axis, len(shape)) else sorted(_axes(axis, len(shape)))
     kept = [i for i in range(len(shape)) if i not in reduced]
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     rows = block.transpose(*range(front), *(front + i for i in kept + reduced)).reshape(
         _front(block, ops.is_complex)
         + tuple(shape[i] for i in kept)
@@ -313,7 +314,7 @@ def _take(rows: Block, positions: Block) -> Block:
     front = rows.shape[: rows.ndim - positions.ndim - 1]
     # Without axes of one value: NumPy takes an index for each axis, and not for as many as it has.
     kept = tuple(n for n in positions.shape if n != 1)
-    picked = _limbs.namespace(rows).take_along_axis(
+    picked = planes.namespace(rows).take_along_axis(
         rows.reshape(front + kept + rows.shape[-1:]),
         positions.reshape((1,) * len(front) + kept + (1,)),
         -1,

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _creation, _limbs
+from mdqr import _creation
 from mdqr._array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert import scalar_to_fraction
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr._promotion import highest_precision, promote
 
@@ -84,7 +85,7 @@ def linspace(
         first = ops.wrap(ops.blocks[0])
         return _creation.full((count, *shape), first)
     with _creation.room_for((count, *shape), target, first.is_complex, first.device):
-        xp = _limbs.namespace(first._block)
+        xp = planes.namespace(first._block)
         steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
         values: MDArray = (first * (intervals - steps) + last * steps) / intervals
     values[0] = first
@@ -147,7 +148,7 @@ def arange(
     with _creation.room_for((count,), target, False, place):
         # all memory of the result before any is written to
         values = _creation.zeros(count, precision=target, device=place)
-        values += numbers[2] * _limbs.namespace(values._block).arange(count, dtype=np.float64)
+        values += numbers[2] * planes.namespace(values._block).arange(count, dtype=np.float64)
         values += numbers[0]
     return values
 
@@ -185,7 +186,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
     blocks, ops = _full_blocks("concatenate", arrays, axis)
     if axis is None:
         blocks = [ops.wrap(block).ravel()._block for block in blocks]
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     shapes = [block.shape[front:] for block in blocks]
     if len(set(map(len, shapes))) > 1:
         raise ValueError(
@@ -198,7 +199,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> MDArray:
             f"concatenate wants arrays that differ in axis {place} only; got the shapes "
             f"{', '.join(map(str, shapes))}"
         )
-    return ops.wrap(_limbs.namespace(blocks[0]).concatenate(blocks, axis=place + front))
+    return ops.wrap(planes.namespace(blocks[0]).concatenate(blocks, axis=place + front))
 
 
 @advised
@@ -232,13 +233,13 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
     (3, 2)
     """
     blocks, ops = _full_blocks("stack", arrays, axis)
-    front = _limbs.lead(ops.is_complex)
+    front = planes.lead(ops.is_complex)
     shapes = sorted({block.shape[front:] for block in blocks})
     if len(shapes) > 1:
         raise ValueError(f"stack wants arrays of one shape; got {shapes}")
-    _limbs.check_axes(len(shapes[0]) + 1, ops.is_complex)
+    planes.check_axes(len(shapes[0]) + 1, ops.is_complex)
     place = _place(axis, len(shapes[0]) + 1)
-    return ops.wrap(_limbs.namespace(blocks[0]).stack(blocks, axis=place + front))
+    return ops.wrap(planes.namespace(blocks[0]).stack(blocks, axis=place + front))
 
 
 def _precision_for(

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _creation, _limbs
+from mdqr import _creation
 from mdqr._array import MDArray
-from mdqr._device import place
+from mdqr._limbs import planes as _limbs
+from mdqr._limbs.device import place
 from mdqr._precision import Precision
 
 __all__ = ["normal", "uniform"]

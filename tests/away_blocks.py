@@ -6,8 +6,8 @@ import types
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend import host
+from mdqr._limbs import planes
 from mdqr.linalg import _operands
 
 UNARY = ("abs", "neg", "invert")
@@ -135,7 +135,7 @@ class _Backend:
 def install(monkeypatch):
     """Let `Away` blocks be computed by the host's kernels."""
     backend = _Backend()
-    for module in (_limbs, _operands):
+    for module in (planes, _operands):
         monkeypatch.setattr(
             module,
             "for_block",

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 import mdqr
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 from mdqr.testing import assert_close, exact
 
 VALUES = 128  # of an array in a property test

@@ -19,7 +19,7 @@ import mdqr
 from mdqr import MDArray
 from mdqr._convert import fraction_to_limbs
 from mdqr._io import restore
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

@@ -17,8 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr import _limbs
 from mdqr._convert import fraction_to_limbs, scalar_to_limbs
+from mdqr._limbs import planes
 from mdqr.testing import arrays
 
 pytestmark = pytest.mark.skipif(
@@ -152,7 +152,7 @@ def test_low_values_are_narrowed_correctly(multiple):
             )
             for limbs in {1, multiple.limbs}:
                 with flushing():
-                    got = _limbs.narrow(a.limbs, False, limbs)
+                    got = planes.narrow(a.limbs, False, limbs)
                 assert bits(got) == bits(fraction_to_limbs(exact(a).item(), limbs)[: len(got)])
 
 
@@ -175,9 +175,9 @@ def test_low_limbs_beyond_the_lost_one_decide_ties(multiple):
         wanted = np.array([fraction_to_limbs(value, limbs) for value in values]).T
         for x, expected in [(a, wanted), *zip(a[:9], wanted.T, strict=True)]:
             with flushing():
-                got = _limbs.narrow(x.limbs, False, limbs)
+                got = planes.narrow(x.limbs, False, limbs)
             assert bits(got[..., :9] if x.ndim else got) == bits(expected)
-        np.testing.assert_array_equal(_limbs.narrow(a.limbs, False, limbs)[0, 9:], [np.inf, np.nan])
+        np.testing.assert_array_equal(planes.narrow(a.limbs, False, limbs)[0, 9:], [np.inf, np.nan])
 
 
 def test_subnormal_limbs_count_as_limbs_with_flushing(multiple):
@@ -196,13 +196,13 @@ def test_normalisation_with_flushing(data, precision):
     rows = st.lists(doubles, min_size=precision.limbs, max_size=precision.limbs)
     block = np.array(data.draw(st.lists(rows, min_size=1, max_size=8))).T
     wanted = mdqr.from_limbs(block)
-    ready = _limbs.is_normalised(block)
+    ready = planes.is_normalised(block)
     for settled, column in zip(ready, block.T.tolist(), strict=True):
         pairs = pairwise(column)
         assert settled == (all(x + y == x for x, y in pairs) and "-0.0" not in map(str, column[1:]))
     with flushing():
         got = mdqr.from_limbs(block)
-        again = _limbs.is_normalised(block)
+        again = planes.is_normalised(block)
     assert same_bits(got, wanted)
     np.testing.assert_array_equal(again, ready)
 
@@ -212,9 +212,9 @@ def test_settling_with_flushing(data, multiple):
     a = data.draw(arrays(multiple, 8, max_exponent=-900, allow_nan=False, allow_infinity=False))
     spread = a.limbs[::-1].copy()
     with flushing():
-        settled = _limbs.settle(spread)
+        settled = planes.settle(spread)
     assert [sum(map(Fraction, x)) for x in settled.T.tolist()] == exact(a).tolist()
-    assert _limbs.is_normalised(settled).all()
+    assert planes.is_normalised(settled).all()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.complex64])

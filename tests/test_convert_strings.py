@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mdqr import _convert_strings
 from mdqr._convert import block_to_strings, fraction_to_limbs, objects_to_block, scalar_to_limbs
-from mdqr._convert_round import normalize_units
+from mdqr._limbs.exact import normalize_units
 from mdqr._precision import PRECISIONS, dd, od, qd
 
 precisions = st.sampled_from(PRECISIONS)

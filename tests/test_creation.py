@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 import mdqr
 from mdqr._convert import fraction_to_limbs
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mdqr import _device
 from mdqr._backend.cuda import kernels
 from mdqr._backend.cuda.kernels import CupyKernels, Module
+from mdqr._limbs import device
 
 
 def kernels_on(**properties):
@@ -97,14 +97,14 @@ def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
     fake = SimpleNamespace(cuda=cuda, array=copy, ascontiguousarray=in_order)
     monkeypatch.setitem(sys.modules, "cupy", fake)
     block = SimpleNamespace(device=Number(held))
-    moved = _device.place(block, f"cuda:{1 - held}")
+    moved = device.place(block, f"cuda:{1 - held}")
     assert moved.device.id == 1 - held
     here, there = f"stream {1 - held}", f"stream {held}"
     assert log == [
         f"in order on {held}", f"{there} records", f"{here} waits for {there}",
         f"copy on {1 - held}", f"{here} records", f"{there} waits for {here}",
     ]  # fmt: skip
-    assert _device.place(block, f"cuda:{held}") is block
+    assert device.place(block, f"cuda:{held}") is block
     assert Number.current == 0
 
 

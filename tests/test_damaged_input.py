@@ -17,7 +17,8 @@ import pytest
 from cli_runs import LONGLEY
 
 import mdqr
-from mdqr import _cli, _io, _limbs
+from mdqr import _cli, _io
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS
 
 SECONDS = 5.0  # of the processor for one input of a few kB; what hangs takes minutes
@@ -109,9 +110,9 @@ def check_usable(a):
     block = a.limbs
     assert type(block) is np.ndarray
     assert block.dtype == np.float64
-    assert block.shape[: _limbs.lead(a.is_complex)][-1] == a.precision.limbs
+    assert block.shape[: planes.lead(a.is_complex)][-1] == a.precision.limbs
     for part in block if a.is_complex else [block]:
-        assert _limbs.is_normalised(part).all()
+        assert planes.is_normalised(part).all()
     assert (a + a).shape == a.shape
     assert repr(a)
 

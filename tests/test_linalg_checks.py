@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr import _limbs
+from mdqr._limbs import planes
 from mdqr.linalg import _operands, matmul, solve_triangular
 from mdqr.linalg._checks import Checks, fetch
 
@@ -49,7 +49,7 @@ def device(monkeypatch):
         float64=np.float64,
         concatenate=lambda rows: Away(np.concatenate([row.values for row in rows])),
     )
-    monkeypatch.setattr(_limbs, "namespace", lambda block: xp)
+    monkeypatch.setattr(planes, "namespace", lambda block: xp)
     monkeypatch.setattr(Away, "transfers", 0)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 
 DRAWS = [mdqr.random.uniform, mdqr.random.normal]
 

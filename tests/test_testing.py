@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import (
     FAMILIES,

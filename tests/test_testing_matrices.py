@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._limbs import is_normalised
+from mdqr._limbs.planes import is_normalised
 from mdqr.testing import (
     LSTSQ_PROBLEMS,
     MATRIX_KINDS,

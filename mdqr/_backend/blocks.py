@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import absolute
+from mdqr._limbs.planes import absolute
 
 Shape = tuple[int, ...]
 

@@ -25,7 +25,7 @@ from mdqr._backend.blocks import (
 )
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs import negate
+from mdqr._limbs.planes import negate
 
 Block = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Balanced, Block
+from mdqr._limbs import planes
 
 Ldexp = Callable[[Block, Block], Block]
 
@@ -25,7 +25,7 @@ def magnitude_bits(block: Block, is_complex: bool) -> Block:
 
     The magnitude of a complex value is the larger one of its parts.
     """
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     if not is_complex:
         return abs(block[0]).view(xp.int64)
     return xp.maximum(abs(block[0, 0]).view(xp.int64), abs(block[1, 0]).view(xp.int64))
@@ -33,7 +33,7 @@ def magnitude_bits(block: Block, is_complex: bool) -> Block:
 
 def exponents_of(bits: Block) -> Block:
     """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
-    xp = _limbs.namespace(bits)
+    xp = planes.namespace(bits)
     biased = bits >> 52
     subnormal = xp.frexp(bits.astype(xp.float64))[1] - 1074
     exponent = xp.where(biased == 0, subnormal, biased - 1022)
@@ -49,7 +49,7 @@ def largest(
     """
     if isinstance(values, np.generic):
         return np.asarray(values)
-    xp = _limbs.namespace(values)
+    xp = planes.namespace(values)
     if values.size:
         return xp.asarray(values.max(axis=axis, keepdims=keepdims))
     axes = range(values.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
@@ -110,7 +110,7 @@ def shifted(ldexp: Ldexp, block: Block, exponent: Block, is_complex: bool) -> Bl
     """Return ``block * 2**exponent``."""
     if not is_complex:
         return ldexp(block, exponent)
-    return _limbs.namespace(block).stack([ldexp(part, exponent) for part in block])
+    return planes.namespace(block).stack([ldexp(part, exponent) for part in block])
 
 
 _SPECIAL = 0x7FF << 52  # the bits of infinity, below those of NaN

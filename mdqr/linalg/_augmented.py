@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import Factors
@@ -79,7 +79,7 @@ class System:
         back = _scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
         if bool(self.checks.settle((back == given).all())[0]):
             return None
-        limbs = _limbs.limb_count(given, field)
+        limbs = planes.limb_count(given, field)
         return (_scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
 
     def options(self, limbs: int | None = None) -> dict[str, Any]:
@@ -131,11 +131,11 @@ class System:
         scalars, rows, options = self.weight[..., None], r[..., None, :], self.options(limbs)
         high = self.backend.matmul(scalars, rows, **options)
         low = self.backend.residual([(1, high)], scalars, rows, **options)
-        return [high[..., 0, :], _limbs.negate(low[..., 0, :], self.is_complex)]
+        return [high[..., 0, :], planes.negate(low[..., 0, :], self.is_complex)]
 
     def add_rounded(self, x: Block, dx: Block, limbs: int | None = None) -> Block:
         """Return ``x + dx``, correctly rounded."""
-        axis = _limbs.lead(self.is_complex) - 1
+        axis = planes.lead(self.is_complex) - 1
         terms = self.backend.xp.concatenate([x, dx], axis=axis)
         return self.backend.unary("renormalize", terms, **self.options(limbs))
 
@@ -166,7 +166,7 @@ class System:
 
 def take_rows(block: Block, order: Block) -> Block:
     """Return `block` with the rows of each matrix in the given order."""
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     missing = block.ndim - order.ndim - 1
     index = order[(None,) * missing + (..., None)]
     return xp.take_along_axis(block, xp.broadcast_to(index, (*block.shape[:-1], 1)), axis=-2)
@@ -220,7 +220,7 @@ def refine(
     All steps but the last wait for a device, once each: whether the solution has settled.
     """
     field_, xp = system.is_complex, system.backend.xp
-    x, r = system.correct(_limbs.widen(b, field_, system.limbs), None)
+    x, r = system.correct(planes.widen(b, field_, system.limbs), None)
     size = _scaling.leading(x, field_)
     solution = Solution(x, r, r, [_scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._condition import Condition
@@ -81,14 +81,14 @@ def normwise(
 
 def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:
     """Return the largest ratio of two steps of which the second was above the rounding of x."""
-    rate = _limbs.namespace(solution.x).zeros_like(largest)
+    rate = planes.namespace(solution.x).zeros_like(largest)
     for before, after in zip(solution.sizes[:-1], solution.sizes[1:], strict=True):
         rate = _larger_rate(rate, before, after, 8.0 * eps * largest)
     return rate
 
 
 def _larger_rate(rate: Block, before: Block, after: Block, floor: Block) -> Block:
-    xp = _limbs.namespace(rate)
+    xp = planes.namespace(rate)
     ratio = after / xp.where(before > 0, before, 1.0)
     return xp.where((after > floor) & (ratio > rate), ratio, rate)
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
+from mdqr._limbs import planes as _limbs
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks

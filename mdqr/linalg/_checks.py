@@ -11,9 +11,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
-from mdqr._device import host_block
+from mdqr._limbs import planes
+from mdqr._limbs.device import host_block
 
 Complaint = Callable[[], NoReturn]
 
@@ -61,7 +61,7 @@ def fetch(*values: Block) -> tuple[np.ndarray, ...]:
     away = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
     if not away:
         return tuple(np.asarray(value) for value in values)
-    xp = _limbs.namespace(away[0])
+    xp = planes.namespace(away[0])
     rows = [_packed(value) for value in away]
     packed = host_block(rows[0] if len(rows) == 1 else xp.concatenate(rows))
     parts = iter(np.split(packed, np.cumsum([value.size for value in away])[:-1]))
@@ -75,7 +75,7 @@ def fetch(*values: Block) -> tuple[np.ndarray, ...]:
 
 def _packed(value: Block) -> Block:
     """Return the values as a row of int64: the bits of floats, 0 and 1 for bools."""
-    xp = _limbs.namespace(value)
+    xp = planes.namespace(value)
     row = value.ravel()
     if row.dtype == xp.int64:
         return row

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes
 from mdqr.linalg._triangular import conjugated
 
 _TILE = 16
@@ -16,7 +16,7 @@ _TILE = 16
 def cholesky(backend: Backend, a: Block, limbs: int, is_complex: bool) -> Block:
     """Return the upper triangular C with ``C^H C = a``; NaN where `a` is not positive definite."""
     options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
-    rest, n = _limbs.widen(a, is_complex, limbs).copy(), int(a.shape[-1])
+    rest, n = planes.widen(a, is_complex, limbs).copy(), int(a.shape[-1])
     c = backend.xp.zeros_like(rest)
     for start in range(0, n, _TILE):
         stop = min(start + _TILE, n)
@@ -47,7 +47,7 @@ def _row(backend: Backend, row: Block, options: dict[str, Any]) -> Block:
         if options["is_complex"]:
             row = row.copy()
             row[1][..., 0] = 0.0
-            root = _limbs.complexify(root)
+            root = planes.complexify(root)
         return backend.binary("divide", row, root, **options)
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes as _limbs
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import LOST, System
 from mdqr.linalg._bounds import UNDERFLOW

@@ -10,9 +10,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
 
@@ -54,7 +54,7 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
         The estimate; infinity where a solution overflows.
     """
     xp, field = triangle.backend.xp, triangle.is_complex
-    batch = _limbs.value_shape(triangle.block, field)[:-2]
+    batch = planes.value_shape(triangle.block, field)[:-2]
     x = _starts(triangle, batch)
     largest = _largest_singular_value(triangle, x[..., :1])
     if triangle.block.size == 0:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
@@ -71,7 +71,7 @@ class Extension:
 
     def __init__(self, system: System, work: Precision, columns: int) -> None:
         higher = [p for p in PRECISIONS if p > work]
-        size = prod(_limbs.value_shape(system.a, system.is_complex)) * columns
+        size = prod(planes.value_shape(system.a, system.is_complex)) * columns
         self.precision = higher[0] if higher else work
         self.exact = size <= _MOST_EXACT
         self.blocks = 2 if self.exact and not higher else 1
@@ -79,19 +79,19 @@ class Extension:
 
     def spread(self, block: Block) -> list[Block]:
         """Return `block` as a sum."""
-        first = _limbs.widen(block, self._system.is_complex, self.precision.limbs)
-        zeros = _limbs.namespace(block).zeros_like
+        first = planes.widen(block, self._system.is_complex, self.precision.limbs)
+        zeros = planes.namespace(block).zeros_like
         return [first, *(zeros(first) for _ in range(self.blocks - 1))]
 
     def add(self, sums: list[Block], block: Block) -> list[Block]:
         """Return the sum of `sums` and `block`, rounded to as many blocks."""
         field, xp = self._system.is_complex, self._system.backend.xp
         options = self._system.options(self.precision.limbs)
-        axis, terms, found = _limbs.lead(field) - 1, [*sums, block], []
+        axis, terms, found = planes.lead(field) - 1, [*sums, block], []
         for _ in sums:
             both = xp.concatenate(terms, axis=axis)
             found.append(self._system.backend.unary("renormalize", both, **options))
-            terms.append(_limbs.negate(found[-1], field))
+            terms.append(planes.negate(found[-1], field))
         return found
 
     def residual(self, b: Block, x: list[Block], r: list[Block]) -> tuple[Block, int]:
@@ -199,7 +199,7 @@ def _step(
     f, down = backend.balance_columns(f, None, is_complex=field)
     down = down + lift
     if system.is_square:
-        dx, dr = system.correct(_limbs.narrow(f, field, system.limbs), None)
+        dx, dr = system.correct(planes.narrow(f, field, system.limbs), None)
         return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
     first, up = backend.balance_columns(r[0], None, is_complex=field)
     shift = up[..., None, :]
@@ -214,7 +214,7 @@ def _step(
         _scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
         for block, unit in pairs
     )
-    short = (_limbs.narrow(block, field, system.limbs) for block in (f, g))
+    short = (planes.narrow(block, field, system.limbs) for block in (f, g))
     least = -lift, -(raised + up[..., None, :])
     return Step(x, r, -up, f, g, *system.correct(*short), powers, least)
 
@@ -222,4 +222,4 @@ def _step(
 def _unless_zero(block: Block, unit: Block, is_complex: bool) -> Block:
     """Return `unit` for columns that are not zero, and less than any for others."""
     held = (_scaling.magnitude_bits(block, is_complex) != 0).any(axis=-2)
-    return _limbs.namespace(block).where(held, unit, _scaling.ABSENT)
+    return planes.namespace(block).where(held, unit, _scaling.ABSENT)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from mdqr import _limbs
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
+from mdqr._limbs import planes
 from mdqr.linalg._operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -105,14 +105,14 @@ class Factors:
 
     def own(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
-        front = _limbs.lead(self.is_complex)
+        front = planes.lead(self.is_complex)
         xp = self.backend.xp
-        batch = _limbs.value_shape(self.h, self.is_complex)[:-2]
-        shape = _limbs.value_shape(x, self.is_complex)
+        batch = planes.value_shape(self.h, self.is_complex)[:-2]
+        shape = planes.value_shape(x, self.is_complex)
         full = (*broadcast_shapes(batch, shape[:-2]), *shape[-2:])
         y = xp.zeros((*x.shape[: front - 1], self.limbs, *full))
-        held = _limbs.limb_count(x, self.is_complex)
-        y[(slice(None),) * (front - 1) + (slice(held),)] = _limbs.broadcast(
+        held = planes.limb_count(x, self.is_complex)
+        y[(slice(None),) * (front - 1) + (slice(held),)] = planes.broadcast(
             x, self.is_complex, full
         )
         return y
@@ -144,7 +144,7 @@ def set_unit_diagonal(block: Block, is_complex: bool) -> None:
 def diagonal(plane: Block) -> Block:
     """Return the diagonals ``(..., k)`` of matrices as a view that can be written to."""
     *front, row, column = plane.strides
-    return _limbs.namespace(plane).lib.stride_tricks.as_strided(
+    return planes.namespace(plane).lib.stride_tricks.as_strided(
         plane, (*plane.shape[:-2], min(plane.shape[-2:])), (*front, row + column)
     )
 

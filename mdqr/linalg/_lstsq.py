@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr._promotion import to_block, together
 from mdqr.linalg import _householder, _rank, _scaling
@@ -225,7 +225,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     if given is None:
         return Weights(None, None, None, None)
     block, field = to_block(given, inputs.work.limbs)
-    found = _limbs.value_shape(block, field)
+    found = planes.value_shape(block, field)
     if field:
         raise ValueError("lstsq: weights must be real; got complex ones")
     if found != shape[-1:] and found != shape:
@@ -234,14 +234,14 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
-    block = _limbs.broadcast(block, False, shape)
+    block = planes.broadcast(block, False, shape)
     bits = _scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (_scaling.exponents_of(bits) + 1) // 2, 0)
     block = _scaling.shifted(inputs.backend, block, -2 * rows, False)
     root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
-        columns = [_limbs.complexify(column) for column in columns]
+        columns = [planes.complexify(column) for column in columns]
     return Weights(columns[0], columns[1], rows, bits > 0)
 
 
@@ -265,7 +265,7 @@ def _factored(
     order = _row_order(checks, bits, weighted=weights.root is not None)
     if order is not None:
         work = take_rows(work, order)
-    work = _limbs.widen(work, field, inputs.work.limbs)
+    work = planes.widen(work, field, inputs.work.limbs)
     factors = _householder.factor(
         backend,
         work.copy() if work is scaled else work,
@@ -292,7 +292,7 @@ def _factored(
 
 def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
     """Return the order of decreasing row maxima, or None where it does not matter."""
-    xp = _limbs.namespace(bits)
+    xp = planes.namespace(bits)
     largest = _scaling.largest(bits, -1, 0)
     if largest.size == 0:
         return None

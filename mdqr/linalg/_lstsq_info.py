@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import all_advised
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._householder import set_unit_diagonal
@@ -155,7 +155,7 @@ class LstsqInfo:
         fit, system = self._fit, self._fit.system
         variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
         if system.is_complex:
-            variance = _limbs.complexify(variance)
+            variance = planes.complexify(variance)
         product = self._product(self._inverse.block)[..., None, :, :]
         shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
         covariance = _scaling.shifted(
@@ -230,8 +230,8 @@ def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
     system, field = fit.system, fit.system.is_complex
     options, xp = system.options(), system.backend.xp
-    ones = xp.ones((1, *_limbs.value_shape(fit.b.block, field)[:-1], 1))
-    constant = _limbs.complexify(ones) if field else ones
+    ones = xp.ones((1, *planes.value_shape(fit.b.block, field)[:-1], 1))
+    constant = planes.complexify(ones) if field else ones
     weight = constant if system.weight is None else system.weight
     if system.rows is not None:
         # A constant in the rows of the system, at most 1.
@@ -249,7 +249,7 @@ def centred(fit: Fit) -> Block:
 def _has_constant(fit: Fit) -> Block:
     """Return whether a column of a is constant and not zero in the rows of positive weight."""
     a = fit.inputs.blocks[0]
-    front = tuple(range(_limbs.lead(fit.inputs.is_complex)))
+    front = tuple(range(planes.lead(fit.inputs.is_complex)))
     if fit.rows is None:
         first, same = a[..., :1, :], False
     else:

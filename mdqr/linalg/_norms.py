@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling
 from mdqr.linalg._operands import Inputs, as_integer, gather
@@ -247,12 +247,12 @@ def _root(inputs: Inputs, total: Block, power: int) -> Block:
         change = backend.binary("multiply", step, root, **options)
         root = backend.binary("add", root, change, **options)
         bits *= 2
-    root = _limbs.widen(root, False, inputs.work.limbs)
+    root = planes.widen(root, False, inputs.work.limbs)
     edge = xp.zeros_like(root)
     edge[0] = seed
     return xp.where(usable, root, edge)
 
 
 def _constant(like: Block, value: int) -> Block:
-    xp = _limbs.namespace(like)
+    xp = planes.namespace(like)
     return xp.full((1, *like.shape[1:]), float(value))

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend, Block
-from mdqr._device import check_together, is_cuda_array
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr._promotion import precisions_in, to_block, together, unwrapped
 from mdqr.linalg._checks import fetch
@@ -36,17 +36,17 @@ class Inputs(NamedTuple):
     @property
     def front(self) -> int:
         """Number of axes of a block before those of the values."""
-        return _limbs.lead(self.is_complex)
+        return planes.lead(self.is_complex)
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of the values of one operand."""
-        return _limbs.value_shape(self.blocks[index], self.is_complex)
+        return planes.value_shape(self.blocks[index], self.is_complex)
 
     def wrap(self, block: Block, is_complex: bool | None = None) -> MDArray:
         """Return the array of a result of the work, rounded once to the precision asked for."""
         field = self.is_complex if is_complex is None else is_complex
         return MDArray._wrap(
-            _limbs.narrow(block, field, self.precision.limbs), self.precision, field
+            planes.narrow(block, field, self.precision.limbs), self.precision, field
         )
 
 
@@ -84,7 +84,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     values = tuple(map(unwrapped, values))
     answer = as_precision(precision) if precision is not None else _highest(values)
     found = _trimmed(values, 1 if trimmed else answer.limbs)
-    held = [_limbs.limb_count(*pair) for pair in found]
+    held = [planes.limb_count(*pair) for pair in found]
     work = covering(max([answer.limbs, *held]))
     arrays = iter(found)
     pairs = [
@@ -94,7 +94,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     pairs = together(pairs, values)
     is_complex = any(field for _, field in pairs)
     operands = [
-        _limbs.complexify(block) if is_complex and not field else block for block, field in pairs
+        planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
     return Inputs(answer, work, is_complex, operands, for_block(operands[0]))
 
@@ -122,7 +122,7 @@ def _trimmed(values: tuple[Any, ...], least: int) -> list[tuple[Block, bool]]:
     """Return the blocks of all `MDArray`; those of more than `least` limbs without zero planes."""
     pairs = [(v._block, v._complex) for v in values if isinstance(v, MDArray)]
     check_together([block for block, _ in pairs])
-    long = [i for i, pair in enumerate(pairs) if _limbs.limb_count(*pair) > least]
+    long = [i for i, pair in enumerate(pairs) if planes.limb_count(*pair) > least]
     for i, block in zip(long, trim([pairs[i] for i in long]), strict=True):
         pairs[i] = block, pairs[i][1]
     return pairs
@@ -143,7 +143,7 @@ def trim(pairs: list[tuple[Block, bool]]) -> list[Block]:
 
 def _flags(block: Block, is_complex: bool) -> Iterator[Block]:
     """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
-    for fewer, count in _steps(_limbs.limb_count(block, is_complex)):
+    for fewer, count in _steps(planes.limb_count(block, is_complex)):
         # By bits: who flushes subnormals takes a plane of them for zeros.
         bits = _planes(block, is_complex, fewer, count).view(np.int64)
         # CuPy reduces what is not contiguous to one value by one block of threads, rows by many.
@@ -152,7 +152,7 @@ def _flags(block: Block, is_complex: bool) -> Iterator[Block]:
 
 def _cut(block: Block, is_complex: bool, flags: Iterable[Any]) -> Block:
     """Return `block` without the planes before the first true flag of `_flags`."""
-    limbs = _limbs.limb_count(block, is_complex)
+    limbs = planes.limb_count(block, is_complex)
     kept = limbs
     for (fewer, _), used in zip(_steps(limbs), flags, strict=False):
         if used:
@@ -169,7 +169,7 @@ def _steps(limbs: int) -> list[tuple[int, int]]:
 
 
 def _planes(block: Block, is_complex: bool, start: int, stop: int) -> Block:
-    return block[(slice(None),) * (_limbs.lead(is_complex) - 1) + (slice(start, stop),)]
+    return block[(slice(None),) * (planes.lead(is_complex) - 1) + (slice(start, stop),)]
 
 
 def _highest(values: tuple[Any, ...]) -> Precision:
@@ -279,7 +279,7 @@ def broadcast_batch(
     ValueError
         If the leading dimensions do not broadcast.
     """
-    shapes = [_limbs.value_shape(block, is_complex) for block in blocks]
+    shapes = [planes.value_shape(block, is_complex) for block in blocks]
     if all(shape[:-2] == shapes[0][:-2] for shape in shapes):
         return shapes[0][:-2], blocks
     try:
@@ -290,7 +290,7 @@ def broadcast_batch(
             "do not broadcast to one batch"
         ) from None
     wide = [
-        _limbs.broadcast(block, is_complex, batch + shape[-2:])
+        planes.broadcast(block, is_complex, batch + shape[-2:])
         for block, shape in zip(blocks, shapes, strict=True)
     ]
     return batch, wide

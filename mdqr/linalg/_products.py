@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg._operands import (
     Callback,
@@ -121,7 +121,7 @@ def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> B
     options: dict[str, Any] = {"limbs": limbs, "is_complex": inputs.is_complex}
     if callback is None:
         return inputs.backend.matmul(a, b, **options)
-    *batch, m, k = _limbs.value_shape(a, inputs.is_complex)
+    *batch, m, k = planes.value_shape(a, inputs.is_complex)
     tiles = _PIECE // max(1, math.prod(batch) * m * k * limbs**2 * _COLUMNS)
     width = _COLUMNS * max(1, tiles)
     out = inputs.backend.xp.empty((*a.shape[: inputs.front - 1], limbs, *batch, m, total))

@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
@@ -30,7 +30,7 @@ _TERMS = 24
 
 def magnitudes(block: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs as a real block of one limb."""
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     return xp.hypot(block[0, :1], block[1, :1]) if is_complex else abs(block[:1])
 
 
@@ -62,7 +62,7 @@ class Inverse:
     def __init__(self, system: System, joined: Joined, eps: float, limit: Block) -> None:
         self.system, self.eps, self.limit = system, eps, limit[..., None, None]
         field, xp = system.is_complex, system.backend.xp
-        shape = _limbs.value_shape(system.a, field)
+        shape = planes.value_shape(system.a, field)
         one = xp.zeros((*((2,) if field else ()), 1, *shape[:-2], system.columns, system.columns))
         set_unit_diagonal(one, field)
         self._one, self._inverse_r = one, system.triangle.solve(one)

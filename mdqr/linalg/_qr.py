@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._checks import Checks
@@ -88,7 +88,7 @@ def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
 
     On the bits: arithmetic would flush subnormal limbs where the caller has that mode set.
     """
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     bits = block.view(xp.int64)
     first, lower = (bits[:, :1], bits[:, 1:]) if is_complex else (bits[:1], bits[1:])
     mask = xp.where(signs < 0, xp.int64(-(2**63)), xp.int64(0))
@@ -98,13 +98,13 @@ def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
 
 def clear_below_diagonal(r: Block) -> None:
     """Write zeros below the diagonal; in place, since NumPy's triu takes three times as long."""
-    xp = _limbs.namespace(r)
+    xp = planes.namespace(r)
     xp.copyto(r, 0.0, where=xp.tri(*r.shape[-2:], k=-1, dtype=bool))
 
 
 def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
     """Write +0 where the diagonal of R has -0, in imaginary parts too."""
-    xp = _limbs.namespace(r)
+    xp = planes.namespace(r)
     for part in r if is_complex else r[None]:
         found = diagonal(part[0])
         found[...] = xp.where(found.view(xp.int64) == -(2**63), 0.0, found)
@@ -124,7 +124,7 @@ def scaled_factors(
     if checks is not None:
         _scaling.require_finite(checks, function, "a", block, field)
     scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
-    work = _limbs.widen(scaled, field, inputs.work.limbs)
+    work = planes.widen(scaled, field, inputs.work.limbs)
     del scaled
     factors = _householder.factor(
         inputs.backend,

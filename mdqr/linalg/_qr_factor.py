@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property, reduce
 from typing import Any, Literal
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import all_advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr._promotion import together
 from mdqr.linalg import _scaling, _wide_range
@@ -46,7 +46,7 @@ class QRFactor:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the matrices that were factored."""
-        return _limbs.value_shape(self._scaled.factors.h, self._inputs.is_complex)
+        return planes.value_shape(self._scaled.factors.h, self._inputs.is_complex)
 
     @cached_property
     def R(self) -> MDArray:
@@ -204,12 +204,12 @@ class QRFactor:
         )
         h, limbs = self._scaled.factors.h, self._inputs.work.limbs
         pairs = [(h, self._inputs.is_complex), (given.blocks[0], given.is_complex)]
-        block = _limbs.narrow(together(pairs, (h, x))[1][0], given.is_complex, limbs)
+        block = planes.narrow(together(pairs, (h, x))[1][0], given.is_complex, limbs)
         if self._inputs.is_complex and not given.is_complex:
-            block = _limbs.complexify(block)
+            block = planes.complexify(block)
         elif given.is_complex and not self._inputs.is_complex:
             raise ValueError(f"{function}: a is real and the operand complex; factor a complex a")
-        shape = _limbs.value_shape(block, self._inputs.is_complex)
+        shape = planes.value_shape(block, self._inputs.is_complex)
         is_vector = len(shape) == 1
         block = block[..., None] if is_vector else block
         found, _ = matrix_shape(function, "the operand", (*shape, 1) if is_vector else shape)
@@ -232,7 +232,7 @@ def _padded(block: Block, rows: int) -> Block:
     """Return `block` with zero rows below it, `rows` in all."""
     if block.shape[-2] == rows:
         return block
-    wide = _limbs.namespace(block).zeros((*block.shape[:-2], rows, block.shape[-1]))
+    wide = planes.namespace(block).zeros((*block.shape[:-2], rows, block.shape[-1]))
     wide[..., : block.shape[-2], :] = block
     return wide
 

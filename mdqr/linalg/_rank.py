@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg._augmented import System, refine
@@ -57,7 +57,7 @@ def factored(
     """Factor the problem of matrices as `given`, their rows multiplied by ``2**rows``."""
     field = inputs.is_complex
     scaled, powers = inputs.backend.balance_columns(given, rows, is_complex=field)
-    work = _limbs.widen(scaled, field, limbs)
+    work = planes.widen(scaled, field, limbs)
     factors = _householder.factor(
         inputs.backend,
         work.copy() if work is scaled else work,
@@ -184,7 +184,7 @@ def _depends(
         return False
     if n == 1:
         return True
-    front = (slice(None),) * _limbs.lead(system.is_complex)
+    front = (slice(None),) * planes.lead(system.is_complex)
     a = system.a[front + index]
     column = int(vector.argmax())
     rest = factored(system, _without(a, column), system.limbs, "lstsq", Checks())
@@ -204,12 +204,12 @@ def _depends(
 def _without(block: Block, column: int) -> Block:
     """Return matrices less one column."""
     parts = [block[..., :column], block[..., column + 1 :]]
-    return _limbs.namespace(block).concatenate(parts, axis=-1)
+    return planes.namespace(block).concatenate(parts, axis=-1)
 
 
 def _peeled(system: System, index: tuple[int, ...], column: int, threshold: float) -> int:
     """Return the number of columns left when those that depend on others are taken out of R."""
-    front = (slice(None),) * _limbs.lead(system.is_complex)
+    front = (slice(None),) * planes.lead(system.is_complex)
     r = system.factors.form_r(system.columns)[front + index]
     while r.shape[-1] > 1:
         r = _without(r, column)

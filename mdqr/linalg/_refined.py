@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _bounds, _scaling
 from mdqr.linalg._augmented import Solution, System, refine
@@ -248,7 +248,7 @@ class Refined:
 def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
     """Return the sum of the parts in the units of the data, and the bounds of its errors."""
     xp, field = system.backend.xp, system.is_complex
-    limbs = max(_limbs.limb_count(part.solution.x, field) for part in parts)
+    limbs = max(planes.limb_count(part.solution.x, field) for part in parts)
     shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
     pairs = [
         (block, shift)
@@ -290,10 +290,10 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
-    field, limbs = system.is_complex, _limbs.limb_count(x, system.is_complex)
+    field, limbs = system.is_complex, planes.limb_count(x, system.is_complex)
     near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
     back = _scaling.shifted(system.backend, x, -exponent, field)
-    left = _added(system, [near, _limbs.negate(back, field)], 1)
+    left = _added(system, [near, planes.negate(back, field)], 1)
     return 4.0 * _scaling.leading(left, field)
 
 
@@ -302,11 +302,11 @@ def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     field = system.is_complex
     moved = [_scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
     return (
-        _limbs.narrow(moved[0], field, limbs) if len(moved) == 1 else _added(system, moved, limbs)
+        planes.narrow(moved[0], field, limbs) if len(moved) == 1 else _added(system, moved, limbs)
     )
 
 
 def _added(system: System, blocks: list[Block], limbs: int) -> Block:
     """Return the sum of blocks, correctly rounded."""
-    terms = system.backend.xp.concatenate(blocks, axis=_limbs.lead(system.is_complex) - 1)
+    terms = system.backend.xp.concatenate(blocks, axis=planes.lead(system.is_complex) - 1)
     return system.backend.unary("renormalize", terms, **system.options(limbs))

@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks, fetch
@@ -172,7 +172,7 @@ def _upper(engine: Engine, q: Block) -> Block:
 def _half_upper(engine: Engine, x: Block) -> Block:
     """Return the upper part of a Hermitian matrix with half its diagonal, which is made real."""
     block = engine.backend.xp.triu(engine.to_block(x))
-    for limb in _limbs.flat_planes(block, engine.is_complex):
+    for limb in planes.flat_planes(block, engine.is_complex):
         _householder.diagonal(limb)[...] *= 0.5
     if engine.is_complex:
         for limb in block[1]:

@@ -6,13 +6,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend import powers
 from mdqr._backend.powers import ABSENT as ABSENT
 from mdqr._backend.powers import exponents_of as exponents_of
 from mdqr._backend.powers import largest as largest
 from mdqr._backend.powers import magnitude_bits as magnitude_bits
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes
 from mdqr.linalg._checks import Checks, fetch
 
 
@@ -25,7 +25,7 @@ def leading(block: Block, is_complex: bool) -> Block:
     """Return the magnitudes of the leading limbs: the larger one of both parts if complex."""
     if not is_complex:
         return abs(block[0])
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     return xp.maximum(abs(block[0, 0]), abs(block[1, 0]))
 
 
@@ -41,7 +41,7 @@ def column_exponents(block: Block, is_complex: bool) -> Block:
 
 def finite(block: Block, is_complex: bool) -> Block:
     """Return whether every value is finite, a 0-d bool."""
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     return xp.isfinite(block[:, 0] if is_complex else block[0]).all()
 
 
@@ -82,7 +82,7 @@ def complain_of_range(
 
 def where_not_finite(name: str, block: Block, is_complex: bool) -> str:
     """Return words that say where the first value lies that is not finite, by columns."""
-    xp = _limbs.namespace(block)
+    xp = planes.namespace(block)
     bad = ~xp.isfinite(leading(block, is_complex))
     *batch, column, row = first_true(bad.swapaxes(-1, -2))
     return f"the entry in row {row}, column {column} of {name}{of_batch(tuple(batch))}"
@@ -95,6 +95,6 @@ def of_batch(index: tuple[int, ...]) -> str:
 
 def first_true(flags: Block) -> tuple[int, ...]:
     """Return the index of the first true flag."""
-    xp = _limbs.namespace(flags)
+    xp = planes.namespace(flags)
     (place,) = fetch(xp.argwhere(flags)[0])
     return tuple(place.tolist())

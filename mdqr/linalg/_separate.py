@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg import _householder, _rank, _scaling
 from mdqr.linalg._augmented import System, take_rows
 
@@ -73,7 +73,7 @@ def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> 
 def _reordered(system: System, order: Block, function: str) -> System:
     field, limbs = system.is_complex, system.limbs
     work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
-    work = _limbs.widen(take_rows(work, order), field, limbs)
+    work = planes.widen(take_rows(work, order), field, limbs)
     factors = _householder.factor(system.backend, work, limbs=limbs, is_complex=field)
     triangle = _rank.triangle_of(factors, function, system.checks)
     return replace(system, factors=factors, triangle=triangle, order=order)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _rank, _scaling
 from mdqr.linalg._checks import Checks
@@ -109,7 +109,7 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
 
 def _row_powers(bits: Block) -> Block:
     """Return the powers of two that bring rows near 1, once the columns are."""
-    xp = _limbs.namespace(bits)
+    xp = planes.namespace(bits)
     exponent = bits >> 52
     exponent = exponent - _scaling.largest(exponent, -2, 0, keepdims=True)
     return -_scaling.largest(xp.where(bits > 0, exponent, _scaling.ABSENT), -1, 0)

@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
+from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _scaling, _wide_range
 from mdqr.linalg._checks import Checks, fetch
@@ -217,7 +217,7 @@ class Triangle:
             if callback is not None and self.order:
                 callback("substitute", self.order, self.order)
             return x
-        front = _limbs.lead(self.is_complex)
+        front = planes.lead(self.is_complex)
         x = self.backend.xp.empty((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
         starts = range(0, self.order, width)
         done = 0
@@ -245,7 +245,7 @@ class Triangle:
 def conjugated(block: Block) -> Block:
     """Return the complex conjugate as a new block."""
     result = block.copy()
-    result[1] = _limbs.negate(result[1], False)
+    result[1] = planes.negate(result[1], False)
     return result
 
 

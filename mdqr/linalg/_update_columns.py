@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg import _householder, _scaling
 from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._checks import Checks
@@ -206,7 +206,7 @@ def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Blo
     options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": field}
     for _ in range(2):
         g = engine.residual(None, matrix.swapaxes(-1, -2), rest, conj_a=True)
-        w = system.solve(_limbs.negate(g, field), "C")
+        w = system.solve(planes.negate(g, field), "C")
         rest = engine.residual(rest, matrix, system.solve(w, "N"))
         total = w if total is None else backend.binary("add", total, w, **options)
     total, rest = (_scaling.shifted(backend, x, size, field) for x in (total, rest))

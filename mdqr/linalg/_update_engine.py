@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.blocks import reflections
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes
 from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
@@ -180,8 +180,8 @@ class Planes(Arithmetic):
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
         """Return a zero matrix with the batch of `like`."""
-        front = like.shape[: _limbs.lead(self.is_complex) - 1]
-        batch = _limbs.value_shape(like, self.is_complex)[:-2]
+        front = like.shape[: planes.lead(self.is_complex) - 1]
+        batch = planes.value_shape(like, self.is_complex)[:-2]
         return self.backend.xp.zeros((*front, self.limbs, *batch, rows, columns))
 
     def multiply(self, a: Block, b: Block, **options: Any) -> Block:
@@ -237,7 +237,7 @@ class Planes(Arithmetic):
 
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
-        return _limbs.widen(block, self.is_complex, self.limbs)
+        return planes.widen(block, self.is_complex, self.limbs)
 
 
 class Window(NamedTuple):
@@ -318,13 +318,13 @@ def adjoint(engine: Engine, x: Block) -> Block:
     if not isinstance(engine, Planes):
         return turned.conj()
     turned = turned.copy()
-    turned[1] = _limbs.negate(turned[1], False)
+    turned[1] = planes.negate(turned[1], False)
     return turned
 
 
 def clear_below(x: Block) -> None:
     """Write zeros below the diagonal."""
-    xp = _limbs.namespace(x)
+    xp = planes.namespace(x)
     xp.copyto(x, 0, where=xp.tri(*x.shape[-2:], k=-1, dtype=bool))
 
 

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes
 from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._householder import diagonal
 from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
@@ -59,7 +59,7 @@ def _rotate(state: State, rows: int) -> None:
     options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": True}
     block = engine.to_block(state.r[..., :rows, :])
     on_diagonal = xp.stack([xp.stack([diagonal(limb) for limb in part]) for part in block])
-    size = _limbs.complexify(
+    size = planes.complexify(
         engine.backend.unary("abs", on_diagonal, limbs=engine.limbs, is_complex=True)
     )
     turned = on_diagonal[1, 0] != 0
@@ -83,7 +83,7 @@ def _rotate(state: State, rows: int) -> None:
 
 def _conjugate(block: Block) -> Block:
     block = block.copy()
-    block[1] = _limbs.negate(block[1], False)
+    block[1] = planes.negate(block[1], False)
     return block
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
-from mdqr._device import check_together, is_cuda_array, place_beside
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
 from mdqr._promotion import together, unwrapped
 from mdqr.linalg._checks import Checks
@@ -100,7 +100,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
     limbs, field = inputs.work.limbs, inputs.is_complex
     blocks = dict(zip(given, inputs.blocks, strict=True))
     wide = {
-        name: _limbs.widen(blocks[name], field, limbs) if name in blocks else None
+        name: planes.widen(blocks[name], field, limbs) if name in blocks else None
         for name in operands
     }
     if limbs > 1:
@@ -188,25 +188,25 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
     )
     if found.is_complex and not engine.is_complex:
         raise ValueError(f"{function}: {name} is complex, and the factors are real")
-    block = _limbs.narrow(found.blocks[0], found.is_complex, engine.limbs)
+    block = planes.narrow(found.blocks[0], found.is_complex, engine.limbs)
     block = together(
         [(engine.to_block(beside), engine.is_complex), (block, found.is_complex)],
         (MDArray._wrap(engine.to_block(beside), given.inputs.work, engine.is_complex), x),
     )[1][0]
     if engine.is_complex and not found.is_complex:
-        block = _limbs.complexify(block)
+        block = planes.complexify(block)
     return engine.from_block(block)
 
 
 def own(x: Block) -> Block:
     """Return a contiguous array of its own."""
-    return _limbs.namespace(x).array(x, order="C")
+    return planes.namespace(x).array(x, order="C")
 
 
 def shape_of(engine: Engine, x: Block) -> tuple[int, ...]:
     """Return the shape of the values."""
     return tuple(
-        x.shape if isinstance(engine, Floats) else _limbs.value_shape(x, engine.is_complex)
+        x.shape if isinstance(engine, Floats) else planes.value_shape(x, engine.is_complex)
     )
 
 
@@ -295,7 +295,7 @@ def matrix_operand(
         return x
     if isinstance(engine, Floats):
         return engine.backend.xp.broadcast_to(x, target).copy()
-    return _limbs.broadcast(x, engine.is_complex, target).copy()
+    return planes.broadcast(x, engine.is_complex, target).copy()
 
 
 def require_count(function: str, p: Any, count: int) -> None:

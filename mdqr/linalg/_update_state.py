@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks, Complaint, fetch
 from mdqr.linalg._householder import diagonal
@@ -265,7 +265,7 @@ def _inverse(engine: Engine, triangle: Block, one: Block) -> Block:
 
 
 def _frobenius(_: Engine, x: Block) -> Block:
-    return _limbs.namespace(x).sqrt((abs(x) ** 2).sum(axis=(-2, -1)))
+    return planes.namespace(x).sqrt((abs(x) ** 2).sum(axis=(-2, -1)))
 
 
 def spectral_bound(engine: Engine, x: Block) -> Block:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr import _limbs
 from mdqr._backend import host_window
 from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
 from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, set_identity
 
 # On a CPU, reflectors of floats are applied one by one up to so many rows below their first; from
@@ -157,5 +157,5 @@ def planes_of(x: Block) -> Block:
     if x.dtype.kind != "c":
         return x[None]
     part, step = x.real, x.dtype.itemsize // 2
-    strided = _limbs.namespace(x).lib.stride_tricks.as_strided
+    strided = planes.namespace(x).lib.stride_tricks.as_strided
     return strided(part, (2, 1, *x.shape), (step, step, *x.strides))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _limbs
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs import planes
 from mdqr.linalg import _scaling
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
@@ -92,7 +92,7 @@ def _least(size: Block, limbs: int) -> Block:
     """Return the least size of a row whose last digits are above what underflows in it."""
     largest = _scaling.largest(size, -2, 1.0, keepdims=True)
     with np.errstate(all="ignore"):
-        return _limbs.namespace(size).maximum(largest, 1.0) * 2.0 ** -reach(limbs)
+        return planes.namespace(size).maximum(largest, 1.0) * 2.0 ** -reach(limbs)
 
 
 def reach(limbs: int) -> int:
@@ -132,7 +132,7 @@ def substitute(
     xp = backend.xp
     options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
     order, width = int(a.shape[-1]), int(b.shape[-1])
-    batch = _limbs.value_shape(b, is_complex)[:-2]
+    batch = planes.value_shape(b, is_complex)[:-2]
     of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
     found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
     powers = xp.full((*batch, width, order), _ABSENT, dtype=np.int64)
@@ -149,7 +149,7 @@ def substitute(
                 row[..., None, :],
                 found[..., known, None],
                 conj_a=conjugate,
-                c=_limbs.widen(value, is_complex, limbs)[..., None, None],
+                c=planes.widen(value, is_complex, limbs)[..., None, None],
                 subtract=True,
                 **options,
             )[..., 0, 0]
@@ -157,12 +157,12 @@ def substitute(
             pivot = of_a[..., i, i, None]
             divisor = _scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
             if conjugate:
-                divisor[1] = _limbs.negate(divisor[1], False)
+                divisor[1] = planes.negate(divisor[1], False)
             value, most = backend.binary("divide", value, divisor, **options), most - pivot
         bits = _scaling.magnitude_bits(value, is_complex)
         up = _scaling.exponents_of(bits)
         value = _scaling.shifted(backend, value, -up, is_complex)
-        found[..., i] = _limbs.widen(value, is_complex, limbs)
+        found[..., i] = planes.widen(value, is_complex, limbs)
         powers[..., i] = xp.where(bits > 0, most + up, _ABSENT)
         if callback is not None:
             callback("substitute", done + 1, order)
@@ -171,4 +171,4 @@ def substitute(
 
 def _exponents(block: Block, is_complex: bool) -> Block:
     bits = _scaling.magnitude_bits(block, is_complex)
-    return _limbs.namespace(block).where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
+    return planes.namespace(block).where(bits > 0, _scaling.exponents_of(bits), _ABSENT)

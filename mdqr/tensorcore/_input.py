@@ -9,7 +9,7 @@ import numpy as np
 from mdqr._array import MDArray
 from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
-from mdqr._device import is_cuda_array
+from mdqr._limbs.device import is_cuda_array
 from mdqr.tensorcore._engine import Engine
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr._device import is_cuda_array
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.device import is_cuda_array
 from mdqr.linalg._operands import as_integer
 from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._engine import CUTOFF, Engine

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._limbs import is_normalised, settle
+from mdqr._limbs.planes import is_normalised, settle
 
 __all__ = ["FAMILIES", "SPECIAL", "Bounds", "Planes", "draw", "fits", "normalize"]
 

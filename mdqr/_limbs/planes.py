@@ -16,7 +16,7 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._convert_round import LOWEST, saturated, sum_of_units
+from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 
 MOST_AXES = 64  # NumPy's limit
 

@@ -1,0 +1,1 @@
+"""Limb planes of values: views, rounding, exact integers, devices."""
