@@ -12,8 +12,8 @@ import numpy as np
 
 from mdqr._array import MDArray
 from mdqr._cli_digits import Digits, Problem
-from mdqr._convert import exact_parts
-from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._convert.arrays import exact_parts
+from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._errors import shortened
 from mdqr._limbs.planes import narrow
 from mdqr._loadtxt import CellError, Table, listed, read_table

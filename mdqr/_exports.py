@@ -67,7 +67,7 @@ class Exports:
         ImportError
             If mpmath is not installed.
         """
-        return mdqr._convert.block_to_mpmath(host_block(self._block), self._complex)
+        return mdqr._convert.arrays.block_to_mpmath(host_block(self._block), self._complex)
 
     def to_fractions(self) -> np.ndarray:
         """Return the exact values as an object array of `fractions.Fraction`.
@@ -79,7 +79,7 @@ class Exports:
         ValueError
             If a value is not finite.
         """
-        return mdqr._convert.block_to_fractions(host_block(self._block), self._complex)
+        return mdqr._convert.arrays.block_to_fractions(host_block(self._block), self._complex)
 
     def to_strings(self, digits: int | None = None) -> np.ndarray:
         """Return decimal strings as an object array.
@@ -96,7 +96,7 @@ class Exports:
         '0.1'
         """
         block = host_block(self._block)
-        return mdqr._convert.block_to_strings(block, self._precision, self._complex, digits)
+        return mdqr._convert.arrays.block_to_strings(block, self._precision, self._complex, digits)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the float64 or complex128 values of precision d, a view if real, for NumPy.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mdqr._convert import block_to_strings, check_digits, exact_parts
-from mdqr._convert_digits import Dyadic, int_text, layout, round_places, significant
+from mdqr._convert.arrays import block_to_strings, check_digits, exact_parts
+from mdqr._convert.digits import Dyadic, int_text, layout, round_places, significant
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mdqr._convert_strings import TextError, strings_to_block
+from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._errors import shortened
 from mdqr._precision import Precision, as_precision
 

@@ -15,7 +15,7 @@ from mdqr._array import MDArray
 from mdqr._array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Block
-from mdqr._convert import check_depth, objects_to_block, refuse_text, scalar_to_limbs
+from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision

@@ -13,7 +13,7 @@ import numpy as np
 from mdqr import _creation
 from mdqr._array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._convert import scalar_to_fraction
+from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision

@@ -15,7 +15,7 @@ from exact_limbs import SMALLEST, decimal_texts, dyadics, exact, greedy, is_norm
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdqr._convert import (
+from mdqr._convert.arrays import (
     block_to_fractions,
     fraction_to_limbs,
     objects_to_block,

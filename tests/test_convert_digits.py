@@ -13,7 +13,7 @@ from exact_limbs import dyadics, exact, greedy, same, stored
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdqr._convert import (
+from mdqr._convert.arrays import (
     block_to_fractions,
     block_to_mpmath,
     block_to_strings,

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._convert import fraction_to_limbs, scalar_to_limbs
+from mdqr._convert.arrays import fraction_to_limbs, scalar_to_limbs
 from mdqr._limbs import planes
 from mdqr.testing import arrays
 

@@ -13,8 +13,13 @@ from exact_limbs import decimal_texts, greedy, same
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdqr import _convert_strings
-from mdqr._convert import block_to_strings, fraction_to_limbs, objects_to_block, scalar_to_limbs
+from mdqr._convert import strings
+from mdqr._convert.arrays import (
+    block_to_strings,
+    fraction_to_limbs,
+    objects_to_block,
+    scalar_to_limbs,
+)
 from mdqr._limbs.exact import normalize_units
 from mdqr._precision import PRECISIONS, dd, od, qd
 
@@ -105,7 +110,7 @@ def test_joined_hexadecimal_floats_take_linear_time(monkeypatch, term):
         lengths.append(len(counts))
         normalize_units(counts)
 
-    monkeypatch.setattr(_convert_strings, "normalize_units", watched)
+    monkeypatch.setattr(strings, "normalize_units", watched)
     term = term if term[0] == "-" else "+" + term
     limbs, imag = scalar_to_limbs(term * 20_000, 4)
     assert imag is None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
-from mdqr._convert import fraction_to_limbs
+from mdqr._convert.arrays import fraction_to_limbs
 from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays

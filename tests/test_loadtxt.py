@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr import _loadtxt
-from mdqr._convert import fraction_to_limbs
+from mdqr._convert.arrays import fraction_to_limbs
 from mdqr._precision import PRECISIONS
 
 TABLE = "name,x,y\nfirst,0.1,2\n\nsecond,1e-30,-3.5\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._convert_strings import text_to_fraction, text_to_limbs
+from mdqr._convert.strings import text_to_fraction, text_to_limbs
 from mdqr._limbs import planes
 from mdqr._limbs.exact import same_limbs, saturated
 

@@ -1,7 +1,7 @@
 """Text to limbs, correctly rounded.
 
 Accepted are what ``float()`` and ``complex()`` accept, hexadecimal floats of any length, and the
-lossless form that `mdqr._convert_digits` writes: the limbs as hexadecimal floats, joined by
+lossless form that `mdqr._convert.digits` writes: the limbs as hexadecimal floats, joined by
 their signs (``0x1.8p+0-0x1.0p-60``), a complex value as ``(...)+(...)j``. Text is untrusted:
 the work is linear in its length, and a huge exponent forms no huge number.
 """

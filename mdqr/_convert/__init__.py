@@ -1,0 +1,1 @@
+"""Numbers of any kind to limbs, and limbs to numbers and text."""
