@@ -332,14 +332,14 @@ class MDArray(Operators, Reductions, Exports):
     # -- a container -----------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> MDArray:
-        return self._like(_indexing.get(self._block, self._complex, key))
+        return self._like(indexing.get(self._block, self._complex, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pairs = [
-            _promotion.to_block(value, self._precision.limbs),
+            promotion.to_block(value, self._precision.limbs),
             (self._block, self._complex),
         ]
-        block, value_complex = _promotion.together(pairs, (value, self))[0]
+        block, value_complex = promotion.together(pairs, (value, self))[0]
         if value_complex and not self._complex:
             raise TypeError(
                 "complex values cannot be assigned to a real array; "
@@ -347,7 +347,7 @@ class MDArray(Operators, Reductions, Exports):
             )
         if self._complex and not value_complex:
             block = planes.complexify(block)
-        _indexing.put(self._block, self._complex, key, block)
+        indexing.put(self._block, self._complex, key, block)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -374,9 +374,5 @@ def _sequence(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # At the end, since these modules import MDArray.
-from mdqr import (  # noqa: E402
-    _creation,
-    _elementwise,
-    _indexing,
-    _promotion,
-)
+from mdqr import _creation, _elementwise
+from mdqr._core import indexing, promotion

@@ -10,15 +10,10 @@ import numpy as np
 
 from mdqr import _elementwise
 from mdqr._array import MDArray
-from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._errors import advised
-from mdqr._limbs import planes
-from mdqr._limbs.device import check_together, is_cuda_array, place_beside
-from mdqr._limbs.exact import sum_of_units
-from mdqr._precision import PRECISIONS
-from mdqr._promotion import (
+from mdqr._core.array_like import plain
+from mdqr._core.promotion import (
     common_shape,
     comparable_value,
     highest_precision,
@@ -26,6 +21,11 @@ from mdqr._promotion import (
     to_block,
     together,
 )
+from mdqr._errors import advised
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together, is_cuda_array, place_beside
+from mdqr._limbs.exact import sum_of_units
+from mdqr._precision import PRECISIONS
 
 _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)

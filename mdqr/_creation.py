@@ -13,11 +13,11 @@ import numpy as np
 
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import ADVICE, advised
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr._promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 

@@ -9,9 +9,9 @@ import numpy as np
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import Operands, operands
 from mdqr._errors import advised
 from mdqr._limbs import planes
-from mdqr._promotion import Operands, operands
 
 
 def add(x: Any, y: Any) -> MDArray:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array import MDArray
-from mdqr._array_like import plain
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._core.array_like import plain
 from mdqr._creation import wants_complex
 from mdqr._errors import advised
 from mdqr._limbs import planes

@@ -7,10 +7,10 @@ from typing import Any
 
 from mdqr import _creation, _elementwise
 from mdqr._array import MDArray
+from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr._promotion import promote
 
 
 @advised

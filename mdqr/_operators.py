@@ -15,10 +15,10 @@ from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
     import mdqr._comparison
+    import mdqr._core.promotion
     import mdqr._elementwise
     import mdqr._format
     import mdqr._power
-    import mdqr._promotion
     import mdqr._protocols
     from mdqr._array import MDArray
 
@@ -183,13 +183,13 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
-        return function(self, other) if mdqr._promotion.is_operand(other) else NotImplemented
+        return function(self, other) if mdqr._core.promotion.is_operand(other) else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
-        return function(other, self) if mdqr._promotion.is_operand(other) else NotImplemented
+        return function(other, self) if mdqr._core.promotion.is_operand(other) else NotImplemented
 
     def _in_place(self, op: str, other: Any) -> Any:
-        if not mdqr._promotion.is_operand(other):
+        if not mdqr._core.promotion.is_operand(other):
             return NotImplemented
         mdqr._elementwise.in_place(op, cast("MDArray", self), other)
         return self

@@ -9,11 +9,11 @@ import numpy as np
 
 from mdqr import _comparison, _elementwise
 from mdqr._array import MDArray
-from mdqr._array_like import plain
+from mdqr._core.array_like import plain
+from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
-from mdqr._promotion import operands, precisions_in, promote, unwrapped
 
 
 @advised

@@ -18,7 +18,7 @@ from mdqr import (
     _sequences,
 )
 from mdqr._array import MDArray
-from mdqr._promotion import is_operand
+from mdqr._core.promotion import is_operand
 
 Function = Callable[..., Any]
 

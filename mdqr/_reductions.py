@@ -14,9 +14,9 @@ from mdqr import _elementwise
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
 from mdqr._limbs import planes
-from mdqr._promotion import operands, promote
 
 Axis = int | tuple[int, ...] | None
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from mdqr._array import MDArray
 from mdqr._backend import for_block
+from mdqr._core.promotion import operands
 from mdqr._errors import advised
-from mdqr._promotion import operands
 
 
 def floor(x: Any) -> MDArray:

@@ -14,10 +14,10 @@ from mdqr import _creation
 from mdqr._array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
+from mdqr._core.promotion import highest_precision, promote
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr._promotion import highest_precision, promote
 
 
 def linspace(

@@ -8,9 +8,9 @@ import numpy as np
 
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr._promotion import to_block, together
 from mdqr.linalg import _householder, _rank, _scaling
 from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._checks import Checks

@@ -15,10 +15,10 @@ from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend, Block
+from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr._promotion import precisions_in, to_block, together, unwrapped
 from mdqr.linalg._checks import fetch
 
 Callback = Callable[[str, int, int], object]

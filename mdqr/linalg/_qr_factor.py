@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from mdqr._array import MDArray
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import together
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr._promotion import together
 from mdqr.linalg import _scaling, _wide_range
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition, require_regular

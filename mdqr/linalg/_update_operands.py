@@ -11,10 +11,10 @@ from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
+from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
-from mdqr._promotion import together, unwrapped
 from mdqr.linalg._checks import Checks
 from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update_checks import require_finite as require_operand

@@ -7,8 +7,8 @@ from typing import Any, cast
 import numpy as np
 
 from mdqr._array import MDArray
-from mdqr._array_like import plain
 from mdqr._backend.protocol import Block
+from mdqr._core.array_like import plain
 from mdqr._limbs.device import is_cuda_array
 from mdqr.tensorcore._engine import Engine
 

@@ -29,7 +29,7 @@ def plain(x: Any) -> Any:
     x : object
         Data frames, whatever has ``__array__``, ``__array_interface__`` or a buffer, sequences,
         matrices with ``tolist``; and numbers and texts, which stay. `MDArray` and CuPy arrays do
-        not come here: see `mdqr._promotion.unwrapped`.
+        not come here: see `mdqr._core.promotion.unwrapped`.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""What every function knows of arrays: array_likes, promotion, indices."""
