@@ -7,9 +7,12 @@ __version__ = "0.1.0"
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from mdqr import _power, _protocols, config, random  # noqa: F401
+from mdqr import _protocols, config, random
 from mdqr._array import MDArray
-from mdqr._comparison import (
+from mdqr._errors import PrecisionWarning
+from mdqr._format import printoptions
+from mdqr._functions import power as _power
+from mdqr._functions.comparison import (
     allclose,
     array_equal,
     isfinite,
@@ -19,29 +22,18 @@ from mdqr._comparison import (
     minimum,
     where,
 )
-from mdqr._creation import array, asarray, empty, full, ones, zeros
-from mdqr._elementwise import (
-    abs,
-    conj,
-    hypot,
-    negative,
-    reciprocal,
-    sign,
-    sqrt,
-    square,
-)
-from mdqr._errors import PrecisionWarning
-from mdqr._format import printoptions
-from mdqr._from_limbs import from_limbs
+from mdqr._functions.creation import array, asarray, empty, full, ones, zeros
+from mdqr._functions.elementwise import abs, conj, hypot, negative, reciprocal, sign, sqrt, square
+from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.like import empty_like, full_like, ones_like, zeros_like
+from mdqr._functions.matrices import diag, eye, tril, triu, vander
+from mdqr._functions.power import polyval, power
+from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
+from mdqr._functions.rounding import ceil, floor, rint
+from mdqr._functions.sequences import arange, concatenate, linspace, stack
 from mdqr._io import load, save
-from mdqr._like import empty_like, full_like, ones_like, zeros_like
 from mdqr._loadtxt import loadtxt
-from mdqr._matrices import diag, eye, tril, triu, vander
-from mdqr._power import polyval, power
 from mdqr._precision import Precision, d, dd, od, qd
-from mdqr._reductions import dot, outer, prod, sum, trace, vdot
-from mdqr._rounding import ceil, floor, rint
-from mdqr._sequences import arange, concatenate, linspace, stack
 
 __all__ = [
     "MDArray",

@@ -242,7 +242,7 @@ class MDArray(Operators, Reductions, Exports):
 
     def conj(self) -> MDArray:
         """Return the complex conjugates, as a new array."""
-        return _elementwise.conj(self)
+        return elementwise.conj(self)
 
     def astype(
         self, precision: Precision | str | None = None, dtype: type | None = None
@@ -275,7 +275,7 @@ class MDArray(Operators, Reductions, Exports):
         mdqr.dd
         """
         wanted = self._precision if precision is None else as_precision(precision)
-        return _creation.array(self, precision=wanted, dtype=dtype)
+        return creation.array(self, precision=wanted, dtype=dtype)
 
     def to_device(self, device: str) -> MDArray:
         """Return the array on `device`: itself if it lives there already, else a copy.
@@ -374,5 +374,5 @@ def _sequence(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # At the end, since these modules import MDArray.
-from mdqr import _creation, _elementwise
 from mdqr._core import indexing, promotion
+from mdqr._functions import creation, elementwise

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array import MDArray
-from mdqr._elementwise import abs as absolute
-from mdqr._elementwise import sqrt
-from mdqr._matrices import eye
+from mdqr._functions.elementwise import abs as absolute
+from mdqr._functions.elementwise import sqrt
+from mdqr._functions.matrices import eye
 from mdqr._precision import Precision
 
 STATISTIC_DIGITS = 15  # what is worth reading of a standard error

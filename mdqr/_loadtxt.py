@@ -102,7 +102,7 @@ def loadtxt(
     mdqr.array(['2.0', '3e-05'], precision=mdqr.qd)
     """
     from mdqr._array import MDArray
-    from mdqr._creation import array
+    from mdqr._functions.creation import array
 
     target = as_precision(precision)
     table = read_table(file, target.limbs, delimiter=delimiter, header=header, usecols=usecols)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mdqr
 
 if TYPE_CHECKING:
-    import mdqr._reductions
+    import mdqr._functions.reductions
     from mdqr._array import MDArray
 
 Axis = int | tuple[int, ...] | None
@@ -21,40 +21,40 @@ class Reductions:
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the sum of the values; see `mdqr.sum`."""
-        return mdqr._reductions.sum(self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.sum(self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the product of the values; see `mdqr.prod`."""
-        return mdqr._reductions.prod(self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.prod(self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the arithmetic mean: the sum divided by the number of values."""
-        return mdqr._reductions.mean(self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.mean(self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the largest value; NaN if there is one."""
-        return mdqr._reductions.extreme("max", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.extreme("max", self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the smallest value; NaN if there is one."""
-        return mdqr._reductions.extreme("min", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.extreme("min", self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first largest value, as NumPy's integers."""
-        return mdqr._reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first smallest value, as NumPy's integers."""
-        return mdqr._reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """Return whether any value is not zero, as NumPy's bool."""
-        return mdqr._reductions.truth("any", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.truth("any", self, axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """Return whether no value is zero, as NumPy's bool."""
-        return mdqr._reductions.truth("all", self, axis, keepdims=keepdims)
+        return mdqr._functions.reductions.truth("all", self, axis, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> MDArray:
         """Return the running sums along `axis`, of the flattened array by default."""
-        return mdqr._reductions.cumsum(self, axis)
+        return mdqr._functions.reductions.cumsum(self, axis)

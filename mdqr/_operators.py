@@ -14,11 +14,11 @@ from mdqr._limbs import planes
 from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
-    import mdqr._comparison
     import mdqr._core.promotion
-    import mdqr._elementwise
     import mdqr._format
-    import mdqr._power
+    import mdqr._functions.comparison
+    import mdqr._functions.elementwise
+    import mdqr._functions.power
     import mdqr._protocols
     from mdqr._array import MDArray
 
@@ -34,28 +34,28 @@ class Operators:
     _op_priority = 100.0
 
     def __add__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._elementwise.add, other)
+        return self._forward(mdqr._functions.elementwise.add, other)
 
     def __radd__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._elementwise.add, other)
+        return self._reflected(mdqr._functions.elementwise.add, other)
 
     def __sub__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._elementwise.subtract, other)
+        return self._forward(mdqr._functions.elementwise.subtract, other)
 
     def __rsub__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._elementwise.subtract, other)
+        return self._reflected(mdqr._functions.elementwise.subtract, other)
 
     def __mul__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._elementwise.multiply, other)
+        return self._forward(mdqr._functions.elementwise.multiply, other)
 
     def __rmul__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._elementwise.multiply, other)
+        return self._reflected(mdqr._functions.elementwise.multiply, other)
 
     def __truediv__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._elementwise.divide, other)
+        return self._forward(mdqr._functions.elementwise.divide, other)
 
     def __rtruediv__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._elementwise.divide, other)
+        return self._reflected(mdqr._functions.elementwise.divide, other)
 
     def __matmul__(self, other: Any) -> MDArray:
         return self._forward(_matmul, other)
@@ -64,10 +64,10 @@ class Operators:
         return self._reflected(_matmul, other)
 
     def __pow__(self, exponent: Any) -> MDArray:
-        return self._forward(mdqr._power.power, exponent)
+        return self._forward(mdqr._functions.power.power, exponent)
 
     def __rpow__(self, base: Any) -> MDArray:
-        return self._reflected(mdqr._power.power, base)
+        return self._reflected(mdqr._functions.power.power, base)
 
     def __iadd__(self, other: Any) -> MDArray:
         return self._in_place("add", other)
@@ -82,37 +82,37 @@ class Operators:
         return self._in_place("divide", other)
 
     def __ipow__(self, exponent: Any) -> MDArray:
-        return self._stored(mdqr._power.power, exponent)
+        return self._stored(mdqr._functions.power.power, exponent)
 
     def __imatmul__(self, other: Any) -> MDArray:
         return self._stored(_matmul, other)
 
     def __neg__(self) -> MDArray:
-        return mdqr._elementwise.negative(self)
+        return mdqr._functions.elementwise.negative(self)
 
     def __pos__(self) -> MDArray:
         return cast("MDArray", self).copy()
 
     def __abs__(self) -> MDArray:
-        return mdqr._elementwise.abs(self)
+        return mdqr._functions.elementwise.abs(self)
 
     def __eq__(self, other: object) -> Any:
-        return self._forward(mdqr._comparison.equal, other)
+        return self._forward(mdqr._functions.comparison.equal, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._forward(mdqr._comparison.not_equal, other)
+        return self._forward(mdqr._functions.comparison.not_equal, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self._forward(mdqr._comparison.less, other)
+        return self._forward(mdqr._functions.comparison.less, other)
 
     def __le__(self, other: Any) -> Any:
-        return self._forward(mdqr._comparison.less_equal, other)
+        return self._forward(mdqr._functions.comparison.less_equal, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self._forward(mdqr._comparison.greater, other)
+        return self._forward(mdqr._functions.comparison.greater, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self._forward(mdqr._comparison.greater_equal, other)
+        return self._forward(mdqr._functions.comparison.greater_equal, other)
 
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
@@ -191,13 +191,13 @@ class Operators:
     def _in_place(self, op: str, other: Any) -> Any:
         if not mdqr._core.promotion.is_operand(other):
             return NotImplemented
-        mdqr._elementwise.in_place(op, cast("MDArray", self), other)
+        mdqr._functions.elementwise.in_place(op, cast("MDArray", self), other)
         return self
 
     def _stored(self, function: Function, other: Any) -> Any:
         result = self._forward(function, other)
         if result is not NotImplemented:
-            mdqr._elementwise.store(result, cast("MDArray", self))
+            mdqr._functions.elementwise.store(result, cast("MDArray", self))
             return self
         return result
 

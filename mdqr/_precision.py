@@ -97,7 +97,7 @@ class Precision:
 
     def __call__(self, x: Any, **options: Any) -> MDArray:
         """Return ``mdqr.array(x, precision=self, **options)``."""
-        from mdqr._creation import array
+        from mdqr._functions.creation import array
 
         return array(x, precision=self, **options)
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import (
-    _comparison,
-    _elementwise,
-    _like,
-    _matrices,
-    _power,
-    _reductions,
-    _rounding,
-    _sequences,
-)
 from mdqr._array import MDArray
 from mdqr._core.promotion import is_operand
+from mdqr._functions import (
+    comparison,
+    elementwise,
+    like,
+    matrices,
+    power,
+    reductions,
+    rounding,
+    sequences,
+)
 
 Function = Callable[..., Any]
 
@@ -39,34 +39,34 @@ def _positive(x: Any) -> MDArray:
 def _ufuncs() -> dict[np.ufunc, Function]:
     """Return what answers each ufunc."""
     return {
-        np.add: _elementwise.add,
-        np.subtract: _elementwise.subtract,
-        np.multiply: _elementwise.multiply,
-        np.divide: _elementwise.divide,
-        np.negative: _elementwise.negative,
+        np.add: elementwise.add,
+        np.subtract: elementwise.subtract,
+        np.multiply: elementwise.multiply,
+        np.divide: elementwise.divide,
+        np.negative: elementwise.negative,
         np.positive: _positive,
-        np.absolute: _elementwise.abs,
-        np.sign: _elementwise.sign,
-        np.sqrt: _elementwise.sqrt,
-        np.square: _elementwise.square,
-        np.reciprocal: _elementwise.reciprocal,
-        np.conjugate: _elementwise.conj,
-        np.hypot: _elementwise.hypot,
-        np.floor: _rounding.floor,
-        np.ceil: _rounding.ceil,
-        np.rint: _rounding.rint,
-        np.power: _power.power,
-        np.maximum: _comparison.maximum,
-        np.minimum: _comparison.minimum,
-        np.equal: _comparison.equal,
-        np.not_equal: _comparison.not_equal,
-        np.less: _comparison.less,
-        np.less_equal: _comparison.less_equal,
-        np.greater: _comparison.greater,
-        np.greater_equal: _comparison.greater_equal,
-        np.isfinite: _comparison.isfinite,
-        np.isnan: _comparison.isnan,
-        np.isinf: _comparison.isinf,
+        np.absolute: elementwise.abs,
+        np.sign: elementwise.sign,
+        np.sqrt: elementwise.sqrt,
+        np.square: elementwise.square,
+        np.reciprocal: elementwise.reciprocal,
+        np.conjugate: elementwise.conj,
+        np.hypot: elementwise.hypot,
+        np.floor: rounding.floor,
+        np.ceil: rounding.ceil,
+        np.rint: rounding.rint,
+        np.power: power.power,
+        np.maximum: comparison.maximum,
+        np.minimum: comparison.minimum,
+        np.equal: comparison.equal,
+        np.not_equal: comparison.not_equal,
+        np.less: comparison.less,
+        np.less_equal: comparison.less_equal,
+        np.greater: comparison.greater,
+        np.greater_equal: comparison.greater_equal,
+        np.isfinite: comparison.isfinite,
+        np.isnan: comparison.isnan,
+        np.isinf: comparison.isinf,
         np.matmul: _matmul,
     }
 
@@ -91,7 +91,7 @@ def _method(name: str) -> Function:
 
 
 def _concatenate(arrays: Any, axis: int | None = 0) -> MDArray:
-    return _sequences.concatenate(arrays, axis)
+    return sequences.concatenate(arrays, axis)
 
 
 def _functions() -> dict[Function, Function]:
@@ -109,25 +109,25 @@ def _functions() -> dict[Function, Function]:
         np.size: lambda a: a.size,
         np.real: lambda a: a.real,
         np.imag: lambda a: a.imag,
-        np.dot: _reductions.dot,
-        np.vdot: _reductions.vdot,
-        np.outer: _reductions.outer,
-        np.trace: _reductions.trace,
-        np.polyval: _power.polyval,
-        np.where: _comparison.where,
-        np.allclose: _comparison.allclose,
-        np.array_equal: _comparison.array_equal,
+        np.dot: reductions.dot,
+        np.vdot: reductions.vdot,
+        np.outer: reductions.outer,
+        np.trace: reductions.trace,
+        np.polyval: power.polyval,
+        np.where: comparison.where,
+        np.allclose: comparison.allclose,
+        np.array_equal: comparison.array_equal,
         np.concatenate: _concatenate,
-        np.stack: _sequences.stack,
-        np.diag: _matrices.diag,
-        np.tril: _matrices.tril,
-        np.triu: _matrices.triu,
-        np.vander: _matrices.vander,
-        np.zeros_like: _like.zeros_like,
-        np.ones_like: _like.ones_like,
-        np.empty_like: _like.empty_like,
-        np.full_like: _like.full_like,
-        np.linspace: _sequences.linspace,
+        np.stack: sequences.stack,
+        np.diag: matrices.diag,
+        np.tril: matrices.tril,
+        np.triu: matrices.triu,
+        np.vander: matrices.vander,
+        np.zeros_like: like.zeros_like,
+        np.ones_like: like.ones_like,
+        np.empty_like: like.empty_like,
+        np.full_like: like.full_like,
+        np.linspace: sequences.linspace,
     }
 
 
@@ -168,7 +168,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         return result
     if not isinstance(result, MDArray):
         raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
-    _elementwise.store(result, target)
+    elementwise.store(result, target)
     return target
 
 

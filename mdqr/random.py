@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _creation
 from mdqr._array import MDArray
+from mdqr._functions import creation
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
 from mdqr._precision import Precision
@@ -68,7 +68,7 @@ def uniform(
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
     ((2, 3), True)
     """
-    target = _creation.required(precision, "random.uniform", dtype)
+    target = creation.required(precision, "random.uniform", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
@@ -127,7 +127,7 @@ def normal(
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
     """
-    target = _creation.required(precision, "random.normal", dtype)
+    target = creation.required(precision, "random.normal", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
@@ -169,16 +169,16 @@ def _drawn(
     scale: Callable[[MDArray, MDArray, MDArray], MDArray],
 ) -> MDArray:
     """Return what is drawn, scaled by the parameters unless these are 0 and 1."""
-    is_complex = bool(_creation.wants_complex(dtype))
+    is_complex = bool(creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
-    with _creation.room_for(values, precision, is_complex, device):
+    with creation.room_for(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
         standard = MDArray._wrap(place(block, device), precision, is_complex)
         if _is_number(given[0], 0) and _is_number(given[1], 1):
             return standard
         first, second = (
-            _creation.array(x, precision=precision, dtype=float, device=device) for x in given
+            creation.array(x, precision=precision, dtype=float, device=device) for x in given
         )
         return scale(standard, first, second)
 

@@ -23,7 +23,7 @@ def test_out_of_memory_names_the_function(given, monkeypatch):
     def exhausted(*_):
         raise MemoryError
 
-    monkeypatch.setattr(mdqr._creation, "_convert", exhausted)
+    monkeypatch.setattr(mdqr._functions.creation, "_convert", exhausted)
     with pytest.raises(MemoryError, match=r"^array: no memory \(no size is known\); take fewer"):
         mdqr.array(given, precision=mdqr.dd)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _creation
 from mdqr._array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._core.promotion import highest_precision, promote
 from mdqr._errors import advised
+from mdqr._functions import creation
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 
@@ -76,15 +76,15 @@ def linspace(
     if count < 0:
         raise ValueError(f"linspace wants a number of values that is not negative; got {count}")
     first, last = (
-        _creation.array(end, precision=target, dtype=dtype, device=device) for end in (start, stop)
+        creation.array(end, precision=target, dtype=dtype, device=device) for end in (start, stop)
     )
     ops = promote(first, last)
     shape = broadcast_shapes(first.shape, last.shape)
     intervals = count - 1 if endpoint else count
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])
-        return _creation.full((count, *shape), first)
-    with _creation.room_for((count, *shape), target, first.is_complex, first.device):
+        return creation.full((count, *shape), first)
+    with creation.room_for((count, *shape), target, first.is_complex, first.device):
         xp = planes.namespace(first._block)
         steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
         values: MDArray = (first * (intervals - steps) + last * steps) / intervals
@@ -139,15 +139,15 @@ def arange(
         start, stop = 0, start
     target = _precision_for("arange", precision, None, start, stop, step)
     given = (start, stop, step)
-    numbers = [_creation.array(x, precision=target, dtype=float, device=device) for x in given]
+    numbers = [creation.array(x, precision=target, dtype=float, device=device) for x in given]
     first, last, stride = map(_fraction, given, numbers)
     if not stride:
         raise ValueError(f"arange wants a step that is not zero; got {step!r}")
     count = max(0, math.ceil((last - first) / stride))
     place = numbers[2].device
-    with _creation.room_for((count,), target, False, place):
+    with creation.room_for((count,), target, False, place):
         # all memory of the result before any is written to
-        values = _creation.zeros(count, precision=target, device=place)
+        values = creation.zeros(count, precision=target, device=place)
         values += numbers[2] * planes.namespace(values._block).arange(count, dtype=np.float64)
         values += numbers[0]
     return values
@@ -247,7 +247,7 @@ def _precision_for(
 ) -> Precision:
     if precision is None and any(isinstance(value, MDArray) for value in values):
         return highest_precision(values)
-    return _creation.required(precision, function, dtype)
+    return creation.required(precision, function, dtype)
 
 
 def _fraction(x: Any, rounded: MDArray) -> Fraction:

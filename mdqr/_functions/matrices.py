@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mdqr import _creation, _elementwise
 from mdqr._array import MDArray
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
+from mdqr._functions import creation, elementwise
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 
@@ -55,7 +55,7 @@ def eye(
     """
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
-    matrix = _creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
+    matrix = creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
     first = matrix._block[0, 0] if matrix.is_complex else matrix._block[0]
     first[...] = planes.namespace(first).eye(rows, columns, operator.index(k))
     return matrix
@@ -211,13 +211,13 @@ def vander(
     array([[1., 1., 1.],
            [4., 2., 1.]])
     """
-    points = _creation.asarray(x, precision=precision)
+    points = creation.asarray(x, precision=precision)
     if points.ndim != 1:
         raise ValueError(f"vander wants points along one axis; got shape {points.shape}")
     columns = len(points) if N is None else operator.index(N)
     if columns < 0:
         raise ValueError(f"the number of columns must not be negative; got {columns}")
-    matrix = _creation.zeros(
+    matrix = creation.zeros(
         (len(points), columns),
         precision=points.precision,
         dtype=complex if points.is_complex else float,
@@ -228,7 +228,7 @@ def vander(
         if k < 2:
             powers[:, k] = points if k else 1.0
         else:
-            powers[:, k] = _elementwise.multiply(powers[:, k // 2], powers[:, k - k // 2])
+            powers[:, k] = elementwise.multiply(powers[:, k // 2], powers[:, k - k // 2])
     return matrix
 
 

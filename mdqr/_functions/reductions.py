@@ -10,12 +10,12 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from mdqr import _elementwise
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
+from mdqr._functions import elementwise
 from mdqr._limbs import planes
 
 Axis = int | tuple[int, ...] | None
@@ -349,7 +349,7 @@ def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
     ops = promote(a, b)
     left, right = (ops.wrap(block) for block in ops.blocks)
     if not (left.ndim and right.ndim):
-        return _elementwise.multiply(a, b)
+        return elementwise.multiply(a, b)
     meeting = -2 if right.ndim > 1 else -1
     if left.shape[-1] != right.shape[meeting]:
         raise ValueError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr import _creation
 from mdqr._array import MDArray
+from mdqr._functions import creation
 from mdqr._precision import Precision
 
 
@@ -42,7 +42,7 @@ def zeros_like(
     mdqr.qd
     """
     options = _model(a, precision, dtype, device)
-    return _creation.zeros(a.shape, **options)
+    return creation.zeros(a.shape, **options)
 
 
 def ones_like(
@@ -78,7 +78,7 @@ def ones_like(
     mdqr.qd
     """
     options = _model(a, precision, dtype, device)
-    return _creation.ones(a.shape, **options)
+    return creation.ones(a.shape, **options)
 
 
 def empty_like(
@@ -114,7 +114,7 @@ def empty_like(
     mdqr.qd
     """
     options = _model(a, precision, dtype, device)
-    return _creation.empty(a.shape, **options)
+    return creation.empty(a.shape, **options)
 
 
 def full_like(
@@ -153,7 +153,7 @@ def full_like(
     mdqr.qd
     """
     options = _model(a, precision, dtype, device)
-    return _creation.full(a.shape, fill_value, **options)
+    return creation.full(a.shape, fill_value, **options)
 
 
 def _model(

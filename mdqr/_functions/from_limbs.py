@@ -11,8 +11,8 @@ from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
 from mdqr._core.array_like import plain
-from mdqr._creation import wants_complex
 from mdqr._errors import advised
+from mdqr._functions.creation import wants_complex
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, is_cuda_array
 from mdqr._precision import precision_of_limbs

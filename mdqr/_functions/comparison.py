@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr import _elementwise
 from mdqr._array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
@@ -22,6 +21,7 @@ from mdqr._core.promotion import (
     together,
 )
 from mdqr._errors import advised
+from mdqr._functions import elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._limbs.exact import sum_of_units
@@ -312,8 +312,8 @@ def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bo
     left, right = map(ops.wrap, ops.full_blocks())
     finite = isfinite(left) & isfinite(right)
     bounded = where(finite, right, 0)
-    distance = _elementwise.abs(where(finite, left, 0) - bounded)
-    close = finite & less_equal(distance, atol + rtol * _elementwise.abs(bounded))
+    distance = elementwise.abs(where(finite, left, 0) - bounded)
+    close = finite & less_equal(distance, atol + rtol * elementwise.abs(bounded))
     return bool(np.all(close | _same(left, right, equal_nan)))
 
 

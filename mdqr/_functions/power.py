@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr import _comparison, _elementwise
 from mdqr._array import MDArray
 from mdqr._core.array_like import plain
 from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
 from mdqr._errors import advised
+from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
 
@@ -58,7 +58,7 @@ def power(x: Any, exponent: Any) -> MDArray:
         )
     single = _integer(exponent)
     if single is not None:
-        return _scalar_power(x if single >= 0 else _elementwise.reciprocal(x), abs(single))
+        return _scalar_power(x if single >= 0 else elementwise.reciprocal(x), abs(single))
     return _array_power(x, _integers(exponent))
 
 
@@ -146,9 +146,9 @@ def _scalar_power(x: MDArray, n: int) -> MDArray:
         return _one(x)
     result = x.copy()
     for bit in bin(n)[3:]:
-        result = _elementwise.square(result)
+        result = elementwise.square(result)
         if bit == "1":
-            result = _elementwise.multiply(result, x)
+            result = elementwise.multiply(result, x)
     return result
 
 
@@ -159,7 +159,7 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
     base = spread.wrap(spread.full_blocks()[0])
     if (exponents < 0).any():
         negative = xp.asarray(np.broadcast_to(exponents < 0, base.shape))
-        base = _comparison.where(negative, _elementwise.reciprocal(base), base)
+        base = comparison.where(negative, elementwise.reciprocal(base), base)
     sizes = np.abs(exponents).view(np.uint64)
     bits = int(sizes.max(initial=0)).bit_length()
     sizes = xp.asarray(np.broadcast_to(sizes, base.shape))
@@ -168,9 +168,9 @@ def _array_power(x: MDArray, exponents: np.ndarray) -> MDArray:
     for bit in reversed(range(bits)):
         prefix = sizes >> np.uint64(bit)
         started, odd = prefix > 1, prefix & np.uint64(1) == 1
-        result = _elementwise.square(result)
-        product = _comparison.where(started, _elementwise.multiply(result, base), base)
-        result = _comparison.where(odd, product, result)
+        result = elementwise.square(result)
+        product = comparison.where(started, elementwise.multiply(result, base), base)
+        result = comparison.where(odd, product, result)
     return result
 
 

@@ -1,0 +1,1 @@
+"""The functions of arrays under the names of NumPy."""
