@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mdqr import _protocols, config, random
 from mdqr._array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._format import printoptions
 from mdqr._functions import power as _power
 from mdqr._functions.comparison import (
     allclose,
@@ -31,8 +30,9 @@ from mdqr._functions.power import polyval, power
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
 from mdqr._functions.rounding import ceil, floor, rint
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
-from mdqr._io import load, save
-from mdqr._loadtxt import loadtxt
+from mdqr._io.files import load, save
+from mdqr._io.format import printoptions
+from mdqr._io.loadtxt import loadtxt
 from mdqr._precision import Precision, d, dd, od, qd
 
 __all__ = [

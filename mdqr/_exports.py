@@ -14,8 +14,8 @@ from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     import mdqr._convert
-    import mdqr._format
     import mdqr._io
+    import mdqr._io.format
     from mdqr._array import MDArray
     from mdqr._precision import Precision
 
@@ -129,7 +129,7 @@ class Exports:
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]
         block = np.ascontiguousarray(host_block(self._block))
-        return mdqr._io.restore, (block, self._precision.name, self._complex, device)
+        return mdqr._io.files.restore, (block, self._precision.name, self._complex, device)
 
     def __copy__(self) -> MDArray:
         return self.copy()
@@ -138,7 +138,7 @@ class Exports:
         return self.copy()
 
     def __repr__(self) -> str:
-        return mdqr._format.repr_array(cast("MDArray", self))
+        return mdqr._io.format.repr_array(cast("MDArray", self))
 
     def __str__(self) -> str:
-        return mdqr._format.str_array(cast("MDArray", self))
+        return mdqr._io.format.str_array(cast("MDArray", self))

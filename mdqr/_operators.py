@@ -15,10 +15,10 @@ from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
     import mdqr._core.promotion
-    import mdqr._format
     import mdqr._functions.comparison
     import mdqr._functions.elementwise
     import mdqr._functions.power
+    import mdqr._io.format
     import mdqr._protocols
     from mdqr._array import MDArray
 
@@ -153,7 +153,9 @@ class Operators:
         array = cast("MDArray", self)
         if not spec:
             return str(array)
-        return mdqr._format.format_scalar(self._single(f"format {spec!r}", "a.to_strings()"), spec)
+        return mdqr._io.format.format_scalar(
+            self._single(f"format {spec!r}", "a.to_strings()"), spec
+        )
 
     def _single(self, purpose: str, way_out: str) -> MDArray:
         array = cast("MDArray", self)

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 import mdqr
 from mdqr import MDArray
 from mdqr._convert.arrays import fraction_to_limbs
-from mdqr._io import restore
+from mdqr._io.files import restore
 from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays

@@ -17,7 +17,8 @@ import pytest
 from cli_runs import LONGLEY
 
 import mdqr
-from mdqr import _cli, _io
+from mdqr import _cli
+from mdqr._io import files
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS
 
@@ -196,7 +197,7 @@ class Unpickler(pickle._Unpickler):
     def restore(self, limbs, name, is_complex, device):
         limbs = limbs.value if isinstance(limbs, Array) else limbs
         with refusals(ValueError) as refused:
-            check_usable(_io.restore(limbs, name, is_complex, device))
+            check_usable(files.restore(limbs, name, is_complex, device))
         self.outcome = refused
 
 

@@ -223,7 +223,7 @@ DAMAGED = {
 def test_damaged_pickles(message):
     """Limbs of another shape than the precision wants were written behind their memory."""
     with pytest.raises(ValueError, match=f"this pickle is damaged.*{message}"):
-        mdqr._io.restore(*pickled(**DAMAGED[message]))
+        mdqr._io.files.restore(*pickled(**DAMAGED[message]))
 
 
 def test_pickles_of_any_memory():
@@ -232,7 +232,7 @@ def test_pickles_of_any_memory():
     odd = np.frombuffer(raw, dtype=np.float64, offset=1, count=limbs.size).reshape(limbs.shape)
     odd[...] = limbs
     for block in (limbs.copy("F"), odd, limbs[:, ::-1][:, ::-1], limbs.view(np.memmap)):
-        a = mdqr._io.restore(*pickled(limbs=block, is_complex=False))
+        a = mdqr._io.files.restore(*pickled(limbs=block, is_complex=False))
         assert a.limbs.tobytes() == limbs.tobytes()
         assert type(a.limbs) is np.ndarray
         assert a.limbs.flags.aligned

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr import _loadtxt
 from mdqr._convert.arrays import fraction_to_limbs
+from mdqr._io import loadtxt
 from mdqr._precision import PRECISIONS
 
 TABLE = "name,x,y\nfirst,0.1,2\n\nsecond,1e-30,-3.5\n"
@@ -138,7 +138,7 @@ def test_no_memory_is_said(monkeypatch):
             raise MemoryError
         return np.zeros((limbs, len(texts))), None
 
-    monkeypatch.setattr(_loadtxt, "strings_to_block", exhausted)
+    monkeypatch.setattr(loadtxt, "strings_to_block", exhausted)
     with pytest.raises(MemoryError, match=r"<text>: no memory after 4096 rows of numbers of 4 li"):
         read("1,2\n" * 5000)
 
