@@ -7,8 +7,9 @@ __version__ = "0.1.0"
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from mdqr import _protocols, config, random
-from mdqr._array import MDArray
+from mdqr import config, random
+from mdqr._array import protocols
+from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions import power as _power
 from mdqr._functions.comparison import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._functions.elementwise import abs as absolute
 from mdqr._functions.elementwise import sqrt
 from mdqr._functions.matrices import eye

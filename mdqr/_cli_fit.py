@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._cli_digits import Digits, Problem
 from mdqr._convert.arrays import exact_parts
 from mdqr._convert.strings import TextError, strings_to_block

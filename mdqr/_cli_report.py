@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._cli_fit import Fit
 
 _WIDTH = 88

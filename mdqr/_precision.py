@@ -8,7 +8,7 @@ from sys import float_info
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
 
 _GUARD_BITS = 64
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._functions import creation
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place

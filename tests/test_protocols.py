@@ -5,7 +5,7 @@ import pytest
 from array_cases import full_width, same_bits
 
 import mdqr
-from mdqr import _protocols
+from mdqr._array import protocols
 
 OURS = {
     "absolute": mdqr.abs,
@@ -43,7 +43,7 @@ def same(got, wanted):
     return type(got) is type(wanted) and np.array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("ufunc", _protocols.UFUNCS, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("ufunc", protocols.UFUNCS, ids=lambda ufunc: ufunc.__name__)
 def test_ufuncs_are_our_functions(ufunc, multiple, rng):
     a, b = (abs(full_width(rng, multiple, (3, 3))) for _ in range(2))
     if ufunc is np.power:
@@ -191,7 +191,7 @@ def test_functions_of_several_arguments(name, multiple, rng):
 
 def test_every_function_is_tested():
     tested = {getattr(np, name) for name in (*CALLS, *PAIRS)} | {np.reshape}
-    assert set(_protocols.FUNCTIONS) == tested
+    assert set(protocols.FUNCTIONS) == tested
 
 
 def test_reshape(precision):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Block
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs

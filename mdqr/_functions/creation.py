@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import ADVICE, advised

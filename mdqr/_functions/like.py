@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._functions import creation
 from mdqr._precision import Precision
 

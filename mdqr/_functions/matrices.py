@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import creation, elementwise

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._core.array_like import plain
 from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
 from mdqr._errors import advised

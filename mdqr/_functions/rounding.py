@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._core.promotion import operands
 from mdqr._errors import advised

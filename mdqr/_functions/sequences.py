@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._core.promotion import highest_precision, promote

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._errors import shortened
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, host_block

@@ -16,7 +16,7 @@ from mdqr._convert.digits import Dyadic, int_text, layout, round_places, signifi
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
 
 _EDGE_ITEMS = 3
 _LINE_WIDTH = 88

@@ -17,7 +17,7 @@ from mdqr._errors import shortened
 from mdqr._precision import Precision, as_precision
 
 if TYPE_CHECKING:
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
 
 Columns = str | int | Sequence[str | int]
 Source = str | os.PathLike[str] | IO[str]
@@ -101,7 +101,7 @@ def loadtxt(
     >>> mdqr.loadtxt(text, precision=mdqr.qd, header=True, usecols="y")
     mdqr.array(['2.0', '3e-05'], precision=mdqr.qd)
     """
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
     from mdqr._functions.creation import array
 
     target = as_precision(precision)

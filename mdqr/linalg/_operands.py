@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.protocol import Backend, Block

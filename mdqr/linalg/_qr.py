@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision

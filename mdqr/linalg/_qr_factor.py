@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, reduce
 from typing import Any, Literal
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._core.promotion import together
 from mdqr._errors import all_advised

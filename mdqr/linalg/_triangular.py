@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._core.array_like import plain
 from mdqr._limbs.device import is_cuda_array

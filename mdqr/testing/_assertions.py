@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.testing._exact import SCALE, ratio
 from mdqr.testing._oracles import Exact, exact_value, host_block

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._precision import Precision, as_precision
 from mdqr.testing._exact import Integers, from_integers
 from mdqr.testing._rotations import with_singular_values

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._core.array_like import plain
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 

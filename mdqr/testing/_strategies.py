@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._precision import Precision, as_precision
 from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
 from mdqr.testing._relations import RELATIONS, relate

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import mdqr._convert
     import mdqr._io
     import mdqr._io.format
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
     from mdqr._precision import Precision
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array import MDArray
+from mdqr._array.array import MDArray
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,

@@ -8,13 +8,13 @@ from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
+from mdqr._array.exports import Exports
+from mdqr._array.methods import Reductions
+from mdqr._array.operators import Operators
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
-from mdqr._exports import Exports
 from mdqr._limbs import planes
 from mdqr._limbs.device import device_of, place
-from mdqr._methods import Reductions
-from mdqr._operators import Operators
 from mdqr._precision import Precision, as_precision
 
 

@@ -9,7 +9,7 @@ import mdqr
 
 if TYPE_CHECKING:
     import mdqr._functions.reductions
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
 
 Axis = int | tuple[int, ...] | None
 

@@ -14,13 +14,13 @@ from mdqr._limbs import planes
 from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
+    import mdqr._array.protocols
     import mdqr._core.promotion
     import mdqr._functions.comparison
     import mdqr._functions.elementwise
     import mdqr._functions.power
     import mdqr._io.format
-    import mdqr._protocols
-    from mdqr._array import MDArray
+    from mdqr._array.array import MDArray
 
 Function = Callable[[Any, Any], Any]
 
@@ -118,12 +118,12 @@ class Operators:
     __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return mdqr._protocols.array_ufunc(ufunc, method, inputs, options)
+        return mdqr._array.protocols.array_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
     ) -> Any:
-        return mdqr._protocols.array_function(function, types, arguments, options)
+        return mdqr._array.protocols.array_function(function, types, arguments, options)
 
     # -- a single value --------------------------------------------------------------------------
 

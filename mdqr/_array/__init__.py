@@ -1,0 +1,1 @@
+"""The array class and NumPy's protocols."""
