@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mdqr import _cli
+from mdqr._cli import main
 from mdqr._precision import PRECISIONS
 
 # Arrays of 128 values (elementwise_cases.py): at least 2,000 that are not padding, in every run.
@@ -92,7 +92,7 @@ def run(capsys):
     """The command line: arguments to the exit code and what was written to the two streams."""
 
     def runner(*arguments):
-        code = _cli.main([str(argument) for argument in arguments])
+        code = main.main([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return code, out, err
 

@@ -13,7 +13,7 @@ import time
 import pytest
 from cli_runs import LONGLEY, ROOT, write
 
-from mdqr import _cli
+from mdqr._cli import main
 from mdqr._precision import PRECISIONS
 
 # -- bad input -------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_interrupt(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_cli, "solve", interrupted)
+    monkeypatch.setattr(main, "solve", interrupted)
     assert run("lstsq", LONGLEY) == (130, "", "mdqr: interrupted\n")
 
 
@@ -156,7 +156,7 @@ def test_errors_that_cannot_be_written_keep_the_exit_code():
 
 def test_closed_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    assert _cli.main(["info"]) == 0
+    assert main.main(["info"]) == 0
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -207,7 +207,7 @@ def test_no_memory_is_said(run, monkeypatch):
     def exhausted(*_):
         raise MemoryError
 
-    monkeypatch.setattr(_cli, "solve", exhausted)
+    monkeypatch.setattr(main, "solve", exhausted)
     assert run("lstsq", LONGLEY) == (
         1,
         "",
@@ -253,7 +253,7 @@ def test_progress_only_on_a_terminal_and_when_slow(monkeypatch):
         (io.StringIO(), 1.1, False),
     ]:
         monkeypatch.setattr(sys, "stderr", stream)
-        with _cli._Progress() as progress:
+        with main._Progress() as progress:
             progress("reading", 1, None)
             progress("qr", 1, 4)
             time.sleep(pause)

@@ -17,7 +17,7 @@ import pytest
 from cli_runs import LONGLEY
 
 import mdqr
-from mdqr import _cli
+from mdqr._cli import main
 from mdqr._io import files
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS
@@ -268,7 +268,7 @@ def from_command(rng, path):
     precision = rng.choice(PRECISIONS).name
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = _cli.main(["lstsq", str(path), "--precision", precision, *options])
+        code = main.main(["lstsq", str(path), "--precision", precision, *options])
     assert code in (0, 1, 2)
     assert bool(out.getvalue()) == (code == 0)
     lines = err.getvalue().splitlines()

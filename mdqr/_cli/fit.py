@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._cli_digits import Digits, Problem
+from mdqr._cli.digits import Digits, Problem
 from mdqr._convert.arrays import exact_parts
 from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._errors import shortened

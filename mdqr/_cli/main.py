@@ -17,8 +17,8 @@ from typing import Any, TextIO
 import numpy as np
 
 import mdqr
-from mdqr._cli_fit import read_problem, solve
-from mdqr._cli_report import WRITERS, printable, report, table
+from mdqr._cli.fit import read_problem, solve
+from mdqr._cli.report import WRITERS, printable, report, table
 from mdqr._errors import shortened
 from mdqr._precision import PRECISIONS, as_precision
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._cli_fit import Fit
+from mdqr._cli.fit import Fit
 
 _WIDTH = 88
 _UNKNOWN = "?"
