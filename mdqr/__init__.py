@@ -8,10 +8,9 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from mdqr import config, random
-from mdqr._array import protocols
+from mdqr._array import protocols as _protocols  # noqa: F401
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._functions import power as _power
 from mdqr._functions.comparison import (
     allclose,
     array_equal,
