@@ -12,7 +12,7 @@ from typing import SupportsIndex
 import numpy as np
 
 import mdqr
-from mdqr._backend import host
+from mdqr._backend.host import backend
 
 __all__ = ["set_num_threads", "show"]
 
@@ -41,7 +41,7 @@ def set_num_threads(n: SupportsIndex) -> None:
     count = operator.index(n)
     if count < 1:
         raise ValueError(f"the number of threads must be at least 1; got {count}")
-    host.extension().set_num_threads(count)
+    backend.extension().set_num_threads(count)
 
 
 def show() -> None:
@@ -64,7 +64,7 @@ def _describe() -> dict[str, str]:
         "numpy": np.__version__,
     }
     try:
-        extension = host.extension()
+        extension = backend.extension()
     except ImportError as error:
         lines["cpu"] = f"no arithmetic: {error}"
     else:

@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 
-from mdqr._backend import host
+from mdqr._backend.host import backend as host
 from mdqr._limbs import planes
 from mdqr.linalg import _operands
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.host import extension
+from mdqr._backend.host.backend import extension
 
 
 class Call(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mdqr._backend.host import extension
+from mdqr._backend.host.backend import extension
 from mdqr._precision import PRECISIONS
 
 ROOT = Path(__file__).resolve().parent.parent

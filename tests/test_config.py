@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend import host
+from mdqr._backend.host import backend
 
 
 @pytest.fixture
 def threads():
     """Put the number of threads back."""
-    extension = host.extension()
+    extension = backend.extension()
     before = extension.num_threads()
     yield extension.num_threads
     extension.set_num_threads(before)
@@ -38,7 +38,9 @@ def test_show(capsys, monkeypatch, threads):
     mdqr.config.show()
     report = capsys.readouterr().out
     assert re.search(rf"^mdqr +{re.escape(mdqr.__version__)}$", report, re.MULTILINE)
-    assert re.search(rf"^cpu +level {host.extension().level()}, 1 threads$", report, re.MULTILINE)
+    assert re.search(
+        rf"^cpu +level {backend.extension().level()}, 1 threads$", report, re.MULTILINE
+    )
     assert "MDQR_NUM_THREADS=2" in report
 
 
@@ -46,7 +48,7 @@ def test_show_without_the_extension(capsys, monkeypatch):
     def missing():
         raise ImportError("run `pip install .`")
 
-    monkeypatch.setattr(host, "extension", missing)
+    monkeypatch.setattr(backend, "extension", missing)
     mdqr.config.show()
     assert "no arithmetic: run `pip install .`" in capsys.readouterr().out
     with pytest.raises(ImportError, match="pip install"):

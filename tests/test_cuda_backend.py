@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend import host
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.host import backend as host
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import _householder
 from mdqr.linalg._checks import Checks

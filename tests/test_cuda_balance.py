@@ -8,9 +8,9 @@ from cuda_cases import EVERY, assert_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdqr._backend import host
 from mdqr._backend.cuda.backend import CudaBackend
-from mdqr._backend.powers import LEAST_DIAGONAL
+from mdqr._backend.host import backend as host
+from mdqr._backend.host.powers import LEAST_DIAGONAL
 from mdqr.testing import arrays
 
 kinds = pytest.mark.parametrize(("precision", "dtype"), EVERY)

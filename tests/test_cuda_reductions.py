@@ -10,9 +10,9 @@ import pytest
 from cuda_cases import assert_same, cases, flipped_axes
 from kernel_hashes import draws, mixed, plain
 
-from mdqr._backend import host
 from mdqr._backend.cuda import reductions
 from mdqr._backend.cuda.axes import MAX_AXES
+from mdqr._backend.host import backend as host
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from kernel_calls import calls, misfits
 
 import mdqr
-from mdqr._backend.host import extension
+from mdqr._backend.host.backend import extension
 
 
 def test_what_does_not_fit_is_refused(precision, dtype):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._backend import host
+from mdqr._backend.host import backend
 from mdqr.linalg import _products, matmul
 from mdqr.testing import arrays, assert_same_bits
 
@@ -165,7 +165,7 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):
             far = mdqr.array([[large] * n, [small] * n], **options)
             for a, b in ((last, far), (far.T, last.T)):
                 assert (matmul(a, b) == small).all()
-                left = host.backend().residual(
+                left = backend.backend().residual(
                     [], a.limbs, b.limbs, limbs=multiple.limbs, is_complex=dtype is complex
                 )
                 assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()

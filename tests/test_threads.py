@@ -116,7 +116,7 @@ def running_sums(x):
 
 @pytest.fixture
 def one_thread():
-    extension = mdqr._backend.host.extension()
+    extension = mdqr._backend.host.backend.extension()
     before = extension.num_threads()
     extension.set_num_threads(1)
     yield
@@ -197,7 +197,7 @@ def test_an_exception_of_a_handler_ends_a_kernel(one_thread, on_alarm):
 def test_a_handler_runs_in_the_mode_of_the_caller_and_leaves_the_kernel_its_own(
     flushing, one_thread, on_alarm
 ):
-    set_ftz = mdqr._backend.host.extension().set_ftz
+    set_ftz = mdqr._backend.host.backend.extension().set_ftz
     tiny, one = np.float64(2.0**-1074), np.float64(1.0)
     x = np.zeros((8, 2**20))
     x[0] = 2.0**-1074
@@ -213,7 +213,7 @@ def test_a_handler_runs_in_the_mode_of_the_caller_and_leaves_the_kernel_its_own(
     set_ftz(flushing)
     try:
         on_alarm(turn)
-        mdqr._backend.host.extension().binary("divide", out, x, y, 8, False)
+        mdqr._backend.host.backend.extension().binary("divide", out, x, y, 8, False)
         signal.setitimer(signal.ITIMER_REAL, 0)
         after = tiny * one == 0.0
     finally:

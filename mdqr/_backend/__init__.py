@@ -22,7 +22,7 @@ def for_block(block: Block) -> Backend:
         If `block` is no array of NumPy or CuPy.
     """
     if isinstance(block, np.ndarray):
-        from mdqr._backend import host
+        from mdqr._backend.host import backend as host
 
         return host.backend()
     cupy = sys.modules.get("cupy")

@@ -6,11 +6,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from mdqr._backend import powers
-from mdqr._backend.powers import ABSENT as ABSENT
-from mdqr._backend.powers import exponents_of as exponents_of
-from mdqr._backend.powers import largest as largest
-from mdqr._backend.powers import magnitude_bits as magnitude_bits
+from mdqr._backend.host import powers
+from mdqr._backend.host.powers import ABSENT as ABSENT
+from mdqr._backend.host.powers import exponents_of as exponents_of
+from mdqr._backend.host.powers import largest as largest
+from mdqr._backend.host.powers import magnitude_bits as magnitude_bits
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
 from mdqr.linalg._checks import Checks, fetch

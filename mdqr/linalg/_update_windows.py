@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr._backend import host_window
 from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, set_identity

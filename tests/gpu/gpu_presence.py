@@ -28,7 +28,7 @@ def why_absent() -> str | None:
 @cache
 def why_no_host() -> str | None:
     """Return None where CPU arrays can be computed with, else the reason why not."""
-    from mdqr._backend.host import extension
+    from mdqr._backend.host.backend import extension
 
     try:
         extension()

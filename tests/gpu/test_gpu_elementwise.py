@@ -28,8 +28,8 @@ def operands(precision, dtype):
 @pytest.fixture
 def backends(cupy):
     """The device and the host."""
-    from mdqr._backend import host
     from mdqr._backend.cuda import backend
+    from mdqr._backend.host import backend as host
 
     return backend.backend(), host.backend()
 

@@ -47,7 +47,7 @@ def wrap(value, precision, dtype):
 
 @pytest.mark.usefixtures("host")
 def test_elementwise(device, options, dtype, rng):
-    from mdqr._backend import host
+    from mdqr._backend.host import backend as host
 
     xp, other = device.xp, host.backend()
     x, y = block(rng, options, 5, 27), block(rng, options, 5, 27)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend import host
 from mdqr._backend.cuda import backend, window
+from mdqr._backend.host import backend as host
 from mdqr.linalg import certify
 
 pytestmark = pytest.mark.gpu

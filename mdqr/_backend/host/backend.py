@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend import host_window, powers
 from mdqr._backend.blocks import (
     batched,
     broadcast,
@@ -23,6 +22,8 @@ from mdqr._backend.blocks import (
     reflections,
     value_shape,
 )
+from mdqr._backend.host import powers
+from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import negate
