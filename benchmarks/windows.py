@@ -23,7 +23,7 @@ from unittest import mock
 import gpu_measure
 from update_cells import Numbers
 
-from mdqr._backend.cuda import window
+from mdqr._backend.cuda.factor import window
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import _update_operands, _update_windows, qr_delete, qr_insert
 from mdqr.linalg._update_engine import Engine

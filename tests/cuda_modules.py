@@ -10,10 +10,10 @@ import numpy as np
 from emulated_kernels import EmulatedKernels
 from tensorcore_cases import emulated_engine
 
-from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
-from mdqr._backend.cuda.float_signs import sign_rows
-from mdqr._backend.cuda.kernels import Module
+from mdqr._backend.cuda.factor import window
+from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._formats import FORMATS
 

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 from host_compiler import host_compiler
 
-from mdqr._backend.cuda.kernels import Kernels, Module
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module
 from mdqr._backend.sources import digest, kernels_folder
 
 # What the smallest device admitted offers: bytes of shared memory of a block, blocks that run

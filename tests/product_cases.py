@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend.cuda import products
+from mdqr._backend.cuda.products import products
 from mdqr._precision import PRECISIONS
 
 # Compiling takes most of the time: by default the lower precisions, one field each.

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mdqr._backend.cuda import kernels
-from mdqr._backend.cuda.kernels import CupyKernels, Module
+from mdqr._backend.cuda.runtime import kernels
+from mdqr._backend.cuda.runtime.kernels import CupyKernels, Module
 from mdqr._limbs import device
 
 

@@ -11,7 +11,7 @@ from kernel_hashes import draws, mixed, plain
 
 from mdqr._backend.cuda import elementwise
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
-from mdqr._backend.cuda.kernels import Module, fields, planes
+from mdqr._backend.cuda.runtime.kernels import Module, fields, planes
 from mdqr._backend.host import backend as host
 from mdqr.testing import arrays, pairs
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdqr._backend.cuda.float_signs import sign_rows
+from mdqr._backend.cuda.floats.signs import sign_rows
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

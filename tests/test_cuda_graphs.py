@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mdqr._backend.cuda import graphs
-from mdqr._backend.cuda.graphs import Graphs
+from mdqr._backend.cuda.runtime import graphs
+from mdqr._backend.cuda.runtime.graphs import Graphs
 
 
 class Stream:

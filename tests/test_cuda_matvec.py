@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from product_cases import CASES, WILD, call, check, check_residual, draw
 
 import mdqr
-from mdqr._backend.cuda import matvec, products
-from mdqr._backend.cuda.kernels import matrix_view
+from mdqr._backend.cuda.products import matvec, products
+from mdqr._backend.cuda.runtime.kernels import matrix_view
 from mdqr.testing import arrays, assert_close
 
 

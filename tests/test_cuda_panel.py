@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from panel_cases import array_of, check_form, errors, row_error, vectors
 
 import mdqr
-from mdqr._backend.cuda import panel
+from mdqr._backend.cuda.factor import panel
 from mdqr._backend.host import backend as host
 from mdqr._backend.protocol import PanelOut
 from mdqr._precision import PRECISIONS

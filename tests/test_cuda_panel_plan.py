@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdqr._backend.cuda import panel
+from mdqr._backend.cuda.factor import panel
 
 
 @given(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from product_cases import CASES, WILD, call, check, draw
 
 import mdqr
-from mdqr._backend.cuda import products, sliced
+from mdqr._backend.cuda.products import products, sliced
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend.cuda import reflect
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor import reflect
 from mdqr._backend.host import backend as host
 from mdqr.linalg import _householder
 

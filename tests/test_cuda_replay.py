@@ -9,7 +9,9 @@ from cuda_cases import assert_same
 from emulated_kernels import EmulatedKernels
 
 import mdqr
-from mdqr._backend.cuda import products, replay, triangular
+from mdqr._backend.cuda.factor import triangular
+from mdqr._backend.cuda.products import products
+from mdqr._backend.cuda.runtime import replay
 
 
 def draw(rng, *shape):

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._backend.cuda import triangular
-from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.cuda.factor import triangular
+from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 

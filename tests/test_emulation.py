@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emulated_kernels import EmulatedKernels, build
 
-from mdqr._backend.cuda.kernels import Module
+from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.sources import kernels_folder
 
 SOURCE = """

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from panel_cases import exact
 from window_cases import check_form, errors, identity
 
-from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays

@@ -16,8 +16,8 @@ from window_cases import band, check_form, errors, identity
 
 import mdqr
 from mdqr._backend.blocks import window_lanes
-from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays

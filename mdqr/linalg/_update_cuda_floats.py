@@ -21,8 +21,8 @@ from mdqr.linalg._update_library import Library, row_stride
 from mdqr.linalg._update_panels import Factoring, Panels, cuda_panels, vectors
 
 if TYPE_CHECKING:
-    from mdqr._backend.cuda.cublas import Cublas
-    from mdqr._backend.cuda.graphs import Graphs
+    from mdqr._backend.cuda.runtime.graphs import Graphs
+    from mdqr._backend.cuda.vendor.cublas import Cublas
 
 # Above so many reflections Q is better formed by the library.
 _MOST_FORMED = 1024

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.cuda.cublas import Cublas
-from mdqr._backend.cuda.float_signs import sign_rows
-from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.runtime.kernels import Kernels
+from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.protocol import Block
 
 # Constants of cuBLAS. Pedantic: no emulation of float64 by integers, whatever the environment says.

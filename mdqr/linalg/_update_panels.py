@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
-from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.protocol import Block
 from mdqr.linalg._update_library import Library, Part
 

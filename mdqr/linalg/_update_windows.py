@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdqr._backend.cuda import window
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.linalg._checks import fetch
 from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride

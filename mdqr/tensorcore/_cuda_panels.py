@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.cuda.kernels import Kernels, Launch, Module, divided, fields
+from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 

@@ -11,8 +11,8 @@ import pytest
 
 import mdqr
 from mdqr._backend import for_block
-from mdqr._backend.cuda import graphs as recordings
-from mdqr._backend.cuda.graphs import Graphs
+from mdqr._backend.cuda.runtime import graphs as recordings
+from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import (
     UpdatableLstsq,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend.cuda import backend, window
+from mdqr._backend.cuda import backend
+from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
 from mdqr.linalg import certify
 

@@ -9,17 +9,10 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.blocks import reflections, replace_products
-from mdqr._backend.cuda import (
-    balance,
-    elementwise,
-    panel,
-    products,
-    reductions,
-    reflect,
-    triangular,
-    window,
-)
-from mdqr._backend.cuda.kernels import CupyKernels, Kernels
+from mdqr._backend.cuda import elementwise, reductions
+from mdqr._backend.cuda.factor import balance, panel, reflect, triangular, window
+from mdqr._backend.cuda.products import products
+from mdqr._backend.cuda.runtime.kernels import CupyKernels, Kernels
 from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
 
 # Matrices of a batch that are handed to cuSOLVER one by one.

@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr._backend.blocks import broadcast, broadcast_shapes, empty, lead, real_abs, value_shape
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, planes
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
 
 _THREADS = 256

@@ -6,8 +6,8 @@ from functools import cache
 from math import ceil, log2
 from typing import NamedTuple
 
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
-from mdqr._backend.cuda.operands import Product, Scratch, Todo
+from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._backend.protocol import Block
 from mdqr._precision import PRECISIONS
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import FORMED, batched, value_shape, window_lanes
-from mdqr._backend.cuda.kernels import SHARED_BYTES, Kernels, Module, divided, fields
-from mdqr._backend.cuda.replay import planned
+from mdqr._backend.cuda.runtime.kernels import SHARED_BYTES, Kernels, Module, divided, fields
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
 
 # As in kernels/cuda/window_block.hpp: threads of a warp, and of a block for numbers of so many

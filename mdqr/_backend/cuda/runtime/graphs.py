@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from mdqr._backend.cuda.cublas import Cublas
+from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.protocol import Block
 
 # Gets the operand, which it may overwrite, and cuBLAS; returns arrays.

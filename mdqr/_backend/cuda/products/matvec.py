@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
-from mdqr._backend.cuda.operands import Product, Scratch, Todo
+from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 
 _THREADS, _WARPS, _LANES = 256, 8, 32
 # As in kernels/cuda/matvec_finish.hpp.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdqr._backend.cuda.kernels import Kernels, Module, fields
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields
 from mdqr._backend.protocol import Block
 
 _MODULE = Module("float_signs", 1, False)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.cuda.kernels import Kernels, Launch, Module, divided
+from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
 from mdqr._backend.protocol import Block, Reflectors
 
 # Tags are odd multiples of 2**47: far beyond sizes and strides, and far enough from each other for

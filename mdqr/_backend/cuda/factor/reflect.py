@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from mdqr._backend.blocks import batched, value_shape
-from mdqr._backend.cuda.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
 from mdqr._backend.protocol import Block
 
 # `most_tiles`, `most_width`, `reflect_threads` and `warps_of_block` of the kernel.

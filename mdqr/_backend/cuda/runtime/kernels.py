@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.cuda import cusolver
-from mdqr._backend.cuda.graphs import Graphs
+from mdqr._backend.cuda.runtime.graphs import Graphs
+from mdqr._backend.cuda.vendor import cusolver
 from mdqr._backend.protocol import Block, Reflectors
 from mdqr._backend.sources import digest, kernels_folder
 

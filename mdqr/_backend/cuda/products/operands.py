@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdqr._backend.cuda.kernels import Kernels
+from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.protocol import Block
 
 # A `matrix_view` that is absent.

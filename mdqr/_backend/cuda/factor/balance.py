@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import Shape, batched, empty, lead, value_shape
-from mdqr._backend.cuda.kernels import Kernels, Module, divided, fields, matrix_view
-from mdqr._backend.cuda.replay import planned
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Balanced, Block
 
 # `most_threads` and `scale_threads` of the kernels.

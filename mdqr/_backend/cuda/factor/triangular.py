@@ -17,7 +17,7 @@ from __future__ import annotations
 from math import prod
 
 from mdqr._backend.blocks import batched, empty, matrix_shape
-from mdqr._backend.cuda.kernels import (
+from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     Kernels,
     Module,
@@ -25,7 +25,7 @@ from mdqr._backend.cuda.kernels import (
     fields,
     matrix_view,
 )
-from mdqr._backend.cuda.replay import planned
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
 
 _ROWS = 32  # of a tile: the lanes of a warp

@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from mdqr._backend.blocks import batched, empty, value_shape
-from mdqr._backend.cuda.kernels import (
+from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     SHARED_BYTES,
     Kernels,
@@ -16,7 +16,7 @@ from mdqr._backend.cuda.kernels import (
     fields,
     matrix_view,
 )
-from mdqr._backend.cuda.replay import planned
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel.hpp), and columns at most: a

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape, value_shape
-from mdqr._backend.cuda import matvec, sliced
-from mdqr._backend.cuda.kernels import Kernels, Module, fields, matrix_view
-from mdqr._backend.cuda.operands import NO_VIEW, Product, Todo
-from mdqr._backend.cuda.replay import planned
+from mdqr._backend.cuda.products import matvec, sliced
+from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
 
 # Results with at most this many rows or columns are sums along rows, not tiles.

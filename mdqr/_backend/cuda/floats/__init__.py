@@ -1,0 +1,1 @@
+"""Panels of float32 and float64 on a GPU."""

@@ -1,0 +1,1 @@
+"""Modules of kernels, their launches and recordings."""
