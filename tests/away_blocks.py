@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._backend.host import backend as host
 from mdqr._limbs import planes
-from mdqr.linalg import _operands
+from mdqr.linalg._shared import operands
 
 UNARY = ("abs", "neg", "invert")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -135,7 +135,7 @@ class _Backend:
 def install(monkeypatch):
     """Let `Away` blocks be computed by the host's kernels."""
     backend = _Backend()
-    for module in (planes, _operands):
+    for module in (planes, operands):
         monkeypatch.setattr(
             module,
             "for_block",

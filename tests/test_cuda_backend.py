@@ -13,7 +13,7 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import _householder
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._triangular import Triangle
 
 PAIR = PRECISIONS[1]

@@ -10,8 +10,9 @@ import pytest
 
 import mdqr
 from mdqr._limbs import planes
-from mdqr.linalg import _operands, matmul, solve_triangular
-from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg import matmul, solve_triangular
+from mdqr.linalg._shared import operands
+from mdqr.linalg._shared.checks import Checks, fetch
 
 
 class Away:
@@ -172,9 +173,9 @@ def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
     counted = []
     get = away_blocks.Away.get
     monkeypatch.setattr(away_blocks.Away, "get", lambda x: counted.append(x.shape) or get(x))
-    found = _operands.trim([(away_blocks.Away(block), field) for block, field in pairs])
+    found = operands.trim([(away_blocks.Away(block), field) for block, field in pairs])
     assert len(counted) == 1
-    for x, y, limbs in zip(found, _operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
+    for x, y, limbs in zip(found, operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
         assert isinstance(x, away_blocks.Away)
         assert x.shape == y.shape
         assert y.shape[-3] == limbs

@@ -24,7 +24,7 @@ from mdqr.linalg import (
 )
 from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_finish as finish
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_engine import Planes
 from mdqr.linalg._update_state import State
 

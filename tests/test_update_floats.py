@@ -13,7 +13,7 @@ from mdqr._backend.blocks import to_native
 from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_cuda_floats, _update_rows
 from mdqr.linalg import _update_finish as finish
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_cuda_floats import CudaFloats
 from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update_floats import Floats

@@ -21,7 +21,7 @@ from mdqr.linalg import (
 )
 from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_finish as finish
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_cuda_floats import CudaFloats
 from mdqr.linalg._update_engine import apply_left, apply_right
 from mdqr.linalg._update_panels import cuda_panels

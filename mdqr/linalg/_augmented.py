@@ -19,10 +19,10 @@ from typing import Any
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import Factors
-from mdqr.linalg._operands import Callback
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._triangular import Triangle
 
 MAX_STEPS = 3
@@ -76,11 +76,11 @@ class System:
         ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
         """
         field, rows = self.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
-        back = _scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
+        back = scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
         if bool(self.checks.settle((back == given).all())[0]):
             return None
         limbs = planes.limb_count(given, field)
-        return (_scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
+        return (scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
 
     def options(self, limbs: int | None = None) -> dict[str, Any]:
         """Return the keywords of a kernel call; the limbs are those of the work by default."""
@@ -221,21 +221,21 @@ def refine(
     """
     field_, xp = system.is_complex, system.backend.xp
     x, r = system.correct(planes.widen(b, field_, system.limbs), None)
-    size = _scaling.leading(x, field_)
-    solution = Solution(x, r, r, [_scaling.largest(size, -2, 0.0)])
+    size = scaling.leading(x, field_)
+    solution = Solution(x, r, r, [scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
         solution.x = system.add_rounded(solution.x, dx)
         if not system.is_square:
             solution.r, solution.dr = system.binary("add", solution.r, dr), dr
-        change = _scaling.leading(dx, field_)
-        size = _scaling.leading(solution.x, field_)
-        solution.sizes.append(_scaling.largest(change, -2, 0.0))
+        change = scaling.leading(dx, field_)
+        size = scaling.leading(solution.x, field_)
+        solution.sizes.append(scaling.largest(change, -2, 0.0))
         if callback is not None:
             callback("refine", step + 1, MAX_STEPS)
         if step + 1 == MAX_STEPS:
             break
-        largest = _scaling.largest(size, -2, 0.0, keepdims=True)
+        largest = scaling.largest(size, -2, 0.0, keepdims=True)
         least = xp.minimum(floor, 1.0)[..., None, None] * largest
         settled = (change <= eps * xp.maximum(size, least)).all()
         if system.checks.settle(settled)[0]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._condition import Condition
+from mdqr.linalg._shared import scaling
 
 # What underflow may change in each term of a residual: products of limbs below 2^-1074.
 UNDERFLOW = 2.0**-1060
@@ -62,9 +62,9 @@ def normwise(
     """
     xp, field = system.backend.xp, system.is_complex
     (m, n), limit = system.a.shape[-2:], limit[..., None]
-    leading = _scaling.leading(solution.x, field)
-    right = _scaling.largest(_scaling.leading(b, field), -2, 0.0)
-    largest = _scaling.largest(leading, -2, 0.0)
+    leading = scaling.leading(solution.x, field)
+    right = scaling.largest(scaling.leading(b, field), -2, 0.0)
+    largest = scaling.largest(leading, -2, 0.0)
     inverse = condition.value[..., None] / xp.maximum(condition.largest[..., None], 2.0**-500)
     rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
     rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
@@ -95,7 +95,7 @@ def _larger_rate(rate: Block, before: Block, after: Block, floor: Block) -> Bloc
 
 def _weighted_norm(system: System, r: Block) -> Block:
     """Return the float64 norms of the columns of ``sqrt(W) r``, at most 1.5 times too large."""
-    size = _scaling.leading(r, system.is_complex)
+    size = scaling.leading(r, system.is_complex)
     if system.root is not None:
-        size = size * _scaling.leading(system.root, system.is_complex)
+        size = size * scaling.leading(system.root, system.is_complex)
     return ((2.0 * size**2).sum(axis=-2)) ** 0.5

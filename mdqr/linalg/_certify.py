@@ -11,10 +11,10 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes as _limbs
 from mdqr._precision import Precision
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import set_unit_diagonal
-from mdqr.linalg._operands import Inputs, gather, matrix_shape
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape
 
 # Far above the quotient of a product and its largest terms, far below half of all exponents.
 _SPARE = 200
@@ -100,7 +100,7 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
         )
     checks = Checks()
     for name, block in zip("aQR", inputs.blocks, strict=True):
-        _scaling.require_finite(checks, "certify", name, block, inputs.is_complex)
+        scaling.require_finite(checks, "certify", name, block, inputs.is_complex)
     eps = inputs.precision.eps
     figures = checks.settle(*_factor_errors(inputs), _orthogonality(inputs))
     with np.errstate(over="ignore"):
@@ -112,30 +112,30 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     """Return the relative normwise, columnwise and rowwise errors."""
     backend, field = inputs.backend, inputs.is_complex
     a, q, r = inputs.blocks
-    own = _scaling.column_exponents(a, field)[..., None, :]
+    own = scaling.column_exponents(a, field)[..., None, :]
     size = _wild(backend.xp, q, field)
-    product = _scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
+    product = scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
     columns = backend.xp.maximum(own, product - _SPARE)
     difference = backend.residual(
-        [(1, _scaling.shifted(backend, a, -columns, field))],
-        _scaling.shifted(backend, q, -size, field),
-        _scaling.shifted(backend, r, size - columns, field),
+        [(1, scaling.shifted(backend, a, -columns, field))],
+        scaling.shifted(backend, q, -size, field),
+        scaling.shifted(backend, r, size - columns, field),
         limbs=inputs.work.limbs,
         is_complex=field,
     )
-    rows = _scaling.exponents(_scaling.magnitude_bits(a, field), -1)[..., :, None]
-    overall = _scaling.largest(own, -1, 0)[..., None]
+    rows = scaling.exponents(scaling.magnitude_bits(a, field), -1)[..., :, None]
+    overall = scaling.largest(own, -1, 0)[..., None]
     with np.errstate(all="ignore"):
         columnwise = _quotients(backend, a, difference, -own, columns - own, -2, field)
         rowwise = _quotients(backend, a, difference, -rows, columns - rows, -1, field)
         normwise = _quotients(backend, a, difference, -overall, columns - overall, (-2, -1), field)
-    return normwise, _scaling.largest(columnwise, -1, 0.0), _scaling.largest(rowwise, -1, 0.0)
+    return normwise, scaling.largest(columnwise, -1, 0.0), scaling.largest(rowwise, -1, 0.0)
 
 
 def _exponents(block: Block, is_complex: bool) -> Block:
     """Return the exponents of the largest entries of matrices as ``(..., 1, 1)``."""
-    bits = _scaling.magnitude_bits(block, is_complex)
-    return _scaling.exponents_of(_scaling.largest(bits, (-2, -1), 0, keepdims=True))
+    bits = scaling.magnitude_bits(block, is_complex)
+    return scaling.exponents_of(scaling.largest(bits, (-2, -1), 0, keepdims=True))
 
 
 def _wild(xp: ModuleType, block: Block, is_complex: bool) -> Block:
@@ -170,7 +170,7 @@ def _norms(planes: Block, axis: int | tuple[int, int]) -> Block:
     xp = _limbs.namespace(planes)
     planes = xp.ascontiguousarray(planes)  # sums have the bits of one order of the memory
     axes = (0, axis) if isinstance(axis, int) else (0, *axis)
-    largest = _scaling.largest(abs(planes), axes, 0.0, keepdims=True)
+    largest = scaling.largest(abs(planes), axes, 0.0, keepdims=True)
     safe = xp.where((largest > 0) & xp.isfinite(largest), largest, 1.0)
     total = ((planes / safe) ** 2).sum(axis=axis, keepdims=True).sum(axis=0, keepdims=True)
     return (safe * xp.sqrt(total)).squeeze(axis=axis)[0]
@@ -180,12 +180,12 @@ def _orthogonality(inputs: Inputs) -> Block:
     """Return the Frobenius norms of ``I - Q^H Q``."""
     backend, field = inputs.backend, inputs.is_complex
     size = backend.xp.maximum(_wild(backend.xp, inputs.blocks[1], field), 0)
-    q = _scaling.shifted(backend, inputs.blocks[1], -size, field)
+    q = scaling.shifted(backend, inputs.blocks[1], -size, field)
     k = q.shape[-1]
     one = backend.xp.zeros((*q.shape[: inputs.front - 1], 1, *inputs.shape(1)[:-2], k, k))
     set_unit_diagonal(one, field)
     difference = backend.residual(
-        [(1, _scaling.shifted(backend, one, -2 * size, field))],
+        [(1, scaling.shifted(backend, one, -2 * size, field))],
         q.swapaxes(-1, -2),
         q,
         limbs=inputs.work.limbs,

@@ -15,11 +15,11 @@ import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes as _limbs
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import LOST, System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._extended import Extension, Step
 from mdqr.linalg._pseudo_inverse import Inverse, magnitudes
+from mdqr.linalg._shared import scaling
 from mdqr.linalg._wide_range import product
 
 # The lowest bit of zero: above all that can occur.
@@ -185,7 +185,7 @@ def lowest_bits(block: Block, is_complex: bool) -> Block:
     # Powers of two are exact in float64.
     trailing = xp.frexp((whole & -whole).astype(xp.float64))[1] - 1
     low = xp.maximum(biased, 1) - _BIAS + trailing
-    return -_scaling.largest(xp.where(bits == 0, -_NONE, -low), 0, -_NONE)
+    return -scaling.largest(xp.where(bits == 0, -_NONE, -low), 0, -_NONE)
 
 
 def _lowest(blocks: list[Block], is_complex: bool) -> Block:
@@ -196,7 +196,7 @@ def _lowest(blocks: list[Block], is_complex: bool) -> Block:
 
 def _of_products(a: Block, x: Block) -> Block:
     """Return exponents of which all products of rows of a and columns of x are multiples."""
-    rows, columns = _scaling.largest(-a, -1, -_NONE), _scaling.largest(-x, -2, -_NONE)
+    rows, columns = scaling.largest(-a, -1, -_NONE), scaling.largest(-x, -2, -_NONE)
     return -(rows[..., :, None] + columns[..., None, :])
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import Solution, System
-from mdqr.linalg._operands import Callback
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.operands import Callback
 
 _MOST_STEPS = 100
 # A step that does not halve the last one changes rounding errors.
@@ -53,7 +53,7 @@ class Step:
     def unscaled(self, system: System, block: Block) -> Block:
         """Return `block` in the units of the system."""
         shift = self.powers[..., None, :]
-        return _scaling.shifted(system.backend, block, shift, system.is_complex)
+        return scaling.shifted(system.backend, block, shift, system.is_complex)
 
 
 class Extension:
@@ -125,12 +125,12 @@ class Extension:
     def _highest(self, blocks: list[Block]) -> int:
         """Return an exponent e such that no value reaches ``2**e``, at least 0."""
         field = self._system.is_complex
-        bits = (_scaling.largest(_scaling.magnitude_bits(b, field), None, 0) for b in blocks)
+        bits = (scaling.largest(scaling.magnitude_bits(b, field), None, 0) for b in blocks)
         return max(0, *((int(found) >> 52) - 1022 for found in self._system.checks.settle(*bits)))
 
     def _shifted(self, block: Block, shift: int) -> Block:
         backend, field = self._system.backend, self._system.is_complex
-        return _scaling.shifted(backend, block, backend.xp.asarray(shift), field)
+        return scaling.shifted(backend, block, backend.xp.asarray(shift), field)
 
 
 def refine_further(
@@ -167,9 +167,9 @@ def refine_further(
         x = extension.add(x, dx)
         if not system.is_square:
             r = extension.add(r, dr)
-        change, size = _scaling.leading(dx, field), _scaling.leading(x[0], field)
-        sizes.append(_scaling.largest(change, -2, 0.0))
-        moved = xp.maximum(sizes[-1], _scaling.largest(_scaling.leading(dr, field), -2, 0.0))
+        change, size = scaling.leading(dx, field), scaling.leading(x[0], field)
+        sizes.append(scaling.largest(change, -2, 0.0))
+        moved = xp.maximum(sizes[-1], scaling.largest(scaling.leading(dr, field), -2, 0.0))
         settled = change <= _SETTLED * 2.0 ** (-53 * system.limbs) * size
         # A component that is zero is shown to be so where nothing else moves.
         settled &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
@@ -181,7 +181,7 @@ def refine_further(
             break
         last = now
     # Steps that leave the range are not taken.
-    finite = xp.isfinite(_scaling.leading(x[0], field)).all(axis=-2, keepdims=True)
+    finite = xp.isfinite(scaling.leading(x[0], field)).all(axis=-2, keepdims=True)
     x, r = (
         [xp.where(finite, *both) for both in zip(sums, extension.spread(first), strict=True)]
         for sums, first in ((x, before.x), (r, before.r))
@@ -203,15 +203,15 @@ def _step(
         return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
     first, up = backend.balance_columns(r[0], None, is_complex=field)
     shift = up[..., None, :]
-    r = [first, *(_scaling.shifted(backend, block, shift, field) for block in r[1:])]
+    r = [first, *(scaling.shifted(backend, block, shift, field) for block in r[1:])]
     g, raised = extension.gradient([], r)
     g, further = backend.balance_columns(g, None, is_complex=field)
     further = further + raised
     pairs = (f, -down), (g, -further - up)
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
-    powers = backend.xp.where(powers == _scaling.ABSENT, 0, powers)
+    powers = backend.xp.where(powers == scaling.ABSENT, 0, powers)
     f, g = (
-        _scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
+        scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
         for block, unit in pairs
     )
     short = (planes.narrow(block, field, system.limbs) for block in (f, g))
@@ -221,5 +221,5 @@ def _step(
 
 def _unless_zero(block: Block, unit: Block, is_complex: bool) -> Block:
     """Return `unit` for columns that are not zero, and less than any for others."""
-    held = (_scaling.magnitude_bits(block, is_complex) != 0).any(axis=-2)
-    return planes.namespace(block).where(held, unit, _scaling.ABSENT)
+    held = (scaling.magnitude_bits(block, is_complex) != 0).any(axis=-2)
+    return planes.namespace(block).where(held, unit, scaling.ABSENT)

@@ -15,7 +15,7 @@ from typing import Any
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
 from mdqr._limbs import planes
-from mdqr.linalg._operands import Callback
+from mdqr.linalg._shared.operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
 

@@ -11,12 +11,15 @@ from mdqr._backend.protocol import Block
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _householder, _rank, _scaling
+from mdqr.linalg import _householder, _rank
 from mdqr.linalg._augmented import System, take_rows
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._lstsq_info import Fit, LstsqInfo, sum_of_squares
-from mdqr.linalg._operands import (
+from mdqr.linalg._refined import Refined
+from mdqr.linalg._right_sides import spread_of
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     broadcast_batch,
@@ -28,8 +31,6 @@ from mdqr.linalg._operands import (
     room,
     trim,
 )
-from mdqr.linalg._refined import Refined
-from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._triangular import right_hand_side
 
 _METHODS = ("auto", "householder")
@@ -213,8 +214,8 @@ def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
             f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
             "before it, and no unique solution exists"
         )
-    _scaling.require_finite(checks, "lstsq", "a", inputs.blocks[0], field)
-    _scaling.require_finite(checks, "lstsq", "b", right, field)
+    scaling.require_finite(checks, "lstsq", "a", inputs.blocks[0], field)
+    scaling.require_finite(checks, "lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -235,9 +236,9 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
     block = planes.broadcast(block, False, shape)
-    bits = _scaling.magnitude_bits(block, False)
-    rows = xp.where(bits > 0, (_scaling.exponents_of(bits) + 1) // 2, 0)
-    block = _scaling.shifted(inputs.backend, block, -2 * rows, False)
+    bits = scaling.magnitude_bits(block, False)
+    rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
+    block = scaling.shifted(inputs.backend, block, -2 * rows, False)
     root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
@@ -260,7 +261,7 @@ def _factored(
     if weights.root is not None:
         options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": field}
         work = backend.binary("multiply", weights.root, scaled, **options)
-    bits = _scaling.magnitude_bits(work, field)
+    bits = scaling.magnitude_bits(work, field)
     _rank.require_columns("lstsq", checks, bits)
     order = _row_order(checks, bits, weighted=weights.root is not None)
     if order is not None:
@@ -293,13 +294,13 @@ def _factored(
 def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
     """Return the order of decreasing row maxima, or None where it does not matter."""
     xp = planes.namespace(bits)
-    largest = _scaling.largest(bits, -1, 0)
+    largest = scaling.largest(bits, -1, 0)
     if largest.size == 0:
         return None
     if not weighted:
-        exponent = _scaling.exponents_of(largest)
-        low = xp.where(largest > 0, exponent, -_scaling.ABSENT).min()
-        high = xp.where(largest > 0, exponent, _scaling.ABSENT).max()
+        exponent = scaling.exponents_of(largest)
+        low = xp.where(largest > 0, exponent, -scaling.ABSENT).min()
+        high = xp.where(largest > 0, exponent, scaling.ABSENT).max()
         if checks.settle(high - low)[0] <= _SORTED_SPAN:
             return None
     return xp.argsort(-largest, axis=-1, kind="stable")
@@ -311,7 +312,7 @@ def _result(
     """Wrap everything."""
     inputs, report = fit.inputs, found.report
     squares = sum_of_squares(fit, fit.r.block)
-    squares = _scaling.shifted(inputs.backend, squares, 2 * fit.r.exponents, False)
+    squares = scaling.shifted(inputs.backend, squares, 2 * fit.r.exponents, False)
     x, bound, digits = found.x, report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]

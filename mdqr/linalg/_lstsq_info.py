@@ -11,11 +11,11 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._householder import set_unit_diagonal
-from mdqr.linalg._operands import Inputs
 from mdqr.linalg._refined import Scaled
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.operands import Inputs
 
 
 class Fit(NamedTuple):
@@ -103,7 +103,7 @@ class LstsqInfo:
         """
         fit = self._fit
         std, unit = self._scaled_std, fit.r.exponents
-        return self._wrap(_scaling.shifted(fit.system.backend, std, unit, False))
+        return self._wrap(scaling.shifted(fit.system.backend, std, unit, False))
 
     @property
     def r_squared(self) -> MDArray:
@@ -119,7 +119,7 @@ class LstsqInfo:
         noise = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
         share = self._real("divide", sum_of_squares(fit, r.block), total)
         shift = 2 * (r.exponents - b.exponents)
-        share = _scaling.shifted(fit.system.backend, share, shift, False)
+        share = scaling.shifted(fit.system.backend, share, shift, False)
         share[0] = xp.where(total[0] > noise, share[0], xp.nan)
         one = xp.ones((1, *share.shape[1:]))
         return self._wrap(self._real("subtract", one, share))
@@ -138,7 +138,7 @@ class LstsqInfo:
         roots = system.backend.unary("sqrt", squares, limbs=system.limbs, is_complex=False)
         errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
         shift = self._shift + inverse.exponents[..., :, None]
-        errors = _scaling.shifted(system.backend, errors, shift, False)
+        errors = scaling.shifted(system.backend, errors, shift, False)
         return self._fit.inputs.wrap(
             errors[..., 0] if self._fit.is_vector else errors, is_complex=False
         )
@@ -158,7 +158,7 @@ class LstsqInfo:
             variance = planes.complexify(variance)
         product = self._product(self._inverse.block)[..., None, :, :]
         shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
-        covariance = _scaling.shifted(
+        covariance = scaling.shifted(
             system.backend,
             system.binary("multiply", product, variance),
             shift[..., :, None] + shift[..., None, :],
@@ -235,9 +235,9 @@ def centred(fit: Fit) -> Block:
     weight = constant if system.weight is None else system.weight
     if system.rows is not None:
         # A constant in the rows of the system, at most 1.
-        shift = (system.rows - _scaling.largest(system.rows, -1, 0, keepdims=True))[..., None]
+        shift = (system.rows - scaling.largest(system.rows, -1, 0, keepdims=True))[..., None]
         constant, weight = (
-            _scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
+            scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
         )
     turned = weight.swapaxes(-1, -2)
     total = system.backend.matmul(turned, constant, **options)

@@ -13,8 +13,8 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _scaling
-from mdqr.linalg._operands import Inputs, as_integer, gather
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.operands import Inputs, as_integer, gather
 
 _MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
 _LARGEST_POWER = 64
@@ -126,7 +126,7 @@ def _vector_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
     if order is None or order == 2:
         return _euclidean(inputs, block)
     if order == 0:
-        magnitudes = _scaling.magnitude_bits(block, inputs.is_complex)
+        magnitudes = scaling.magnitude_bits(block, inputs.is_complex)
         return (magnitudes != 0).sum(axis=-1).astype(np.float64)[None]
     if order in (math.inf, -math.inf):
         return _extreme(inputs, _absolute(inputs, block), "max" if order == math.inf else "min")
@@ -186,29 +186,29 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
     backend, limbs = inputs.backend, inputs.work.limbs
     if inputs.is_complex:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
-    exponent = _scaling.exponents(_scaling.magnitude_bits(block, False), -1)
-    scaled = _scaling.shifted(backend, block, -exponent[..., None], False)
+    exponent = scaling.exponents(scaling.magnitude_bits(block, False), -1)
+    scaled = scaling.shifted(backend, block, -exponent[..., None], False)
     squares = backend.matmul(
         scaled[..., None, :], scaled[..., None], limbs=limbs, is_complex=False
     )[..., 0, 0]
     root = backend.unary("sqrt", squares, limbs=limbs, is_complex=False)
-    return _scaling.shifted(backend, root, exponent, False)
+    return scaling.shifted(backend, root, exponent, False)
 
 
 def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
     """Return ``sum(values**power)**(1/power)``, scaled by the largest of the powers."""
     backend = inputs.backend
-    bits = _scaling.magnitude_bits(values, False)
-    exponent = _scaling.exponents(bits, -1) if power > 0 else _lowest_exponents(backend.xp, bits)
-    scaled = _scaling.shifted(backend, values, -exponent[..., None], False)
+    bits = scaling.magnitude_bits(values, False)
+    exponent = scaling.exponents(bits, -1) if power > 0 else _lowest_exponents(backend.xp, bits)
+    scaled = scaling.shifted(backend, values, -exponent[..., None], False)
     total = _sum(inputs, _integer_power(inputs, scaled, power))
-    return _scaling.shifted(backend, _root(inputs, total, power), exponent, False)
+    return scaling.shifted(backend, _root(inputs, total, power), exponent, False)
 
 
 def _lowest_exponents(xp: ModuleType, bits: Block) -> Block:
     """Return the exponents of the smallest entries that are not zero; 0 if there is none."""
     nonzero = xp.where(bits == 0, _NOTHING, bits)
-    return _scaling.exponents_of(xp.asarray(-_scaling.largest(-nonzero, -1, -_NOTHING)))
+    return scaling.exponents_of(xp.asarray(-scaling.largest(-nonzero, -1, -_NOTHING)))
 
 
 def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:

@@ -12,7 +12,7 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg._operands import (
+from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     broadcast_batch,

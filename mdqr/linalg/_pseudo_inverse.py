@@ -15,11 +15,11 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
 from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._householder import set_unit_diagonal
 from mdqr.linalg._separate import Joined
+from mdqr.linalg._shared import scaling
 from mdqr.linalg._wide_range import product
 
 # Multiply-adds of the products that measure an inverse: a second or two.
@@ -105,13 +105,13 @@ class Inverse:
         for _ in range(_TERMS):
             total = given + times(self._h, total)
         share = times(self._h, total) / xp.where(total > 0, total, 1.0)
-        share = _scaling.largest(share, -2, 0.0, keepdims=True)
+        share = scaling.largest(share, -2, 0.0, keepdims=True)
         sound = share[..., -1:] < 0.98
         share, total = share[..., :-1], total[..., :-1]
         scaled = xp.where(sound & (share < 0.75), total / (1.0 - share), xp.inf)
         rows = self._h.sum(axis=-1, keepdims=True)
-        norm = _scaling.largest(rows, -2, 0.0, keepdims=True)
-        tail = _scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)
+        norm = scaling.largest(rows, -2, 0.0, keepdims=True)
+        tail = scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)
         found = xp.minimum(scaled, xp.where(norm < 0.5, total + rows * tail, xp.inf))
         return xp.where(xp.isnan(found), xp.inf, found) * (1 + 2.0**-30)
 

@@ -8,10 +8,11 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _householder, _scaling
-from mdqr.linalg._checks import Checks
+from mdqr.linalg import _householder
 from mdqr.linalg._householder import Factors, diagonal
-from mdqr.linalg._operands import (
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     as_integer,
@@ -59,7 +60,7 @@ class Scaled(NamedTuple):
 
     def unscaled_r(self, rows: int) -> Block:
         """Return the first rows of the factored matrix, scaled back: R and what is below it."""
-        return _scaling.shifted(
+        return scaling.shifted(
             self.factors.backend,
             self.factors.h[..., :rows, :],
             self.exponents[..., None, :],
@@ -122,7 +123,7 @@ def scaled_factors(
     """Scale the columns of the first operand by powers of two and factor it."""
     block, field = inputs.blocks[0], inputs.is_complex
     if checks is not None:
-        _scaling.require_finite(checks, function, "a", block, field)
+        scaling.require_finite(checks, function, "a", block, field)
     scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
     work = planes.widen(scaled, field, inputs.work.limbs)
     del scaled
@@ -157,7 +158,7 @@ def require_factor(
 ) -> None:
     """Demand that no factor of a finite matrix overflowed."""
     advice = "; scale the columns of a down"
-    _scaling.require_in_range(checks, function, name, block, is_complex, advice)
+    scaling.require_in_range(checks, function, name, block, is_complex, advice)
 
 
 @overload

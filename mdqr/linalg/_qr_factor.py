@@ -11,11 +11,19 @@ from mdqr._core.promotion import together
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _scaling, _wide_range
-from mdqr.linalg._checks import Checks
+from mdqr.linalg import _wide_range
 from mdqr.linalg._condition import condition, require_regular
-from mdqr.linalg._operands import Callback, Inputs, check_callback, gather, matrix_shape, room
 from mdqr.linalg._qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
+    Callback,
+    Inputs,
+    check_callback,
+    gather,
+    matrix_shape,
+    room,
+)
 from mdqr.linalg._triangular import Triangle
 
 
@@ -159,7 +167,7 @@ class QRFactor:
         operand, is_vector = self._operand("QRFactor.solve", b, (m,))
         checks, block, backend = Checks(), operand.blocks[0], operand.backend
         options: dict[str, Any] = {"limbs": operand.work.limbs, "is_complex": operand.is_complex}
-        _scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
+        scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
         require_regular(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []
@@ -188,7 +196,7 @@ class QRFactor:
             function="QRFactor.solve",
             checks=checks,
         )
-        (worst,) = checks.settle(_scaling.largest(condition(triangle).value, None, 1.0))
+        (worst,) = checks.settle(scaling.largest(condition(triangle).value, None, 1.0))
         return triangle, worst
 
     def _columns(self, function: str, mode: str) -> int:

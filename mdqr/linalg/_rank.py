@@ -11,12 +11,13 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import _householder, _scaling
+from mdqr.linalg import _householder
 from mdqr.linalg._augmented import System, refine
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._condition import condition
 from mdqr.linalg._householder import Factors
-from mdqr.linalg._operands import Callback, Inputs
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._triangular import Triangle
 
 _DEPENDENT_BITS = 8
@@ -86,7 +87,7 @@ def deficient(
         ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
     return (
         f"{function}: a is {_what(function)}: column {column} depends on the other columns"
-        f"{_scaling.of_batch(batch)} (condition {size})"
+        f"{scaling.of_batch(batch)} (condition {size})"
         + ("; " if ways else "")
         + ", or ".join(ways)
     )
@@ -94,13 +95,13 @@ def deficient(
 
 def require_columns(function: str, checks: Checks, bits: Block) -> None:
     """Demand that no column is zero, from the bits of the leading magnitudes."""
-    largest = _scaling.largest(bits, -2, 0)
+    largest = scaling.largest(bits, -2, 0)
 
     def complain() -> NoReturn:
-        *batch, column = _scaling.first_true(largest == 0)
+        *batch, column = scaling.first_true(largest == 0)
         raise np.linalg.LinAlgError(
             f"{function}: a is {_what(function)}: column {column} is zero"
-            f"{_scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
+            f"{scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
         )
 
     checks.require((largest != 0).all(), complain)
@@ -195,7 +196,7 @@ def _depends(
     target = a[..., column : column + 1]
     distance = refine(rest, target, eps, limit).r
     sizes = rest.checks.settle(
-        *(_scaling.leading(x, system.is_complex).max() for x in (distance, target))
+        *(scaling.leading(x, system.is_complex).max() for x in (distance, target))
     )
     noise = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
     return bool(sizes[0] <= noise * sizes[1])

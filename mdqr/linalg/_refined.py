@@ -18,15 +18,16 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import _bounds, _scaling
+from mdqr.linalg import _bounds
 from mdqr.linalg._augmented import Solution, System, refine
 from mdqr.linalg._componentwise import bound_components
 from mdqr.linalg._condition import Condition
 from mdqr.linalg._extended import Extension, refine_further
-from mdqr.linalg._operands import Callback, Inputs, covering
 from mdqr.linalg._pseudo_inverse import Inverse
 from mdqr.linalg._right_sides import pieces
 from mdqr.linalg._separate import Joined, separated
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.operands import Callback, Inputs, covering
 
 _SMALLEST = 2.0**-1073
 # Components are promised to so many eps.
@@ -156,7 +157,7 @@ class Refined:
         bound, relative, first, *changes = self.system.checks.settle(
             self._unknowns.bound,
             self._unknowns.relative,
-            *(_scaling.largest(size, None, 0.0) for size in sizes),
+            *(scaling.largest(size, None, 0.0) for size in sizes),
         )
         with np.errstate(divide="ignore"):
             digits = np.clip(-np.log10(relative), 0.0, full)
@@ -184,11 +185,11 @@ class Refined:
         field, found = system.is_complex, []
         for block, powers in pairs:
             near, own = system.backend.balance_columns(block, None, is_complex=field)
-            held = (_scaling.magnitude_bits(near, field) != 0).any(axis=-2)
-            found.append((near, xp.where(held, -own - powers, _scaling.ABSENT)))
+            held = (scaling.magnitude_bits(near, field) != 0).any(axis=-2)
+            found.append((near, xp.where(held, -own - powers, scaling.ABSENT)))
         unit = reduce(xp.maximum, [exponents for _, exponents in found])
         shifts = [(near, (own - unit)[..., None, :]) for near, own in found]
-        unit = xp.where(unit > _scaling.ABSENT, unit, 0)
+        unit = xp.where(unit > scaling.ABSENT, unit, 0)
         return Scaled(_sum(system, shifts, system.limbs), unit)
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
@@ -224,16 +225,16 @@ class Refined:
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
             lost = system.underflow(part.given, part.b, part.powers)
             part.rest = bound_components(system, inverse, part.b, step, extension, lost)
-            part.moved = _scaling.leading(step.dx, system.is_complex) != 0
+            part.moved = scaling.leading(step.dx, system.is_complex) != 0
             if part.solution.low is not None:
-                part.moved |= _scaling.leading(part.solution.low, system.is_complex) != 0
+                part.moved |= scaling.leading(part.solution.low, system.is_complex) != 0
 
     def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
         """Return the solution and, after a wait, whether it is as good as promised."""
         system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
-            _scaling.require_in_range(
+            scaling.require_in_range(
                 system.checks,
                 self._function,
                 "the solution",
@@ -264,7 +265,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         lost = _lost(system, pairs, x, exponent)
     else:
         lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
-    zero = xp.stack([_scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
+    zero = xp.stack([scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
     lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
     moved = parts[0].moved if len(parts) == 1 else size > 0
     # Of the last step, and of the answer if it has fewer limbs.
@@ -278,7 +279,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         if len(parts) > 1:
             # The parts were rounded, and may cancel.
             eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
-            rest = rest + 0.5 * eps * _scaling.leading(part.solution.x, field) * part.moved
+            rest = rest + 0.5 * eps * scaling.leading(part.solution.x, field) * part.moved
         rest = rest * (2.0**0.5 if field else 1.0) * _MORE
         bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
         share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
@@ -292,15 +293,15 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
     field, limbs = system.is_complex, planes.limb_count(x, system.is_complex)
     near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
-    back = _scaling.shifted(system.backend, x, -exponent, field)
+    back = scaling.shifted(system.backend, x, -exponent, field)
     left = _added(system, [near, planes.negate(back, field)], 1)
-    return 4.0 * _scaling.leading(left, field)
+    return 4.0 * scaling.leading(left, field)
 
 
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
     field = system.is_complex
-    moved = [_scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
+    moved = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
     return (
         planes.narrow(moved[0], field, limbs) if len(moved) == 1 else _added(system, moved, limbs)
     )

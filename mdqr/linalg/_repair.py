@@ -11,7 +11,7 @@ from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _householder
-from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_engine import Engine, adjoint, set_identity

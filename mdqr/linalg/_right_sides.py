@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
 from mdqr.linalg._augmented import System
+from mdqr.linalg._shared import scaling
 
 
 def spread_of(system: System, b: Block) -> Block:
     """Return how many powers of two lie between the entries of a column at most, 0-d float64."""
     exponent = _exponents(system, b)
-    held = exponent > _scaling.ABSENT
+    held = exponent > scaling.ABSENT
     xp = system.backend.xp
-    high = _scaling.largest(exponent, -2, _scaling.ABSENT)
-    low = _scaling.largest(xp.where(held, -exponent, _scaling.ABSENT), -2, _scaling.ABSENT)
-    return _scaling.largest(high + low, None, 0).astype(np.float64)
+    high = scaling.largest(exponent, -2, scaling.ABSENT)
+    low = scaling.largest(xp.where(held, -exponent, scaling.ABSENT), -2, scaling.ABSENT)
+    return scaling.largest(high + low, None, 0).astype(np.float64)
 
 
 def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
@@ -31,7 +31,7 @@ def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
         yield b
         return
     exponent, xp = _exponents(system, b), system.backend.xp
-    place = (_scaling.largest(exponent, -2, 0, keepdims=True) - exponent) // width
+    place = (scaling.largest(exponent, -2, 0, keepdims=True) - exponent) // width
     for number in range(int(spread) // width + 1):
         here = place == number
         if number == 0 or system.checks.settle(here.any())[0]:
@@ -40,11 +40,11 @@ def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
 
 def _exponents(system: System, b: Block) -> Block:
     """Return the exponents of the entries in the rows of the system; subnormal ones are rough."""
-    bits = _scaling.magnitude_bits(b, system.is_complex)
+    bits = scaling.magnitude_bits(b, system.is_complex)
     exponent = bits >> 52
     if system.rows is not None:
         exponent = exponent + system.rows[..., :, None]
-    return system.backend.xp.where(bits > 0, exponent, _scaling.ABSENT)
+    return system.backend.xp.where(bits > 0, exponent, scaling.ABSENT)
 
 
 def _width(limbs: int) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _householder, _rank, _scaling
+from mdqr.linalg import _householder, _rank
 from mdqr.linalg._augmented import System, take_rows
+from mdqr.linalg._shared import scaling
 
 
 class Joined(NamedTuple):
@@ -29,7 +30,7 @@ class Joined(NamedTuple):
         """Return what the entries of a system join; who asks waits."""
         field, settle = system.is_complex, system.checks.settle
         # Rows or columns of zeros have no exponent.
-        held = (_scaling.magnitude_bits(system.given, field) != 0) * 1.0
+        held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0
         turned = held.swapaxes(-1, -2)
         unknowns = turned @ held > 0
         while not bool(settle(unknowns.all())[0]):

@@ -8,10 +8,13 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _rank, _scaling
-from mdqr.linalg._checks import Checks
+from mdqr.linalg import _rank
 from mdqr.linalg._condition import condition
-from mdqr.linalg._operands import (
+from mdqr.linalg._refined import Refined
+from mdqr.linalg._right_sides import spread_of
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     broadcast_batch,
@@ -20,8 +23,6 @@ from mdqr.linalg._operands import (
     room,
     square_order,
 )
-from mdqr.linalg._refined import Refined
-from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._triangular import right_hand_side
 
 
@@ -90,10 +91,10 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
-    _scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
-    _scaling.require_finite(checks, "solve", "b", right, field)
+    scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
+    scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    bits = _scaling.magnitude_bits(block, field)
+    bits = scaling.magnitude_bits(block, field)
     _rank.require_columns("solve", checks, bits)
     rows = _row_powers(bits)
     system = _rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
@@ -111,5 +112,5 @@ def _row_powers(bits: Block) -> Block:
     """Return the powers of two that bring rows near 1, once the columns are."""
     xp = planes.namespace(bits)
     exponent = bits >> 52
-    exponent = exponent - _scaling.largest(exponent, -2, 0, keepdims=True)
-    return -_scaling.largest(xp.where(bits > 0, exponent, _scaling.ABSENT), -1, 0)
+    exponent = exponent - scaling.largest(exponent, -2, 0, keepdims=True)
+    return -scaling.largest(xp.where(bits > 0, exponent, scaling.ABSENT), -1, 0)

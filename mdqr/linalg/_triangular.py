@@ -12,10 +12,11 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _scaling, _wide_range
-from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg import _wide_range
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._operands import (
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.operands import (
     Callback,
     as_integer,
     broadcast_batch,
@@ -32,7 +33,7 @@ _TRANS = "NTC"
 def _singular(function: str, column: int, batch: tuple[int, ...]) -> str:
     return (
         f"{function}: the matrix is singular: the diagonal entry of column {column} "
-        f"is exactly zero{_scaling.of_batch(batch)}"
+        f"is exactly zero{scaling.of_batch(batch)}"
     )
 
 
@@ -88,11 +89,11 @@ class Triangle:
         def complain_of_entries() -> NoReturn:
             k = int(unit_diagonal)
             part = backend.xp.tril(block, -k) if lower else backend.xp.triu(block, k)
-            _scaling.complain_of_special(function, "a", part, is_complex)
+            scaling.complain_of_special(function, "a", part, is_complex)
 
         def complain_of_zero() -> NoReturn:
-            zero = _scaling.magnitude_bits(diagonal(block), is_complex) == 0
-            *batch, column = _scaling.first_true(zero)
+            zero = scaling.magnitude_bits(diagonal(block), is_complex) == 0
+            *batch, column = scaling.first_true(zero)
             raise np.linalg.LinAlgError(singular(function, column, tuple(batch)))
 
         checks.refuse(faults, complain_of_entries, complain_of_zero)
@@ -150,19 +151,19 @@ class Triangle:
             if _wide_range.doubtful(*found, limbs=self.limbs):
                 self._require_finite(checks, name, b)
                 x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
-                fault = (~_scaling.finite(x, field)).astype(np.int64).reshape(1)
+                fault = (~scaling.finite(x, field)).astype(np.int64).reshape(1)
 
         def complain() -> NoReturn:
-            if name is not None and not fetch(_scaling.finite(b, field))[0]:
-                _scaling.complain_of_special(self.function, name, b, field)
-            _scaling.complain_of_range(self.function, "the solution", x, field)
+            if name is not None and not fetch(scaling.finite(b, field))[0]:
+                scaling.complain_of_special(self.function, name, b, field)
+            scaling.complain_of_range(self.function, "the solution", x, field)
 
         if checks is not None:
             checks.refuse(fault, complain)
         return x
 
     def _require_finite(self, checks: Checks, name: str | None, b: Block) -> None:
-        _scaling.require_finite(checks, self.function, name or "b", b, self.is_complex)
+        scaling.require_finite(checks, self.function, name or "b", b, self.is_complex)
         checks.settle()
 
     def _solve_lost(
@@ -196,7 +197,7 @@ class Triangle:
         )
         if undo is not None:
             powers = powers - undo[0][..., :, None] - undo[1][..., None, places]
-        found = _scaling.shifted(self.backend, found, powers, field)
+        found = scaling.shifted(self.backend, found, powers, field)
         x[..., places] = xp.where(lost[..., None, places], found, x[..., places])
         return x
 

@@ -15,7 +15,7 @@ from mdqr._precision import Precision
 from mdqr.linalg import _updatable_fit as fits
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_operands as operands
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._updatable_input import leaving_rows, rows_of
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import joined

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
 from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_fresh as fresh
 from mdqr.linalg import _update_rows as rows
-from mdqr.linalg._checks import Checks, fetch
 from mdqr.linalg._condition import condition, require_regular
 from mdqr.linalg._repair import repair_state
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
@@ -139,7 +139,7 @@ def _note_peak(fit: Fit) -> None:
     """Note how long the columns of R are, where only that tells later what was lost."""
     if fit.data is None:
         block = fit.engine.to_block(fit.r[..., : fit.n])
-        found = _scaling.column_exponents(block, fit.engine.is_complex)
+        found = scaling.column_exponents(block, fit.engine.is_complex)
         fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
 
 
@@ -153,7 +153,7 @@ def bounded_loss(fit: Fit, lost: float) -> float:
         return lost
     found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Unchecked())
     known = condition(found, _STEPS)
-    shorter = _scaling.largest(fit.peak - alpha, None, 0)
+    shorter = scaling.largest(fit.peak - alpha, None, 0)
     value, largest, shorter = fetch(known.value, known.largest, shorter)
     with np.errstate(all="ignore"):
         inverse = np.log10(value / largest) + shorter * math.log10(2.0)
@@ -165,11 +165,11 @@ def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     """Add the sums of squares of the columns of `x`, or take them away."""
     engine, backend = fit.engine, fit.engine.backend
     block, old = engine.to_block(x), fit.beta
-    bits = _scaling.largest(_scaling.magnitude_bits(block, engine.is_complex), -2, 0)
-    found = backend.xp.where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
+    bits = scaling.largest(scaling.magnitude_bits(block, engine.is_complex), -2, 0)
+    found = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
     fit.beta = backend.xp.maximum(old, found)
-    fit.squares = _scaling.shifted(backend, fit.squares, 2 * (old - fit.beta), False)
-    parts = _scaling.shifted(backend, block, -fit.beta[..., None, :], engine.is_complex)
+    fit.squares = scaling.shifted(backend, fit.squares, 2 * (old - fit.beta), False)
+    parts = scaling.shifted(backend, block, -fit.beta[..., None, :], engine.is_complex)
     if engine.is_complex:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     turned = parts.swapaxes(-1, -2)
@@ -307,8 +307,8 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
     """Return R with scaled columns, which must not be singular, its block, and the exponents."""
     engine, field = fit.engine, fit.engine.is_complex
     block = engine.to_block(fit.r[..., : fit.n, : fit.n])
-    alpha = _scaling.column_exponents(block, field)
-    r = _scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
+    alpha = scaling.column_exponents(block, field)
+    r = scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
 
@@ -316,7 +316,7 @@ def solve(fit: Fit, function: str, checks: Checks) -> Block:
     """Return the solution as a block, after a look at all checks."""
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
-    worst = _scaling.largest(condition(found, _STEPS).value, None, 1.0)
+    worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
     require_regular(checks, function, worst, fit.n, engine.eps)
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
@@ -351,7 +351,7 @@ def residual_norm(fit: Fit) -> Block:
     xp, squares = fit.engine.backend.xp, fit.squares
     squares = xp.where(squares[0] > 0, squares, 0.0)
     root = fit.engine.backend.unary("sqrt", squares, limbs=fit.engine.limbs, is_complex=False)
-    return _scaling.shifted(fit.engine.backend, root, fit.beta, False)
+    return scaling.shifted(fit.engine.backend, root, fit.beta, False)
 
 
 def norms(fit: Fit, block: Block) -> Block:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_engine import Engine
 
 
@@ -12,7 +12,7 @@ def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: 
     """Demand finite numbers of an operand."""
     checks.require(
         engine.finite(x),
-        lambda: _scaling.complain_of_special(function, name, engine.to_block(x), engine.is_complex),
+        lambda: scaling.complain_of_special(function, name, engine.to_block(x), engine.is_complex),
     )
 
 
@@ -20,7 +20,7 @@ def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x
     """Demand that nothing overflowed in what was computed from finite numbers."""
     checks.require(
         engine.finite(x),
-        lambda: _scaling.complain_of_range(
+        lambda: scaling.complain_of_range(
             function, name, engine.to_block(x), engine.is_complex, ""
         ),
     )

@@ -9,10 +9,11 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _householder, _scaling
+from mdqr.linalg import _householder
 from mdqr.linalg import _update_sweeps as sweeps
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import (
     Engine,
@@ -128,7 +129,7 @@ def _smallest(engine: Engine, distance: Block) -> Block:
     """
     xp = engine.backend.xp
     share = xp.minimum(distance, 1.0)
-    return -_scaling.largest(-share / (1.0 + xp.sqrt(1.0 - share**2)), -1, -1.0)
+    return -scaling.largest(-share / (1.0 + xp.sqrt(1.0 - share**2)), -1, -1.0)
 
 
 def independence(engine: Engine, q: Block, u: Block) -> Loss:
@@ -154,8 +155,8 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     system = engine.triangle(r[..., k:, k:], "insertion", Unchecked())
     rows = system.solve(engine.to_block(unit), "C")
     first = rows[:, :1] if field else rows[:1]
-    lengths = _scaling.column_exponents(first, field)
-    first = _scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
+    lengths = scaling.column_exponents(first, field)
+    first = scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
     with np.errstate(all="ignore"):
         if isinstance(engine, Planes):
             _householder.factor(engine.backend, first, limbs=1, is_complex=field)
@@ -201,15 +202,15 @@ def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Blo
     backend, field = engine.backend, engine.is_complex
     matrix, rest = engine.to_block(a), engine.to_block(u)
     # Floats come unscaled, and A^H u would leave the range.
-    size = _scaling.column_exponents(rest, field)[..., None, :]
-    rest, total = _scaling.shifted(backend, rest, -size, field), None
+    size = scaling.column_exponents(rest, field)[..., None, :]
+    rest, total = scaling.shifted(backend, rest, -size, field), None
     options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": field}
     for _ in range(2):
         g = engine.residual(None, matrix.swapaxes(-1, -2), rest, conj_a=True)
         w = system.solve(planes.negate(g, field), "C")
         rest = engine.residual(rest, matrix, system.solve(w, "N"))
         total = w if total is None else backend.binary("add", total, w, **options)
-    total, rest = (_scaling.shifted(backend, x, size, field) for x in (total, rest))
+    total, rest = (scaling.shifted(backend, x, size, field) for x in (total, rest))
     return engine.from_block(total), engine.from_block(rest)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_engine import Engine, adjoint, adjoint_multiply, set_identity
 from mdqr.linalg._update_state import (
     Loss,

@@ -15,11 +15,11 @@ from mdqr._backend.blocks import reflections
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
 from mdqr.linalg import _householder
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._cholesky import cholesky
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._operands import covering
-from mdqr.linalg._scaling import finite
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import covering
+from mdqr.linalg._shared.scaling import finite
 from mdqr.linalg._triangular import Triangle
 
 

@@ -11,7 +11,7 @@ from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_fresh as fresh
 from mdqr.linalg import _update_rows as rows
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_engine import joined
 from mdqr.linalg._update_operands import Given, matrix_operand, require_count
 from mdqr.linalg._update_scales import Scales, scaled, shifted

@@ -15,8 +15,8 @@ from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
-from mdqr.linalg._checks import Checks
-from mdqr.linalg._operands import Inputs, as_integer, gather, matrix_shape
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update_checks import require_finite as require_operand
 from mdqr.linalg._update_cuda_floats import floats
 from mdqr.linalg._update_engine import Engine, Planes

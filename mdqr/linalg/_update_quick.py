@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_engine import Engine
 
 _T = TypeVar("_T")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling
 from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg import _update_windows as windows
-from mdqr.linalg._checks import Checks
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update_downdate import leverage
 from mdqr.linalg._update_engine import (
     adjoint,
@@ -206,7 +206,7 @@ def _column_share(state: State, norms: Block) -> Block:
     after = column_norms(state.engine, state.r[..., : state.n])
     some = (norms > 0) & (after > 0)
     shares = xp.where(some, after / xp.where(some, norms, 1.0), 1.0)
-    return -_scaling.largest(-shares, -1, -1.0)
+    return -scaling.largest(-shares, -1, -1.0)
 
 
 def note_rank(state: State, known: Before) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _scaling, _wide_range
+from mdqr.linalg import _wide_range
+from mdqr.linalg._shared import scaling
 from mdqr.linalg._update_engine import Engine
 from mdqr.linalg._update_floats import Floats
 
@@ -52,21 +53,21 @@ def is_wide(engine: Engine, x: Block) -> Block:
 
 
 def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
-    bits = [_scaling.magnitude_bits(part, engine.is_complex) for part in parts]
-    found = [_scaling.largest(part, -2, 0) for part in bits]
-    return _scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(part, -2, 0) for part in bits]
+    return scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
 
 
 def _span(engine: Engine, parts: Sequence[Block]) -> Block:
     """Return how many powers of two lie between the entries of common columns, zeros aside."""
     xp = engine.backend.xp
-    bits = [_scaling.magnitude_bits(part, engine.is_complex) for part in parts]
-    found = [_scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
-    return _exponents(engine, parts) - _scaling.exponents_of(-reduce(xp.maximum, found))
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
+    return _exponents(engine, parts) - scaling.exponents_of(-reduce(xp.maximum, found))
 
 
 def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:
     """Return `x` with its columns multiplied by powers of two."""
     if exponents is None:
         return x
-    return _scaling.shifted(engine.backend, x, exponents[..., None, :], engine.is_complex)
+    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.is_complex)

@@ -11,9 +11,9 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks, Complaint, fetch
 from mdqr.linalg._householder import diagonal
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks, Complaint, fetch
 from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, joined, set_identity
 from mdqr.linalg._update_floats import Floats
@@ -221,7 +221,7 @@ def smallest_share(engine: Engine, triangle: Block) -> Block:
     xp, field = engine.backend.xp, engine.is_complex
     block = engine.to_block(triangle)
     first = block[:, :1] if field else block[:1]
-    rows = _scaling.exponents(_scaling.magnitude_bits(first, field), -1)
+    rows = scaling.exponents(scaling.magnitude_bits(first, field), -1)
     scaled = to_native(xp, xp.ldexp(first, -rows[..., :, None]), field)
     return _share(engine, scaled, rows, spectral_bound)
 
@@ -244,7 +244,7 @@ def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
     if p == 1:
         return xp.where(sound, xp.ldexp(entries[..., 0], rows[..., 0]), 0.0)
     inverse = _inverse(engine, xp.where(sound[..., None, None], scaled, one), one)
-    low = -_scaling.largest(-rows, -1, 0)
+    low = -scaling.largest(-rows, -1, 0)
     shrink = xp.ldexp(xp.ones(rows.shape), low[..., None] - rows)
     with np.errstate(all="ignore"):
         total = norm(engine, inverse * shrink[..., None, :])
@@ -274,7 +274,7 @@ def spectral_bound(engine: Engine, x: Block) -> Block:
     The Frobenius norm of the eighth power of ``x^H x``, by three squarings.
     """
     xp, field = engine.backend.xp, engine.is_complex
-    size = _scaling.largest(_scaling.largest(abs(x), -1, 0.0), -1, 0.0)
+    size = scaling.largest(scaling.largest(abs(x), -1, 0.0), -1, 0.0)
     safe = xp.where(size > 0, size, 1.0)
     power = from_native(xp, x / safe[..., None, None], field)
     factors = []
@@ -305,6 +305,6 @@ def column_norms(engine: Engine, x: Block) -> Block:
         return xp.sqrt(sum(xp.square(y, dtype=np.float64).sum(axis=-2) for y in parts))
     size = magnitudes(engine, x)
     # Floats come unscaled, and their squares would leave the range.
-    _, bits = xp.frexp(_scaling.largest(size, -2, 0.0))
+    _, bits = xp.frexp(scaling.largest(size, -2, 0.0))
     scaled = xp.ldexp(size, -bits[..., None, :])
     return xp.ldexp(xp.sqrt((scaled**2).sum(axis=-2)), bits)

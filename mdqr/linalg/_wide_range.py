@@ -8,10 +8,10 @@ import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg import _scaling
-from mdqr.linalg._checks import Checks
 from mdqr.linalg._householder import diagonal
-from mdqr.linalg._operands import Callback
+from mdqr.linalg._shared import scaling
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import Callback
 
 # An exponent below those of all products; the sum of two of them is one, too.
 _ABSENT = -(2**40)
@@ -27,11 +27,11 @@ def pieces(
     The entries of a column of one piece are so near to each other that, scaled near 1, products
     keep their digits: one piece, `b` itself, unless entries are far apart.
     """
-    xp, bits = backend.xp, _scaling.magnitude_bits(b, is_complex)
-    exponent = _scaling.exponents_of(bits)
-    near = _scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -2, _ABSENT, keepdims=True)
+    xp, bits = backend.xp, scaling.magnitude_bits(b, is_complex)
+    exponent = scaling.exponents_of(bits)
+    near = scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -2, _ABSENT, keepdims=True)
     place = xp.where(bits > 0, (near - exponent) // reach(limbs), 0)
-    (last,) = checks.settle(_scaling.largest(place, None, 0))
+    (last,) = checks.settle(scaling.largest(place, None, 0))
     return [xp.where(place == i, b, 0.0) for i in range(int(last) + 1)] if last else [b]
 
 
@@ -40,8 +40,8 @@ def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]
 
     `y` is a solution, not empty, of ``a y = b`` with `a` and `b` scaled as in `Triangle`.
     """
-    size = _scaling.leading(y, is_complex)
-    on_diagonal = _scaling.leading(diagonal(a), is_complex)[..., :, None]
+    size = scaling.leading(y, is_complex)
+    on_diagonal = scaling.leading(diagonal(a), is_complex)[..., :, None]
     with np.errstate(all="ignore"):
         return size.max(), size.min(), (size * on_diagonal).min()
 
@@ -72,25 +72,25 @@ def lost_columns(
     is seen in the `entries` of the triangle and in `b` as they were before they were scaled.
     """
     xp = backend.xp
-    size, on_diagonal = _scaling.leading(y, is_complex), diagonal(_scaling.leading(a, is_complex))
-    part = (xp.tril if lower else xp.triu)(_scaling.magnitude_bits(entries, is_complex))
+    size, on_diagonal = scaling.leading(y, is_complex), diagonal(scaling.leading(a, is_complex))
+    part = (xp.tril if lower else xp.triu)(scaling.magnitude_bits(entries, is_complex))
     with np.errstate(all="ignore"):
         terms, held = (
             product(backend, x[None], z[None])[0]
             for x, z in (
-                (_scaling.leading(a, is_complex), size),
+                (scaling.leading(a, is_complex), size),
                 ((part > 0) * 1.0, (size != 0) * 1.0),
             )
         )
         least = _least(size, limbs) * xp.maximum(on_diagonal, 1.0)[..., :, None]
-        empty = (held == 0) & (_scaling.magnitude_bits(b, is_complex) == 0)
+        empty = (held == 0) & (scaling.magnitude_bits(b, is_complex) == 0)
         sound = empty | ((terms >= least) & (least < np.inf))
     return ~sound.all(axis=-2)
 
 
 def _least(size: Block, limbs: int) -> Block:
     """Return the least size of a row whose last digits are above what underflows in it."""
-    largest = _scaling.largest(size, -2, 1.0, keepdims=True)
+    largest = scaling.largest(size, -2, 1.0, keepdims=True)
     with np.errstate(all="ignore"):
         return planes.namespace(size).maximum(largest, 1.0) * 2.0 ** -reach(limbs)
 
@@ -139,12 +139,12 @@ def substitute(
     for done, i in enumerate(range(order) if lower else reversed(range(order))):
         known = slice(0, i) if lower else slice(i + 1, order)
         terms = of_a[..., i, None, known] + powers[..., known]
-        most = xp.maximum(_scaling.largest(terms, -1, _ABSENT), of_b[..., i, :])
+        most = xp.maximum(scaling.largest(terms, -1, _ABSENT), of_b[..., i, :])
         most = xp.where(most > _ABSENT // 2, most, 0)
-        value = _scaling.shifted(backend, b[..., i, :], -most, is_complex)
+        value = scaling.shifted(backend, b[..., i, :], -most, is_complex)
         if done:
             down = powers[..., known] - most[..., None]
-            row = _scaling.shifted(backend, a[..., i, None, known], down, is_complex)
+            row = scaling.shifted(backend, a[..., i, None, known], down, is_complex)
             value = backend.matmul(
                 row[..., None, :],
                 found[..., known, None],
@@ -155,13 +155,13 @@ def substitute(
             )[..., 0, 0]
         if not unit_diagonal:
             pivot = of_a[..., i, i, None]
-            divisor = _scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
+            divisor = scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
             if conjugate:
                 divisor[1] = planes.negate(divisor[1], False)
             value, most = backend.binary("divide", value, divisor, **options), most - pivot
-        bits = _scaling.magnitude_bits(value, is_complex)
-        up = _scaling.exponents_of(bits)
-        value = _scaling.shifted(backend, value, -up, is_complex)
+        bits = scaling.magnitude_bits(value, is_complex)
+        up = scaling.exponents_of(bits)
+        value = scaling.shifted(backend, value, -up, is_complex)
         found[..., i] = planes.widen(value, is_complex, limbs)
         powers[..., i] = xp.where(bits > 0, most + up, _ABSENT)
         if callback is not None:
@@ -170,5 +170,5 @@ def substitute(
 
 
 def _exponents(block: Block, is_complex: bool) -> Block:
-    bits = _scaling.magnitude_bits(block, is_complex)
-    return planes.namespace(block).where(bits > 0, _scaling.exponents_of(bits), _ABSENT)
+    bits = scaling.magnitude_bits(block, is_complex)
+    return planes.namespace(block).where(bits > 0, scaling.exponents_of(bits), _ABSENT)

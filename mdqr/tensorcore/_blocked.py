@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._operands import as_integer
+from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._engine import CUTOFF, Engine, Operand
 from mdqr.tensorcore._formats import FP32
 from mdqr.tensorcore._input import choose, engine_for, real_matrix

@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
-from mdqr.linalg._checks import fetch
+from mdqr.linalg._shared.checks import fetch
 from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride
 from mdqr.tensorcore._engine import (
     NO_FLOOR,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._operands import as_integer
+from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._cgls import norms
 from mdqr.tensorcore._engine import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix

@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs.device import is_cuda_array
-from mdqr.linalg._operands import as_integer
+from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._engine import CUTOFF, Engine
 from mdqr.tensorcore._formats import FINE

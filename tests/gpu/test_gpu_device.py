@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import _checks, matmul, qr, qr_factor, solve_triangular
+from mdqr.linalg import matmul, qr, qr_factor, solve_triangular
+from mdqr.linalg._shared import checks
 from mdqr.testing import assert_same_bits
 
 pytestmark = pytest.mark.gpu
@@ -71,13 +72,13 @@ def test_calls_return_before_the_device_is_done(cupy, spin, multiple, dtype, nam
 def transfers(monkeypatch):
     """The blocks that algorithms have read so far."""
     found = []
-    read = _checks.host_block
+    read = checks.host_block
 
     def count(block):
         found.append(block)
         return read(block)
 
-    monkeypatch.setattr(_checks, "host_block", count)
+    monkeypatch.setattr(checks, "host_block", count)
     return found
 
 

@@ -14,18 +14,9 @@ from mdqr._backend import for_block
 from mdqr._backend.cuda.runtime import graphs as recordings
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._precision import PRECISIONS
-from mdqr.linalg import (
-    UpdatableLstsq,
-    _checks,
-    certify,
-    lstsq,
-    qr,
-    qr_delete,
-    qr_insert,
-    qr_update,
-    repair,
-)
+from mdqr.linalg import UpdatableLstsq, certify, lstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg import _update_cuda_floats as floats
+from mdqr.linalg._shared import checks
 
 pytestmark = pytest.mark.gpu
 
@@ -102,8 +93,8 @@ def test_readings_of_the_device(multiple, check, rng, monkeypatch):
     fetched = []
     u = draw((5, 40), multiple, float, rng)
 
-    host_block = _checks.host_block
-    monkeypatch.setattr(_checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))
+    host_block = checks.host_block
+    monkeypatch.setattr(checks, "host_block", lambda x: fetched.append(x.shape) or host_block(x))
     columns = a[:, :2] * a[:, 2:4]
     for call, readings in (
         (lambda: qr_insert(Q, R, u, 1, check=check, method="update"), 1),

@@ -19,7 +19,7 @@ from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr.linalg._checks import fetch
+from mdqr.linalg._shared.checks import fetch
 
 Callback = Callable[[str, int, int], object]
 

@@ -13,7 +13,7 @@ from mdqr._backend.host.powers import largest as largest
 from mdqr._backend.host.powers import magnitude_bits as magnitude_bits
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg._checks import Checks, fetch
+from mdqr.linalg._shared.checks import Checks, fetch
 
 
 def shifted(backend: Backend, block: Block, exponent: Block, is_complex: bool) -> Block:

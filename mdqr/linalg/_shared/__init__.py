@@ -1,0 +1,1 @@
+"""Operands, checks and scales that all of linear algebra shares."""
