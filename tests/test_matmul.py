@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.host import backend
-from mdqr.linalg import _products, matmul
+from mdqr.linalg import matmul
+from mdqr.linalg._products import matmul as _products
 from mdqr.testing import arrays, assert_same_bits
 
 

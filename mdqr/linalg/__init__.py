@@ -5,8 +5,8 @@ from __future__ import annotations
 from mdqr.linalg._certify import Certificate, certify
 from mdqr.linalg._lstsq import LstsqResult, lstsq
 from mdqr.linalg._lstsq_info import LstsqInfo
-from mdqr.linalg._norms import norm
-from mdqr.linalg._products import matmul
+from mdqr.linalg._products.matmul import matmul
+from mdqr.linalg._products.norms import norm
 from mdqr.linalg._qr import QRResult, qr
 from mdqr.linalg._qr_factor import QRFactor, qr_factor
 from mdqr.linalg._repair import repair

@@ -1,0 +1,1 @@
+"""Products and norms of matrices."""
