@@ -19,7 +19,7 @@ from measure import Row, commit, table
 
 import mdqr
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _householder
+from mdqr.linalg._factor import householder
 
 LONGEST = 1.0  # seconds that the repeats of one timing may take
 
@@ -112,11 +112,11 @@ class Phases:
     @contextmanager
     def watch(self, backend: Any) -> Iterator[None]:
         """Time the factorisations inside of the block."""
-        factors, kernels = _householder.Factors, backend.kernels
+        factors, kernels = householder.Factors, backend.kernels
         patches = (
             mock.patch.object(backend, "qr_panel", self.timed("panel", backend.qr_panel)),
             mock.patch.object(
-                _householder, "_factor_columns", self.timed("T", _householder._factor_columns)
+                householder, "_factor_columns", self.timed("T", householder._factor_columns)
             ),
             mock.patch.object(factors, "reflect", self.timed("updates", factors.reflect)),
             mock.patch.object(factors, "form_q", self.timed("Q", factors.form_q)),

@@ -12,9 +12,9 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
 from mdqr._precision import PRECISIONS
-from mdqr.linalg import _householder
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._triangular import Triangle
 
 PAIR = PRECISIONS[1]
 # One field of one precision takes a compiler ten seconds: the plain run has the cheapest.
@@ -39,7 +39,7 @@ def backend(kernels):
 def factor(backend, a, tile):
     """Return Q and R as the algorithm leaves them: the diagonal of R may be negative."""
     count = min(a.shape)
-    factors = _householder.factor(
+    factors = householder.factor(
         backend, a.limbs.copy(), limbs=a.precision.limbs, is_complex=a.is_complex, tile=tile
     )
     blocks = factors.form_q(count), factors.form_r(count)
@@ -87,7 +87,7 @@ def test_reflections(backend, precision, dtype, adjoint, batch, rng):
     v, t, x = draw(9, 4), draw(4, 4), draw(12, 14)[..., 3:, 4:]
     x[..., :4, :] = 0.0
     x[..., :4] = 0.0
-    _householder.set_unit_diagonal(x[..., :4, :4], is_complex)
+    householder.set_unit_diagonal(x[..., :4, :4], is_complex)
     w = backend.matmul(v.swapaxes(-1, -2), x, conj_a=True, **options)
     w = backend.matmul(t.swapaxes(-1, -2) if adjoint else t, w, conj_a=adjoint, **options)
     wanted = backend.matmul(v, w, c=x, subtract=True, **options)
@@ -105,7 +105,7 @@ def test_reflections(backend, precision, dtype, adjoint, batch, rng):
 def test_batch(backend, precision, dtype, rng):
     parts = [cases.random(7, 4, precision, dtype, rng) for _ in range(2)]
     a = mdqr.stack(parts)
-    factors = _householder.factor(
+    factors = householder.factor(
         backend, a.limbs.copy(), limbs=precision.limbs, is_complex=a.is_complex
     )
     Q, R = (
@@ -122,7 +122,7 @@ def test_one_limb_by_the_library(backend, dtype, shape, rng):
     """A few matrices go to the library as they are, batches of many get tiles."""
     a = cases.random(*shape[-2:], mdqr.d, dtype, rng)
     a = mdqr.stack([a] * shape[0]) if len(shape) > 2 else a
-    factors = _householder.factor(backend, a.limbs.copy(), limbs=1, is_complex=a.is_complex)
+    factors = householder.factor(backend, a.limbs.copy(), limbs=1, is_complex=a.is_complex)
     assert (factors.library is None) == (shape[0] > 8 and len(shape) > 2) == bool(factors.vs)
     m, n = shape[-2:]
 

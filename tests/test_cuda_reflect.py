@@ -10,7 +10,7 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import reflect
 from mdqr._backend.host import backend as host
-from mdqr.linalg import _householder
+from mdqr.linalg._factor import householder
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def factored(m, n, precision, dtype, rng, tile, batch=()):
     parts = [cases.random(m, n, precision, dtype, rng) for _ in range(max(1, *batch, 1))]
     a = mdqr.stack(parts) if batch else parts[0]
     options = {"limbs": precision.limbs, "is_complex": a.is_complex, "tile": tile}
-    return _householder.factor(host.backend(), a.limbs.copy(), **options)
+    return householder.factor(host.backend(), a.limbs.copy(), **options)
 
 
 def wrapped(block, precision, dtype):

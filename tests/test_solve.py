@@ -10,7 +10,7 @@ import pytest
 
 import mdqr
 from mdqr.linalg import lstsq, solve
-from mdqr.linalg._householder import Factors
+from mdqr.linalg._factor.householder import Factors
 from mdqr.testing import assert_same_bits
 
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg._householder import Factors
+from mdqr.linalg._factor.householder import Factors
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._triangular import Triangle
 
 MAX_STEPS = 3
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.

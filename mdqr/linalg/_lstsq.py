@@ -11,9 +11,11 @@ from mdqr._backend.protocol import Block
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _householder, _rank
+from mdqr.linalg import _rank
 from mdqr.linalg._augmented import System, take_rows
-from mdqr.linalg._condition import condition
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.condition import condition
+from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._lstsq_info import Fit, LstsqInfo, sum_of_squares
 from mdqr.linalg._refined import Refined
 from mdqr.linalg._right_sides import spread_of
@@ -31,7 +33,6 @@ from mdqr.linalg._shared.operands import (
     room,
     trim,
 )
-from mdqr.linalg._triangular import right_hand_side
 
 _METHODS = ("auto", "householder")
 _SORTED_SPAN = 8
@@ -267,7 +268,7 @@ def _factored(
     if order is not None:
         work = take_rows(work, order)
     work = planes.widen(work, field, inputs.work.limbs)
-    factors = _householder.factor(
+    factors = householder.factor(
         backend,
         work.copy() if work is scaled else work,
         limbs=inputs.work.limbs,

@@ -11,14 +11,14 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import _householder
 from mdqr.linalg._augmented import System, refine
-from mdqr.linalg._condition import condition
-from mdqr.linalg._householder import Factors
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.condition import condition
+from mdqr.linalg._factor.householder import Factors
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback, Inputs
-from mdqr.linalg._triangular import Triangle
 
 _DEPENDENT_BITS = 8
 
@@ -59,7 +59,7 @@ def factored(
     field = inputs.is_complex
     scaled, powers = inputs.backend.balance_columns(given, rows, is_complex=field)
     work = planes.widen(scaled, field, limbs)
-    factors = _householder.factor(
+    factors = householder.factor(
         inputs.backend,
         work.copy() if work is scaled else work,
         limbs=limbs,
@@ -214,7 +214,7 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
     r = system.factors.form_r(system.columns)[front + index]
     while r.shape[-1] > 1:
         r = _without(r, column)
-        factors = _householder.factor(
+        factors = householder.factor(
             system.backend,
             r.copy(),
             limbs=system.limbs,

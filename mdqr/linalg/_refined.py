@@ -21,8 +21,8 @@ from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import _bounds
 from mdqr.linalg._augmented import Solution, System, refine
 from mdqr.linalg._componentwise import bound_components
-from mdqr.linalg._condition import Condition
 from mdqr.linalg._extended import Extension, refine_further
+from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._pseudo_inverse import Inverse
 from mdqr.linalg._right_sides import pieces
 from mdqr.linalg._separate import Joined, separated

@@ -10,9 +10,9 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _householder
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_engine import Engine, adjoint, set_identity
 from mdqr.linalg._update_finish import normalise
@@ -173,10 +173,10 @@ def _half_upper(engine: Engine, x: Block) -> Block:
     """Return the upper part of a Hermitian matrix with half its diagonal, which is made real."""
     block = engine.backend.xp.triu(engine.to_block(x))
     for limb in planes.flat_planes(block, engine.is_complex):
-        _householder.diagonal(limb)[...] *= 0.5
+        householder.diagonal(limb)[...] *= 0.5
     if engine.is_complex:
         for limb in block[1]:
-            _householder.diagonal(limb)[...] = 0.0
+            householder.diagonal(limb)[...] = 0.0
     return engine.from_block(block)
 
 

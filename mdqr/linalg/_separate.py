@@ -14,8 +14,9 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _householder, _rank
+from mdqr.linalg import _rank
 from mdqr.linalg._augmented import System, take_rows
+from mdqr.linalg._factor import householder
 from mdqr.linalg._shared import scaling
 
 
@@ -75,6 +76,6 @@ def _reordered(system: System, order: Block, function: str) -> System:
     field, limbs = system.is_complex, system.limbs
     work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
     work = planes.widen(take_rows(work, order), field, limbs)
-    factors = _householder.factor(system.backend, work, limbs=limbs, is_complex=field)
+    factors = householder.factor(system.backend, work, limbs=limbs, is_complex=field)
     triangle = _rank.triangle_of(factors, function, system.checks)
     return replace(system, factors=factors, triangle=triangle, order=order)

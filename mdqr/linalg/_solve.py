@@ -9,7 +9,8 @@ from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg import _rank
-from mdqr.linalg._condition import condition
+from mdqr.linalg._factor.condition import condition
+from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._refined import Refined
 from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._shared import scaling
@@ -23,7 +24,6 @@ from mdqr.linalg._shared.operands import (
     room,
     square_order,
 )
-from mdqr.linalg._triangular import right_hand_side
 
 
 def solve(

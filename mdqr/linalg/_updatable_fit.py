@@ -16,11 +16,11 @@ from mdqr.linalg import _update_columns as columns
 from mdqr.linalg import _update_cost as cost
 from mdqr.linalg import _update_fresh as fresh
 from mdqr.linalg import _update_rows as rows
-from mdqr.linalg._condition import condition, require_regular
+from mdqr.linalg._factor.condition import condition, require_regular
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._repair import repair_state
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_checks import require_finite
 from mdqr.linalg._update_engine import Engine, joined
 from mdqr.linalg._update_finish import digits_of, normalise, require_share

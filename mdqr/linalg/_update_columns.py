@@ -9,12 +9,12 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _householder
 from mdqr.linalg import _update_sweeps as sweeps
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.householder import diagonal
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import (
     Engine,
     Planes,
@@ -159,7 +159,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     first = scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
     with np.errstate(all="ignore"):
         if isinstance(engine, Planes):
-            _householder.factor(engine.backend, first, limbs=1, is_complex=field)
+            householder.factor(engine.backend, first, limbs=1, is_complex=field)
             entries = abs(diagonal(to_native(xp, first, field)))
         else:
             own = engine.from_block(first)

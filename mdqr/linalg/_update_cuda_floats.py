@@ -12,9 +12,9 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import Backend, Block
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Reflections, adjoint_multiply
 from mdqr.linalg._update_floats import Floats, formed
 from mdqr.linalg._update_library import Library, row_stride

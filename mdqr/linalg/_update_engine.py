@@ -14,13 +14,13 @@ import numpy as np
 from mdqr._backend.blocks import reflections
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg import _householder
-from mdqr.linalg._cholesky import cholesky
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.cholesky import cholesky
+from mdqr.linalg._factor.householder import diagonal
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import covering
 from mdqr.linalg._shared.scaling import finite
-from mdqr.linalg._triangular import Triangle
 
 
 class Reflections(Protocol):
@@ -211,7 +211,7 @@ class Planes(Arithmetic):
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""
-        factors = _householder.factor(self.backend, x, tile=tile, **self._options)
+        factors = householder.factor(self.backend, x, tile=tile, **self._options)
         # The vectors are copied to the tiles; what stays below the diagonal is not needed.
         if clear:
             clear_below(x)
@@ -223,7 +223,7 @@ class Planes(Arithmetic):
 
     def orthogonal(self, x: Block, columns: int | None = None) -> Block:
         """Replace `x` by R, and return Q."""
-        factors = _householder.factor(self.backend, x, **self._options)
+        factors = householder.factor(self.backend, x, **self._options)
         clear_below(x)
         return factors.form_q(x.shape[-2] if columns is None else columns)
 
@@ -262,7 +262,7 @@ class Window(NamedTuple):
 def window_width(backend: str, kind: str, p: int, limbs: int) -> int:
     """Return the number of columns of a window; `limbs` is 1 for floats."""
     if backend == "cpu":
-        unit = 32 if limbs == 1 else _householder.leaf_width(limbs, backend)
+        unit = 32 if limbs == 1 else householder.leaf_width(limbs, backend)
         return _host_window(kind, unit).width(p / 2 if kind == "rows" else p)
     return (_FLOAT_WINDOWS[kind] if limbs == 1 else _device_window(kind, limbs)).width(p)
 

@@ -12,8 +12,8 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
-from mdqr.linalg._householder import diagonal
-from mdqr.linalg._qr import clear_diagonal_signs, multiply_signs
+from mdqr.linalg._factor.householder import diagonal
+from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update_checks import require_in_range
 from mdqr.linalg._update_cost import seconds

@@ -16,8 +16,8 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
-from mdqr.linalg._cholesky import cholesky
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor.cholesky import cholesky
+from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._update_engine import Arithmetic, Reflections, adjoint_multiply, clear_below
 from mdqr.linalg._update_panels import LEAST_WINDOW
 

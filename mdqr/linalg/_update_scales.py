@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _wide_range
+from mdqr.linalg._factor import wide_range
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._update_engine import Engine
 from mdqr.linalg._update_floats import Floats
@@ -41,7 +41,7 @@ def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block
         own, _ = scaled(engine, *parts)
         return own, None, xp.asarray(False)
     exponents, span = _exponents(engine, parts), _span(engine, [part[..., n:] for part in parts])
-    reach = _wide_range.reach(engine.limbs)
+    reach = wide_range.reach(engine.limbs)
     exponents[..., n:] -= xp.where(span > reach, _FAR, 0)
     own = [shifted(engine, part, -exponents) for part in parts]
     return own, exponents, (span > reach + _FAR).any()
@@ -49,7 +49,7 @@ def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block
 
 def is_wide(engine: Engine, x: Block) -> Block:
     """Return whether entries of a column are too far apart to be scaled near 1, a 0-d bool."""
-    return (_span(engine, [engine.to_block(x)]) > _wide_range.reach(engine.limbs)).any()
+    return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.limbs)).any()
 
 
 def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:

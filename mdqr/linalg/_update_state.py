@@ -11,10 +11,10 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor.householder import diagonal
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, Complaint, fetch
-from mdqr.linalg._triangular import Triangle
 from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, joined, set_identity
 from mdqr.linalg._update_floats import Floats
 

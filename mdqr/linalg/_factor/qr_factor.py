@@ -11,9 +11,10 @@ from mdqr._core.promotion import together
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _wide_range
-from mdqr.linalg._condition import condition, require_regular
-from mdqr.linalg._qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
+from mdqr.linalg._factor import wide_range
+from mdqr.linalg._factor.condition import condition, require_regular
+from mdqr.linalg._factor.qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -24,7 +25,6 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
     room,
 )
-from mdqr.linalg._triangular import Triangle
 
 
 @all_advised
@@ -171,7 +171,7 @@ class QRFactor:
         triangle, worst = self._prepared
         require_regular(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []
-        for piece in _wide_range.pieces(backend, block, checks, **options):
+        for piece in wide_range.pieces(backend, block, checks, **options):
             near, powers = backend.balance_columns(piece, None, is_complex=operand.is_complex)
             x = triangle.solve(
                 factors.apply_qh(near)[..., :n, :],

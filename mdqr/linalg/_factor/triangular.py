@@ -12,8 +12,8 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _wide_range
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor import wide_range
+from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import (
@@ -147,8 +147,8 @@ class Triangle:
             columns, powers = columns - undo[0], powers + undo[1]
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
         if entries is not None and checks is not None and y.size:
-            *found, fault = checks.settle(*_wide_range.extremes(a, y, field), fault)
-            if _wide_range.doubtful(*found, limbs=self.limbs):
+            *found, fault = checks.settle(*wide_range.extremes(a, y, field), fault)
+            if wide_range.doubtful(*found, limbs=self.limbs):
                 self._require_finite(checks, name, b)
                 x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
                 fault = (~scaling.finite(x, field)).astype(np.int64).reshape(1)
@@ -181,12 +181,12 @@ class Triangle:
         given = entries if trans == "N" else entries.swapaxes(-1, -2)
         _, (given, _) = broadcast_batch(self.function, [given, b], field)
         options: dict[str, Any] = {"limbs": self.limbs, "is_complex": field, "lower": lower}
-        lost = _wide_range.lost_columns(self.backend, a, y, given, b, **options)
+        lost = wide_range.lost_columns(self.backend, a, y, given, b, **options)
         (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
         if places.size == 0:
             return x
         places = xp.asarray(places)
-        found, powers = _wide_range.substitute(
+        found, powers = wide_range.substitute(
             self.backend,
             given,
             b[..., places],

@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg._householder import diagonal
+from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback

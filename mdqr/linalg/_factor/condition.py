@@ -13,8 +13,8 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._triangular import Triangle
 
 _STEPS = 3
 _STARTS = 4

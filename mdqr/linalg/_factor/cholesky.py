@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
-from mdqr.linalg._triangular import conjugated
+from mdqr.linalg._factor.triangular import conjugated
 
 _TILE = 16
 

@@ -11,7 +11,7 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes as _limbs
 from mdqr._precision import Precision
-from mdqr.linalg._householder import set_unit_diagonal
+from mdqr.linalg._factor.householder import set_unit_diagonal
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape

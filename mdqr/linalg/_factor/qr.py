@@ -8,8 +8,8 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _householder
-from mdqr.linalg._householder import Factors, diagonal
+from mdqr.linalg._factor import householder
+from mdqr.linalg._factor.householder import Factors, diagonal
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -127,7 +127,7 @@ def scaled_factors(
     scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
     work = planes.widen(scaled, field, inputs.work.limbs)
     del scaled
-    factors = _householder.factor(
+    factors = householder.factor(
         inputs.backend,
         work,
         limbs=inputs.work.limbs,

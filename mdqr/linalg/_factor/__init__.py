@@ -1,0 +1,1 @@
+"""Factorisations, triangular systems, condition numbers, certificates."""
