@@ -8,11 +8,8 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _rank
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
-from mdqr.linalg._refined import Refined
-from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -24,6 +21,9 @@ from mdqr.linalg._shared.operands import (
     room,
     square_order,
 )
+from mdqr.linalg._solve import rank
+from mdqr.linalg._solve.refined import Refined
+from mdqr.linalg._solve.right_sides import spread_of
 
 
 def solve(
@@ -95,14 +95,14 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     bits = scaling.magnitude_bits(block, field)
-    _rank.require_columns("solve", checks, bits)
+    rank.require_columns("solve", checks, bits)
     rows = _row_powers(bits)
-    system = _rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
+    system = rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
     if callback is not None:
         callback("condition", 1, 1)
-    _rank.require_regular("solve", system, _rank.Decisive(value, vector), work)
+    rank.require_regular("solve", system, rank.Decisive(value, vector), work)
     found = Refined("solve", system, right, float(spread), estimate, inputs, callback)
     found.warn(value, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)

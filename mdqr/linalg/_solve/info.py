@@ -11,11 +11,11 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import all_advised
 from mdqr._limbs import planes
-from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._factor.householder import set_unit_diagonal
-from mdqr.linalg._refined import Scaled
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._solve.augmented import System, take_rows
+from mdqr.linalg._solve.refined import Scaled
 
 
 class Fit(NamedTuple):

@@ -15,12 +15,12 @@ import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes as _limbs
-from mdqr.linalg._augmented import LOST, System
-from mdqr.linalg._bounds import UNDERFLOW
-from mdqr.linalg._extended import Extension, Step
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._pseudo_inverse import Inverse, magnitudes
 from mdqr.linalg._shared import scaling
+from mdqr.linalg._solve.augmented import LOST, System
+from mdqr.linalg._solve.bounds import UNDERFLOW
+from mdqr.linalg._solve.extended import Extension, Step
+from mdqr.linalg._solve.pseudo_inverse import Inverse, magnitudes
 
 # The lowest bit of zero: above all that can occur.
 _NONE = 2**40

@@ -15,12 +15,12 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg._augmented import System
-from mdqr.linalg._bounds import UNDERFLOW
 from mdqr.linalg._factor.householder import set_unit_diagonal
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._separate import Joined
 from mdqr.linalg._shared import scaling
+from mdqr.linalg._solve.augmented import System
+from mdqr.linalg._solve.bounds import UNDERFLOW
+from mdqr.linalg._solve.separate import Joined
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21

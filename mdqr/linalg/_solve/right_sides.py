@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._augmented import System
 from mdqr.linalg._shared import scaling
+from mdqr.linalg._solve.augmented import System
 
 
 def spread_of(system: System, b: Block) -> Block:

@@ -14,10 +14,10 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _rank
-from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._factor import householder
 from mdqr.linalg._shared import scaling
+from mdqr.linalg._solve import rank
+from mdqr.linalg._solve.augmented import System, take_rows
 
 
 class Joined(NamedTuple):
@@ -77,5 +77,5 @@ def _reordered(system: System, order: Block, function: str) -> System:
     work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
     work = planes.widen(take_rows(work, order), field, limbs)
     factors = householder.factor(system.backend, work, limbs=limbs, is_complex=field)
-    triangle = _rank.triangle_of(factors, function, system.checks)
+    triangle = rank.triangle_of(factors, function, system.checks)
     return replace(system, factors=factors, triangle=triangle, order=order)

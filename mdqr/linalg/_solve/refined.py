@@ -18,16 +18,16 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import _bounds
-from mdqr.linalg._augmented import Solution, System, refine
-from mdqr.linalg._componentwise import bound_components
-from mdqr.linalg._extended import Extension, refine_further
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._pseudo_inverse import Inverse
-from mdqr.linalg._right_sides import pieces
-from mdqr.linalg._separate import Joined, separated
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Callback, Inputs, covering
+from mdqr.linalg._solve import bounds
+from mdqr.linalg._solve.augmented import Solution, System, refine
+from mdqr.linalg._solve.componentwise import bound_components
+from mdqr.linalg._solve.extended import Extension, refine_further
+from mdqr.linalg._solve.pseudo_inverse import Inverse
+from mdqr.linalg._solve.right_sides import pieces
+from mdqr.linalg._solve.separate import Joined, separated
 
 _SMALLEST = 2.0**-1073
 # Components are promised to so many eps.
@@ -136,11 +136,11 @@ class Refined:
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""
         parts, eps, field = [], self._inputs.work.eps, system.is_complex
-        limit = _bounds.contraction_limit(system, self._condition, eps)
+        limit = bounds.contraction_limit(system, self._condition, eps)
         for piece in pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
-            rest = _bounds.normwise(system, b, solution, self._condition, limit, eps)
+            rest = bounds.normwise(system, b, solution, self._condition, limit, eps)
             moved = system.backend.xp.asarray(True)
             parts.append(Part(piece, b, powers, solution, rest[..., None, :], moved))
         return parts
@@ -218,7 +218,7 @@ class Refined:
         if alone is not None:
             self.system, self._parts = alone, self._refine(alone)
         system, callback = self.system, self._callback
-        limit = _bounds.contraction_limit(system, self._condition, work.eps)
+        limit = bounds.contraction_limit(system, self._condition, work.eps)
         inverse = Inverse(system, joined, work.eps, limit)
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))

@@ -6,9 +6,9 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._shared import scaling
+from mdqr.linalg._solve.augmented import Solution, System
 
 # What underflow may change in each term of a residual: products of limbs below 2^-1074.
 UNDERFLOW = 2.0**-1060

@@ -11,14 +11,9 @@ from mdqr._backend.protocol import Block
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg import _rank
-from mdqr.linalg._augmented import System, take_rows
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
-from mdqr.linalg._lstsq_info import Fit, LstsqInfo, sum_of_squares
-from mdqr.linalg._refined import Refined
-from mdqr.linalg._right_sides import spread_of
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -33,6 +28,11 @@ from mdqr.linalg._shared.operands import (
     room,
     trim,
 )
+from mdqr.linalg._solve import rank as _rank
+from mdqr.linalg._solve.augmented import System, take_rows
+from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
+from mdqr.linalg._solve.refined import Refined
+from mdqr.linalg._solve.right_sides import spread_of
 
 _METHODS = ("auto", "householder")
 _SORTED_SPAN = 8

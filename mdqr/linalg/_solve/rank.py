@@ -11,7 +11,6 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._augmented import System, refine
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.householder import Factors
@@ -19,6 +18,7 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback, Inputs
+from mdqr.linalg._solve.augmented import System, refine
 
 _DEPENDENT_BITS = 8
 

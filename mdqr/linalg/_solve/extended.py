@@ -16,9 +16,9 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._augmented import Solution, System
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Callback
+from mdqr.linalg._solve.augmented import Solution, System
 
 _MOST_STEPS = 100
 # A step that does not halve the last one changes rounding errors.

@@ -1,0 +1,1 @@
+"""Linear systems and least squares by factorisation and refinement."""
