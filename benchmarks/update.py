@@ -41,7 +41,7 @@ from update_cells import OWN, Call, Numbers, Problem
 from update_paper import Cell, cells
 from update_tables import keep, lines_of
 
-from mdqr.linalg import _update_fresh
+from mdqr.linalg._update import fresh as _update_fresh
 
 GROUPS = {**update_cpu.GROUPS, "solutions": update_solutions.rows}
 CPU = tuple(GROUPS)

@@ -12,7 +12,8 @@ from update_cells import Numbers
 
 import mdqr
 from mdqr._precision import PRECISIONS
-from mdqr.linalg import _update_fresh, qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg._update import fresh as _update_fresh
 
 SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from update_model import Works
 
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update.engine import Engine
 
 
 def works(engine: Engine, row: dict[str, Any]) -> Works:

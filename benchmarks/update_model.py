@@ -9,9 +9,9 @@ import numpy as np
 from update_paper import Cell
 
 import mdqr
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg._update_engine import Engine, Planes
-from mdqr.linalg._update_floats import Floats
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update.engine import Engine, Planes
+from mdqr.linalg._update.floats import Floats
 
 # Removing these columns should be so much faster than a fresh factorisation.
 REMOVAL_AIM = 3.0

@@ -4,7 +4,7 @@
     python benchmarks/update_replay.py update-cpu.json [--fit]
 
 For each precision the worst gain of the form that decides by itself, by the rates of
-`mdqr.linalg._update_cost` against the measured times, and the worst one over the fresh way that it
+`mdqr.linalg._update.cost` against the measured times, and the worst one over the fresh way that it
 could have taken from what it is given; with --fit, the rates that explain the times
 best: seconds a multiply-add, a column of a panel and an entry of it, a window and a call, none of
 them negative. A gain is over a fresh factorisation of the updated [A b] in the cells of the paper,
@@ -25,8 +25,8 @@ import update_model as model
 from scipy.optimize import nnls
 from update_paper import Cell
 
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update.engine import Engine
 
 FORMS = ("R", "thin")
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""cuBLAS and cuSOLVER as `mdqr.linalg._update_library` calls them, by LAPACK on host memory."""
+"""cuBLAS and cuSOLVER as `mdqr.linalg._update.library` calls them, by LAPACK on host memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.linalg
 
-from mdqr.linalg._update_library import Library
+from mdqr.linalg._update.library import Library
 from mdqr.tensorcore import _numpy_reflector
 
 _TYPES = {0: "f", 1: "d", 4: "F", 5: "D"}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr import PrecisionWarning
 from mdqr.linalg import UpdatableLstsq, lstsq, qr
-from mdqr.linalg import _updatable_fit as fits
+from mdqr.linalg._update import fit as fits
 from mdqr.testing import assert_same_bits
 
 KEPT = list(itertools.product([False, True], [False, True]))

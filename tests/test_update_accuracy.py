@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import _update_state, _update_windows, qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
+from mdqr.linalg._update import state
+from mdqr.linalg._update import windows as _update_windows
 from mdqr.testing import matrix
 
 STEPS = 50
@@ -169,8 +171,8 @@ def test_passes_of_orthogonalisation(share, wanted, rng, monkeypatch):
     a = mdqr.eye(8, 3, precision=mdqr.dd)
     u = np.zeros((8, 1))
     u[3], u[0] = share, (1.0 - share**2) ** 0.5
-    passes, cleaned = [], _update_state._cleaned
-    monkeypatch.setattr(_update_state, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
+    passes, cleaned = [], state._cleaned
+    monkeypatch.setattr(state, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
     options = {"rcond": 0.0, "method": "update"}
     wider = cases.insert(a, mdqr.asarray(u, precision=mdqr.dd), 0, 1)
     cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", **options))

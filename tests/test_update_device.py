@@ -11,22 +11,15 @@ import mdqr
 from mdqr import MDArray
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._precision import PRECISIONS
-from mdqr.linalg import (
-    UpdatableLstsq,
-    _update_operands,
-    _update_rows,
-    _update_windows,
-    qr,
-    qr_delete,
-    qr_insert,
-    qr_update,
-    repair,
-)
-from mdqr.linalg import _update_columns as columns
-from mdqr.linalg import _update_finish as finish
+from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import Planes
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import finish as finish
+from mdqr.linalg._update import operands as _update_operands
+from mdqr.linalg._update import rows
+from mdqr.linalg._update import windows as _update_windows
+from mdqr.linalg._update.engine import Planes
+from mdqr.linalg._update.state import State
 
 PAIR = PRECISIONS[1]
 
@@ -220,13 +213,13 @@ def test_kernels_of_cuda(emulated, windows, mode, rng):
     w = cases.values((9, 2), precision, float, rng)
     size = cases.norm(a)
     state = state_of(emulated, a, mode)
-    _update_rows.insert_rows(state, u.limbs.copy(), 5)
+    rows.insert_rows(state, u.limbs.copy(), 5)
     accept(emulated, state, cases.insert(a, u, 5, 0), size + cases.norm(u))
     # Nine columns; rows that come and columns that go need nothing else to be factored.
     assert launched.count("mdqr_window") == (3 if windows else 0)
     assert ("mdqr_qr_panel" in launched) == (not windows)
     state = state_of(emulated, a, mode)
-    _update_rows.delete_rows(state, 3, 2)
+    rows.delete_rows(state, 3, 2)
     accept(emulated, state, cases.delete(a, 3, 2, 0), size)
     state = state_of(emulated, a, mode)
     columns.insert_columns(state, v.limbs, 2)
@@ -245,7 +238,7 @@ def test_kernels_of_cuda_without_q(emulated, rng):
     v = cases.values((16, 2), precision, float, rng)
     checks = Checks()
     state = State(engine, None, qr(a, "r").limbs.copy(), 6)
-    _update_rows.delete_known_rows(state, a[:3].limbs, checks)
+    rows.delete_known_rows(state, a[:3].limbs, checks)
     finish.normalise(state, 0)
     R = MDArray._wrap(np.ascontiguousarray(state.r), precision, False)
     cases.accept_r(a[3:], R, largest=cases.norm(a))

@@ -10,15 +10,15 @@ from host_library import HostLibrary
 
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
-from mdqr.linalg import _update_columns as columns
-from mdqr.linalg import _update_cuda_floats, _update_rows
-from mdqr.linalg import _update_finish as finish
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_cuda_floats import CudaFloats
-from mdqr.linalg._update_engine import adjoint, apply_left, apply_right
-from mdqr.linalg._update_floats import Floats
-from mdqr.linalg._update_library import row_stride
-from mdqr.linalg._update_state import (
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import cuda_floats, rows
+from mdqr.linalg._update import finish as finish
+from mdqr.linalg._update.cuda_floats import CudaFloats
+from mdqr.linalg._update.engine import adjoint, apply_left, apply_right
+from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.library import row_stride
+from mdqr.linalg._update.state import (
     State,
     column_norms,
     float_share,
@@ -131,7 +131,7 @@ def test_reflections(engine, shape, rng):
 @pytest.mark.parametrize("shape", [(9, 5), (5, 9), (6, 6), (1, 1), (3, 0)], ids=str)
 def test_orthogonal_matrices(engine, most, shape, rng, monkeypatch):
     """By V and T, or by the library."""
-    monkeypatch.setattr(_update_cuda_floats, "_MOST_FORMED", most)
+    monkeypatch.setattr(cuda_floats, "_MOST_FORMED", most)
     m, n = shape
     a = values(shape, engine, rng)
     for count in (None, min(m, n), m):
@@ -150,8 +150,8 @@ def test_sweeps(engine, mode, rng):
     a = values((m, n), engine, rng)
     u, v, w = (values(shape, engine, rng) for shape in ((3, n), (m, 2), (n, 2)))
     for change, wanted in (
-        (lambda s: _update_rows.insert_rows(s, u.copy(), 5), np.insert(a, 5, u, axis=0)),
-        (lambda s: _update_rows.delete_rows(s, 3, 2), np.delete(a, [3, 4], axis=0)),
+        (lambda s: rows.insert_rows(s, u.copy(), 5), np.insert(a, 5, u, axis=0)),
+        (lambda s: rows.delete_rows(s, 3, 2), np.delete(a, [3, 4], axis=0)),
         (lambda s: columns.insert_columns(s, v, 2), np.insert(a, [2, 2], v, axis=1)),
         (lambda s: columns.delete_columns(s, 1, 2), np.delete(a, [1, 2], axis=1)),
         (lambda s: columns.change(s, v, w), a + v @ w.conj().T),
@@ -174,7 +174,7 @@ def test_rows_that_leave_without_q(engine, rng):
     found = []
     for other in (engine, Floats(BACKEND, engine.dtype)):
         state = State(other, None, np.linalg.qr(a, "r"), n)
-        _update_rows.delete_known_rows(state, a[:p].copy(), Checks())
+        rows.delete_known_rows(state, a[:p].copy(), Checks())
         finish.normalise(state, n)
         found.append((state.r, float(state.losses[0].share), float(state.losses[0].noise)))
     (r, share, noise), (other, share_2, noise_2) = found

@@ -8,8 +8,9 @@ import pytest
 import update_cases as cases
 
 import mdqr
-from mdqr.linalg import _update_cost, qr, qr_delete, qr_insert, qr_update, repair
-from mdqr.linalg._update_operands import convert
+from mdqr.linalg import qr, qr_delete, qr_insert, qr_update, repair
+from mdqr.linalg._update import cost
+from mdqr.linalg._update.operands import convert
 from mdqr.testing import assert_same_bits
 
 
@@ -310,21 +311,21 @@ def test_counts_grow_with_the_work(backend, rng):
     engine.backend = type("Backend", (), {"name": backend})()
 
     def seconds(count, *size):
-        return _update_cost.seconds(engine, count(engine, _update_cost.Size(*size)))
+        return cost.seconds(engine, count(engine, cost.Size(*size)))
 
     for count in (
-        _update_cost.rows_work,
-        _update_cost.removal_work,
-        _update_cost.insertion_work,
-        _update_cost.change_work,
+        cost.rows_work,
+        cost.removal_work,
+        cost.insertion_work,
+        cost.change_work,
     ):
         small, large = (seconds(count, 4000, 2000, 2000, p, 0) for p in (50, 500))
         assert 0 < small < large
         assert seconds(count, 4000, 1000, 1000, 50, 0) < small
-    late = seconds(_update_cost.deletion_work, 4000, 2000, 0, 50, 1800)
-    early = seconds(_update_cost.deletion_work, 4000, 2000, 0, 50, 0)
+    late = seconds(cost.deletion_work, 4000, 2000, 0, 50, 1800)
+    early = seconds(cost.deletion_work, 4000, 2000, 0, 50, 0)
     assert 10 * late < early
-    fresh = _update_cost.seconds(engine, _update_cost.factor_work(4000, 1950, None))
+    fresh = cost.seconds(engine, cost.factor_work(4000, 1950, None))
     assert late < fresh
 
 
@@ -333,9 +334,9 @@ def test_the_last_window_counts_what_it_has(rng):
     engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
     step = engine.width("spike", 64)
     works = [
-        _update_cost.spike_work(engine, 64 + rows, 400, 400, 64)
+        cost.spike_work(engine, 64 + rows, 400, 400, 64)
         for rows in (step, step + 1, 3 * step // 2, 2 * step)
     ]
-    seconds = [_update_cost.seconds(engine, work) for work in works]
+    seconds = [cost.seconds(engine, work) for work in works]
     assert seconds == sorted(seconds)
     assert seconds[1] < 0.75 * seconds[3]

@@ -9,23 +9,15 @@ import pytest
 from host_library import HostLibrary, HostPanels
 
 from mdqr._backend import for_block
-from mdqr.linalg import (
-    UpdatableLstsq,
-    _update_fresh,
-    _update_operands,
-    _update_rows,
-    _update_windows,
-    qr_delete,
-    qr_insert,
-    qr_update,
-)
-from mdqr.linalg import _update_columns as columns
-from mdqr.linalg import _update_finish as finish
+from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_cuda_floats import CudaFloats
-from mdqr.linalg._update_engine import apply_left, apply_right
-from mdqr.linalg._update_panels import cuda_panels
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import finish as finish
+from mdqr.linalg._update import fresh, operands, rows, windows
+from mdqr.linalg._update.cuda_floats import CudaFloats
+from mdqr.linalg._update.engine import apply_left, apply_right
+from mdqr.linalg._update.panels import cuda_panels
+from mdqr.linalg._update.state import State
 
 EPS = float(np.finfo(np.float32).eps)
 BACKEND = for_block(np.zeros(1))
@@ -61,7 +53,7 @@ def engine():
 def public(monkeypatch):
     """The public functions take float arrays of NumPy for those of a GPU."""
     Panelled.made = []
-    monkeypatch.setattr(_update_operands, "floats", lambda _, dtype: engine_for(str(dtype)))
+    monkeypatch.setattr(operands, "floats", lambda _, dtype: engine_for(str(dtype)))
 
 
 def draw(shape, rng):
@@ -160,8 +152,8 @@ def test_sweeps(engine, mode, rng):
     a = draw((m, n), rng)
     u, v, w = (draw(shape, rng) for shape in ((60, n), (m, 50), (n, 50)))
     for change, wanted in (
-        (lambda s: _update_rows.insert_rows(s, u.copy(), 5), np.insert(a, [5] * 60, u, axis=0)),
-        (lambda s: _update_rows.delete_rows(s, 3, 40), np.delete(a, range(3, 43), axis=0)),
+        (lambda s: rows.insert_rows(s, u.copy(), 5), np.insert(a, [5] * 60, u, axis=0)),
+        (lambda s: rows.delete_rows(s, 3, 40), np.delete(a, range(3, 43), axis=0)),
         (lambda s: columns.insert_columns(s, v, 2), np.insert(a, [2] * 50, v, axis=1)),
         (lambda s: columns.delete_columns(s, 1, 40), np.delete(a, range(1, 41), axis=1)),
         (lambda s: columns.change(s, v, w), a + v @ w.T),
@@ -181,8 +173,8 @@ def test_r_alone_and_fresh_factors(engine, rng):
     m, n = 460, 330
     a = draw((m, n), rng)
     for change, wanted in (
-        (lambda s: _update_rows.insert_rows(s, a[:40].copy(), 0), np.vstack([a, a[:40]])),
-        (lambda s: _update_rows.delete_known_rows(s, a[:40].copy(), Checks()), a[40:]),
+        (lambda s: rows.insert_rows(s, a[:40].copy(), 0), np.vstack([a, a[:40]])),
+        (lambda s: rows.delete_known_rows(s, a[:40].copy(), Checks()), a[40:]),
         (lambda s: columns.delete_columns(s, 0, 50), a[:, 50:]),
     ):
         state = State(engine, None, np.linalg.qr(a, "r"), n)
@@ -191,7 +183,7 @@ def test_r_alone_and_fresh_factors(engine, rng):
         r = state.r[: state.n]
         near(r.T @ r, wanted.T @ wanted, 20 * m)
     for q in (None, n, m):
-        state = _update_fresh.factored(engine, a.copy(), n, q)
+        state = fresh.factored(engine, a.copy(), n, q)
         near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
         if q is not None:
             near(state.q @ state.r, a, 10)
@@ -292,8 +284,8 @@ def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
         looked.append(engine.has_panels)
         return found(engine, below)
 
-    found = _update_windows.columns_of
-    monkeypatch.setattr(_update_windows, "columns_of", columns_of)
+    found = windows.columns_of
+    monkeypatch.setattr(windows, "columns_of", columns_of)
     Q, R = np.linalg.qr(a)
     for call in (
         lambda **options: qr_insert(Q, R, a[:2], 0, **options),

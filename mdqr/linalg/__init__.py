@@ -8,13 +8,13 @@ from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
-from mdqr.linalg._repair import repair
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import solve
-from mdqr.linalg._updatable import UpdatableLstsq
-from mdqr.linalg._update import qr_delete, qr_insert, qr_update
-from mdqr.linalg._update_operands import UpdateResult
+from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
+from mdqr.linalg._update.lstsq import UpdatableLstsq
+from mdqr.linalg._update.operands import UpdateResult
+from mdqr.linalg._update.repair import repair
 
 __all__ = [
     "Certificate",

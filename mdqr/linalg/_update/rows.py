@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _update_sweeps as sweeps
-from mdqr.linalg import _update_windows as windows
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_downdate import leverage
-from mdqr.linalg._update_engine import (
+from mdqr.linalg._update import sweeps as sweeps
+from mdqr.linalg._update import windows as windows
+from mdqr.linalg._update.downdate import leverage
+from mdqr.linalg._update.engine import (
     adjoint,
     adjoint_multiply,
     apply_left,
@@ -20,7 +20,7 @@ from mdqr.linalg._update_engine import (
     joined,
     set_identity,
 )
-from mdqr.linalg._update_state import (
+from mdqr.linalg._update.state import (
     Loss,
     State,
     Unchecked,

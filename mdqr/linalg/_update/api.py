@@ -6,9 +6,9 @@ from typing import Any
 
 from mdqr._errors import advised
 from mdqr._precision import Precision
-from mdqr.linalg import _update_jobs as jobs
-from mdqr.linalg._update_finish import settle
-from mdqr.linalg._update_operands import (
+from mdqr.linalg._update import jobs as jobs
+from mdqr.linalg._update.finish import settle
+from mdqr.linalg._update.operands import (
     UpdateResult,
     convert,
     factor_shapes,
@@ -18,7 +18,7 @@ from mdqr.linalg._update_operands import (
     require_finite,
     require_given,
 )
-from mdqr.linalg._update_quick import SureChecks
+from mdqr.linalg._update.quick import SureChecks
 
 _METHODS = ("auto", "update", "fresh")
 

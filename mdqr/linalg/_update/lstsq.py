@@ -12,16 +12,16 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning, all_advised
 from mdqr._precision import Precision
-from mdqr.linalg import _updatable_fit as fits
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg import _update_operands as operands
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._updatable_input import leaving_rows, rows_of
-from mdqr.linalg._update_checks import require_finite
-from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_finish import digits_of, lost_digits, note_loss, pairs, require_share
-from mdqr.linalg._update_fresh import with_rows, without_columns, without_rows
-from mdqr.linalg._update_quick import SureChecks, quickly
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update import fit as fits
+from mdqr.linalg._update import operands as operands
+from mdqr.linalg._update.checks import require_finite
+from mdqr.linalg._update.engine import joined
+from mdqr.linalg._update.finish import digits_of, lost_digits, note_loss, pairs, require_share
+from mdqr.linalg._update.fresh import with_rows, without_columns, without_rows
+from mdqr.linalg._update.input import leaving_rows, rows_of
+from mdqr.linalg._update.quick import SureChecks, quickly
 
 
 @all_advised

@@ -13,10 +13,10 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update_checks import require_in_range
-from mdqr.linalg._update_engine import Engine, adjoint, set_identity
-from mdqr.linalg._update_finish import normalise
-from mdqr.linalg._update_operands import (
+from mdqr.linalg._update.checks import require_in_range
+from mdqr.linalg._update.engine import Engine, adjoint, set_identity
+from mdqr.linalg._update.finish import normalise
+from mdqr.linalg._update.operands import (
     UpdateResult,
     convert,
     factor_shapes,
@@ -24,8 +24,8 @@ from mdqr.linalg._update_operands import (
     require_finite,
     require_given,
 )
-from mdqr.linalg._update_scales import scaled, shifted
-from mdqr.linalg._update_state import State, magnitudes
+from mdqr.linalg._update.scales import scaled, shifted
+from mdqr.linalg._update.state import State, magnitudes
 
 # One sweep squares the error: from here it reaches half of what is wanted, and no more.
 _FARTHEST = 0.1

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mdqr._backend.blocks import FORMED
-from mdqr.linalg import _update_windows as short_windows
-from mdqr.linalg._update_engine import Engine
-from mdqr.linalg._update_floats import Floats
+from mdqr.linalg._update import windows as short_windows
+from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.floats import Floats
 
 
 class Work(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.protocol import Block
-from mdqr.linalg._update_library import Library, Part
+from mdqr.linalg._update.library import Library, Part
 
 # Columns of a panel at most.
 MOST = 128

@@ -15,8 +15,8 @@ from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, Complaint, fetch
-from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, joined, set_identity
-from mdqr.linalg._update_floats import Floats
+from mdqr.linalg._update.engine import Engine, Planes, adjoint_multiply, joined, set_identity
+from mdqr.linalg._update.floats import Floats
 
 # Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.
 _MOST_PASSES = 4

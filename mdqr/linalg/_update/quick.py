@@ -8,7 +8,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update.engine import Engine
 
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound=Any)

@@ -15,15 +15,15 @@ from mdqr._limbs import planes
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update_checks import require_in_range
-from mdqr.linalg._update_cost import seconds
-from mdqr.linalg._update_engine import Engine, clear_below
-from mdqr.linalg._update_floats import Floats
-from mdqr.linalg._update_jobs import Built, Frame, Job
-from mdqr.linalg._update_operands import UpdateResult
-from mdqr.linalg._update_quick import attempted
-from mdqr.linalg._update_scales import shifted
-from mdqr.linalg._update_state import State, leading, rounding
+from mdqr.linalg._update.checks import require_in_range
+from mdqr.linalg._update.cost import seconds
+from mdqr.linalg._update.engine import Engine, clear_below
+from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.jobs import Built, Frame, Job
+from mdqr.linalg._update.operands import UpdateResult
+from mdqr.linalg._update.quick import attempted
+from mdqr.linalg._update.scales import shifted
+from mdqr.linalg._update.state import State, leading, rounding
 
 
 def normalise(state: State, untouched: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import Engine
+from mdqr.linalg._update.engine import Engine
 
 
 def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg import _update_sweeps as sweeps
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import (
+from mdqr.linalg._update import sweeps as sweeps
+from mdqr.linalg._update.engine import (
     Engine,
     Planes,
     adjoint_multiply,
@@ -24,7 +24,7 @@ from mdqr.linalg._update_engine import (
     joined,
     set_identity,
 )
-from mdqr.linalg._update_state import (
+from mdqr.linalg._update.state import (
     Loss,
     State,
     Unchecked,

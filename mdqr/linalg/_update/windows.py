@@ -9,7 +9,7 @@ from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr.linalg._update_engine import Engine, Planes, adjoint_multiply, set_identity
+from mdqr.linalg._update.engine import Engine, Planes, adjoint_multiply, set_identity
 
 # On a CPU, reflectors of floats are applied one by one up to so many rows below their first; from
 # there on BLAS is faster with their product.

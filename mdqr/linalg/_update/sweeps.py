@@ -11,14 +11,8 @@ from __future__ import annotations
 
 from mdqr._backend.blocks import FORMED
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _update_windows as windows
-from mdqr.linalg._update_engine import (
-    Engine,
-    adjoint_multiply,
-    apply_left,
-    apply_right,
-    joined,
-)
+from mdqr.linalg._update import windows as windows
+from mdqr.linalg._update.engine import Engine, adjoint_multiply, apply_left, apply_right, joined
 
 
 def band(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._update_engine import Engine, apply_left, joined
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update.engine import Engine, apply_left, joined
+from mdqr.linalg._update.state import State
 
 
 def factored(engine: Engine, a: Block, n: int, q: int | None) -> State:

@@ -14,14 +14,8 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import Engine, adjoint, adjoint_multiply, set_identity
-from mdqr.linalg._update_state import (
-    Loss,
-    column_norms,
-    rounding,
-    smallest_share,
-    spectral_bound,
-)
+from mdqr.linalg._update.engine import Engine, adjoint, adjoint_multiply, set_identity
+from mdqr.linalg._update.state import Loss, column_norms, rounding, smallest_share, spectral_bound
 
 
 class Leverage(NamedTuple):

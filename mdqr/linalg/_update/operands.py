@@ -17,10 +17,10 @@ from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update_checks import require_finite as require_operand
-from mdqr.linalg._update_cuda_floats import floats
-from mdqr.linalg._update_engine import Engine, Planes
-from mdqr.linalg._update_floats import Floats
+from mdqr.linalg._update.checks import require_finite as require_operand
+from mdqr.linalg._update.cuda_floats import floats
+from mdqr.linalg._update.engine import Engine, Planes
+from mdqr.linalg._update.floats import Floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 

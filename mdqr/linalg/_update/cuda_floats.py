@@ -15,10 +15,10 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._update_engine import Reflections, adjoint_multiply
-from mdqr.linalg._update_floats import Floats, formed
-from mdqr.linalg._update_library import Library, row_stride
-from mdqr.linalg._update_panels import Factoring, Panels, cuda_panels, vectors
+from mdqr.linalg._update.engine import Reflections, adjoint_multiply
+from mdqr.linalg._update.floats import Floats, formed
+from mdqr.linalg._update.library import Library, row_stride
+from mdqr.linalg._update.panels import Factoring, Panels, cuda_panels, vectors
 
 if TYPE_CHECKING:
     from mdqr._backend.cuda.runtime.graphs import Graphs

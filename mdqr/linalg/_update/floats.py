@@ -18,8 +18,8 @@ from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._update_engine import Arithmetic, Reflections, adjoint_multiply, clear_below
-from mdqr.linalg._update_panels import LEAST_WINDOW
+from mdqr.linalg._update.engine import Arithmetic, Reflections, adjoint_multiply, clear_below
+from mdqr.linalg._update.panels import LEAST_WINDOW
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
 _LARGE = 2**14

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _update_columns as columns
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg import _update_fresh as fresh
-from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_operands import Given, matrix_operand, require_count
-from mdqr.linalg._update_scales import Scales, scaled, shifted
-from mdqr.linalg._update_state import State
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update import fresh as fresh
+from mdqr.linalg._update import rows as rows
+from mdqr.linalg._update.engine import joined
+from mdqr.linalg._update.operands import Given, matrix_operand, require_count
+from mdqr.linalg._update.scales import Scales, scaled, shifted
+from mdqr.linalg._update.state import State
 
 Built = tuple[State, Scales]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._updatable_fit import Fit
-from mdqr.linalg._update_engine import joined
-from mdqr.linalg._update_operands import (
+from mdqr.linalg._update.engine import joined
+from mdqr.linalg._update.fit import Fit
+from mdqr.linalg._update.operands import (
     Given,
     like,
     matrix_operand,

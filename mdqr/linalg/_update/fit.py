@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg import _update_columns as columns
-from mdqr.linalg import _update_cost as cost
-from mdqr.linalg import _update_fresh as fresh
-from mdqr.linalg import _update_rows as rows
 from mdqr.linalg._factor.condition import condition, require_regular
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._repair import repair_state
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update_checks import require_finite
-from mdqr.linalg._update_engine import Engine, joined
-from mdqr.linalg._update_finish import digits_of, normalise, require_share
-from mdqr.linalg._update_quick import SureChecks, attempted
-from mdqr.linalg._update_scales import Scales, is_wide, scaled, scaled_with_sides, shifted
-from mdqr.linalg._update_state import State, Unchecked
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import cost as cost
+from mdqr.linalg._update import fresh as fresh
+from mdqr.linalg._update import rows as rows
+from mdqr.linalg._update.checks import require_finite
+from mdqr.linalg._update.engine import Engine, joined
+from mdqr.linalg._update.finish import digits_of, normalise, require_share
+from mdqr.linalg._update.quick import SureChecks, attempted
+from mdqr.linalg._update.repair import repair_state
+from mdqr.linalg._update.scales import Scales, is_wide, scaled, scaled_with_sides, shifted
+from mdqr.linalg._update.state import State, Unchecked
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 _STEPS = 2

@@ -8,8 +8,8 @@ from functools import reduce
 from mdqr._backend.protocol import Block
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._shared import scaling
-from mdqr.linalg._update_engine import Engine
-from mdqr.linalg._update_floats import Floats
+from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.floats import Floats
 
 Scales = Block | None
 

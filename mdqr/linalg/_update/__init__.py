@@ -1,0 +1,1 @@
+"""Updating of QR factorisations."""
