@@ -27,7 +27,7 @@ from tensorcore_measure import (
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore import LstsqResult, lstsq, orthogonalize, qr
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._engine.formats import FORMATS
 
 LARGEST, MIDDLE, SMALL = (32768, 16384), (8192, 4096), (2048, 1024)
 QUICK = [(32768, 1024), (8192, 4096)]

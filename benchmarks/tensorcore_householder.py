@@ -24,7 +24,7 @@ from tensorcore_measure import Cusolver, backward_error, conditioned, orthogonal
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore import blocked_householder, qr
-from mdqr.tensorcore._cuda_engine import CudaEngine
+from mdqr.tensorcore._engine.cuda import CudaEngine
 from mdqr.tensorcore._plan import PANELS
 
 SIZES = [(32768, 1024), (32768, 4096), (8192, 4096), (4096, 2048), (32768, 16384)]

@@ -16,9 +16,10 @@ from gpu_run import Groups
 from measure import Row
 from tensorcore_measure import free, random
 
-from mdqr.tensorcore import _correction, _input, _passes, lstsq, qr
-from mdqr.tensorcore._cuda_engine import CudaEngine
-from mdqr.tensorcore._recursive import panel_of
+from mdqr.tensorcore import _input, lstsq, qr
+from mdqr.tensorcore._algorithms import correction, passes
+from mdqr.tensorcore._algorithms.recursive import panel_of
+from mdqr.tensorcore._engine.cuda import CudaEngine
 
 FAST = ("caqr", "cholesky")
 QUICK = [(32768, 1024), (8192, 4096)]
@@ -31,8 +32,8 @@ class Parts(Phases):
     def of(self, call: Callable[[], Any]) -> dict[str, float]:
         """Return the milliseconds of each part of a call, after one that does not count."""
         call()
-        functions = ((_passes, "departure"), (_passes, "departure_of"), (_passes, "correct"))
-        functions += ((_correction, "_size"),)
+        functions = ((passes, "departure"), (passes, "departure_of"), (passes, "correct"))
+        functions += ((correction, "_size"),)
         with ExitStack() as stack:
             for name in METHODS:
                 timed = self.timed(name, getattr(CudaEngine, name))

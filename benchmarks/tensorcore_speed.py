@@ -14,10 +14,10 @@ from tensorcore_measure import Cusolver, conditioned, faster, free, random, rate
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore import _input, lowrank, qr
-from mdqr.tensorcore._engine import CUTOFF, SMALL, Engine, Operand, operand
-from mdqr.tensorcore._formats import FORMATS, Format
+from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
+from mdqr.tensorcore._engine.formats import FORMATS, Format
+from mdqr.tensorcore._engine.protocol import CUTOFF, SMALL, Engine, Operand, operand
 from mdqr.tensorcore._plan import PANELS
-from mdqr.tensorcore._recursive import gram_schmidt, panel_of
 
 FAST = ("caqr", "cholesky")
 TALL, LARGEST, SQUARE = 32768, (32768, 16384), (32768, 32768)

@@ -15,7 +15,7 @@ from mdqr._backend.cuda.factor import window
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._precision import PRECISIONS
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._engine.formats import FORMATS
 
 UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize")
 REAL_UNARY = ("floor", "ceil", "rint")

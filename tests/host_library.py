@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mdqr.linalg._update.library import Library
-from mdqr.tensorcore import _numpy_reflector
+from mdqr.tensorcore._engine import numpy_reflector
 
 _TYPES = {0: "f", 1: "d", 4: "F", 5: "D"}
 
@@ -166,8 +166,8 @@ class HostPanels:
         assert len(q) >= q.shape[1] == len(upper) == len(middle)
         self.called += 1
         with np.errstate(all="ignore"):
-            self.doubtful |= int(not _numpy_reflector.orthonormal(q, upper, False))
-            _numpy_reflector.reflector(q, middle, _array((signs, len(upper), len(upper), 1))[:, 0])
+            self.doubtful |= int(not numpy_reflector.orthonormal(q, upper, False))
+            numpy_reflector.reflector(q, middle, _array((signs, len(upper), len(upper), 1))[:, 0])
 
 
 def _array(part):

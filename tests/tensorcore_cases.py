@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr.tensorcore._cgls import _EPS
-from mdqr.tensorcore._cuda_engine import CudaEngine
+from mdqr.tensorcore._algorithms.cgls import _EPS
+from mdqr.tensorcore._engine.cuda import CudaEngine
 
 SPECTRA = ("arithmetic", "geometric", "cluster")
 # Matrices with columns that depend on others, or nearly do, and orthogonal ones, by a generator.

@@ -16,12 +16,13 @@ from tensorcore_cases import (
     with_condition,
 )
 
-from mdqr.tensorcore import _numpy_panels, blocked_householder, qr
-from mdqr.tensorcore._correction import rms_limit
-from mdqr.tensorcore._formats import FORMATS
-from mdqr.tensorcore._numpy_engine import NumpyEngine
+from mdqr.tensorcore import blocked_householder, qr
+from mdqr.tensorcore._algorithms.correction import rms_limit
+from mdqr.tensorcore._algorithms.reflections import householder
+from mdqr.tensorcore._engine import numpy_panels
+from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._engine.numpy import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
-from mdqr.tensorcore._reflections import householder
 
 SHAPES = [(1, 1), (5, 3), (50, 50), (300, 128), (290, 129), (256, 256), (700, 290)]
 
@@ -192,8 +193,8 @@ def test_a_q_of_the_library_is_made_orthonormal(kind, rng, monkeypatch):
         r[...] = np.triu(np.linalg.solve(np.eye(n) + noise, r))
         a[...] = a @ (np.eye(n) + noise)
 
-    geqrf = _numpy_panels.geqrf
-    monkeypatch.setattr(_numpy_panels, "geqrf", loose)
+    geqrf = numpy_panels.geqrf
+    monkeypatch.setattr(numpy_panels, "geqrf", loose)
     a = DEFICIENT[kind](rng)
     for result in (qr(a, "householder", "fp16x2", "geqrf"), blocked_householder(a, panel="geqrf")):
         assert backward_errors(a, *result).max() <= bound(FORMATS["fp16x2"], 150)

@@ -16,12 +16,12 @@ from tensorcore_cases import (
     with_subnormals,
 )
 
-from mdqr.tensorcore import _cuda_engine, _cuda_panels, _numpy_panels, _numpy_reflector
-from mdqr.tensorcore._cuda_panels import column_stride, tree_nodes
-from mdqr.tensorcore._engine import CUTOFF, FAN_IN, PROBES, SMALL, TRIANGLE, rows_of_block
-from mdqr.tensorcore._formats import FORMATS
-from mdqr.tensorcore._numpy_engine import NumpyEngine, signs
-from mdqr.tensorcore._passes import Passes
+from mdqr.tensorcore._algorithms.passes import Passes
+from mdqr.tensorcore._engine import cuda, cuda_panels, numpy_panels, numpy_reflector
+from mdqr.tensorcore._engine.cuda_panels import column_stride, tree_nodes
+from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._engine.numpy import NumpyEngine, signs
+from mdqr.tensorcore._engine.protocol import CUTOFF, FAN_IN, PROBES, SMALL, TRIANGLE, rows_of_block
 from mdqr.tensorcore._plan import plan_of
 
 
@@ -244,7 +244,7 @@ def test_cholesky_notes_an_inverse_that_grows(kernels, rng):
 
 
 def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._cuda_panels._PARTS", 2)
+    monkeypatch.setattr("mdqr.tensorcore._engine.cuda_panels._PARTS", 2)
     a = columns(rng.standard_normal((300, 40)))
     q, r, other_q, other_r = both(kernels, "cholesky", a)
     assert np.abs(q - other_q).max() <= 8 * U32
@@ -338,28 +338,28 @@ def test_python_has_the_constants_of_the_kernels():
     caqr, gram = constants("tensorcore_caqr.hpp"), constants("tensorcore_gram.hpp")
     assert (caqr["panel_columns"], caqr["block_columns"]) == (CUTOFF, SMALL)
     assert caqr["block_rows"] == max(map(rows_of_block, range(1, 20000)))
-    assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, _numpy_panels.NOISE)
-    assert constants("tensorcore_caqr.cu")["most_levels"] == _cuda_panels._LEVELS
-    threads = _cuda_panels._THREADS
+    assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, numpy_panels.NOISE)
+    assert constants("tensorcore_caqr.cu")["most_levels"] == cuda_panels._LEVELS
+    threads = cuda_panels._THREADS
     assert (gram["gram_threads"], gram["panel_columns"]) == (threads, CUTOFF)
-    assert gram["tile_rows"] == _cuda_panels._TILE_ROWS
+    assert gram["tile_rows"] == cuda_panels._TILE_ROWS
     found = constants("tensorcore_cholesky.hpp")
     names = ("least", "careful", "late", "most_passes")
     assert [found[name] for name in names] == [
-        getattr(_numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
+        getattr(numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
     ]
-    assert (found["fine"], found["sound"]) == (_numpy_reflector.FINE, _numpy_panels.SOUND)
+    assert (found["fine"], found["sound"]) == (numpy_reflector.FINE, numpy_panels.SOUND)
     reflector = constants("tensorcore_reflector.cu")
     assert (reflector["reflector_threads"], reflector["panel_columns"]) == (threads, CUTOFF)
     scale, vectors = constants("tensorcore_scale.cu"), constants("tensorcore_vectors.cu")
     assert (scale["scale_threads"], scale["tile"]) == (
-        _cuda_engine._THREADS,
-        _cuda_engine._LOAD_COLUMNS,
+        cuda._THREADS,
+        cuda._LOAD_COLUMNS,
     )
-    assert vectors["vector_threads"] == _cuda_engine._THREADS
+    assert vectors["vector_threads"] == cuda._THREADS
     assert (vectors["probes"], vectors["triangle_order"]) == (PROBES, TRIANGLE)
     assert (vectors["image_columns"], vectors["departure_columns"]) == (
-        _cuda_engine._IMAGE_COLUMNS,
-        _cuda_engine._DEPARTURE_COLUMNS,
+        cuda._IMAGE_COLUMNS,
+        cuda._DEPARTURE_COLUMNS,
     )
-    assert constants("tensorcore_round.cu")["round_threads"] == _cuda_engine._THREADS
+    assert constants("tensorcore_round.cu")["round_threads"] == cuda._THREADS

@@ -7,7 +7,7 @@ import pytest
 from tensorcore_cases import U16, with_condition
 
 from mdqr.tensorcore import lowrank
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
 
 

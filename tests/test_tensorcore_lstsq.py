@@ -12,10 +12,10 @@ from tensorcore_cases import emulated_engine, error_bound, reference, with_condi
 
 import mdqr
 from mdqr.tensorcore import lstsq, qr
-from mdqr.tensorcore._formats import FORMATS
-from mdqr.tensorcore._numpy_engine import NumpyEngine
+from mdqr.tensorcore._algorithms.preconditioner import Preconditioner
+from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._engine.numpy import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
-from mdqr.tensorcore._preconditioner import Preconditioner
 
 
 @settings(max_examples=20)
@@ -233,7 +233,7 @@ def test_lstsq_refuses(rng):
 
 @pytest.mark.parametrize("order", [1, 2, 7, 64, 150])
 def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._preconditioner._MOST_ORDER", 64)
+    monkeypatch.setattr("mdqr.tensorcore._algorithms.preconditioner._MOST_ORDER", 64)
     r = np.triu(rng.standard_normal((order, order))) / np.sqrt(order) + 2 * np.eye(order)
     exponents = rng.integers(-9, 9, order)
     y = rng.standard_normal((order, 2))
@@ -256,7 +256,7 @@ def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
 @pytest.mark.parametrize("order", [1, 9, 150])
 def test_the_preconditioner_of_a_float32_triangle(order, rng, kernels, monkeypatch):
     """One matrix, the same in both directions to float64, and near the inverse to float32."""
-    monkeypatch.setattr("mdqr.tensorcore._preconditioner._MOST_ORDER", 64)
+    monkeypatch.setattr("mdqr.tensorcore._algorithms.preconditioner._MOST_ORDER", 64)
     r = np.triu(rng.standard_normal((order, order))) / np.sqrt(order) + 2 * np.eye(order)
     r = np.asfortranarray(r, dtype=np.float32)
     exponents = rng.integers(-9, 9, order)

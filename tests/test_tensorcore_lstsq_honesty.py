@@ -12,8 +12,8 @@ from tensorcore_cases import error_bound, reference
 
 import mdqr
 from mdqr.tensorcore import lstsq
-from mdqr.tensorcore._cgls import _EPS
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._algorithms.cgls import _EPS
+from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
 
 

@@ -20,9 +20,10 @@ from tensorcore_cases import (
 )
 
 import mdqr
-from mdqr.tensorcore import _passes, lowrank, orthogonalize, qr
-from mdqr.tensorcore._correction import rms_limit
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore import lowrank, orthogonalize, qr
+from mdqr.tensorcore._algorithms import passes
+from mdqr.tensorcore._algorithms.correction import rms_limit
+from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import PANELS
 
 PLAIN_SHAPES = [(1, 1), (5, 3), (50, 50), (300, 128), (290, 129), (200, 200), (700, 290)]
@@ -133,7 +134,7 @@ def test_orthogonalize_says_what_it_reached(rng):
 
 
 def test_orthogonalize_warns(rng, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._passes.rms_limit", lambda n: 1e-12)
+    monkeypatch.setattr("mdqr.tensorcore._algorithms.passes.rms_limit", lambda n: 1e-12)
     with pytest.warns(
         mdqr.PrecisionWarning, match="after 5 passes, where float32 can hold"
     ) as first:
@@ -303,7 +304,7 @@ def test_a_result_is_copied_and_pickled(rng):
 @pytest.mark.parametrize("name", DEFICIENT)
 def test_later_passes_by_reflections(name, rng, monkeypatch):
     """What a Q that stays far from orthonormal ends with, here from the second pass on."""
-    monkeypatch.setattr(_passes, "_DIRECT_PASSES", 1)
+    monkeypatch.setattr(passes, "_DIRECT_PASSES", 1)
     a = DEFICIENT[name](rng).astype(np.float32)
     Q, R = qr(a, panel="cholesky", reorthogonalize=True)
     assert orthogonality(Q) <= rms_limit(len(R)) * np.sqrt(len(R))

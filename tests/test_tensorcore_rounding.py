@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tensorcore_cases import U32, emulated_engine, values_of
 
-from mdqr.tensorcore._formats import FORMATS, SPLIT, pairs
-from mdqr.tensorcore._numpy_engine import NumpyEngine
-from mdqr.tensorcore._rounding import rounded
+from mdqr.tensorcore._engine.formats import FORMATS, SPLIT, pairs
+from mdqr.tensorcore._engine.numpy import NumpyEngine
+from mdqr.tensorcore._engine.rounding import rounded
 
 ROUNDED = [form for form in FORMATS.values() if form.kernel]
 # Significant bits, smallest exponent of a last bit, largest finite number.

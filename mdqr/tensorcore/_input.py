@@ -10,7 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._core.array_like import plain
 from mdqr._limbs.device import is_cuda_array
-from mdqr.tensorcore._engine import Engine
+from mdqr.tensorcore._engine.protocol import Engine
 
 
 def real_array(call: str, name: str, x: Any) -> Block:
@@ -55,12 +55,12 @@ def choose(call: str, name: str, value: Any, known: Any) -> None:
 def engine_for(a: Block) -> Engine:
     """Return what works on arrays like `a`."""
     if isinstance(a, np.ndarray):
-        from mdqr.tensorcore._numpy_engine import NumpyEngine
+        from mdqr.tensorcore._engine.numpy import NumpyEngine
 
         return NumpyEngine()
     from mdqr._backend import for_block
     from mdqr._backend.cuda.backend import CudaBackend
-    from mdqr.tensorcore._cublas import CublasProducts
-    from mdqr.tensorcore._cuda_engine import CudaEngine
+    from mdqr.tensorcore._engine.cublas import CublasProducts
+    from mdqr.tensorcore._engine.cuda import CudaEngine
 
     return CudaEngine(cast(CudaBackend, for_block(a)).kernels, CublasProducts())

@@ -10,12 +10,12 @@ import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.operands import as_integer
-from mdqr.tensorcore._cgls import norms
-from mdqr.tensorcore._engine import PROBES, Engine, operand
+from mdqr.tensorcore._algorithms.cgls import norms
+from mdqr.tensorcore._algorithms.passes import Passes, settle
+from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._engine.protocol import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
-from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
-from mdqr.tensorcore._reflections import DoubtfulPanel
 
 # Of the squares of singular values, in units of the format: what leaves them as good as Q R.
 _TOLERANCE = 16.0

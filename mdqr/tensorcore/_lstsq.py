@@ -12,14 +12,14 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs.device import is_cuda_array
 from mdqr.linalg._shared.operands import as_integer
-from mdqr.tensorcore._cgls import Iterate, System, cgls, norms
-from mdqr.tensorcore._engine import CUTOFF, Engine
-from mdqr.tensorcore._formats import FINE
+from mdqr.tensorcore._algorithms.cgls import Iterate, System, cgls, norms
+from mdqr.tensorcore._algorithms.passes import Passes, settle
+from mdqr.tensorcore._algorithms.preconditioner import Preconditioner, Size
+from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._engine.formats import FINE
+from mdqr.tensorcore._engine.protocol import CUTOFF, Engine
 from mdqr.tensorcore._input import engine_for, real_array, real_matrix
-from mdqr.tensorcore._passes import Passes, settle
 from mdqr.tensorcore._plan import Plan, plan_of
-from mdqr.tensorcore._preconditioner import Preconditioner, Size
-from mdqr.tensorcore._reflections import DoubtfulPanel
 
 _EPS = 2.0**-52
 # Above this norm of R**-1 its columns depend on others as far as float32 can tell, and products of

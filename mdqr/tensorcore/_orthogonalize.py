@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
+from mdqr.tensorcore._algorithms.passes import Passes
+from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
 from mdqr.tensorcore._input import engine_for, real_matrix
-from mdqr.tensorcore._passes import Passes
 from mdqr.tensorcore._plan import Plan, plan_of
-from mdqr.tensorcore._reflections import DoubtfulPanel
 
 
 class Basis(NamedTuple):

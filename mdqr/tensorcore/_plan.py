@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mdqr.tensorcore._formats import FINE, FORMATS, Format
+from mdqr.tensorcore._engine.formats import FINE, FORMATS, Format
 from mdqr.tensorcore._input import choose
 
 METHODS = ("rgs", "householder")

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine, operand
-from mdqr.tensorcore._formats import Format
+from mdqr.tensorcore._algorithms.passes import Passes, rescaled, settle
+from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._engine.formats import Format
+from mdqr.tensorcore._engine.protocol import Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
-from mdqr.tensorcore._passes import Passes, rescaled, settle
 from mdqr.tensorcore._plan import Plan, plan_of
-from mdqr.tensorcore._reflections import DoubtfulPanel
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import mdqr
 from mdqr import tensorcore
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._engine.formats import FORMATS
 
 from .problems import Problem
 from .verdicts import NEEDLESS, Verdict, answered

@@ -14,7 +14,7 @@ import pytest
 
 import mdqr
 from mdqr import tensorcore
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import METHODS
 from mdqr.testing._exact import SCALE
 

@@ -18,10 +18,10 @@ from tensorcore_cases import (
 
 import mdqr
 from mdqr.tensorcore import lowrank, lstsq, orthogonalize, qr
-from mdqr.tensorcore._correction import rms_limit
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._algorithms.correction import rms_limit
+from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._engine.numpy import NumpyEngine
 from mdqr.tensorcore._input import engine_for
-from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
 
 pytestmark = pytest.mark.gpu
@@ -95,7 +95,7 @@ def test_products(cupy, engine, compute, rows, rng):
 
 @pytest.mark.parametrize("small", [0, 2**27])
 def test_products_in_float64(small, cupy, engine, rng, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._cublas._SMALL", small)
+    monkeypatch.setattr("mdqr.tensorcore._engine.cublas._SMALL", small)
     whole = rng.standard_normal((90, 70))
     for a in (cupy.asarray(whole), columns(cupy, whole, np.float64)):
         for part in (a, a[16:64, 8:32]):

@@ -8,10 +8,10 @@ from gpu_tensorcore_cases import FAST, columns, errors
 from tensorcore_cases import DEFICIENT, SPECTRA, U32, kerr, kerr_criteria, with_condition
 
 from mdqr.tensorcore import blocked_householder, qr
-from mdqr.tensorcore._correction import rms_limit
-from mdqr.tensorcore._formats import FORMATS
+from mdqr.tensorcore._algorithms.correction import rms_limit
+from mdqr.tensorcore._engine.formats import FORMATS
+from mdqr.tensorcore._engine.numpy import NumpyEngine
 from mdqr.tensorcore._input import engine_for
-from mdqr.tensorcore._numpy_engine import NumpyEngine
 from mdqr.tensorcore._plan import PANELS
 
 pytestmark = pytest.mark.gpu

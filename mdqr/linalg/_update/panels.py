@@ -44,7 +44,7 @@ class Panels(Protocol):
 
 def cuda_panels(kernels: Kernels) -> Panels:
     """Return the panels of a GPU, which notes doubts in memory of its own."""
-    found: Panels = import_module("mdqr.tensorcore._cuda_panels").CudaPanels(kernels)
+    found: Panels = import_module("mdqr.tensorcore._engine.cuda_panels").CudaPanels(kernels)
     return found
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine
-from mdqr.tensorcore._lanczos import Lanczos
-from mdqr.tensorcore._preconditioner import Preconditioner, Size
+from mdqr.tensorcore._algorithms.lanczos import Lanczos
+from mdqr.tensorcore._algorithms.preconditioner import Preconditioner, Size
+from mdqr.tensorcore._engine.protocol import Engine
 
 _EPS = 2.0**-52
 # Iterations without a new least gradient half of the last, after which rounding is all there is.

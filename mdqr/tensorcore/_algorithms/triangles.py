@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import Engine, Operand, operand
-from mdqr.tensorcore._formats import FP32, Format
-from mdqr.tensorcore._recursive import first_half
+from mdqr.tensorcore._algorithms.recursive import first_half
+from mdqr.tensorcore._engine.formats import FP32, Format
+from mdqr.tensorcore._engine.protocol import Engine, Operand, operand
 
 # Below this order zeros are multiplied too, in float32.
 _LEAF = 512

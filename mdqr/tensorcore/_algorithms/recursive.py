@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import CUTOFF, Engine, Operand
-from mdqr.tensorcore._formats import Format
+from mdqr.tensorcore._engine.formats import Format
+from mdqr.tensorcore._engine.protocol import CUTOFF, Engine, Operand
 
 Panel = Callable[[Block, Block, Operand | None], None]
 

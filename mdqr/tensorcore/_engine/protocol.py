@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._formats import Format
+from mdqr.tensorcore._engine.formats import Format
 
 # Columns of a panel, and those that a "caqr" panel factors at a time; triangles of a block of its
 # tree.

@@ -10,8 +10,9 @@ import numpy as np
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import fetch
-from mdqr.tensorcore._cuda_panels import CudaPanels, column_stride
-from mdqr.tensorcore._engine import (
+from mdqr.tensorcore._engine.cuda_panels import CudaPanels, column_stride
+from mdqr.tensorcore._engine.formats import Format, pairs
+from mdqr.tensorcore._engine.protocol import (
     NO_FLOOR,
     PROBES,
     TRIANGLE,
@@ -20,7 +21,6 @@ from mdqr.tensorcore._engine import (
     Report,
     headroom,
 )
-from mdqr.tensorcore._formats import Format, pairs
 
 SCALE = Module("tensorcore_scale", 1, False)
 VECTORS = Module("tensorcore_vectors", 1, False)

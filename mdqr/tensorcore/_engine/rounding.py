@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr.tensorcore._formats import SPLIT, Format
+from mdqr.tensorcore._engine.formats import SPLIT, Format
 
 Floats = NDArray[np.float32]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import SUMMED, Engine, Operand, operand
-from mdqr.tensorcore._formats import FORMATS, FP32, Format
+from mdqr.tensorcore._engine.formats import FORMATS, FP32, Format
+from mdqr.tensorcore._engine.protocol import SUMMED, Engine, Operand, operand
 
 # Departures up to this shrink to a tenth at least: U has about 0.7 of the 2-norm of U + U.T, and
 # what is left is 2 U^2.

@@ -10,7 +10,7 @@ import numpy as np
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided, fields
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
+from mdqr.tensorcore._engine.protocol import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 
 CAQR = Module("tensorcore_caqr", 1, False)
 CHOLESKY = Module("tensorcore_cholesky", 1, False)

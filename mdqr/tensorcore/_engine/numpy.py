@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mdqr.tensorcore import _numpy_panels, _numpy_reflector
-from mdqr.tensorcore._engine import NO_FLOOR, PROBES, Loaded, Operand, Report, headroom
-from mdqr.tensorcore._formats import Format, pairs
-from mdqr.tensorcore._numpy_panels import Floats
-from mdqr.tensorcore._rounding import rounded
+from mdqr.tensorcore._engine import numpy_panels, numpy_reflector
+from mdqr.tensorcore._engine.formats import Format, pairs
+from mdqr.tensorcore._engine.numpy_panels import Floats
+from mdqr.tensorcore._engine.protocol import NO_FLOOR, PROBES, Loaded, Operand, Report, headroom
+from mdqr.tensorcore._engine.rounding import rounded
 
 
 class NumpyEngine:
@@ -113,7 +113,7 @@ class NumpyEngine:
     def caqr(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
         """Factor up to 128 columns by trees of Gram-Schmidt blocks."""
         with np.errstate(all="ignore"):
-            _numpy_panels.caqr(a, r)
+            numpy_panels.caqr(a, r)
         self._fill(low, a)
 
     def cholesky(
@@ -121,12 +121,12 @@ class NumpyEngine:
     ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64."""
         with np.errstate(all="ignore"):
-            self._lossy |= not _numpy_panels.cholesky(a, r, floor)
+            self._lossy |= not numpy_panels.cholesky(a, r, floor)
         self._fill(low, a)
 
     def geqrf(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
         """Factor by LAPACK's Householder QR."""
-        _numpy_panels.geqrf(a, r)
+        numpy_panels.geqrf(a, r)
         self._fill(low, a)
 
     def _fill(self, low: Operand | None, q: Floats) -> None:
@@ -136,12 +136,12 @@ class NumpyEngine:
     def orthonormal(self, a: Floats, r: Floats, *, done: bool) -> None:
         """Factor up to 128 columns by CholeskyQR, until Q is orthonormal."""
         with np.errstate(all="ignore"):
-            self._doubtful |= not _numpy_reflector.orthonormal(a, r, done)
+            self._doubtful |= not numpy_reflector.orthonormal(a, r, done)
 
     def reflector(self, q: Floats, k: Floats, signs: Floats) -> None:
         """Turn up to 128 orthonormal columns into Y, K and signs."""
         with np.errstate(all="ignore"):
-            _numpy_reflector.reflector(q, k, signs)
+            numpy_reflector.reflector(q, k, signs)
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine import TRIANGLE, Engine
+from mdqr.tensorcore._engine.protocol import TRIANGLE, Engine
 
 _MOST_ORDER = 4096
 _STEPS = 4

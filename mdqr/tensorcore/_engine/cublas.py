@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._cuda_panels import column_stride
+from mdqr.tensorcore._engine.cuda_panels import column_stride
 
 # Constants of cuBLAS. float32 operands: pedantic, so that no setting turns them into others; tf32
 # operands have been rounded before.

@@ -1,0 +1,1 @@
+"""The algorithms of tensor-core QR, over an engine."""

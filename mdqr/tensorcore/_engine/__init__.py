@@ -1,0 +1,1 @@
+"""What the algorithms compute with: NumPy or CuPy, cuBLAS and kernels."""
