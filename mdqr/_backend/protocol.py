@@ -250,8 +250,8 @@ class Backend(Protocol):
         real; `left` ``(..., m, n)`` becomes ``E^H left`` and `right` ``(..., k, m)`` becomes
         ``right E``. Columns of `r` are scaled by powers of two inside, as in `qr_panel`; those of
         `left` and rows of `right` have to be near 1. A window must fit a block of threads on a GPU:
-        `mdqr._backend.cuda.factor.window.columns_of`. On a CPU, blocks of one limb may be float32; the
-        window is computed in float64 and rounded.
+        `columns_of` in `mdqr._backend.cuda.factor.window`. On a CPU, blocks of one limb may be
+        float32; the window is computed in float64 and rounded.
         """
         ...
 
