@@ -77,7 +77,7 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
     return Condition(xp.asarray(value), vector, largest)
 
 
-def require_regular(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
+def require_digits(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
     """Demand that the 0-d condition number `worst` leaves digits to an unrefined solution."""
 
     def complain() -> NoReturn:

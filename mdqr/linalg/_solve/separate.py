@@ -29,14 +29,14 @@ class Joined(NamedTuple):
         field, settle = system.is_complex, system.checks.settle
         # Rows or columns of zeros have no exponent.
         held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0
-        turned = held.swapaxes(-1, -2)
-        unknowns = turned @ held > 0
+        transposed = held.swapaxes(-1, -2)
+        unknowns = transposed @ held > 0
         while not bool(settle(unknowns.all())[0]):
             further = (unknowns * 1.0) @ (unknowns * 1.0) > 0
             if bool(settle((further == unknowns).all())[0]):
                 break
             unknowns = further
-        return cls(unknowns, (unknowns * 1.0) @ turned > 0)
+        return cls(unknowns, (unknowns * 1.0) @ transposed > 0)
 
 
 def separated(system: System, joined: Joined, function: str) -> System | None:
