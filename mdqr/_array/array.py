@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array.exports import Exports
 from mdqr._array.methods import Reductions
 from mdqr._array.operators import Operators
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.device import device_of, place

@@ -8,7 +8,7 @@ import numpy as np
 
 # The modules below import MDArray, so they are reached through the package at call time.
 import mdqr
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
-Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
+from mdqr._limbs.planes import Block as Block
 
 
 class PanelOut(NamedTuple):

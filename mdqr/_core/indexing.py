@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import is_cuda_array, place_beside
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
-from mdqr._core.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
+from mdqr._convert.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
 from mdqr._precision import Precision
@@ -59,7 +59,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     Parameters
     ----------
     *values : array_like
-        `MDArray`, what `mdqr._core.array_like.plain` takes, and scalars, but no strings.
+        `MDArray`, what `mdqr._convert.array_like.plain` takes, and scalars, but no strings.
     precision : Precision, optional
         The precision of the result, by default the highest one of the arrays.
 
@@ -137,7 +137,7 @@ def _gather_arrays(x: list[Any] | tuple[Any, ...], found: list[Any], depth: int)
 
 
 def unwrapped(x: Any) -> Any:
-    """Return `x` as `mdqr._core.array_like.plain` does, arrays of mdqr and CuPy as they are."""
+    """Return `x` as `mdqr._convert.array_like.plain` does, arrays of mdqr and CuPy as they are."""
     return x if isinstance(x, MDArray) or is_cuda_array(x) else plain(x)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
-from mdqr._core.array_like import plain
+from mdqr._limbs.planes import Block
+from mdqr._convert.array_like import plain
 from mdqr._core.promotion import (
     common_shape,
     comparable_value,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import ADVICE, advised
 from mdqr._limbs import device as _device

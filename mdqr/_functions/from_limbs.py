@@ -9,8 +9,8 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
-from mdqr._core.array_like import plain
+from mdqr._limbs.planes import Block
+from mdqr._convert.array_like import plain
 from mdqr._errors import advised
 from mdqr._functions.creation import wants_complex
 from mdqr._limbs import planes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
 from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise

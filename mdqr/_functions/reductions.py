@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise
