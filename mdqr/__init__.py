@@ -7,8 +7,7 @@ __version__ = "0.1.0"
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from mdqr import config, random
-from mdqr._array import protocols as _protocols  # noqa: F401
+from mdqr import random
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import (
@@ -102,9 +101,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mdqr import linalg, tensorcore, testing
+    from mdqr import config, linalg, tensorcore, testing
 
-_LAZY = ("linalg", "tensorcore", "testing")
+_LAZY = ("config", "linalg", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

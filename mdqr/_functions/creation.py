@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._limbs.planes import Block
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import ADVICE, advised
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
@@ -75,10 +78,10 @@ def array(
     block, is_complex = _convert(x, target, wanted)
     block = _device.place(block, device)
     xp = planes.namespace(block)
-    given = x._block if isinstance(x, MDArray) else x
+    given = x._block if isinstance(x, ArrayBase) else x
     if isinstance(given, xp.ndarray) and xp.may_share_memory(block, given):
         block = block.copy(order="C")
-    return MDArray._wrap(xp.ascontiguousarray(block), target, is_complex)
+    return ArrayBase._wrap(xp.ascontiguousarray(block), target, is_complex)
 
 
 def asarray(
@@ -115,11 +118,11 @@ def asarray(
     True
     """
     if (
-        isinstance(x, MDArray)
+        isinstance(x, ArrayBase)
         and (precision is None or as_precision(precision) is x._precision)
         and wants_complex(dtype) in (None, x._complex)
     ):
-        return x if device is None else x.to_device(device)
+        return cast("MDArray", x) if device is None else x.to_device(device)
     return array(x, precision=precision, dtype=dtype, device=device)
 
 
@@ -165,7 +168,7 @@ def zeros(
     """
     target = required(precision, "zeros", dtype)
     is_complex = bool(wants_complex(dtype))
-    return MDArray._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
+    return ArrayBase._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
 
 def ones(
@@ -243,7 +246,7 @@ def full(
     True
     """
     value = array(fill_value, precision=precision, dtype=dtype, device=device)
-    filled = MDArray._wrap(
+    filled = ArrayBase._wrap(
         _allocate(shape, value._precision, value._complex, value.device),
         value._precision,
         value._complex,
@@ -353,7 +356,7 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
 
 
 def _is_array_or_number(x: Any) -> bool:
-    return isinstance(x, (MDArray, np.ndarray, Number)) or _device.is_cuda_array(x)
+    return isinstance(x, (ArrayBase, np.ndarray, Number)) or _device.is_cuda_array(x)
 
 
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:

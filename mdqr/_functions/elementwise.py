@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._limbs.planes import Block
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, operands
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 def add(x: Any, y: Any) -> MDArray:
@@ -81,7 +84,7 @@ def abs(x: Any) -> MDArray:
     ops = operands(x)
     block = ops.blocks[0]
     if ops.is_complex:
-        return MDArray._wrap(_unary_block("abs", block, ops), ops.precision, False)
+        return ArrayBase._wrap(_unary_block("abs", block, ops), ops.precision, False)
     return ops.wrap(planes.absolute(block))
 
 

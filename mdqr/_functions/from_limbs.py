@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._limbs.planes import Block
 from mdqr._convert.array_like import plain
+from mdqr._core.base import ArrayBase
 from mdqr._errors import advised
 from mdqr._functions.creation import wants_complex
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, is_cuda_array
+from mdqr._limbs.planes import Block
 from mdqr._precision import precision_of_limbs
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 _DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 
@@ -74,7 +77,7 @@ def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDA
         block = block.copy(order="C")
         for part in block if is_complex else [block]:
             _normalise(part, precision.limbs)
-    return MDArray._wrap(block, precision, is_complex)
+    return ArrayBase._wrap(block, precision, is_complex)
 
 
 def _as_block(limbs: Any, normalize: bool) -> Block:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mdqr._array.array import MDArray
+from mdqr._core.base import ArrayBase
 from mdqr._functions import creation
 from mdqr._precision import Precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 def zeros_like(
@@ -159,7 +162,7 @@ def full_like(
 def _model(
     a: Any, precision: Precision | str | None, dtype: Any, device: str | None
 ) -> dict[str, Any]:
-    if not isinstance(a, MDArray):
+    if not isinstance(a, ArrayBase):
         raise TypeError(
             f"the model must be an MDArray; got {type(a).__name__}: "
             "use mdqr.zeros(shape, precision=mdqr.qd) and its like"

@@ -6,17 +6,19 @@ import operator
 import warnings
 from collections.abc import Sequence
 from math import prod as product
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._limbs.planes import Block
 from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 Axis = int | tuple[int, ...] | None
 

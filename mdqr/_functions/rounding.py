@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._core.promotion import operands
 from mdqr._errors import advised
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 def floor(x: Any) -> MDArray:
