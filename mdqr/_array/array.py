@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.exports import Exports
-from mdqr._array.methods import Reductions
+from mdqr._array.reductions import Reductions
 from mdqr._array.operators import Operators
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
