@@ -20,14 +20,35 @@ from mdqr._functions.comparison import (
     minimum,
     where,
 )
-from mdqr._functions.creation import array, asarray, empty, full, ones, zeros
-from mdqr._functions.elementwise import abs, conj, hypot, negative, reciprocal, sign, sqrt, square
-from mdqr._functions.from_limbs import from_limbs
-from mdqr._functions.like import empty_like, full_like, ones_like, zeros_like
+from mdqr._functions.creation import (
+    array,
+    asarray,
+    empty,
+    empty_like,
+    from_limbs,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from mdqr._functions.elementwise import (
+    abs,
+    ceil,
+    conj,
+    floor,
+    hypot,
+    negative,
+    reciprocal,
+    rint,
+    sign,
+    sqrt,
+    square,
+)
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
 from mdqr._functions.power import polyval, power
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
-from mdqr._functions.rounding import ceil, floor, rint
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
 from mdqr._io.files import load, save
 from mdqr._io.format import printoptions

@@ -82,7 +82,6 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
     "mdqr/_backend/cuda/vendor/cusolver.py": "one library, one wrapper",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
-    "mdqr/_functions/rounding.py": "to be merged",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.exports import Exports
-from mdqr._array.reductions import Reductions
 from mdqr._array.operators import Operators
+from mdqr._array.reductions import Reductions
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
 from mdqr._functions import creation, elementwise

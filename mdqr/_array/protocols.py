@@ -11,12 +11,11 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,
+    creation,
     elementwise,
-    like,
     matrices,
     power,
     reductions,
-    rounding,
     sequences,
 )
 
@@ -56,9 +55,9 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.reciprocal: elementwise.reciprocal,
         np.conjugate: elementwise.conj,
         np.hypot: elementwise.hypot,
-        np.floor: rounding.floor,
-        np.ceil: rounding.ceil,
-        np.rint: rounding.rint,
+        np.floor: elementwise.floor,
+        np.ceil: elementwise.ceil,
+        np.rint: elementwise.rint,
         np.power: power.power,
         np.maximum: comparison.maximum,
         np.minimum: comparison.minimum,
@@ -127,10 +126,10 @@ def _functions() -> dict[Function, Function]:
         np.tril: matrices.tril,
         np.triu: matrices.triu,
         np.vander: matrices.vander,
-        np.zeros_like: like.zeros_like,
-        np.ones_like: like.ones_like,
-        np.empty_like: like.empty_like,
-        np.full_like: like.full_like,
+        np.zeros_like: creation.zeros_like,
+        np.ones_like: creation.ones_like,
+        np.empty_like: creation.empty_like,
+        np.full_like: creation.full_like,
         np.linspace: sequences.linspace,
     }
 

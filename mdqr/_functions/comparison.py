@@ -125,8 +125,8 @@ def minimum(x: Any, y: Any) -> MDArray:
 
     Parameters
     ----------
-    x, y : MDArray or array_like
-        At least one an `MDArray`. Complex values are ordered lexicographically, as NumPy does.
+    x, y
+        As in `mdqr.maximum`.
 
     Returns
     -------

@@ -58,12 +58,8 @@ def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
 
     Parameters
     ----------
-    x : MDArray
-        The values.
-    axis : int, tuple of int or None, optional
-        The axes to reduce, all by default.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
+    x, axis, keepdims
+        As in `mdqr.sum`.
 
     Returns
     -------

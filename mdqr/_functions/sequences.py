@@ -211,8 +211,8 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
 
     Parameters
     ----------
-    arrays : sequence of array_like
-        At least one an `MDArray`; the highest precision wins.
+    arrays
+        As in `mdqr.concatenate`.
     axis : int, optional
         The place of the new axis in the result.
 
