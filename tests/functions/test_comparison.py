@@ -1,4 +1,4 @@
-"""Exact comparisons and selections, rounding to integers, signs."""
+"""Exact comparisons and selections."""
 
 import math
 import operator
@@ -9,14 +9,13 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from array_cases import exact, few_examples, full_width, same_bits
+from array_cases import SPECIALS, exact, few_examples, finite, same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr._limbs.planes import is_normalised
 from mdqr._precision import PRECISIONS
-from mdqr.testing import arrays, pairs
+from mdqr.testing import pairs
 
 COMPARISONS = [
     operator.eq,
@@ -26,12 +25,6 @@ COMPARISONS = [
     operator.gt,
     operator.ge,
 ]
-SPECIALS = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]
-
-
-def finite(precision, shape=64, dtype=float):
-    """Draw finite values."""
-    return arrays(precision, shape, dtype=dtype, allow_nan=False, allow_infinity=False)
 
 
 # Oracle: the comparison of the exact rational values.
@@ -214,74 +207,6 @@ def test_where_broadcasts_promotes_and_takes_any_condition(precision):
         mdqr.where([True, False], a, 0)
     with pytest.raises(TypeError, match="no operand is an MDArray"):
         mdqr.where(True, 1, 2)
-
-
-# Oracle: floor, ceil and round of the exact rational value.
-@given(data=st.data())
-def test_rounding_to_integers_is_exact(data, precision):
-    a = data.draw(finite(precision))
-    # Neighbours of integers and of halves: a large integer, a half, something tiny.
-    tiny = mdqr.array([0, 1, -1, 0] * 16, precision=precision) * precision.eps
-    for x in (a, mdqr.rint(a.real * 2.0**-900 * 2.0**890) * 0.5 + tiny):
-        values = exact(x)
-        for function, reference in (
-            (mdqr.floor, math.floor),
-            (mdqr.ceil, math.ceil),
-            (mdqr.rint, round),
-        ):
-            got = function(x)
-            assert is_normalised(got.limbs).all()
-            assert exact(got).tolist() == [reference(value) for value in values]
-
-
-def test_rounding_of_specials_and_complex(precision):
-    a = mdqr.array(SPECIALS, precision=precision)
-    for function, reference in ((mdqr.floor, np.floor), (mdqr.ceil, np.ceil), (mdqr.rint, np.rint)):
-        got = function(a)
-        np.testing.assert_array_equal(got.to_numpy(), reference(SPECIALS))
-        np.testing.assert_array_equal(np.signbit(got.limbs[0, :2]), [False, True])
-    z = precision(2.5 - 0.5j)
-    assert mdqr.rint(z) == 2
-    for function in (mdqr.floor, mdqr.ceil):
-        with pytest.raises(TypeError, match="is for real values"):
-            function(z)
-
-
-@given(data=st.data())
-def test_signs_are_exact(data, precision):
-    a = data.draw(arrays(precision, 64))
-    for got in (-a, mdqr.negative(a), abs(a), mdqr.sign(a)):
-        assert is_normalised(got.limbs).all()
-    np.testing.assert_array_equal((-a).limbs, -a.limbs)
-    np.testing.assert_array_equal(np.signbit((-a).limbs[0]), ~np.signbit(a.limbs[0]))
-    assert same_bits(mdqr.negative(-a), a)
-    np.testing.assert_array_equal(abs(a).limbs[0], np.abs(a.limbs[0]))
-    assert not np.signbit(abs(a).limbs[0]).any()
-    negative = np.signbit(a.limbs[0])
-    np.testing.assert_array_equal(abs(a).limbs, np.where(negative, -a.limbs, a.limbs))
-    np.testing.assert_array_equal(mdqr.sign(a).to_numpy(), np.sign(a.limbs[0]))
-
-
-@given(data=st.data())
-def test_conjugates_are_exact(data, precision):
-    a = data.draw(arrays(precision, 16, dtype=complex))
-    for got in (mdqr.conj(a), a.conj()):
-        assert same_bits(got.real, a.real)
-        assert same_bits(got.imag, -a.imag)
-    assert same_bits(mdqr.conj(a.real), a.real)
-    assert not np.shares_memory(mdqr.conj(a.real).limbs, a.limbs)
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's own
-def test_sign_of_complex_values(multiple, rng):
-    a = full_width(rng, multiple, 20, complex)
-    for got, z in zip(mdqr.sign(a).to_mpmath(), a.to_mpmath(), strict=True):
-        with mpmath.workprec(3 * multiple.bits):
-            assert abs(got - z / abs(z)) <= 20 * multiple.eps
-    values = np.array([complex(x, y) for x in SPECIALS for y in SPECIALS])
-    got = mdqr.sign(mdqr.array(values, precision=multiple)).to_numpy()
-    # 1 / sqrt(2) twice: NumPy's own rounding is up to an ulp.
-    np.testing.assert_allclose(got, np.sign(values), rtol=2.0**-51)
 
 
 def test_kinds_of_values(precision):

@@ -1,15 +1,23 @@
 """Arrays and exact values for the tests of the array layer."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import settings
 
 import mdqr
+from mdqr.testing import arrays
 from mdqr.testing._exact import SCALE, to_integers
 
 # For tests that run for every precision and field, and whose subject is neither.
 few_examples = settings(max_examples=settings.default.max_examples // 3)
+SPECIALS = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]
+
+
+def finite(precision, shape=64, dtype=float):
+    """Draw finite values."""
+    return arrays(precision, shape, dtype=dtype, allow_nan=False, allow_infinity=False)
 
 
 def counted(precision, shape, dtype=float):
