@@ -184,10 +184,10 @@ def test_ends_of_the_range(kernels, kind, n, shift, rng):
         off = (cases.Exact.of(found) - exact).moduli()
         eps = Fraction(kind[0].eps)
         x, y = cases.Exact.of(far).moduli(), cases.Exact.of(b).moduli()
-        limit = cases.entries((x @ y).real) * 48
+        limit = (x @ y).real * 48
         # Half of the last bit a limb, and carries.
         floor = 2 * kind[0].limbs * 2 ** ((x @ y).exponent - 1074) * eps.denominator
-        bound = cases.Exact(cases.mat(limit + floor), None, (x @ y).exponent)
+        bound = cases.Exact(limit + floor, None, (x @ y).exponent)
         assert off.within(eps, bound)
     else:
         fits = np.abs(middle[..., :1, :, :]) < np.ldexp(1.0, 1020 - shift)

@@ -26,11 +26,6 @@ def vectors(h):
     return v
 
 
-def plus(x, y):
-    negative = None if y.imag is None else -y.imag
-    return x - cases.Exact(-y.real, negative, y.exponent)
-
-
 def errors(a, h, t):
     """Exact errors of H R against `a`, columnwise, and of H^H H against I, in multiples of eps.
 
@@ -38,7 +33,7 @@ def errors(a, h, t):
     """
     v, triangle, found = factors(h, t, a.is_complex)
     columns = column_errors(exact(a.limbs, a.is_complex), found, a.shape[0])
-    middle = plus(triangle, triangle.H) - triangle.H @ ((v.H @ v) @ triangle)
+    middle = triangle + triangle.H - triangle.H @ ((v.H @ v) @ triangle)
     gap = v @ middle @ v.H
     orthogonality = cases.quotients(np.sum(gap.squares()), gap.exponent, 1, 0)
     return columns / a.precision.eps, float(orthogonality) / a.precision.eps

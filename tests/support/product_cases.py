@@ -44,20 +44,19 @@ def check(result, a, b, c=None, subtract=False):
     found = cases.Exact.of(result)
     # Each part of a complex entry is a sum of 2k real products: the modulus is within sqrt 2 of it,
     # and the moduli of the oracle are rounded up.
-    bound = cases.entries(room.real) * (a.shape[-1] + 8) * 2
+    bound = room.real * (a.shape[-1] + 8) * 2
     unit = room.exponent
     if c is not None:
         start = cases.Exact.of(c)
-        zero = start - start
-        wanted = start - wanted if subtract else start - (zero - wanted)
+        wanted = start - wanted if subtract else start + wanted
         size = wanted.moduli()
         top = max(size.exponent, unit)
-        bound = bound * 2 ** (top - unit) + 4 * cases.entries(size.at(top).real)
+        bound = bound * 2 ** (top - unit) + 4 * size.at(top).real
         unit = top
     elif subtract:
-        wanted = (wanted - wanted) - wanted
+        wanted = -wanted
     error = (found - wanted).moduli()
-    limit = cases.Exact(cases.mat(bound), None, unit)
+    limit = cases.Exact(bound, None, unit)
     assert error.within(eps, limit)
     assert is_normal(result.limbs, result.is_complex)
 
@@ -82,16 +81,16 @@ def check_residual(kernels, kind, terms, a, b, conj_a):
     )  # fmt: skip
     x, y = cases.Exact.of(a.conj() if conj_a else a), cases.Exact.of(b)
     wanted, room = x @ y, x.moduli() @ y.moduli()
-    wanted = (wanted - wanted) - wanted
+    wanted = -wanted
     for sign, term in terms:
-        value, size = cases.Exact.of(term), cases.Exact.of(term).moduli()
-        wanted = wanted - (value if sign < 0 else (value - value) - value)
-        room = room - ((size - size) - size)
+        value = cases.Exact.of(term)
+        wanted = wanted - value if sign < 0 else wanted + value
+        room = room + value.moduli()
     found = cases.Exact.of(mdqr.from_limbs(block, dtype=dtype, normalize=False))
     eps = Fraction(precision.eps)
     size = wanted.moduli()
     top = max(size.exponent, room.exponent)
     # Twice for the moduli of complex errors.
-    bound = cases.entries(size.at(top).real) * eps.denominator
-    bound = 2 * (bound + (a.shape[-1] + 8) * cases.entries(room.at(top).real))
-    assert (found - wanted).moduli().within(eps**2, cases.Exact(cases.mat(bound), None, top))
+    bound = size.at(top).real * eps.denominator
+    bound = 2 * (bound + (a.shape[-1] + 8) * room.at(top).real)
+    assert (found - wanted).moduli().within(eps**2, cases.Exact(bound, None, top))
