@@ -186,7 +186,7 @@ def test_ends_of_the_range(kernels, kind, n, shift, rng):
         x, y = cases.Exact.of(far).moduli(), cases.Exact.of(b).moduli()
         limit = (x @ y).real * 48
         # Half of the last bit a limb, and carries.
-        floor = 2 * kind[0].limbs * 2 ** ((x @ y).exponent - 1074) * eps.denominator
+        floor = 2 * kind[0].limbs * eps.denominator << (x @ y).exponent >> 1074
         bound = cases.Exact(limit + floor, None, (x @ y).exponent)
         assert off.within(eps, bound)
     else:

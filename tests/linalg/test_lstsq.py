@@ -169,7 +169,13 @@ def test_weights_are_taken_exactly(precision, span, rng):
     weights[4] = 0.0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit = lstsq(a, b, weights=weights)
+        try:
+            fit = lstsq(a, b, weights=weights)
+        except np.linalg.LinAlgError as error:
+            # The weighted rows differ by more than the digits: then this too is an answer.
+            assert "rank deficient" in str(error)
+            assert span * 2 > precision.bits
+            return
     x, squares, inverse = cases.rational_solution(a, b, weights)
     check_bounds(fit, x)
     assert not caught or span * 2 > precision.bits
