@@ -172,9 +172,9 @@ def test_weights_are_taken_exactly(precision, span, rng):
         try:
             fit = lstsq(a, b, weights=weights)
         except np.linalg.LinAlgError as error:
-            # The weighted rows differ by more than the digits: then this too is an answer.
-            assert "rank deficient" in str(error)
-            assert span * 2 > precision.bits
+            # An answer too where the sizes of the weighted rows differ by more than the digits.
+            if "rank deficient" not in str(error) or span * 2 <= precision.bits:
+                raise
             return
     x, squares, inverse = cases.rational_solution(a, b, weights)
     check_bounds(fit, x)
