@@ -1,11 +1,11 @@
 // Elementwise entry points for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
-#include "elements.hpp"
+#include "level/elements.hpp"
 
-#include "entries.hpp"
+#include "module/entries.hpp"
 #include "mdqr/compare.hpp"
 #include "mdqr/rounding.hpp"
 #include "mdqr/superacc.hpp"
-#include "networks.hpp"
+#include "level/networks.hpp"
 
 #include <stdexcept>
 

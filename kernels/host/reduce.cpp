@@ -3,11 +3,11 @@
 // The order is part of the definition: element k of a piece of 4096 goes to virtual lane k mod 8,
 // the lanes are combined as ((0+4)+(2+6)) + ((1+5)+(3+7)), and the pieces are reduced again in the
 // same way. It does not depend on hardware lanes or threads.
-#include "elements.hpp"
+#include "level/elements.hpp"
 
-#include "entries.hpp"
+#include "module/entries.hpp"
 #include "mdqr/compare.hpp"
-#include "networks.hpp"
+#include "level/networks.hpp"
 
 #include <vector>
 

@@ -19,7 +19,7 @@ _FEW = 2
 _EXACT_BLOCKS = 264
 _EXACT_SHARED = 136 * 32 * 8
 
-# As in kernels/cuda/exact_terms.hpp.
+# As in kernels/cuda/products/exact_terms.hpp.
 _MOST_TERMS = 8
 
 
@@ -128,7 +128,7 @@ def _matmul(
     to = matrix_view(kernels, out, is_complex)
     run = matvec.product if product.shape[2] <= _FEW else sliced.product
     todo = run(kernels, product, start, to, subtract)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
+    module = Module("products/exact", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
     _exact(kernels, module, product, todo, to, [*start, int(subtract)])
 
 
@@ -178,7 +178,7 @@ def _residual(
     packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
     todo = matvec.residual(kernels, product, out, packed)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    module = Module("products/exact", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
     _exact(kernels, module, product, todo, out, packed)
 
 
