@@ -2,7 +2,7 @@
 #pragma once
 #include "device/device.hpp"
 
-#include "products/exact_terms.hpp"
+#include "products/residual_terms.hpp"
 #include "products/matmul_range.hpp"
 
 // How the terms are summed.

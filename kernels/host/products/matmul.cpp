@@ -2,7 +2,7 @@
 // products/matmul_tile.hpp.
 #include "level/level.hpp"
 
-#include "products/matmul_exact.hpp"
+#include "products/accumulator.hpp"
 #include "level/networks.hpp"
 #include "products/products.hpp"
 
@@ -38,7 +38,8 @@ public:
                 finish(tile, item, p0, s0, v, s, rest);
     }
 
-    void put_exact(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) const {
+    void put_accumulated(ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part,
+                         superacc& sum) const {
         md<double, N> one;
         sum.round(one.limb);
         md<lane, N> r = from_double<lane, N>(broadcast<lane>(0.0));
@@ -130,10 +131,10 @@ void mdqr_matmul(const block_view& out, const block_view* c, const block_view& a
             product.run(item, p0, rows_p, s0, rows_s, rest);
             rest.append_to(list, lock, item, p0, s0, x.k);
         });
-    for_each_exact(x, list,
-                   [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) {
-                       product.put_exact(item, p, s, part, sum);
-                   });
+    accumulate_each(x, list,
+                    [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) {
+                        product.put_accumulated(item, p, s, part, sum);
+                    });
 }
 
 template void mdqr_matmul<MDQR_LIMBS>(const block_view&, const block_view*, const block_view&,

@@ -2,7 +2,7 @@
 // and limb count.
 #include "level/level.hpp"
 
-#include "products/matmul_exact.hpp"
+#include "products/accumulator.hpp"
 #include "products/products.hpp"
 
 MDQR_BEGIN
@@ -104,9 +104,9 @@ void mdqr_residual(const block_view& out, const block_view* terms, const int* si
             residual.run(item, p0, rows_p, s0, rows_s, rest);
             rest.append_to(list, lock, item, p0, s0, x.k);
         });
-    for_each_exact(x, list,
-                   [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part,
-                       superacc& product) { residual.put(item, p, s, part, product); });
+    accumulate_each(x, list,
+                    [&](ptrdiff_t item, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part,
+                        superacc& product) { residual.put(item, p, s, part, product); });
 }
 
 template void mdqr_residual<MDQR_LIMBS>(const block_view&, const block_view*, const int*, int,

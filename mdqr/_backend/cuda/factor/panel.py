@@ -41,8 +41,8 @@ _ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
 # number of limbs (at most).
 _DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
 
-# As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns, and
-# of each column beside its digits and its factor; words before the sums of an item.
+# As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns,
+# and of each column beside its digits and its factor; words before the sums of an item.
 _FIXED_SHARED = 64
 _COLUMN_SHARED = 5
 _LINE = 16

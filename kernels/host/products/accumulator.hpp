@@ -2,7 +2,7 @@
 // infinities and NaN.
 //
 // A tile notes where such elements are; they are computed when all tiles are done, as tasks of
-// their own: an exact term costs a hundred times what the digits cost.
+// their own: one of their terms costs a hundred times what the digits cost.
 #pragma once
 #include "level/level.hpp"
 
@@ -57,20 +57,20 @@ private:
 // finish(context, p, s, part, sum) for the real and imaginary parts of the elements of a block.
 using finish_element = void (*)(void* context, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part,
                                 superacc& sum);
-void exact_elements(const product_problem& x, const unserved_block& block, finish_element finish,
-                    void* context);
+void accumulate_block(const product_problem& x, const unserved_block& block, finish_element finish,
+                      void* context);
 
 // finish(item, p, s, part, sum) for all elements of `list`, on all threads.
 template <class F>
-void for_each_exact(const product_problem& x, const std::vector<unserved_block>& list,
-                    const F& finish) {
+void accumulate_each(const product_problem& x, const std::vector<unserved_block>& list,
+                     const F& finish) {
     parallel_for(ptrdiff_t(list.size()), [&](ptrdiff_t t) {
         struct {
             const F& finish;
             ptrdiff_t item;
         } at{finish, list[size_t(t)].item};
         using place = decltype(at);
-        exact_elements(
+        accumulate_block(
             x, list[size_t(t)],
             [](void* context, ptrdiff_t p, ptrdiff_t s, ptrdiff_t part, superacc& sum) {
                 const place& here = *static_cast<place*>(context);

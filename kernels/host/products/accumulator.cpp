@@ -1,15 +1,15 @@
-// Single elements of a product, for one level and all limb counts: see products/matmul_exact.hpp.
+// Single elements of a product, for one level and all limb counts: see products/accumulator.hpp.
 #include "level/level.hpp"
 
-#include "products/matmul_exact.hpp"
+#include "products/accumulator.hpp"
 
 MDQR_BEGIN
 
 using u128 = unsigned __int128;
 using i128 = __int128;
 
-// magnitude 2^(64 index - bias), the bias of `exact_number` or of `exact_sum`.
-struct exact_word {
+// magnitude 2^(64 index - bias), the bias of `accumulator_number` or of `accumulator`.
+struct accumulator_word {
     u64 magnitude;
     int index;
     bool negative;
@@ -17,10 +17,10 @@ struct exact_word {
 
 // The limbs of a finite number cut at multiples of 64 bits: the words of neighbours are one where
 // they meet, so that od has 8 of them, not 16.
-class exact_number {
+class accumulator_number {
 public:
     int count;
-    exact_word word[16];
+    accumulator_word word[16];
 
     void read(const double* limb, int limbs, ptrdiff_t plane, bool negative) {
         count = 0;
@@ -46,7 +46,7 @@ private:
         if (magnitude == 0)
             return;
         if (count > 0 && word[count - 1].index == index) {
-            exact_word& last = word[count - 1];
+            accumulator_word& last = word[count - 1];
             const i128 sum = (last.negative ? -i128(last.magnitude) : i128(last.magnitude)) +
                              (negative ? -i128(magnitude) : i128(magnitude));
             const i128 size = sum < 0 ? -sum : sum;
@@ -60,7 +60,7 @@ private:
 };
 
 // A sum of products: 2^64 terms fit without a carry.
-class exact_sum {
+class accumulator {
 public:
     void clear() {
         for (int i = 0; i < words; ++i)
@@ -68,7 +68,7 @@ public:
         has_terms = false;
     }
 
-    void add(const exact_number& a, const exact_number& b) {
+    void add(const accumulator_number& a, const accumulator_number& b) {
         has_terms = has_terms || (a.count > 0 && b.count > 0);
         for (int i = 0; i < a.count; ++i)
             for (int j = 0; j < b.count; ++j) {
@@ -118,9 +118,9 @@ private:
 };
 
 // Eight rows of an operand, as many k at a time as fit.
-struct exact_rows {
+struct accumulator_rows {
     static constexpr int side = unserved_elements::side, longest = 32;
-    exact_number number[side][2][longest];
+    accumulator_number number[side][2][longest];
 
     void read(const operand& from, ptrdiff_t item, ptrdiff_t first, const bool (&wanted)[side],
               ptrdiff_t k0, ptrdiff_t k, bool negated) {
@@ -135,19 +135,19 @@ struct exact_rows {
     }
 };
 
-struct exact_memory {
+struct accumulator_memory {
     static constexpr int side = unserved_elements::side;
-    exact_rows p, s;
-    exact_rows minus; // the rows of s with their imaginary parts negated
-    exact_sum sum[side * side][2];
+    accumulator_rows p, s;
+    accumulator_rows minus; // the rows of s with their imaginary parts negated
+    accumulator sum[side * side][2];
 };
 
-void exact_elements(const product_problem& x, const unserved_block& block, finish_element finish,
-                    void* context) {
+void accumulate_block(const product_problem& x, const unserved_block& block, finish_element finish,
+                      void* context) {
     constexpr int side = unserved_elements::side;
-    static_assert(alignof(exact_memory) <= 64, "aligned as the working memory is");
-    exact_memory& memory = *reinterpret_cast<exact_memory*>(
-        mdqr_host::matmul_scratch(sizeof(exact_memory) / sizeof(double)));
+    static_assert(alignof(accumulator_memory) <= 64, "aligned as the working memory is");
+    accumulator_memory& memory = *reinterpret_cast<accumulator_memory*>(
+        mdqr_host::matmul_scratch(sizeof(accumulator_memory) / sizeof(double)));
     const int parts = x.is_complex ? 2 : 1;
     bool wanted_p[side] = {}, wanted_s[side] = {};
     const auto for_each = [&](auto f) {
@@ -160,8 +160,9 @@ void exact_elements(const product_problem& x, const unserved_block& block, finis
         for (int part = 0; part < parts; ++part)
             memory.sum[e][part].clear();
     });
-    for (ptrdiff_t k0 = 0; k0 < x.k; k0 += exact_rows::longest) {
-        const ptrdiff_t k = x.k - k0 < exact_rows::longest ? x.k - k0 : exact_rows::longest;
+    for (ptrdiff_t k0 = 0; k0 < x.k; k0 += accumulator_rows::longest) {
+        const ptrdiff_t k =
+            x.k - k0 < accumulator_rows::longest ? x.k - k0 : accumulator_rows::longest;
         memory.p.read(x.p, block.item, block.p, wanted_p, k0, k, false);
         memory.s.read(x.s, block.item, block.s, wanted_s, k0, k, false);
         if (x.is_complex)

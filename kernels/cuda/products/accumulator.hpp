@@ -14,14 +14,15 @@ MDQR_BEGIN
 #ifndef MDQR_PRODUCTS_A_CARRY
 #define MDQR_PRODUCTS_A_CARRY (1 << 22)
 #endif
-inline constexpr int exact_digits = 136, exact_bias = 2176, warp_lanes = 32;
+inline constexpr int accumulator_digits = 136, accumulator_bias = 2176, warp_lanes = 32;
 
-class exact_column {
+class accumulator_column {
 public:
-    MDQR_FN exact_column() : digit(reinterpret_cast<i64*>(shared_memory()) + thread_index()) {}
+    MDQR_FN accumulator_column()
+        : digit(reinterpret_cast<i64*>(shared_memory()) + thread_index()) {}
 
     MDQR_FN void clear() const {
-        for (int i = 0; i < exact_digits; ++i)
+        for (int i = 0; i < accumulator_digits; ++i)
             digit[i * warp_lanes] = 0;
     }
 
@@ -43,7 +44,7 @@ public:
     // The digits of all lanes summed into those of lane 0, by all lanes.
     MDQR_FN void gather() const {
         sync_warp();
-        for (int i = thread_index(); i < exact_digits; i += warp_lanes) {
+        for (int i = thread_index(); i < accumulator_digits; i += warp_lanes) {
             i64* row = digit - thread_index() + i * warp_lanes;
             i64 sum = 0;
             for (int l = 0; l < warp_lanes; ++l)
@@ -55,9 +56,9 @@ public:
 
     // acc += sign * the digits of this lane.
     MDQR_FN void add_to(superacc& acc, i64 sign) const {
-        for (int i = 0; i < exact_digits; ++i)
+        for (int i = 0; i < accumulator_digits; ++i)
             if (digit[i * warp_lanes] != 0)
-                acc.add_scaled(sign * digit[i * warp_lanes], 32 * i - exact_bias);
+                acc.add_scaled(sign * digit[i * warp_lanes], 32 * i - accumulator_bias);
     }
 
 private:
@@ -70,7 +71,7 @@ private:
     // is borrowed from digits above the sum.
     MDQR_FN void carry() const {
         i64 over = 0;
-        for (int i = 0; i < exact_digits; ++i) {
+        for (int i = 0; i < accumulator_digits; ++i) {
             const i64 all = digit[i * warp_lanes] + over;
             over = all / radix;
             digit[i * warp_lanes] = all - over * radix;
@@ -86,7 +87,7 @@ private:
         return ((bits(x) >> 52) & 0x7ff) != 0 ? fraction | 0x10000000000000ULL : fraction;
     }
     MDQR_FN void deposit(u64 magnitude, int e, bool negative) const {
-        const int position = e + exact_bias, i = position >> 5, shift = position & 31;
+        const int position = e + accumulator_bias, i = position >> 5, shift = position & 31;
         const u64 a = (magnitude & mask) << shift, b = (magnitude >> 32) << shift;
         const i64 sign = negative ? -1 : 0;
         i64* to = digit + i * warp_lanes;

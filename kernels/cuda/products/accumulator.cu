@@ -3,13 +3,13 @@
 // kernel before filled.
 #include "device/device.hpp"
 
-#include "products/exact_sum.hpp"
+#include "products/accumulator.hpp"
 #include "products/matmul_range.hpp"
-#include "products/exact_terms.hpp"
+#include "products/residual_terms.hpp"
 
 MDQR_BEGIN
 
-struct exact_arguments {
+struct accumulator_arguments {
     matrix_view a, b; // (batch, m, k) and (batch, k, n)
     i64 conj_a, conj_b;
     i64 m, n, k;
@@ -25,14 +25,14 @@ struct exact_arguments {
 
 struct element {
     i64 item, i, j;
-    MDQR_FN element(const exact_arguments& p, i64 flat)
+    MDQR_FN element(const accumulator_arguments& p, i64 flat)
         : item(flat / p.n / p.m), i(flat / p.n % p.m), j(flat % p.n) {}
 };
 
 // f(x, y, sign) for the real terms that this lane has of a part of an element: offsets of leading
 // limbs.
 template <class F>
-MDQR_FN void for_terms(const exact_arguments& p, const element& at, int part, F f) {
+MDQR_FN void for_terms(const accumulator_arguments& p, const element& at, int part, F f) {
     const double sa = p.conj_a ? -1.0 : 1.0, sb = p.conj_b ? -1.0 : 1.0;
     for (i64 k = thread_index(); k < p.k; k += warp_lanes) {
         const i64 x = p.a.at(at.item, at.i, k), y = p.b.at(at.item, k, at.j);
@@ -50,7 +50,7 @@ MDQR_FN void for_terms(const exact_arguments& p, const element& at, int part, F 
 }
 
 // True if a factor of the element is not finite.
-MDQR_FN bool has_special(const exact_arguments& p, const element& at) {
+MDQR_FN bool has_special(const accumulator_arguments& p, const element& at) {
     bool special = false;
     for_terms(p, at, 0, [&](i64 x, i64 y, double) MDQR_LAMBDA {
         special = special || !is_finite(p.a.to.data[x]) || !is_finite(p.b.to.data[y]);
@@ -59,7 +59,7 @@ MDQR_FN bool has_special(const exact_arguments& p, const element& at) {
 }
 
 // The sum of those terms that are not finite; the finite ones cannot change it.
-MDQR_FN double special_sum(const exact_arguments& p, const element& at, int part) {
+MDQR_FN double special_sum(const accumulator_arguments& p, const element& at, int part) {
     double sum = 0.0;
     for_terms(p, at, part, [&](i64 x, i64 y, double sign) MDQR_LAMBDA {
         const double a = p.a.to.data[x], b = p.b.to.data[y];
@@ -71,8 +71,8 @@ MDQR_FN double special_sum(const exact_arguments& p, const element& at, int part
     return sum;
 }
 
-MDQR_FN void add_exactly(const exact_arguments& p, const element& at, int part,
-                         exact_column& column) {
+MDQR_FN void accumulate(const accumulator_arguments& p, const element& at, int part,
+                        accumulator_column& column) {
     for_terms(p, at, part, [&](i64 x, i64 y, double sign) MDQR_LAMBDA {
         for (int i = 0; i < p.a.to.held; ++i)
             for (int j = 0; j < p.b.to.held; ++j)
@@ -82,15 +82,15 @@ MDQR_FN void add_exactly(const exact_arguments& p, const element& at, int part,
 }
 
 // The part of an element into lane 0's accumulator, times `sign`.
-MDQR_FN void sum_part(const exact_arguments& p, const element& at, int part, i64 sign,
+MDQR_FN void sum_part(const accumulator_arguments& p, const element& at, int part, i64 sign,
                       superacc& acc) {
     if (has_special(p, at)) {
         acc.add(double(sign) * special_sum(p, at, part));
         return;
     }
-    exact_column column;
+    accumulator_column column;
     column.clear();
-    add_exactly(p, at, part, column);
+    accumulate(p, at, part, column);
     column.gather();
     if (thread_index() == 0)
         column.add_to(acc, sign);
@@ -98,7 +98,7 @@ MDQR_FN void sum_part(const exact_arguments& p, const element& at, int part, i64
 }
 
 #if MDQR_RESIDUAL
-MDQR_FN void put_element(const exact_arguments& p, const element& at, superacc& acc) {
+MDQR_FN void put_element(const accumulator_arguments& p, const element& at, superacc& acc) {
     number r;
     for_parts(r, [&](md<double, limbs>& value, int part) MDQR_LAMBDA {
         acc.clear();
@@ -112,7 +112,7 @@ MDQR_FN void put_element(const exact_arguments& p, const element& at, superacc& 
         store_number(p.out.to, p.out.at(at.item, at.i, at.j), r);
 }
 #else
-MDQR_FN void put_element(const exact_arguments& p, const element& at, superacc& acc) {
+MDQR_FN void put_element(const accumulator_arguments& p, const element& at, superacc& acc) {
     number r;
     for_parts(r, [&](md<double, limbs>& value, int part) MDQR_LAMBDA {
         acc.clear();
@@ -127,7 +127,7 @@ MDQR_FN void put_element(const exact_arguments& p, const element& at, superacc& 
 MDQR_END
 
 // Any grid of single warps.
-MDQR_KERNEL(mdqr_exact, mdqr::exact_arguments, mdqr::warp_lanes) {
+MDQR_KERNEL(mdqr_accumulator, mdqr::accumulator_arguments, mdqr::warp_lanes) {
     using namespace mdqr;
     const i64 count = *p.count;
     if (block_x() >= count)
