@@ -27,7 +27,7 @@ HOT |= {"panel/panel", "reflect/reflect", "window/rise", "window/window"}
 HOT |= {
     f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
 }
-HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
+HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {

@@ -2,7 +2,7 @@
 #pragma once
 #include "device/device.hpp"
 #include "mdqr/compare.hpp"
-#include "mdqr/rounding.hpp"
+#include "mdqr/operations.hpp"
 #include "device/views.hpp"
 
 MDQR_BEGIN
@@ -42,35 +42,6 @@ template <class... Views> MDQR_FN places find(i64 flat, const extent& e, const V
     if (e.size <= 0xffffffffLL)
         return places_by_axes(unsigned(flat), e, view...);
     return places_by_axes(u64(flat), e, view...);
-}
-
-template <class Number> MDQR_FN Number apply_sqrt(const Number& x) { return sqrt(x); }
-template <class Number> MDQR_FN Number apply_square(const Number& x) { return sqr(x); }
-template <int N> MDQR_FN md<double, N> apply_reciprocal(const md<double, N>& x) {
-    return div(from_double<double, N>(1.0), x);
-}
-template <int N> MDQR_FN cmd<double, N> apply_reciprocal(const cmd<double, N>& x) {
-    return reciprocal(x);
-}
-template <int N> MDQR_FN md<double, N> apply_abs(const cmd<double, N>& x) { return abs(x); }
-template <int N> MDQR_FN md<double, N> apply_floor(const md<double, N>& x) { return floor(x); }
-template <int N> MDQR_FN md<double, N> apply_ceil(const md<double, N>& x) { return ceil(x); }
-template <int N> MDQR_FN md<double, N> apply_rint(const md<double, N>& x) { return rint(x); }
-
-template <class Number> MDQR_FN Number apply_add(const Number& x, const Number& y) {
-    return add(x, y);
-}
-template <class Number> MDQR_FN Number apply_subtract(const Number& x, const Number& y) {
-    return sub(x, y);
-}
-template <class Number> MDQR_FN Number apply_multiply(const Number& x, const Number& y) {
-    return mul(x, y);
-}
-template <class Number> MDQR_FN Number apply_divide(const Number& x, const Number& y) {
-    return div(x, y);
-}
-template <int N> MDQR_FN md<double, N> apply_hypot(const md<double, N>& x, const md<double, N>& y) {
-    return hypot(x, y);
 }
 
 MDQR_END

@@ -1,4 +1,4 @@
-// Reductions over the last axis. One module holds one of them: -DMDQR_REDUCE=add or multiply,
+// Reductions over the last axis. One module holds one of them: -DMDQR_REDUCE=sum or prod,
 // -DMDQR_CUMSUM or -DMDQR_ARGREDUCE=1 (maximum) or -1 (minimum).
 #include "device/inline_networks.hpp"
 
@@ -10,7 +10,15 @@ MDQR_BEGIN
 #if defined(MDQR_REDUCE)
 // Sums and products in the host's order (kernels/host/reduce.cpp): element k of a piece goes to
 // lane k mod 8.
-MDQR_FN number combine(const number& a, const number& b) { return MDQR_APPLY(MDQR_REDUCE)(a, b); }
+#define MDQR_REDUCE_OP(name, operation, start)                                                     \
+    MDQR_FN number combine_##name(const number& a, const number& b) {                              \
+        return apply_##operation(a, b);                                                            \
+    }
+#include "mdqr/operations.def"
+
+MDQR_FN number combine(const number& a, const number& b) {
+    return MDQR_PASTE(combine_, MDQR_REDUCE)(a, b);
+}
 
 MDQR_COLD number combine_call(const number& a, const number& b) { return combine(a, b); }
 

@@ -8,7 +8,7 @@
 #include "products/matmul_operand.hpp"
 #include "products/matmul_scratch.hpp"
 #include "factor/panel_math.hpp"
-#include "products/products.hpp"
+#include "module/entries.hpp"
 
 MDQR_BEGIN
 

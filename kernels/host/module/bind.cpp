@@ -25,10 +25,19 @@ using namespace nanobind::literals;
 
 namespace {
 
+std::string limb_counts() {
+    std::string text, last;
+#define MDQR_LIMB_COUNT(n)                                                                         \
+    text += (text.empty() ? "" : ", ") + last;                                                     \
+    last = #n;
+#include "mdqr/limb_counts.def"
+    return text + " and " + last;
+}
+
 const entry_table& table(int limbs) {
     const entry_table* t = entries(limbs);
     if (!t)
-        throw std::invalid_argument("kernels exist for 1, 2, 4 and 8 limbs, not " +
+        throw std::invalid_argument("kernels exist for " + limb_counts() + " limbs, not " +
                                     std::to_string(limbs));
     return *t;
 }
@@ -40,10 +49,18 @@ template <class Enum, int K> Enum find(const char* const (&names)[K], const std:
     throw std::invalid_argument("unknown operation '" + op + "'");
 }
 
-const char* const unary_names[] = {"sqrt",        "square", "reciprocal", "abs",
-                                   "renormalize", "floor",  "ceil",       "rint"};
-const char* const binary_names[] = {"add", "subtract", "multiply", "divide", "hypot"};
-const char* const reduce_names[] = {"sum", "prod"};
+const char* const unary_names[] = {
+#define MDQR_UNARY_OP(name, kind) #name,
+#include "mdqr/operations.def"
+};
+const char* const binary_names[] = {
+#define MDQR_BINARY_OP(name, kind) #name,
+#include "mdqr/operations.def"
+};
+const char* const reduce_names[] = {
+#define MDQR_REDUCE_OP(name, operation, start) #name,
+#include "mdqr/operations.def"
+};
 
 template <class Entry> Entry* existing(Entry* entry) {
     if (!entry)

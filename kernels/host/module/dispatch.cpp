@@ -1,59 +1,37 @@
 #include "module/dispatch.hpp"
 
 #include <cstdlib>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
 #define MDQR_LEVEL portable
-#include "module/entries.hpp"
+#include "module/level_entries.hpp"
 #undef MDQR_LEVEL
 #if defined(MDQR_X86_LEVELS)
 #define MDQR_LEVEL v3
-#include "module/entries.hpp"
+#include "module/level_entries.hpp"
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4
-#include "module/entries.hpp"
+#include "module/level_entries.hpp"
 #undef MDQR_LEVEL
 #endif
 
 namespace mdqr_host {
 namespace {
 
-#define MDQR_ELEMENTWISE(level, n)                                                                 \
-    mdqr::level::mdqr_unary<n>, mdqr::level::mdqr_binary<n>, mdqr::level::mdqr_compare<n>,         \
-        mdqr::level::mdqr_ldexp<n>, mdqr::level::mdqr_reduce<n>, mdqr::level::mdqr_cumsum<n>,      \
-        mdqr::level::mdqr_argreduce<n>
-#define MDQR_PRODUCTS(level, n)                                                                    \
-    mdqr::level::mdqr_matmul<n>, mdqr::level::mdqr_residual<n>, mdqr::level::mdqr_qr_panel<n>,     \
-        mdqr::level::mdqr_solve_triangular_tile<n>, mdqr::level::mdqr_window<n>
-#define MDQR_TABLES(level)                                                                         \
-    {                                                                                              \
-        #level, {                                                                                  \
-            {MDQR_ELEMENTWISE(level, 1),                                                           \
-             nullptr,                                                                              \
-             nullptr,                                                                              \
-             nullptr,                                                                              \
-             mdqr::level::mdqr_solve_triangular_tile<1>,                                           \
-             mdqr::level::mdqr_window<1>},                                                         \
-                {MDQR_ELEMENTWISE(level, 2), MDQR_PRODUCTS(level, 2)},                             \
-                {MDQR_ELEMENTWISE(level, 4), MDQR_PRODUCTS(level, 4)}, {                           \
-                MDQR_ELEMENTWISE(level, 8), MDQR_PRODUCTS(level, 8)                                \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
 struct level_tables {
     const char* name;
-    entry_table tables[4]; // 1, 2, 4, 8 limbs
+    const entry_table* tables;
 };
 
 // Best first.
 const level_tables levels[] = {
 #if defined(MDQR_X86_LEVELS)
-    MDQR_TABLES(v4),
-    MDQR_TABLES(v3),
+    {"v4", mdqr::v4::tables},
+    {"v3", mdqr::v3::tables},
 #endif
-    MDQR_TABLES(portable),
+    {"portable", mdqr::portable::tables},
 };
 
 bool runs_here(const std::string& name) {
@@ -93,8 +71,10 @@ void choose_level() {
 const char* level_name() { return chosen->name; }
 
 const entry_table* entries(int limbs) {
-    const int i = limbs == 1 ? 0 : limbs == 2 ? 1 : limbs == 4 ? 2 : limbs == 8 ? 3 : -1;
-    return i < 0 ? nullptr : &chosen->tables[i];
+    for (size_t i = 0; i < std::size(mdqr::portable::tables); ++i)
+        if (chosen->tables[i].limbs == limbs)
+            return &chosen->tables[i];
+    return nullptr;
 }
 
 } // namespace mdqr_host

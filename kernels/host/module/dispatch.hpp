@@ -6,6 +6,7 @@
 namespace mdqr_host {
 
 struct entry_table {
+    int limbs;
     void (*unary)(unary_op, const block_view&, const block_view&);
     void (*binary)(binary_op, const block_view&, const block_view&, const block_view&);
     void (*compare)(signed char*, const block_view&, const block_view&);

@@ -4,7 +4,7 @@
 
 #include "products/accumulator.hpp"
 #include "level/networks.hpp"
-#include "products/products.hpp"
+#include "module/entries.hpp"
 
 MDQR_BEGIN
 

@@ -3,7 +3,7 @@
 #include "level/level.hpp"
 
 #include "products/accumulator.hpp"
-#include "products/products.hpp"
+#include "module/entries.hpp"
 
 MDQR_BEGIN
 

@@ -24,7 +24,6 @@ _LANES = 8
 _REDUCE_PIECE = 4096
 _SCAN_PIECE = 64
 _ARG_PIECE = 512
-_OPERATIONS = {"sum": "add", "prod": "multiply"}
 _NO_PLANES = [0, 0, 0, 0]
 
 
@@ -96,7 +95,7 @@ def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) ->
     if x.shape[-1] == 0:
         fill_with_identity(out, op, is_complex)
         return out
-    module = Module("elementwise/reduce", limbs, is_complex, (f"MDQR_REDUCE={_OPERATIONS[op]}",))
+    module = Module("elementwise/reduce", limbs, is_complex, (f"MDQR_REDUCE={op}",))
     rows = _Rows(kernels, x, is_complex)
     result = out.reshape((*out.shape[: lead(is_complex)], rows.count, 1))
     if rows.length <= _REDUCE_PIECE:
