@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.planes import Block, absolute
+from mdqr._limbs.planes import Block, absolute, broadcast, lead, value_shape
 
 Shape = tuple[int, ...]
 
@@ -19,17 +19,6 @@ FORMED = 1.41
 # Parts of sums for fewer diagonals below the main one than the first number: two terms wait for
 # each other less long than the sum of two parts for both.
 _WINDOW_LANES = ((3, 1), (7, 2), (15, 4), (float("inf"), 8))
-
-
-def lead(is_complex: bool) -> int:
-    """Return the number of axes before those of the values."""
-    return 2 if is_complex else 1
-
-
-def value_shape(block: Block, is_complex: bool) -> Shape:
-    """Return the shape of the values of a block."""
-    shape: Shape = block.shape[lead(is_complex) :]
-    return shape
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -60,23 +49,11 @@ def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
     return xp.empty(((2,) if is_complex else ()) + (limbs, *shape))
 
 
-def broadcast(xp: ModuleType, block: Block, shape: Shape, is_complex: bool) -> Block:
-    """Return a view of a block whose values have `shape`."""
-    front = lead(is_complex)
-    if is_complex and block.strides[0] == 0:
-        block = block.copy()  # kernels tell complex from real by the distance of the planes
-    if block.shape[front:] == shape:
-        return block
-    missing = len(shape) - (block.ndim - front)
-    padded = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
-    return xp.broadcast_to(padded, block.shape[:front] + shape)
-
-
-def batched(xp: ModuleType, block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
+def batched(block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
     """Return a block whose values have one batch axis before `core` axes, a view if possible."""
     front = lead(is_complex)
     own = block.shape[front:]
-    full = broadcast(xp, block, batch + own[len(own) - core :], is_complex)
+    full = broadcast(block, is_complex, batch + own[len(own) - core :])
     return full.reshape((*full.shape[:front], prod(batch), *full.shape[full.ndim - core :]))
 
 

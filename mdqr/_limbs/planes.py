@@ -60,11 +60,13 @@ def limb_count(block: Block, is_complex: bool) -> int:
 def broadcast(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:
     """Return a view of `block` whose values have `shape`; the caller knows that they fit."""
     front = lead(is_complex)
+    if is_complex and block.strides[0] == 0:
+        block = block.copy()  # kernels tell complex from real by the distance of the planes
     if block.shape[front:] == shape:
         return block
     missing = len(shape) - (block.ndim - front)
-    spread = block[(slice(None),) * front + (None,) * missing]
-    return namespace(block).broadcast_to(spread, block.shape[:front] + shape)
+    padded = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
+    return namespace(block).broadcast_to(padded, block.shape[:front] + shape)
 
 
 def is_writeable(block: Block) -> bool:

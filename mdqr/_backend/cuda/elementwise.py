@@ -10,10 +10,11 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast, broadcast_shapes, empty, lead, real_abs, value_shape
+from mdqr._backend.blocks import broadcast_shapes, empty, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import broadcast, lead, value_shape
 
 _THREADS = 256
 
@@ -131,7 +132,7 @@ def _start_on_copies(
         if is_complex is None:
             spread = xp.broadcast_to(array, shape)
         else:
-            spread = broadcast(xp, array, shape, is_complex)
+            spread = broadcast(array, is_complex, shape)
         copies.append((xp.ascontiguousarray(spread), is_complex))
     result = xp.empty(out[0].shape, dtype=out[0].dtype)
     _start(kernels, module, name, shape, (result, out[1]), copies)

@@ -14,10 +14,11 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import empty, fill_with_identity, lead, value_shape
+from mdqr._backend.blocks import empty, fill_with_identity
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import lead, value_shape
 
 _THREADS = 64  # row_threads in kernels/cuda/device/rows.hpp
 _LANES = 8

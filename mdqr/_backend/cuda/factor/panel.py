@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from mdqr._backend.blocks import batched, empty, value_shape
+from mdqr._backend.blocks import batched, empty
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     SHARED_BYTES,
@@ -18,6 +18,7 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
+from mdqr._limbs.planes import value_shape
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), and columns at most:
 # a thread makes the factor of each column, the next one tau, and one of another warp the scale of
@@ -129,7 +130,7 @@ def qr_panel(
     def launch(kernels: Kernels) -> None:
         matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
         # Blocks whose batch axes do not merge are copied; the copies live until the launch.
-        used = [batched(xp, block, tuple(batch), 2, is_complex) for block in matrices]
+        used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
         views = [matrix_view(kernels, block, is_complex) for block in used]
         items = prod(batch)
         steps = plan(items, m, w, limbs, is_complex)

@@ -116,7 +116,7 @@ def solve(
 
     def launch(kernels: Kernels) -> None:
         # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
-        blocks = [batched(xp, block, batch, 2, is_complex) for block in (out, a, b)]
+        blocks = [batched(block, batch, 2, is_complex) for block in (out, a, b)]
         views = [
             _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
             for block, square in zip(blocks, (False, True, False), strict=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape, value_shape
+from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape
 from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import value_shape
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
 _FEW = 2
@@ -106,8 +107,8 @@ def _batches(
 ) -> None:
     """Write a product of blocks with any batch axes to `out`."""
     xp, is_complex = kernels.xp, given.is_complex
-    a, b, target = (batched(xp, v, batch, 2, is_complex) for v in (given.a, given.b, out))
-    addend = None if c is None else batched(xp, c, batch, 2, is_complex)
+    a, b, target = (batched(v, batch, 2, is_complex) for v in (given.a, given.b, out))
+    addend = None if c is None else batched(c, batch, 2, is_complex)
     product = given._replace(a=a, b=b)
     _, m, n, _ = product.shape
     if m < n and m <= _FEW:
@@ -157,8 +158,8 @@ def residual(
     signs = [sign for sign, _ in terms]
 
     def launch(kernels: Kernels) -> None:
-        x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
-        addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
+        x, y, target = (batched(v, batch, 2, is_complex) for v in (a, b, result))
+        addends = [batched(term, batch, 2, is_complex) for _, term in terms]
         product = Product(x, y, conj_a, False, limbs, is_complex)
         if m < n:
             product, target = product.transposed(), target.swapaxes(-1, -2)
