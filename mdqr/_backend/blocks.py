@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.planes import Block, absolute, broadcast, lead, value_shape
+from mdqr._limbs.planes import Block, absolute, broadcast
 
 Shape = tuple[int, ...]
 
@@ -30,7 +30,10 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
         If the shapes do not fit.
     """
     first = shapes[0]
-    if all(shape == first for shape in shapes[1:]):
+    for shape in shapes:
+        if shape != first:
+            break
+    else:
         return first
     ndim = max(map(len, shapes))
     common = [1] * ndim
@@ -51,17 +54,19 @@ def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
 
 def batched(block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
     """Return a block whose values have one batch axis before `core` axes, a view if possible."""
-    front = lead(is_complex)
-    own = block.shape[front:]
-    full = broadcast(block, is_complex, batch + own[len(own) - core :])
-    return full.reshape((*full.shape[:front], prod(batch), *full.shape[full.ndim - core :]))
+    front, end = 1 + is_complex, block.ndim - core
+    # Most have the batch already; those of complex values need planes at a distance.
+    if block.shape[front:end] != batch or (is_complex and block.strides[0] == 0):
+        block = broadcast(block, is_complex, batch + block.shape[end:])
+        end = block.ndim - core
+    return block.reshape((*block.shape[:front], prod(batch), *block.shape[end:]))
 
 
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
     """Return the broadcast batch shape, the rows of the first and the columns of the second."""
-    shapes = [value_shape(block, is_complex) for block in blocks]
-    batch = broadcast_shapes(*(shape[:-2] for shape in shapes))
-    return batch, shapes[0][-2], shapes[1][-1]
+    front = 1 + is_complex
+    batch = broadcast_shapes(*[block.shape[front:-2] for block in blocks])
+    return batch, blocks[0].shape[-2], blocks[1].shape[-1]
 
 
 def real_abs(xp: ModuleType, x: Block, limbs: int, out: Block | None) -> Block:
