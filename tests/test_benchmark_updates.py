@@ -64,12 +64,11 @@ def test_decisions_are_replayed(name):
             row[f"update {form}"] = cost.seconds(engine, model.works(engine, cell, form).update)
         rows.append(row)
     for row in rows:
-        for form, taken, gain, own, ratio in replay.replayed(engine, row):
-            assert abs(ratio - 1) <= 1e-12
-            assert own >= 1 - 1e-12
-            again = cost.seconds(engine, model.works(engine, replay.cell_of(row), form).anew)
-            assert gain >= (1 - 1e-12) * row["fresh"] / min(again, row[f"update {form}"])
-            assert taken in ("update", "fresh")
+        for made in replay.replayed(engine, row):
+            assert abs(made.ratio - 1) <= 1e-12
+            again = cost.seconds(engine, model.works(engine, replay.cell_of(row), made.name).anew)
+            assert abs(made.fresh / again - 1) <= 1e-12
+            assert made.loss(made.by_model) <= 1 + 1e-12
     product, column, entry, window, call = replay.fitted(engine, rows)
     assert min(product, column, entry, window, call) >= 0
     for row in rows:
@@ -92,5 +91,5 @@ def test_the_rates_decide_rightly_where_it_was_measured(recorded, name):
     rows = [row for row in recorded if row["precision"] == name]
     assert len(rows) > 140
     engine = model.engine_of(name, "cuda")
-    gains = [gain for row in rows for _, _, gain, _, _ in replay.replayed(engine, row)]
-    assert min(gains) >= 0.9
+    decisions = [made for row in rows for made in replay.replayed(engine, row)]
+    assert min(made.peer / made.took for made in decisions) >= 0.9

@@ -120,13 +120,6 @@ def expected(engine: Engine, cell: Cell, form: str) -> float:
     )
 
 
-def chosen(engine: Engine, cell: Cell, form: str) -> str:
-    """Return what ``method="auto"`` takes."""
-    found = works(engine, cell, form)
-    cheaper = cost.seconds(engine, found.update) <= cost.seconds(engine, found.anew)
-    return "update" if cheaper else "fresh"
-
-
 def aim(name: str, cell: Cell, counted: float) -> float | None:
     """Return the speed-up that a cell should have, if any."""
     if (cell.kind, cell.m, cell.n, cell.k, cell.p) == ("delete col", 6000, 3000, 0, 500):

@@ -13,9 +13,10 @@ and over the faster way on a CPU.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,31 +46,48 @@ def own_fresh(row: Row) -> float:
     return row.get("fresh panels", row.get("fresh QR", row["fresh"]))
 
 
-def replayed(engine: Engine, row: Row) -> Iterator[tuple[str, str, float, float, float]]:
-    """Yield for each form what is taken, two gains, and the model's time over the measured one.
+class Decision(NamedTuple):
+    """One choice between an update and a fresh factorisation from what its form is given."""
 
-    The second gain is over the fresh way from what the form is given.
-    """
+    name: str
+    row: Row
+    update: float  # seconds, as those that follow
+    fresh: float  # infinite where there is no such way
+    peer: float  # of what gains are over
+    by_model: bool  # whether the model takes the update
+    ratio: float  # the model's time of the update over the measured one
+
+    def loss(self, by_update: bool) -> float:
+        """Return the time of one way over that of the faster one."""
+        return (self.update if by_update else self.fresh) / min(self.update, self.fresh)
+
+    @property
+    def took(self) -> float:
+        """The time of what the model takes."""
+        return self.update if self.by_model else self.fresh
+
+
+def replayed(engine: Engine, row: Row) -> Iterator[Decision]:
+    """Yield what the model decides for each form of a measured row."""
     if "ways" in row:
-        found, ways = model.middle_works(engine, row), row["ways"]
-        times = [cost.seconds(engine, work) for work in found]
-        taken = "update" if "fresh" not in ways or times[0] <= times[1] else "fresh"
-        gain, own = min(ways.values()) / ways[taken], ways.get("fresh", ways[taken]) / ways[taken]
-        yield row["what"], taken, gain, own, times[0] / ways["update"]
+        ways, found = row["ways"], model.middle_works(engine, row)
+        fresh, times = ways.get("fresh", math.inf), [cost.seconds(engine, work) for work in found]
+        by_model, ratio = fresh == math.inf or times[0] <= times[1], times[0] / ways["update"]
+        yield Decision(row["what"], row, ways["update"], fresh, min(ways.values()), by_model, ratio)
         return
     cell = cell_of(row)
-    fresh = model.fresh_work(cell)
     for form in FORMS:
         measured = row.get(f"update {form}")
         if measured is None:
             continue
         found = model.works(engine, cell, form)
-        taken = model.chosen(engine, cell, form)
+        update, anew, plain = (
+            cost.seconds(engine, work) for work in (*found, model.fresh_work(cell))
+        )
         # A fresh factorisation of another kind was not measured: its part by the model.
-        again = own_fresh(row) * cost.seconds(engine, found.anew) / cost.seconds(engine, fresh)
-        took = measured if taken == "update" else again
-        ratio = cost.seconds(engine, found.update) / measured
-        yield form, taken, row["fresh"] / took, again / took, ratio
+        fresh = own_fresh(row) * anew / plain
+        ratio = update / measured
+        yield Decision(form, row, measured, fresh, row["fresh"], update <= anew, ratio)
 
 
 def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
@@ -122,10 +140,12 @@ def named(row: Row) -> str:
 def report(name: str, device: str, rows: list[Row], *, fit: bool) -> None:
     """Print what is found for one precision."""
     engine, gains, owns = model.engine_of(name, device), [], []
-    for row in rows:
-        for form, taken, gain, own, ratio in replayed(engine, row):
-            gains.append((gain, f"{form} by {taken}, model / measured {ratio:.2f}", named(row)))
-            owns.append(own)
+    for made in (made for row in rows for made in replayed(engine, row)):
+        way = "update" if made.by_model else "fresh"
+        what = f"{made.name} by {way}, model / measured {made.ratio:.2f}"
+        gains.append((made.peer / made.took, what, named(made.row)))
+        # Without another way there was none to lose against.
+        owns.append(made.fresh / made.took if made.fresh < math.inf else 1.0)
     gains.sort()
     few, own_few = (sum(x < 0.9 for x in xs) for xs in ([g for g, _, _ in gains], owns))
     print(f"{name}: {len(gains)} decisions, {few} below 0.9;", end=" ")

@@ -1,0 +1,151 @@
+"""Decisions of updates by the cost model, and by plain thresholds, over all measured rows.
+
+    python -m benchmarks.update.thresholds [FILE-cpu.json FILE-cuda.json ...]
+
+A threshold takes the update where a measure of its size is at most a constant of the kind of update
+and of its form. Constants are fitted to the rows that they are judged by, which flatters them; so
+they are fitted again without each precision and judged by that one alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.common.rows import RESULTS
+from benchmarks.common.tables import grid
+from benchmarks.update import model
+from benchmarks.update.replay import Decision, measured, replayed
+
+Key = tuple[str, ...]
+Rule = Callable[[Decision], float]
+
+
+def lengths(made: Decision) -> tuple[int, int, int, int]:
+    """Return m, n, p and the columns from the place of the update on; all of them for rows."""
+    row = made.row
+    if "ways" not in row:
+        m, n, p, kind, k = (row[name] for name in ("m", "n", "p", "kind", "k"))
+        return m, n, p, (n - k if kind.endswith("col") else n)
+    (m, n), p = (int(length) for length in row["size"].split(" x ")), row["p"]
+    kind = row["what"].split(", ")[0]
+    k = {"insert col": n // 2, "delete col": (n - p) // 2}.get(kind, 0)
+    return m, n, p, n - k
+
+
+def by_rest(made: Decision) -> float:
+    """Return p over the columns from the place of the update on."""
+    _, _, p, rest = lengths(made)
+    return p / rest if rest else math.inf
+
+
+def by_columns(made: Decision) -> float:
+    """Return p over all columns."""
+    _, n, p, _ = lengths(made)
+    return p / n
+
+
+def by_sides(made: Decision) -> float:
+    """Return p over what has to be factored again: all columns, or all rows."""
+    m, n, p, _ = lengths(made)
+    return p / (m if "row" in key_of(made)[0] else n)
+
+
+RULES: dict[str, Rule] = {
+    "p <= c (n - k)": by_rest,
+    "p <= c n": by_columns,
+    "p <= c n for columns, c m for rows": by_sides,
+}
+
+
+def key_of(made: Decision) -> Key:
+    """Return the kind and the form of an update."""
+    if "ways" in made.row:
+        return tuple(made.row["what"].split(", "))
+    return made.row["kind"], made.name
+
+
+def key_with_floats(made: Decision) -> Key:
+    """Return the kind, the form, and whether the arithmetic is that of the hardware."""
+    return *key_of(made), "floats" if made.row["precision"].startswith("float") else "limbs"
+
+
+def decisions(path: Path) -> Iterator[Decision]:
+    """Yield the decisions of a file that have two ways."""
+    device = path.stem.rpartition("-")[2]
+    for row in measured(path):
+        for made in replayed(model.engine_of(row["precision"], device), row):
+            if made.fresh < math.inf:
+                yield made
+
+
+def fitted(found: list[Decision], rule: Rule, key: Callable[[Decision], Key]) -> dict[Key, float]:
+    """Return the constants with the least worst loss, and of those with the least mean loss."""
+    constants = {}
+    for name in dict.fromkeys(map(key, found)):
+        own = [made for made in found if key(made) == name]
+        sizes = [0.0, *sorted({rule(made) for made in own})]
+
+        def losses(c: float, own: list[Decision] = own) -> tuple[float, float]:
+            lost = [made.loss(rule(made) <= c) for made in own]
+            return round(max(lost), 3), sum(map(math.log, lost))
+
+        constants[name] = min(sizes, key=losses)
+    return constants
+
+
+def score(name: str, count: int, choices: list[tuple[Decision, bool]]) -> list[str]:
+    """Return a line: constants, decisions, wrong ones, losses, and what the model would save."""
+    lost = [made.loss(by_update) for made, by_update in choices]
+    beside = max(made.loss(way) / made.loss(made.by_model) for made, way in choices)
+    wrong = [loss for loss in lost if loss > 1.0]
+    counts = (count, len(lost), len(wrong), sum(loss > 1.05 for loss in lost))
+    numbers = [max(lost), beside, statistics.geometric_mean(lost), statistics.median(lost)]
+    numbers += [statistics.median(wrong)] if wrong else [1.0]
+    return [name, *map(str, counts), *(f"{loss:.3f}" for loss in numbers)]
+
+
+def report(found: list[Decision]) -> list[str]:
+    """Return the scores of the model and of thresholds, and the constants of thresholds."""
+    cells = [score("cost model", 0, [(made, made.by_model) for made in found])]
+    cells.append(score("always update", 0, [(made, True) for made in found]))
+    shown = []
+    keys = {"": key_of, ", floats apart": key_with_floats}
+    for (name, rule), (more, key) in itertools.product(RULES.items(), keys.items()):
+        constants = fitted(found, rule, key)
+        own = [(made, rule(made) <= constants[key(made)]) for made in found]
+        cells.append(score(name + more, len(constants), own))
+        others = list(unseen(found, rule, key))
+        cells.append(score(f"{name}{more}, unseen", len(constants), others))
+        values = (f"{', '.join(what)} {c:.3g}" for what, c in constants.items())
+        shown.append(f"{name}{more}: {'; '.join(values)}")
+    head = ["rule", "constants", "decisions", "wrong", "by more than 5 %", "worst loss"]
+    head += ["worst beside the model", "mean", "median", "median of wrong ones"]
+    return [*grid(head, cells), "", *shown]
+
+
+def unseen(
+    found: list[Decision], rule: Rule, key: Callable[[Decision], Key]
+) -> Iterator[tuple[Decision, bool]]:
+    """Yield choices by constants that were fitted to the other precisions."""
+    for name in dict.fromkeys(made.row["precision"] for made in found):
+        others = [made for made in found if made.row["precision"] != name]
+        constants = fitted(others, rule, key)
+        for made in found:
+            if made.row["precision"] == name and key(made) in constants:
+                yield made, rule(made) <= constants[key(made)]
+
+
+def main() -> None:
+    """Score the recorded results, or those of the files that are given."""
+    files = [Path(name) for name in sys.argv[1:]]
+    for file in files or [RESULTS / f"update-{device}.json" for device in ("cpu", "cuda")]:
+        print("\n".join(["", file.name, "", *report(list(decisions(file)))]))
+
+
+if __name__ == "__main__":
+    main()
