@@ -9,11 +9,11 @@ they are fitted again without each precision and judged by that one alone.
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.common.rows import RESULTS
@@ -25,41 +25,31 @@ Key = tuple[str, ...]
 Rule = Callable[[Decision], float]
 
 
-def lengths(made: Decision) -> tuple[int, int, int, int]:
-    """Return m, n, p and the columns from the place of the update on; all of them for rows."""
+def lengths(made: Decision) -> tuple[int, int, int]:
+    """Return n, p and the columns from the place of the update on; all of them for rows."""
     row = made.row
     if "ways" not in row:
-        m, n, p, kind, k = (row[name] for name in ("m", "n", "p", "kind", "k"))
-        return m, n, p, (n - k if kind.endswith("col") else n)
-    (m, n), p = (int(length) for length in row["size"].split(" x ")), row["p"]
+        n, p, kind, k = (row[name] for name in ("n", "p", "kind", "k"))
+        return n, p, (n - k if kind.endswith("col") else n)
+    n, p = int(row["size"].split(" x ")[1]), row["p"]
     kind = row["what"].split(", ")[0]
     k = {"insert col": n // 2, "delete col": (n - p) // 2}.get(kind, 0)
-    return m, n, p, n - k
+    return n, p, n - k
 
 
 def by_rest(made: Decision) -> float:
     """Return p over the columns from the place of the update on."""
-    _, _, p, rest = lengths(made)
+    _, p, rest = lengths(made)
     return p / rest if rest else math.inf
 
 
 def by_columns(made: Decision) -> float:
     """Return p over all columns."""
-    _, n, p, _ = lengths(made)
+    n, p, _ = lengths(made)
     return p / n
 
 
-def by_sides(made: Decision) -> float:
-    """Return p over what has to be factored again: all columns, or all rows."""
-    m, n, p, _ = lengths(made)
-    return p / (m if "row" in key_of(made)[0] else n)
-
-
-RULES: dict[str, Rule] = {
-    "p <= c (n - k)": by_rest,
-    "p <= c n": by_columns,
-    "p <= c n for columns, c m for rows": by_sides,
-}
+RULES: dict[str, Rule] = {"p <= c (n - k)": by_rest, "p <= c n": by_columns}
 
 
 def key_of(made: Decision) -> Key:
@@ -67,11 +57,6 @@ def key_of(made: Decision) -> Key:
     if "ways" in made.row:
         return tuple(made.row["what"].split(", "))
     return made.row["kind"], made.name
-
-
-def key_with_floats(made: Decision) -> Key:
-    """Return the kind, the form, and whether the arithmetic is that of the hardware."""
-    return *key_of(made), "floats" if made.row["precision"].startswith("float") else "limbs"
 
 
 def decisions(path: Path) -> Iterator[Decision]:
@@ -83,18 +68,19 @@ def decisions(path: Path) -> Iterator[Decision]:
                 yield made
 
 
-def fitted(found: list[Decision], rule: Rule, key: Callable[[Decision], Key]) -> dict[Key, float]:
+def fitted(found: list[Decision], rule: Rule) -> dict[Key, float]:
     """Return the constants with the least worst loss, and of those with the least mean loss."""
     constants = {}
-    for name in dict.fromkeys(map(key, found)):
-        own = [made for made in found if key(made) == name]
-        sizes = [0.0, *sorted({rule(made) for made in own})]
+    for name in dict.fromkeys(map(key_of, found)):
+        own = [made for made in found if key_of(made) == name]
+        sizes = sorted({rule(made) for made in own})
+        between = (math.sqrt(a * b) if b < math.inf else 2 * a for a, b in pairwise(sizes))
 
         def losses(c: float, own: list[Decision] = own) -> tuple[float, float]:
             lost = [made.loss(rule(made) <= c) for made in own]
             return round(max(lost), 3), sum(map(math.log, lost))
 
-        constants[name] = min(sizes, key=losses)
+        constants[name] = min([0.0, *between, sizes[-1]], key=losses)
     return constants
 
 
@@ -114,37 +100,39 @@ def report(found: list[Decision]) -> list[str]:
     cells = [score("cost model", 0, [(made, made.by_model) for made in found])]
     cells.append(score("always update", 0, [(made, True) for made in found]))
     shown = []
-    keys = {"": key_of, ", floats apart": key_with_floats}
-    for (name, rule), (more, key) in itertools.product(RULES.items(), keys.items()):
-        constants = fitted(found, rule, key)
-        own = [(made, rule(made) <= constants[key(made)]) for made in found]
-        cells.append(score(name + more, len(constants), own))
-        others = list(unseen(found, rule, key))
-        cells.append(score(f"{name}{more}, unseen", len(constants), others))
+    for name, rule in RULES.items():
+        constants = fitted(found, rule)
+        own = [(made, rule(made) <= constants[key_of(made)]) for made in found]
+        cells.append(score(name, len(constants), own))
+        others = list(unseen(found, rule))
+        if others:
+            cells.append(score(f"{name}, unseen", len(constants), others))
         values = (f"{', '.join(what)} {c:.3g}" for what, c in constants.items())
-        shown.append(f"{name}{more}: {'; '.join(values)}")
+        shown.append(f"{name}: {'; '.join(values)}")
     head = ["rule", "constants", "decisions", "wrong", "by more than 5 %", "worst loss"]
     head += ["worst beside the model", "mean", "median", "median of wrong ones"]
     return [*grid(head, cells), "", *shown]
 
 
-def unseen(
-    found: list[Decision], rule: Rule, key: Callable[[Decision], Key]
-) -> Iterator[tuple[Decision, bool]]:
+def unseen(found: list[Decision], rule: Rule) -> Iterator[tuple[Decision, bool]]:
     """Yield choices by constants that were fitted to the other precisions."""
     for name in dict.fromkeys(made.row["precision"] for made in found):
-        others = [made for made in found if made.row["precision"] != name]
-        constants = fitted(others, rule, key)
+        constants = fitted([made for made in found if made.row["precision"] != name], rule)
         for made in found:
-            if made.row["precision"] == name and key(made) in constants:
-                yield made, rule(made) <= constants[key(made)]
+            if made.row["precision"] == name and key_of(made) in constants:
+                yield made, rule(made) <= constants[key_of(made)]
 
 
 def main() -> None:
-    """Score the recorded results, or those of the files that are given."""
+    """Score the recorded results, or those of the files that are given; floats by themselves."""
     files = [Path(name) for name in sys.argv[1:]]
     for file in files or [RESULTS / f"update-{device}.json" for device in ("cpu", "cuda")]:
-        print("\n".join(["", file.name, "", *report(list(decisions(file)))]))
+        kinds: dict[str, list[Decision]] = {}
+        for made in decisions(file):
+            kind = "floats" if made.row["precision"].startswith("float") else "multiple doubles"
+            kinds.setdefault(kind, []).append(made)
+        for kind, found in kinds.items():
+            print("\n".join([f"{file.name}, {kind}:", "", *report(found), ""]))
 
 
 if __name__ == "__main__":
