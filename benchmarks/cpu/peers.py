@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import mdqr
 from benchmarks.common.environment import available_cpus
 from benchmarks.common.rows import Job
+from benchmarks.common.timing import Call
 
 Precisions = Sequence[mdqr.Precision]
 
@@ -48,7 +49,7 @@ def matmul(precisions: Precisions, sizes: Sequence[int]) -> Iterator[Job]:
         yield rate("mpmath", p.name, f"{small}", at_bits(p, lambda b=b: b * b), small**3)
         for n in sizes if flint is not None else ():
             c = arb_matrix(n, p)
-            run = at_flint_bits(p, lambda c=c: c * c)
+            run = at_bits(p, lambda c=c: c * c)
             yield rate("python-flint", p.name, f"{n}", run, n**3)
     x = xprec_matrix(sizes[0])
     if x is not None:
@@ -106,7 +107,7 @@ def elementwise(precisions: Precisions) -> Iterator[Job]:
             yield rate(what, "mpmath", p.name, f"{few}", at_bits(p, partial(one, pairs)), few)
             if flint is not None:
                 balls = [(to_arb(u), to_arb(v)) for u, v in pairs]
-                run = at_flint_bits(p, partial(one, balls))
+                run = at_bits(p, partial(one, balls))
                 yield rate(what, "python-flint", p.name, f"{few}", run, few)
 
 
@@ -147,10 +148,12 @@ def mpmath_matrix(n: int, precision: mdqr.Precision) -> Any:
         return mpmath.matrix([numbers[i * n : (i + 1) * n] for i in range(n)])
 
 
-def at_bits(precision: mdqr.Precision, call: Callable[[], Any]) -> Callable[[], Any]:
-    """Return `call` run by mpmath at the bits of `precision`."""
+def at_bits(precision: mdqr.Precision, call: Call) -> Call:
+    """Return `call` run at the bits of `precision` by mpmath, and by FLINT on all CPUs."""
 
     def run() -> Any:
+        if flint is not None:
+            flint.ctx.threads, flint.ctx.prec = available_cpus(), precision.bits
         with mpmath.workprec(precision.bits):
             return call()
 
@@ -167,17 +170,6 @@ def arb_matrix(n: int, precision: mdqr.Precision) -> Any:
     """Return a random square matrix with entries of all bits."""
     numbers = mpmath_numbers(n * n, precision)
     return flint.arb_mat(n, n, [to_arb(x) for x in numbers])
-
-
-def at_flint_bits(precision: mdqr.Precision, call: Callable[[], Any]) -> Callable[[], Any]:
-    """Return `call` run by FLINT at the bits of `precision`, on all CPUs."""
-
-    def run() -> Any:
-        flint.ctx.threads = available_cpus()
-        flint.ctx.prec = precision.bits
-        return call()
-
-    return run
 
 
 def xprec_matrix(n: int) -> Any:

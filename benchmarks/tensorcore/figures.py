@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from benchmarks.common.rows import FASTER, Row
@@ -90,26 +91,32 @@ def cell(one: float | None, other: float) -> str:
     return "" if one is None else f"{number(one)} / {number(other)}"
 
 
+def by_size(found: Found, group: str, columns: dict[str, dict[str, str]]) -> list[str]:
+    """Return a line a size and a column each for rows of a group."""
+    sizes = found.sizes(group)
+    cells = [[x, *(found.text(group, x, **row) for row in columns.values())] for x in sizes]
+    return grid(["size", *columns], cells)
+
+
+def by_what(found: Found, group: str) -> list[str]:
+    """Return a line a name and a column a size."""
+    sizes = found.sizes(group)
+    names = dict.fromkeys(row.what for row in found.group(group))
+    cells = [[name, *(found.text(group, size, what=name) for size in sizes)] for name in names]
+    return grid(["what", *sizes], cells)
+
+
 def times(found: Found) -> list[str]:
     """Times of this run at every size."""
-    cells = []
-    for size in found.sizes(SPEED):
-        line = [size]
-        for kind in ("float32", "float64"):
-            peer = {"who": "cuSOLVER", "precision": kind, "unit": "ms"}
-            line += [found.text(SPEED, size, what=what, **peer) for what in ("geqrf", "orgqr")]
-            peer["who"] = "cupy.linalg.qr"
-            line += [found.text(SPEED, size, what=what, **peer) for what in ("R", "Q and R")]
-        for panel in FAST:
-            what = f"Q and R, {panel}"
-            line.append(found.text(SPEED, size, what=what, precision="fp16", unit="ms"))
-        cells.append(line)
-    peers = [
-        f"{what}, {kind}"
+    calls = {"geqrf": ("cuSOLVER", "geqrf"), "orgqr": ("cuSOLVER", "orgqr")}
+    calls |= {f"cupy {what}": ("cupy.linalg.qr", what) for what in ("R", "Q and R")}
+    columns = {
+        f"{name}, {kind}": {"what": what, "who": who, "precision": kind, "unit": "ms"}
         for kind in ("float32", "float64")
-        for what in ("geqrf", "orgqr", "cupy R", "cupy Q and R")
-    ]
-    return grid(["size", *peers, *FAST], cells)
+        for name, (who, what) in calls.items()
+    }
+    fast = {x: {"what": f"Q and R, {x}", "precision": "fp16", "unit": "ms"} for x in FAST}
+    return by_size(found, SPEED, columns | fast)
 
 
 def rates(found: Found) -> dict[int, paper.Rates]:
@@ -173,33 +180,26 @@ def conditions(found: Found) -> list[str]:
     """Figures 3 and 4."""
     group, tables = "conditions", []
     shapes = dict.fromkeys(size.split(", ")[0] for size in found.sizes(group))
-    for shape in shapes:
-        of_shape = [row for row in found.group(group) if row.size.startswith(shape + ",")]
-        for what in ("backward error", "orthogonality"):
-            for again in (False, True):
-                rows = [row for row in of_shape if row.what == what]
-                cells = condition_lines(found, rows, again)
-                head = ["condition", "cuSOLVER float32", *FORMAT_NAMES]
-                title = f"{shape}, {what}{', again' if again else ''}:"
-                tables.append(titled(title, grid(head, cells)))
+    head = ["condition", "cuSOLVER float32", *FORMAT_NAMES]
+    for shape, what in itertools.product(shapes, ("backward error", "orthogonality")):
+        rows = [row for row in found.group(group) if row.size.startswith(shape + ",")]
+        for more in ("", ", again"):
+            cells = condition_lines(found, [row for row in rows if row.what == what], bool(more))
+            tables.append(titled(f"{shape}, {what}{more}:", grid(head, cells)))
     return joined(*tables)
 
 
 def condition_lines(found: Found, rows: list[Row], again: bool) -> list[list[str]]:
     """Return a line a condition: cuSOLVER, and every format."""
-    cells = []
-    for size in dict.fromkeys(row.size for row in rows):
-        line = {"float32": ""} | dict.fromkeys(FORMAT_NAMES, "")
-        for row in rows:
-            name, _, passes = row.precision.partition(", ")
-            peer = row.who == "cuSOLVER"
-            if row.size == size and (peer or bool(passes) == again):
-                value = found.text(
-                    row.group, size, what=row.what, who=row.who, precision=row.precision
-                )
-                line[name] = f"{value} ({passes.removesuffix(' passes')})" if passes else value
-        cells.append([size.split(", ")[1], *line.values()])
-    return cells
+    lines: dict[str, dict[str, str]] = {}
+    for row in rows:
+        line = lines.setdefault(row.size, dict.fromkeys(("float32", *FORMAT_NAMES), ""))
+        name, _, passes = row.precision.partition(", ")
+        if row.who == "cuSOLVER" or bool(passes) == again:
+            wanted = {"what": row.what, "who": row.who, "precision": row.precision}
+            value = found.text(row.group, row.size, **wanted)
+            line[name] = f"{value} ({passes.removesuffix(' passes')})" if passes else value
+    return [[size.split(", ")[1], *line.values()] for size, line in lines.items()]
 
 
 def again(found: Found) -> list[str]:
@@ -259,11 +259,7 @@ def switches(found: Found) -> list[str]:
     """Figure 7."""
     inside = ("fp16", "fp32", "as qr")
     names = [f"panel {i}, update {o}" for i in inside for o in ("fp16", "fp32")]
-    cells = [
-        [size, *(found.text("switches", size, precision=name) for name in names)]
-        for size in found.sizes("switches")
-    ]
-    return grid(["size", *names], cells)
+    return by_size(found, "switches", {name: {"precision": name} for name in names})
 
 
 def iterations(row: Row) -> str:
@@ -272,47 +268,41 @@ def iterations(row: Row) -> str:
     return made if method == "cgls" else f"{made}, then float64"
 
 
+def iterated(found: Found, group: str, size: str, **wanted: str) -> list[str]:
+    """Return the value and the iterations of what was iterated, nothing twice without it."""
+    for row in found.group(group):
+        fits = all(getattr(row, name) == value for name, value in wanted.items())
+        if row.size == size and "iterations" in row.what and fits:
+            found.row(group, size, what=row.what, **wanted)
+            return [number(row.value), iterations(row)]
+    return ["", ""]
+
+
 def least_squares(found: Found) -> list[str]:
     """Figure 8: times; then the accuracy of the same solutions."""
     group, tables = "least squares", []
-    shapes = dict.fromkeys(size.split(", ", 1)[0] for size in found.sizes(group))
-    for shape in shapes:
-        kinds = [size for size in found.sizes(group) if size.startswith(shape + ",")]
-        tables.append(titled(f"{shape}:", grid(LSTSQ_HEAD, [lstsq_line(found, k) for k in kinds])))
-        cells = []
-        for size in kinds:
-            errors = [
-                found.text(group, size, what="A^T r, relative", precision=by)
-                for by in ("fp16", "fp16x2", "float64", "float32")
-            ]
-            cells.append([size.split(", ", 1)[1], *errors])
-        head = ["type", "fp16", "fp16x2", "cuSOLVER float64", "cuSOLVER float32"]
+    head = ["fp16", "iterations", "gain", "fp16x2", "iterations", "gain"]
+    head = ["type", *head, "float64 direct", "float32 direct"]
+    kinds = ("fp16", "fp16x2", "float64", "float32")
+    other = ["type", *kinds[:2], *(f"cuSOLVER {kind}" for kind in kinds[2:])]
+    for shape in dict.fromkeys(size.split(", ", 1)[0] for size in found.sizes(group)):
+        lines, errors = [], []
+        for size in found.sizes(group):
+            if not size.startswith(shape + ","):
+                continue
+            line = [size.split(", ", 1)[1]]
+            error = (found.text(group, size, what="A^T r, relative", precision=k) for k in kinds)
+            errors.append([*line, *error])
+            for compute in kinds[:2]:
+                line += iterated(found, group, size, precision=compute, unit="ms")
+                gain = {"what": "float64 direct / mdqr", "precision": compute}
+                line.append(found.text(group, size, **gain))
+            direct = (found.text(group, size, what="direct", precision=k) for k in kinds[2:])
+            lines.append([*line, *direct])
+        tables.append(titled(f"{shape}:", grid(head, lines)))
         title = f"{shape}, norm of A^T (A x - b) as in figure 9:"
-        tables.append(titled(title, grid(head, cells)))
+        tables.append(titled(title, grid(other, errors)))
     return joined(*tables)
-
-
-LSTSQ_HEAD = [
-    "type", "fp16", "iterations", "gain", "fp16x2", "iterations", "gain", "float64 direct",
-    "float32 direct",
-]  # fmt: skip
-
-
-def lstsq_line(found: Found, size: str) -> list[str]:
-    """Return the times of one problem."""
-    group, line = "least squares", [size.split(", ", 1)[1]]
-    for compute in ("fp16", "fp16x2"):
-        made = [
-            row
-            for row in found.group(group)
-            if (row.size, row.precision, row.unit) == (size, compute, "ms")
-        ]
-        row = found.row(group, size, what=made[0].what, precision=compute) if made else None
-        line += [number(row.value), iterations(row)] if row else ["", ""]
-        line.append(found.text(group, size, what="float64 direct / mdqr", precision=compute))
-    for kind in ("float64", "float32"):
-        line.append(found.text(group, size, what="direct", precision=kind))
-    return line
 
 
 def solutions(found: Found) -> list[str]:
@@ -322,10 +312,7 @@ def solutions(found: Found) -> list[str]:
         peers = ("float32", "float64")
         line = [size, *(found.text(group, size, what="direct", precision=p) for p in peers)]
         line.append(found.text(group, size, what="R^-1 Q^T b"))
-        made = [r for r in found.group(group) if r.size == size and "iterations" in r.what]
-        row = found.row(group, size, what=made[0].what) if made else None
-        line += [number(row.value), iterations(row)] if row else ["", ""]
-        cells.append(line)
+        cells.append(line + iterated(found, group, size))
     head = ["size, condition", "cuSOLVER float32", "cuSOLVER float64", "R^-1 Q^T b, fp16"]
     return grid([*head, "CGLS, fp16", "iterations"], cells)
 
@@ -364,21 +351,3 @@ def orthonormal(found: Found) -> list[str]:
             _, _, passes = row.precision.partition(", ")
             cells.append([*line, passes.removesuffix(" passes")])
     return grid(["size", "departure", "accepted", "estimated", "passes"], cells)
-
-
-def by_size(found: Found, group: str, first: str) -> list[str]:
-    """Return a line a name and a column a size, for any group."""
-    sizes = found.sizes(group)
-    names = dict.fromkeys(row.what for row in found.group(group))
-    cells = [[name, *(found.text(group, size, what=name) for size in sizes)] for name in names]
-    return grid([first, *sizes], cells)
-
-
-def parts(found: Found) -> list[str]:
-    """Where the time goes."""
-    return by_size(found, "parts", "part")
-
-
-def panels(found: Found) -> list[str]:
-    """Panels of 32 and 128 columns."""
-    return by_size(found, "panels", "what")

@@ -6,6 +6,7 @@ Rows that no section shows come at the end by group, a column a size, so that no
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Benchmark
@@ -26,8 +27,8 @@ SECTIONS: tuple[Section, ...] = (
     ("Figure 9: accuracy of least squares", figures.SOLUTIONS, figures.solutions),
     ("Table 4: approximations of low rank", figures.LOW_RANK, figures.low_rank),
     ("Orthonormal bases", figures.ORTHONORMAL, figures.orthonormal),
-    ("Where the time goes", figures.PARTS, figures.parts),
-    ("Panels alone", figures.PANELS, figures.panels),
+    ("Where the time goes", figures.PARTS, partial(figures.by_what, group="parts")),
+    ("Panels alone", figures.PANELS, partial(figures.by_what, group="panels")),
 )
 
 

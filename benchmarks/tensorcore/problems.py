@@ -79,18 +79,18 @@ class Cusolver:
         self._tau = xp.empty(a.shape[1], dtype=a.dtype)
         self._info = xp.empty(1, dtype=np.int32)
 
-    def _room(self, size: int) -> Block:
-        return self._xp.empty(max(size, 1), dtype=self._a.dtype)
+    def _run(self, name: str, *arguments: Any, tau: int | None = None) -> None:
+        """Call a function with its workspace; the size of one does not depend on a `tau` apart."""
+        size = self._call(f"{name}_bufferSize")(self._handle, *arguments)
+        room = self._xp.empty(max(size, 1), dtype=self._a.dtype)
+        more = () if tau is None else (tau,)
+        last = (room.data.ptr, size, self._info.data.ptr)
+        self._call(name)(self._handle, *arguments, *more, *last)
 
     def geqrf(self) -> None:
         """Factor in place."""
         (m, n), a = self._a.shape, self._a
-        size = self._call("geqrf_bufferSize")(self._handle, m, n, a.data.ptr, m)
-        room = self._room(size)
-        self._call("geqrf")(
-            self._handle, m, n, a.data.ptr, m, self._tau.data.ptr, room.data.ptr, size,
-            self._info.data.ptr,
-        )  # fmt: skip
+        self._run("geqrf", m, n, a.data.ptr, m, tau=self._tau.data.ptr)
 
     def orgqr(self) -> None:
         """Form Q in place."""
@@ -98,23 +98,16 @@ class Cusolver:
 
     def _form(self, q: Block) -> None:
         """Form the columns of Q that a matrix has room for, whose first are the reflectors."""
-        (m, k), n, tau = q.shape, len(self._tau), self._tau.data.ptr
-        size = self._call("orgqr_bufferSize")(self._handle, m, k, n, q.data.ptr, m, tau)
-        room = self._room(size)
-        self._call("orgqr")(
-            self._handle, m, k, n, q.data.ptr, m, tau, room.data.ptr, size, self._info.data.ptr
-        )
+        m, k = q.shape
+        self._run("orgqr", m, k, len(self._tau), q.data.ptr, m, self._tau.data.ptr)
 
     def solve(self, b: Block) -> Block:
         """Return the least-squares solution after `geqrf`."""
         from cupyx.scipy.linalg import solve_triangular
 
         (m, n), a, b = self._a.shape, self._a, b.copy(order="F")
-        k, tau = b.shape[1], self._tau.data.ptr
-        arguments = (self._handle, 0, 1, m, k, n, a.data.ptr, m, tau, b.data.ptr, m)
-        size = self._call("ormqr_bufferSize")(*arguments)
-        room = self._room(size)
-        self._call("ormqr")(*arguments, room.data.ptr, size, self._info.data.ptr)
+        factors = (a.data.ptr, m, self._tau.data.ptr)
+        self._run("ormqr", 0, 1, m, b.shape[1], n, *factors, b.data.ptr, m)
         return solve_triangular(a[:n], b[:n])
 
     def times(self, *steps: Call, repeats: int = 3, skip: int = 1) -> list[float]:

@@ -1,18 +1,7 @@
-"""What ``method="auto"`` would take in measured cells, and rates that fit them.
-
-    python -m benchmarks.update.replay FILE-cuda.json [--fit]
-
-For each precision the worst gain of the form that decides by itself, by the rates of
-`mdqr.linalg._update.cost` against the measured times, and the worst one over the fresh way that it
-could have taken from what it is given; with --fit, the rates that explain the times
-best: seconds a multiply-add, a column of a panel and an entry of it, a window and a call, none of
-them negative. A gain is over a fresh factorisation of the updated [A b] in the cells of the paper,
-and over the faster way on a CPU.
-"""
+"""What ``method="auto"`` would take in measured cells, and rates that fit their times."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,8 +21,8 @@ Row = dict[str, Any]
 
 def measured(path: Path) -> list[Row]:
     """Return what was found in the rows of a file that have both ways."""
-    rows = (row.details for row in read(path, row_of).rows)
-    return [row for row in rows if "ways" in row or ("table" in row and "speedup" in row)]
+    found = (row.details for row in read(path, row_of).rows)
+    return [row for row in found if "ways" in row or ("table" in row and "speedup" in row)]
 
 
 def cell_of(row: Row) -> Cell:
@@ -53,7 +42,7 @@ class Decision(NamedTuple):
     row: Row
     update: float  # seconds, as those that follow
     fresh: float  # infinite where there is no such way
-    peer: float  # of what gains are over
+    peer: float  # a fresh R of the updated [A b], and the faster way on a CPU
     by_model: bool  # whether the model takes the update
     ratio: float  # the model's time of the update over the measured one
 
@@ -62,9 +51,14 @@ class Decision(NamedTuple):
         return (self.update if by_update else self.fresh) / min(self.update, self.fresh)
 
     @property
-    def took(self) -> float:
-        """The time of what the model takes."""
-        return self.update if self.by_model else self.fresh
+    def gain(self) -> float:
+        """The time of the peer over that of what the model takes."""
+        return self.peer / (self.update if self.by_model else self.fresh)
+
+    def __str__(self) -> str:
+        way, size = "update" if self.by_model else "fresh", row_of(self.row).size
+        what = f"{self.row.get('kind', '')} {self.name}".strip()
+        return f"{self.gain:.2f} {what} by {way}, model / measured {self.ratio:.2f}: {size}"
 
 
 def replayed(engine: Engine, row: Row) -> Iterator[Decision]:
@@ -128,52 +122,3 @@ def fitted(engine: Engine, rows: list[Row]) -> list[float]:
     matrix = np.array(lines) / np.array(times)[:, None]
     size = np.linalg.norm(matrix, axis=0)
     return list(nnls(matrix / size, np.ones(len(times)))[0] / size)
-
-
-def named(row: Row) -> str:
-    """Return what a row is about."""
-    if "ways" in row:
-        return f"{row['size']}, p = {row['p']}"
-    return f"{row['kind']} {row['m']} x {row['n']}, k = {row['k']}, p = {row['p']}"
-
-
-def report(name: str, device: str, rows: list[Row], *, fit: bool) -> None:
-    """Print what is found for one precision."""
-    engine, gains, owns = model.engine_of(name, device), [], []
-    for made in (made for row in rows for made in replayed(engine, row)):
-        way = "update" if made.by_model else "fresh"
-        what = f"{made.name} by {way}, model / measured {made.ratio:.2f}"
-        gains.append((made.peer / made.took, what, named(made.row)))
-        # Without another way there was none to lose against.
-        owns.append(made.fresh / made.took if made.fresh < math.inf else 1.0)
-    gains.sort()
-    few, own_few = (sum(x < 0.9 for x in xs) for xs in ([g for g, _, _ in gains], owns))
-    print(f"{name}: {len(gains)} decisions, {few} below 0.9;", end=" ")
-    print(f"over the fresh way of each {own_few}, the worst {min(owns, default=1.0):.2f}")
-    for gain, what, where in gains[:5]:
-        print(f"  {gain:.2f} {what}: {where}")
-    if fit:
-        product, *others = fitted(engine, rows)
-        rate = 1.0 / product if product else float("inf")
-        column, entry, window, call = (f"{seconds:.3g}" for seconds in others)
-        print(f"  {rate:.3g} products/s; seconds a column {column}, an entry {entry},", end=" ")
-        print(f"a window {window}, a call {call}")
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description="Decisions of updates over measured cells.")
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--fit", action="store_true", help="fit rates to the times")
-    options = parser.parse_args()
-    rows = measured(options.results)
-    device = options.results.stem.rpartition("-")[2]
-    if device not in ("cpu", "cuda"):
-        parser.error(f"the name must end in -cpu.json or -cuda.json; got {options.results.name}")
-    for name in dict.fromkeys(row["precision"] for row in rows):
-        own = [row for row in rows if row["precision"] == name]
-        report(name, device, own, fit=options.fit)
-
-
-if __name__ == "__main__":
-    main()

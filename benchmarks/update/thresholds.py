@@ -1,25 +1,28 @@
 """Decisions of updates by the cost model, and by plain thresholds, over all measured rows.
 
-    python -m benchmarks.update.thresholds [FILE-cpu.json FILE-cuda.json ...]
+    python -m benchmarks.update.thresholds [--fit] [FILE-cpu.json FILE-cuda.json ...]
 
 A threshold takes the update where a measure of its size is at most a constant of the kind of update
 and of its form. Constants are fitted to the rows that they are judged by, which flatters them; so
-they are fitted again without each precision and judged by that one alone.
+they are fitted again without each precision and judged by that one alone. Then, for each precision,
+the least gains by the cost model; with --fit, the rates of `mdqr.linalg._update.cost` that explain
+the times best, none of them negative.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import statistics
-import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.common.rows import RESULTS
 from benchmarks.common.tables import grid
-from benchmarks.update import model
-from benchmarks.update.replay import Decision, measured, replayed
+from benchmarks.update import model, replay
+from benchmarks.update.replay import Decision, Row
+from mdqr.linalg._update.engine import Engine
 
 Key = tuple[str, ...]
 Rule = Callable[[Decision], float]
@@ -57,15 +60,6 @@ def key_of(made: Decision) -> Key:
     if "ways" in made.row:
         return tuple(made.row["what"].split(", "))
     return made.row["kind"], made.name
-
-
-def decisions(path: Path) -> Iterator[Decision]:
-    """Yield the decisions of a file that have two ways."""
-    device = path.stem.rpartition("-")[2]
-    for row in measured(path):
-        for made in replayed(model.engine_of(row["precision"], device), row):
-            if made.fresh < math.inf:
-                yield made
 
 
 def fitted(found: list[Decision], rule: Rule) -> dict[Key, float]:
@@ -123,16 +117,40 @@ def unseen(found: list[Decision], rule: Rule) -> Iterator[tuple[Decision, bool]]
                 yield made, rule(made) <= constants[key_of(made)]
 
 
+def worst(name: str, found: list[Decision]) -> list[str]:
+    """Return the least gains of a precision by the model."""
+    lines = sorted(found, key=lambda made: made.gain)[:5]
+    few = sum(made.gain < 0.9 for made in found)
+    return [f"{name}: {few} gains of {len(found)} below 0.9", *(f"  {made}" for made in lines)]
+
+
+def rates(engine: Engine, rows: list[Row]) -> list[str]:
+    """Return the rates that explain the times."""
+    names = ("a multiply-add", "a column", "an entry", "a window", "a call")
+    values = zip(names, replay.fitted(engine, rows), strict=True)
+    return ["  seconds " + ", ".join(f"{name} {value:.3g}" for name, value in values)]
+
+
 def main() -> None:
     """Score the recorded results, or those of the files that are given; floats by themselves."""
-    files = [Path(name) for name in sys.argv[1:]]
-    for file in files or [RESULTS / f"update-{device}.json" for device in ("cpu", "cuda")]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    recorded = [RESULTS / f"update-{device}.json" for device in ("cpu", "cuda")]
+    parser.add_argument("results", nargs="*", type=Path, default=recorded)
+    parser.add_argument("--fit", action="store_true", help="fit rates to the times")
+    options = parser.parse_args()
+    for file in options.results:
         kinds: dict[str, list[Decision]] = {}
-        for made in decisions(file):
-            kind = "floats" if made.row["precision"].startswith("float") else "multiple doubles"
-            kinds.setdefault(kind, []).append(made)
+        lines, rows = [], replay.measured(file)
+        for name in dict.fromkeys(row["precision"] for row in rows):
+            engine = model.engine_of(name, file.stem.rpartition("-")[2])
+            own = [row for row in rows if row["precision"] == name]
+            found = [made for row in own for made in replay.replayed(engine, row)]
+            kind = "floats" if name.startswith("float") else "multiple doubles"
+            kinds.setdefault(kind, []).extend(made for made in found if made.fresh < math.inf)
+            lines += worst(name, found) + (rates(engine, own) if options.fit else [])
         for kind, found in kinds.items():
             print("\n".join([f"{file.name}, {kind}:", "", *report(found), ""]))
+        print("\n".join([*lines, ""]))
 
 
 if __name__ == "__main__":
