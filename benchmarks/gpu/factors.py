@@ -78,13 +78,13 @@ def accuracy(options: Options) -> Iterator[Row]:
                 Q, R = qr(a, check=False)
                 some = np.linspace(0, n - 1, SAMPLES).astype(int)
                 backend, complexes = for_block(a.limbs), dtype is complex
-                options = {"limbs": p.limbs, "is_complex": complexes}
+                flags = {"limbs": p.limbs, "is_complex": complexes}
                 one = mdqr.eye(n, precision=p, dtype=dtype, device=a.device)[:, some]
                 q, columns = Q.limbs, a[:, some].limbs
-                residual = backend.residual([(1, columns)], q, R[:, some].limbs, **options)
+                residual = backend.residual([(1, columns)], q, R[:, some].limbs, **flags)
                 turned = q.swapaxes(-1, -2)
                 gram = backend.residual(
-                    [(1, one.limbs)], turned, Q[:, some].limbs, conj_a=True, **options
+                    [(1, one.limbs)], turned, Q[:, some].limbs, conj_a=True, **flags
                 )
                 errors = {
                     "columnwise, sampled": norms(residual, complexes) / norms(columns, complexes),
@@ -157,9 +157,9 @@ def substitution(options: Options) -> Iterator[Row]:
 
 def backward(a: mdqr.MDArray, x: mdqr.MDArray, b: mdqr.MDArray) -> float:
     """Return the largest ``|b - a x| / (eps |a| |x|)`` of the rows."""
-    options = {"limbs": a.precision.limbs, "is_complex": a.is_complex}
+    flags = {"limbs": a.precision.limbs, "is_complex": a.is_complex}
     terms = [(1, b[:, None].limbs)]
-    residual = for_block(a.limbs).residual(terms, a.limbs, x[:, None].limbs, **options)
+    residual = for_block(a.limbs).residual(terms, a.limbs, x[:, None].limbs, **flags)
     parts = [abs(v.limbs[:, 0]).sum(axis=0) if a.is_complex else abs(v.limbs[0]) for v in (a, x)]
     size = parts[0] @ parts[1]
     return largest(residual[..., 0], a.is_complex, over=size) / a.precision.eps

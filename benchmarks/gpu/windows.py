@@ -55,7 +55,7 @@ def alone(options: Options) -> Iterator[Row]:
                 start = numbers.xp.triu(a if numbers.native else a.limbs, -p)
                 size = f"{columns} columns, p = {p}"
                 for who, form in (
-                    ("launch", partial(windows.orthogonal, engine, p=p)),
+                    ("launch", partial(windows.orthogonal, engine, below=p)),
                     ("panels", engine.orthogonal),
                 ):
                     ms = milliseconds(lambda form=form, start=start: form(start.copy()), 20)
@@ -90,7 +90,7 @@ def updates(q: Block, r: Block, u: Block, p: int) -> Iterator[tuple[str, Call]]:
 def all_ways(call: Call, engine: Engine, p: int) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds with windows of some widths, and with panels."""
     own = windows.columns_of(engine, p)
-    for columns in (*widths_of(engine, p), 0):
+    for columns in dict.fromkeys((*widths_of(engine, p), own, 0)):
         with mock.patch.object(windows, "columns_of", return_value=columns):
             # With the two calls that are not counted, windows that are recorded have come thrice.
             call()

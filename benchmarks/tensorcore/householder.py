@@ -59,8 +59,8 @@ def speed(options: Options) -> Iterator[Row]:
         calls += [("householder, cholesky", form, stable) for form in ("bf16", "tf32", "fp16x2")]
         again = {**stable, "reorthogonalize": True}
         calls.append(("householder, cholesky, orthonormal", "fp16", again))
-        for what, compute, options in calls:
-            ms = milliseconds(partial(qr, a, compute=compute, **options), 3)
+        for what, compute, given in calls:
+            ms = milliseconds(partial(qr, a, compute=compute, **given), 3)
             yield Row(group, what, "mdqr", compute, size, ms, "ms")
             gain = f"geqrf and orgqr / {what}"
             yield Row(group, gain, "mdqr", compute, size, (geqrf + orgqr) / ms, FASTER)
