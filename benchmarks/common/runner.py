@@ -17,6 +17,7 @@ from benchmarks.common.tables import by_group, page
 from benchmarks.common.timing import Timer, free
 
 Options = argparse.Namespace
+PAUSE = 5.0  # seconds between two files: a run that is cut off leaves its results
 Parts = dict[str, Callable[[Options], Iterator[Job | Row]]]
 
 
@@ -65,7 +66,9 @@ class Benchmark:
         return 1 if results.failures else 0
 
     def _options(self, group: str, arguments: list[str]) -> Options:
-        parser = argparse.ArgumentParser(prog=f"python -m benchmarks {group}", description=__doc__)
+        parser = argparse.ArgumentParser(
+            prog=f"python -m benchmarks {group}", description=self.title
+        )
         parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
         parser.add_argument("--only", nargs="+", choices=self.parts, help="these parts alone")
         parser.add_argument("--output", type=Path, help="a JSON file; the page comes beside it")
@@ -80,8 +83,8 @@ class Benchmark:
         return options
 
     def run(self, options: Options, about: dict[str, Any]) -> Results:
-        """Measure the parts; what fails is noted, and what is known is written after each part."""
-        results = Results([], {}, about | {"seconds": {}})
+        """Measure the parts; what fails is noted, and what is known is written all the time."""
+        results, written = Results([], {}, about | {"seconds": {}}), time.monotonic()
         timer = Timer(3, 0.02) if options.quick else Timer(7, 0.2)
         for part in options.only or [name for name in self.parts if name not in self.further]:
             start = time.monotonic()
@@ -91,6 +94,9 @@ class Benchmark:
                     results.rows.append(row)
                     line = f"{row.what} | {row.who} | {row.precision} | {row.size}"
                     print(f"{part}: {line} | {row.value:.4g} {row.unit}", file=sys.stderr)
+                    if options.output is not None and time.monotonic() - written > PAUSE:
+                        self.write(results, options.output)
+                        written = time.monotonic()
             except Exception:
                 results.failures[part] = traceback.format_exc()
                 print(results.failures[part], file=sys.stderr)
