@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.measure import environment
+from benchmarks.common.environment import environment
 
 from .findings import table
 from .run import FUNCTIONS, run, show

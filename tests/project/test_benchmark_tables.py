@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from benchmark_pages import ABOUT, BENCHMARKS, load
+from benchmark_pages import ABOUT, RESULTS, load
 
 
 @pytest.fixture(scope="module")
 def tables():
-    return load("tensorcore_tables")
+    return load("tensorcore.pages")
 
 
 @pytest.fixture(scope="module")
@@ -33,56 +33,74 @@ def line_of(page, title, start):
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_recorded_page_is_that_of_the_recorded_rows(tables):
-    source = BENCHMARKS / "results" / "tensorcore.json"
-    rows, failures, about = tables.read(source)
-    page = tables.page(rows, failures, about)
-    assert page == source.with_suffix(".md").read_text()
+@pytest.fixture
+def page(tables):
+    """Make the page of rows."""
+    results = load("common.rows").Results
+
+    def make(rows, failures=()):
+        return tables.BENCHMARKS["tensorcore"].page(results(rows, dict(failures), ABOUT))
+
+    return make
+
+
+@pytest.mark.parametrize("group", ["cpu", "gpu", "tensorcore", "update-cpu", "update-cuda"])
+def test_recorded_pages_are_those_of_the_recorded_rows(group):
+    benchmark = load(load("__main__").GROUPS[group]).BENCHMARKS[group]
+    source = RESULTS / f"{benchmark.name}.json"
+    results = load("common.rows").read(source, benchmark.row_of)
+    assert benchmark.page(results) == source.with_suffix(".md").read_text()
+
+
+def test_every_row_is_shown(tables, page):
+    source = RESULTS / "tensorcore.json"
+    rows, _, _ = load("common.rows").read(source, tables.BENCHMARKS["tensorcore"].row_of)
+    text = page(rows)
     # Errors of approximations are shown as what they are above the best, rates of fp16 alone, and
     # panels by the library at some sizes.
     shown = [r for r in rows if r.unit not in ("times", "TFLOP/s") or r.precision == "fp16"]
     shown = [row for row in shown if row.what != "Q and R, geqrf"]
-    assert all(tables.number(row.value) in page for row in shown if row.unit != "times")
-    assert page.count(" | met |") + page.count(" | missed |") >= sum(
+    assert all(tables.number(row.value) in text for row in shown if row.unit != "times")
+    assert text.count(" | met |") + text.count(" | missed |") >= sum(
         row.aim is not None for row in rows
     )
 
 
-def test_rows_that_no_section_knows_come_at_the_end(tables, row):
+def test_rows_that_no_section_knows_come_at_the_end(page, row):
     found = [
         row("another", "thing", "4x2", 3.25, "s"),
         row("another", "thing", "8x2", 4.5, "s"),
         row("another", "thing", "8x2", 0.5, "times faster"),
-        row(tables.figures.SPEED, "new", "4x2", 1.5),
+        row("factorisations", "new", "4x2", 1.5),
     ]
-    page = tables.page(found, {"group": "Traceback: it broke"}, ABOUT)
-    assert "## Further: another" in page
-    assert "| what | by | precision | unit | 4x2 | 8x2 |" in page
-    assert "| thing | mdqr | fp16 | s | 3.25 | 4.5 |" in page
-    assert "| thing | mdqr | fp16 | times faster |  | 0.5 |" in page
-    assert "| new | mdqr | fp16 | ms | 1.5 |" in page
-    assert "## Group failed" in page
-    assert "it broke" in page
+    text = page(found, {"group": "Traceback: it broke"})
+    assert "## Further: another" in text
+    assert "| what | by | precision | unit | 4x2 | 8x2 |" in text
+    assert "| thing | mdqr | fp16 | s | 3.25 | 4.5 |" in text
+    assert "| thing | mdqr | fp16 | times faster |  | 0.5 |" in text
+    assert "| new | mdqr | fp16 | ms | 1.5 |" in text
+    assert "## Group failed" in text
+    assert "it broke" in text
 
 
-def test_sections_without_rows_are_left_out(tables):
-    assert "##" not in tables.page([], {}, ABOUT)
+def test_sections_without_rows_are_left_out(page):
+    assert "##" not in page([])
 
 
-def test_aims(tables, row):
+def test_aims(page, row):
     gain = "times faster"
     found = [
         row("factorisations", "geqrf / caqr", "4x2", 6.0, gain, aim=5.0),
         row("factorisations", "geqrf / cholesky", "4x2", 4.0, gain, aim=5.0),
         row("orthonormal", "root mean square of columns", "4x2", 1e-7, "", aim=1e-6),
     ]
-    page = tables.page(found, {}, ABOUT)
-    assert line_of(page, "Against the aims", "geqrf / caqr")[-1] == "met"
-    assert line_of(page, "Against the aims", "geqrf / cholesky")[-1] == "missed"
-    assert line_of(page, "Against the aims", "root mean square of columns")[-1] == "met"
+    text = page(found)
+    assert line_of(text, "Against the aims", "geqrf / caqr")[-1] == "met"
+    assert line_of(text, "Against the aims", "geqrf / cholesky")[-1] == "missed"
+    assert line_of(text, "Against the aims", "root mean square of columns")[-1] == "met"
 
 
-def test_the_panel_and_its_share_of_the_fastest_product(tables, row):
+def test_the_panel_and_its_share_of_the_fastest_product(page, row):
     found = [
         row("products", "A B", "1000x1000x1000", 800.0, "TFLOP/s", "cuBLAS"),
         row("products", "A B", "1000x1000x1000", 900.0, "TFLOP/s", "cuBLAS", "fp32"),
@@ -91,11 +109,11 @@ def test_the_panel_and_its_share_of_the_fastest_product(tables, row):
         row("factorisations", "geqrf / caqr", "4000x1000", 5.0, "times faster"),
     ]
     # 2 * 4000 * 1000^2 operations in a millisecond are 8 TFLOP/s.
-    page = tables.page(found, {}, ABOUT)
-    assert line_of(page, "Figure 6", "4000x1000")[1:4] == ["5", "7", "0.01"]
+    text = page(found)
+    assert line_of(text, "Figure 6", "4000x1000")[1:4] == ["5", "7", "0.01"]
 
 
-def test_figures_7_8_and_9(tables, row):
+def test_figures_7_8_and_9(page, row):
     by = [f"panel {i}, update {o}" for i in ("fp16", "fp32") for o in ("fp16", "fp32")]
     size = "8x4, cluster 1e+05"
     found = [row("switches", "Q and R, caqr", "8x4", k, precision=p) for k, p in enumerate(by, 1)]
@@ -109,25 +127,25 @@ def test_figures_7_8_and_9(tables, row):
         row("solutions", "R^-1 Q^T b", "8x4, 1e3", 1e-3, ""),
         row("solutions", "cgls, 7 iterations", "8x4, 1e3", 2e-16, ""),
     ]
-    page = tables.page(found, {}, ABOUT)
-    assert line_of(page, "Figure 7", "8x4") == ["8x4", "1", "2", "3", "4"]
-    lines = [x for x in page.splitlines() if x.startswith("| cluster 1e+05 |")]
+    text = page(found)
+    assert line_of(text, "Figure 7", "8x4") == ["8x4", "1", "2", "3", "4"]
+    lines = [x for x in text.splitlines() if x.startswith("| cluster 1e+05 |")]
     assert lines == [
         "| cluster 1e+05 | 2 | 12 | 4.5 | 3 | 100, then float64 | 9 |",
         "| cluster 1e+05 | 1e-15 |",
     ]
-    assert line_of(page, "Figure 9", "8x4, 1e3")[1:] == ["1e-16", "0.001", "2e-16", "7"]
-    assert "Further" not in page
+    assert line_of(text, "Figure 9", "8x4, 1e3")[1:] == ["1e-16", "0.001", "2e-16", "7"]
+    assert "Further" not in text
 
 
-def test_conditions_with_and_without_another_pass(tables, row):
+def test_conditions_with_and_without_another_pass(page, row):
     found = [
         row("conditions", "orthogonality", "8x4, 1e3", 2e-7, "", "cuSOLVER", "float32"),
         row("conditions", "orthogonality", "8x4, 1e3", 5e-3, ""),
         row("conditions", "orthogonality", "8x4, 1e3", 3e-7, "", precision="fp16, 2 passes"),
     ]
-    page = tables.page(found, {}, ABOUT)
-    lines = [x for x in page.splitlines() if x.startswith("| 1e3 |")]
+    text = page(found)
+    lines = [x for x in text.splitlines() if x.startswith("| 1e3 |")]
     assert lines == ["| 1e3 | 2e-07 | 0.005 |", "| 1e3 | 2e-07 | 3e-07 (2) |"]
 
 
@@ -144,7 +162,7 @@ def test_the_estimates_are_those_of_the_paper(paper):
     assert with_caqr == pytest.approx(paper.CAQR_ESTIMATE, abs=0.5)
 
 
-def test_table_3_and_what_it_leads_to(tables, paper, row):
+def test_table_3_and_what_it_leads_to(page, paper, row):
     """The rows of the paper's own machine give the paper's numbers twice."""
     found = []
     for k, rates in paper.TABLE_3.items():
@@ -159,12 +177,12 @@ def test_table_3_and_what_it_leads_to(tables, paper, row):
         found.append(row("factorisations", "geqrf", size, ms, who="cuSOLVER", precision="float32"))
     for size, ms in ((f"{paper.ROWS}x128", 3.25), (f"{paper.ROWS}x{paper.COLUMNS}", 672)):
         found.append(row("factorisations", "Q and R, caqr", size, ms))
-    page = tables.page(found, {}, ABOUT)
-    assert line_of(page, "Table 3", "1024") == [
+    text = page(found)
+    assert line_of(text, "Table 3", "1024") == [
         "1024", "72.4 / 72.4", "12.4 / 12.4", "77.6 / 77.6", "12.8 / 12.8", "0.79 / 0.79",
     ]  # fmt: skip
-    for cell in line_of(page, "Figures 1 and 2", "128")[1:]:
+    for cell in line_of(text, "Figures 1 and 2", "128")[1:]:
         one, other = cell.split(" / ")
         assert one == other
-    assert "formula (7) gives 27.2 TFLOP/s" in page
-    assert "measured are 26.2." in page
+    assert "formula (7) gives 27.2 TFLOP/s" in text
+    assert "measured are 26.2." in text

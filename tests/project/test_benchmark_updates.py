@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from benchmark_pages import ABOUT, BENCHMARKS, load
+from benchmark_pages import ABOUT, RESULTS, load
 
 
 @pytest.fixture
 def cells():
     """Measured cells of one table, in seconds."""
-    paper = load("update_paper").cells()
+    paper = load("update.paper").cells()
     wanted = [c for c in paper if c.table == 2][:2]
     return [
         {
@@ -25,7 +23,7 @@ def cells():
 
 
 def test_every_cell_is_shown_with_its_times(cells):
-    lines = load("update_tables").lines_of(cells)
+    lines = load("update.tables").lines(list(map(load("update.paper").row_of, cells)))
     page = "\n".join(lines)
     assert page.index("## float32") < page.index("## dd")
     rows = [line for line in lines if line.startswith("| 4000 x 3000 | 0 | 200 |")]
@@ -35,42 +33,42 @@ def test_every_cell_is_shown_with_its_times(cells):
 
 def test_runs_are_joined(cells, tmp_path):
     """Later rows replace earlier ones, and what was left out replaces nothing."""
-    tables = load("update_tables")
+    row_of, files = load("update.paper").row_of, load("common.rows")
     key = ("precision", "table", "kind", "m", "n", "k", "p", "full", "update")
-    left_out = {name: cells[0][name] for name in key} | {"skipped": 1}
-    faster = cells[1] | {"update thin": 0.05}
+    left_out = row_of({name: cells[0][name] for name in key} | {"skipped": 1})
+    rows, faster = list(map(row_of, cells)), row_of(cells[1] | {"update thin": 0.05})
     runs = [
-        {"environment": ABOUT | {"command": "first"}, "results": cells},
-        {"environment": ABOUT | {"command": "second"}, "results": [left_out, faster]},
+        files.Results(rows, {}, ABOUT | {"command": "first"}),
+        files.Results([left_out, faster], {}, ABOUT | {"command": "second"}),
     ]
-    about, rows = tables.joined(runs)
-    assert about["command"] == "first; second"
-    assert rows == [cells[0], faster, *cells[2:]]
-    tables.keep(tmp_path, "cuda", about, rows)
-    assert json.loads((tmp_path / "update-cuda.json").read_text())["results"] == rows
-    assert "`first`\n`second`" in (tmp_path / "update-cuda.md").read_text()
+    results = files.joined(runs)
+    assert results.about["command"] == "first; second"
+    assert results.rows == [rows[0], faster, *rows[2:]]
+    path = tmp_path / "update-cuda.json"
+    load("update.tables").BENCHMARKS["update-cuda"].write(results, path)
+    assert files.read(path, row_of) == results
+    assert "`first`\n`second`" in path.with_suffix(".md").read_text()
 
 
 @pytest.mark.parametrize("name", ["float32", "dd", "qd"])
 def test_decisions_are_replayed(name):
     """The rates explain times that were made by them, and the choice then loses nothing."""
-    replay, model = load("update_replay"), load("update_model")
+    replay, model = load("update.replay"), load("update.model")
     cost = replay.cost
     engine = model.engine_of(name, "cuda")
     rows = []
-    for cell in load("update_paper").cells()[::5]:
+    for cell in load("update.paper").cells()[::5]:
         fresh = cost.seconds(engine, model.fresh_work(cell))
         row = {"precision": name, **cell._asdict(), "fresh": fresh}
         for form in ("R", "thin") if cell.kind in ("insert col", "delete row") else ("R",):
             row[f"update {form}"] = cost.seconds(engine, model.works(engine, cell, form).update)
         rows.append(row)
     for row in rows:
-        for form, taken, gain, own, ratio in replay.replayed(engine, row):
-            assert abs(ratio - 1) <= 1e-12
-            assert own >= 1 - 1e-12
-            again = cost.seconds(engine, model.works(engine, replay.cell_of(row), form).anew)
-            assert gain >= (1 - 1e-12) * row["fresh"] / min(again, row[f"update {form}"])
-            assert taken in ("update", "fresh")
+        for made in replay.replayed(engine, row):
+            assert abs(made.ratio - 1) <= 1e-12
+            again = cost.seconds(engine, model.works(engine, replay.cell_of(row), made.name).anew)
+            assert abs(made.fresh / again - 1) <= 1e-12
+            assert made.loss(made.by_model) <= 1 + 1e-12
     product, column, entry, window, call = replay.fitted(engine, rows)
     assert min(product, column, entry, window, call) >= 0
     for row in rows:
@@ -83,20 +81,15 @@ def test_decisions_are_replayed(name):
 @pytest.fixture(scope="module")
 def recorded():
     """The cells of the paper as they were measured on a GPU."""
-    return json.loads((BENCHMARKS / "results" / "update-cuda.json").read_text())["results"]
-
-
-def test_the_recorded_page_is_that_of_the_recorded_rows(recorded):
-    page = (BENCHMARKS / "results" / "update-cuda.md").read_text()
-    assert page.endswith("\n".join(load("update_tables").lines_of(recorded)).strip() + "\n")
+    return load("update.replay").measured(RESULTS / "update-cuda.json")
 
 
 @pytest.mark.parametrize("name", ["float32", "dd", "qd"])
 def test_the_rates_decide_rightly_where_it_was_measured(recorded, name):
     """Never slower than a fresh factorisation by more than a tenth."""
-    replay, model = load("update_replay"), load("update_model")
-    rows = [row for row in recorded if row["precision"] == name and "speedup" in row]
+    replay, model = load("update.replay"), load("update.model")
+    rows = [row for row in recorded if row["precision"] == name]
     assert len(rows) > 140
     engine = model.engine_of(name, "cuda")
-    gains = [gain for row in rows for _, _, gain, _, _ in replay.replayed(engine, row)]
-    assert min(gains) >= 0.9
+    decisions = [made for row in rows for made in replay.replayed(engine, row)]
+    assert min(made.gain for made in decisions) >= 0.9

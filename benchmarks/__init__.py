@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks GROUP`` from the root of the tree."""

@@ -1,0 +1,34 @@
+"""Run a group: ``python -m benchmarks GROUP [--quick] [--only PART ...] [--output FILE.json]``.
+
+A full run writes NAME.json and NAME.md to benchmarks/results. A quick or partial one prints its
+page, and writes only where --output says. A part that fails is reported; the exit code tells.
+With --read, the results of some files are joined and their page is made again.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+GROUPS = {
+    "cpu": "cpu.speed",
+    "accuracy": "cpu.accuracy",
+    "gpu": "gpu.factors",
+    "windows": "gpu.windows",
+    "tensorcore": "tensorcore.pages",
+    "update-cpu": "update.tables",
+    "update-cuda": "update.tables",
+}
+
+
+def main() -> int:
+    """Run the group that the first argument names."""
+    if len(sys.argv) < 2 or sys.argv[1] not in GROUPS:
+        print(f"{__doc__}\nGroups: {', '.join(GROUPS)}", file=sys.stderr)
+        return 2
+    module = import_module(f"benchmarks.{GROUPS[sys.argv[1]]}")
+    return module.BENCHMARKS[sys.argv[1]].main(sys.argv[1], sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

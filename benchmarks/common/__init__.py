@@ -1,0 +1,1 @@
+"""What all groups share: rows, timers, the environment, tables, the runner."""

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy on a CPU."""

@@ -1,0 +1,1 @@
+"""Speed and accuracy on a GPU."""

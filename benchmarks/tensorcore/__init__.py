@@ -1,0 +1,1 @@
+"""The tensor-core path beside cuSOLVER."""

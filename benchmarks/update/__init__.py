@@ -1,0 +1,1 @@
+"""Updates of factorisations beside fresh ones."""
