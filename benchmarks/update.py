@@ -41,7 +41,7 @@ from update_cells import OWN, Call, Numbers, Problem
 from update_paper import Cell, cells
 from update_tables import keep, lines_of
 
-from mdqr.linalg._update import fresh as _update_fresh
+from mdqr.linalg._update import updates as _updates
 
 GROUPS = {**update_cpu.GROUPS, "solutions": update_solutions.rows}
 CPU = tuple(GROUPS)
@@ -97,13 +97,13 @@ def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
 def automatic(numbers: Numbers, call: Call, update: float | None) -> float:
     """Return the time of a call that decides by itself; `update`, if that is what it takes."""
     taken = []
-    factored = _update_fresh.factored
+    factored = _updates.factored
 
     def noted(*arguments: Any) -> Any:
         taken.append("fresh")
         return factored(*arguments)
 
-    with mock.patch.object(_update_fresh, "factored", noted):
+    with mock.patch.object(_updates, "factored", noted):
         first = numbers.once(call)
     if not taken and update is not None:
         return update

@@ -13,7 +13,7 @@ from update_cells import Numbers
 import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
-from mdqr.linalg._update import fresh as _update_fresh
+from mdqr.linalg._update import updates as _updates
 
 SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}
 
@@ -89,7 +89,7 @@ def _ways(numbers: Numbers, call: Callable[..., Any], *, both: bool) -> dict[str
 
 def _taken(call: Callable[[], Any]) -> str:
     """Return the way that a call takes by itself."""
-    with mock.patch.object(_update_fresh, "factored", wraps=_update_fresh.factored) as factored:
+    with mock.patch.object(_updates, "factored", wraps=_updates.factored) as factored:
         call()
     return "fresh" if factored.called else "update"
 

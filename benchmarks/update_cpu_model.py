@@ -7,7 +7,7 @@ from typing import Any
 from update_model import Works
 
 from mdqr.linalg._update import cost as cost
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 
 def works(engine: Engine, row: dict[str, Any]) -> Works:

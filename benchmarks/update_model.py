@@ -10,8 +10,8 @@ from update_paper import Cell
 
 import mdqr
 from mdqr.linalg._update import cost as cost
-from mdqr.linalg._update.engine import Engine, Planes
-from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.floats import Floats
 
 # Removing these columns should be so much faster than a fresh factorisation.
 REMOVAL_AIM = 3.0

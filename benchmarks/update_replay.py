@@ -26,7 +26,7 @@ from scipy.optimize import nnls
 from update_paper import Cell
 
 from mdqr.linalg._update import cost as cost
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 FORMS = ("R", "thin")
 Row = dict[str, Any]

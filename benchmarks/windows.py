@@ -26,8 +26,8 @@ from update_cells import Numbers
 from mdqr._backend.cuda.factor import window
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr_delete, qr_insert
-from mdqr.linalg._update import operands, windows
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update import operands, sweeps
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 COUNTS = (1, 4, 16, 32)
 # The columns of the matrices, and how many rows or columns come or go.
@@ -42,7 +42,7 @@ def all_ways(call: Callable[[], Any], widths: tuple[int, ...]) -> dict[str, floa
     """Return the milliseconds with windows of some widths, and with panels."""
     found = {}
     for columns in (*widths, 0):
-        with mock.patch.object(windows, "columns_of", return_value=columns):
+        with mock.patch.object(sweeps, "window_columns", return_value=columns):
             # With the two calls that are not counted, windows that are recorded have come thrice.
             call()
             found[str(columns) if columns else "panels"] = gpu_measure.milliseconds(call, 2)
@@ -68,7 +68,7 @@ def one_window(name: str, p: int, columns: int) -> dict[str, Any]:
     start = numbers.xp.triu(a if numbers.native else a.limbs, -p)
 
     def launch() -> None:
-        windows.orthogonal(engine, start.copy(), p)
+        sweeps.formed_window(engine, start.copy(), p)
 
     def panels() -> None:
         engine.orthogonal(start.copy())
@@ -84,7 +84,7 @@ def calls(name: str, n: int) -> Iterator[dict[str, Any]]:
     engine = engine_of(numbers)
     q, r = numbers.factor(numbers.draw(n + MORE, n, 1), "reduced")
     for p in SIZES[n]:
-        own, widths = windows.columns_of(engine, p), widths_of(engine, p)
+        own, widths = sweeps.window_columns(engine, p), widths_of(engine, p)
         u = numbers.draw(p, n, 2)
         for q_kept in (False, True):
             factors = (q if q_kept else None, r)

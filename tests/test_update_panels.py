@@ -13,9 +13,9 @@ from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import finish as finish
-from mdqr.linalg._update import fresh, operands, rows, windows
-from mdqr.linalg._update.cuda_floats import CudaFloats
-from mdqr.linalg._update.engine import apply_left, apply_right
+from mdqr.linalg._update import operands, rows, sweeps, updates
+from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
+from mdqr.linalg._update.arithmetic.engine import apply_left, apply_right
 from mdqr.linalg._update.panels import cuda_panels
 from mdqr.linalg._update.state import State
 
@@ -183,7 +183,7 @@ def test_r_alone_and_fresh_factors(engine, rng):
         r = state.r[: state.n]
         near(r.T @ r, wanted.T @ wanted, 20 * m)
     for q in (None, n, m):
-        state = fresh.factored(engine, a.copy(), n, q)
+        state = updates.factored(engine, a.copy(), n, q)
         near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
         if q is not None:
             near(state.q @ state.r, a, 10)
@@ -284,8 +284,8 @@ def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
         looked.append(engine.has_panels)
         return found(engine, below)
 
-    found = windows.columns_of
-    monkeypatch.setattr(windows, "columns_of", columns_of)
+    found = sweeps.window_columns
+    monkeypatch.setattr(sweeps, "window_columns", columns_of)
     Q, R = np.linalg.qr(a)
     for call in (
         lambda **options: qr_insert(Q, R, a[:2], 0, **options),

@@ -16,7 +16,7 @@ from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import UpdatableLstsq, certify, lstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._shared import checks
-from mdqr.linalg._update import cuda_floats as floats
+from mdqr.linalg._update.arithmetic import cuda_floats as floats
 
 pytestmark = pytest.mark.gpu
 

@@ -1,8 +1,10 @@
-"""From what the caller of an update gives to arrays of an engine, and back."""
+"""Operands of an update: from the caller's to arrays of an engine, scaled, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +17,13 @@ from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
+from mdqr.linalg._factor import wide_range
+from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update.checks import require_finite as require_operand
-from mdqr.linalg._update.cuda_floats import floats
-from mdqr.linalg._update.engine import Engine, Planes
-from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.arithmetic.cuda_floats import floats
+from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.floats import Floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
@@ -362,7 +365,7 @@ def range_of(function: str, k: Any, p: Any, length: int) -> tuple[int, int]:
     return place, count
 
 
-def require_finite(
+def require_all_finite(
     checks: Checks | None, function: str, engine: Engine, arrays: dict[str, Block | None]
 ) -> None:
     """Demand finite operands."""
@@ -372,4 +375,84 @@ def require_finite(
         if x is None:
             continue
         x = x[..., None] if len(shape_of(engine, x)) == 1 else x
-        require_operand(checks, function, engine, name, x)
+        require_finite(checks, function, engine, name, x)
+
+
+def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
+    """Demand finite numbers of an operand."""
+    checks.require(
+        engine.finite(x),
+        lambda: scaling.complain_of_special(function, name, engine.to_block(x), engine.is_complex),
+    )
+
+
+def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
+    """Demand that nothing overflowed in what was computed from finite numbers."""
+    checks.require(
+        engine.finite(x),
+        lambda: scaling.complain_of_range(
+            function, name, engine.to_block(x), engine.is_complex, ""
+        ),
+    )
+
+
+Scales = Block | None
+
+# Columns that are only multiplied by orthogonal matrices stay in range from this exponent.
+_FAR = 900
+# The bits of the largest double.
+_LARGEST = (0x7FF << 52) - 1
+
+
+def scaled(engine: Engine, *parts: Block) -> tuple[list[Block], Scales]:
+    """Return own copies of matrices with their common columns scaled near 1, and the exponents.
+
+    Kernels of multiple doubles want it; LAPACK scales by itself.
+    """
+    if isinstance(engine, Floats):
+        return [part.copy() for part in parts], None
+    exponents = _exponents(engine, parts)
+    return [shifted(engine, part, -exponents) for part in parts], exponents
+
+
+def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block], Scales, Block]:
+    """Return what `scaled` does, and whether columns behind the first n may lose digits by it.
+
+    Those are scaled far above 1 where small entries of them would lose digits near 1. A 0-d bool
+    tells whether entries are too far apart for that as well.
+    """
+    xp = engine.backend.xp
+    if isinstance(engine, Floats):
+        own, _ = scaled(engine, *parts)
+        return own, None, xp.asarray(False)
+    exponents, span = _exponents(engine, parts), _span(engine, [part[..., n:] for part in parts])
+    reach = wide_range.reach(engine.limbs)
+    exponents[..., n:] -= xp.where(span > reach, _FAR, 0)
+    own = [shifted(engine, part, -exponents) for part in parts]
+    return own, exponents, (span > reach + _FAR).any()
+
+
+def is_wide(engine: Engine, x: Block) -> Block:
+    """Return whether entries of a column are too far apart to be scaled near 1, a 0-d bool."""
+    return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.limbs)).any()
+
+
+def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(part, -2, 0) for part in bits]
+    return scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
+
+
+def _span(engine: Engine, parts: Sequence[Block]) -> Block:
+    """Return how many powers of two lie between the entries of common columns, zeros aside."""
+    xp = engine.backend.xp
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
+    return _exponents(engine, parts) - scaling.exponents_of(-reduce(xp.maximum, found))
+
+
+def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:
+    """Return `x` with its columns multiplied by powers of two."""
+    if exponents is None:
+        return x
+    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.is_complex)

@@ -1,6 +1,6 @@
 """Updates of float arrays, 32 or 64 bits, real or complex: LAPACK's reflections and BLAS.
 
-`Floats` is what NumPy and CuPy share, and all that batches have; `_update_cuda_floats` calls the
+`Floats` is what NumPy and CuPy share, and all that batches have; `cuda_floats` calls the
 libraries of a GPU for single matrices. Reflections are tiles ``I - V T V^H`` on both, so that
 whatever else makes V and T fits in.
 """
@@ -18,7 +18,12 @@ from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._update.engine import Arithmetic, Reflections, adjoint_multiply, clear_below
+from mdqr.linalg._update.arithmetic.engine import (
+    Arithmetic,
+    Reflections,
+    adjoint_multiply,
+    clear_below,
+)
 from mdqr.linalg._update.panels import LEAST_WINDOW
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
@@ -108,7 +113,7 @@ class Floats(Arithmetic):
         return h, tau
 
     def middle(self, v: Block, tau: Block) -> Block:
-        """Return T of one tile: ``(I + D U) T = D``, as in `_householder`."""
+        """Return T of one tile: ``(I + D U) T = D``, as in `_factor.householder`."""
         xp = self.backend.xp
         gram, scale = adjoint_multiply(self, v, v), tau[..., None]
         one = xp.eye(int(tau.shape[-1]), dtype=self.dtype)

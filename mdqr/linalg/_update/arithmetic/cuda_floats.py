@@ -15,8 +15,8 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._update.engine import Reflections, adjoint_multiply
-from mdqr.linalg._update.floats import Floats, formed
+from mdqr.linalg._update.arithmetic.engine import Reflections, adjoint_multiply
+from mdqr.linalg._update.arithmetic.floats import Floats, formed
 from mdqr.linalg._update.library import Library, row_stride
 from mdqr.linalg._update.panels import Factoring, Panels, cuda_panels, vectors
 
