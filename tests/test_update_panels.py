@@ -9,6 +9,7 @@ import pytest
 from host_library import HostLibrary, HostPanels
 
 from mdqr._backend import for_block
+from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
@@ -16,7 +17,6 @@ from mdqr.linalg._update import finish as finish
 from mdqr.linalg._update import operands, rows, sweeps, updates
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
 from mdqr.linalg._update.arithmetic.engine import apply_left, apply_right
-from mdqr.linalg._update.panels import cuda_panels
 from mdqr.linalg._update.state import State
 
 EPS = float(np.finfo(np.float32).eps)
@@ -111,7 +111,7 @@ def test_columns_after_columns(engine, rng):
 
 def test_kernels_of_cuda(kernels, rng):
     """The panels by the kernels' own text."""
-    engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: cuda_panels(kernels))
+    engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: CudaPanels(kernels))
     engine.quick = True
     m, n = 210, 170
     a = draw((m, n), rng)

@@ -24,7 +24,6 @@ from mdqr.linalg._update.arithmetic.engine import (
     adjoint_multiply,
     clear_below,
 )
-from mdqr.linalg._update.panels import LEAST_WINDOW
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
 _LARGE = 2**14
@@ -184,11 +183,6 @@ class Floats(Arithmetic):
         """Return the floats of a block of one limb."""
         native = to_native(self.backend.xp, block, self.is_complex)
         return native.astype(self.dtype, copy=False)
-
-    def width(self, kind: str, p: int) -> int:
-        """Return the number of columns that a window takes."""
-        found = super().width(kind, p)
-        return max(found, LEAST_WINDOW) if self.has_panels else found
 
 
 def _first(flags: np.ndarray) -> int:
