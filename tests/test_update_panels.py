@@ -53,7 +53,7 @@ def engine():
 def public(monkeypatch):
     """The public functions take float arrays of NumPy for those of a GPU."""
     Panelled.made = []
-    monkeypatch.setattr(operands, "floats", lambda _, dtype: engine_for(str(dtype)))
+    monkeypatch.setattr(operands, "float_engine", lambda _, dtype: engine_for(str(dtype)))
 
 
 def draw(shape, rng):

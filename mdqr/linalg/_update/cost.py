@@ -138,7 +138,7 @@ def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: 
     """Work of the windows of a kernel call each."""
     reflectors = along[0]
     width = min(quick, max(reflectors, 1))
-    direct = sweeps.applies_directly(engine, lower)
+    direct = not sweeps.forms_windows(engine, lower)
     # Two products with the vector and two numbers, not as fast as those of a matrix.
     one = _DIRECT_FLOATS if engine.limbs == 1 else _DIRECT
     each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width

@@ -26,7 +26,6 @@ from mdqr.linalg._update.operands import (
     require_count,
     require_finite,
     require_given,
-    shape_of,
 )
 from mdqr.linalg._update.updates import with_rows, without_columns, without_rows
 
@@ -99,7 +98,7 @@ class UpdatableLstsq:
         given = operands.convert("UpdatableLstsq", precision, A=a, b=b)
         engine = given.engine
         left, sides = given["A"], given["b"]
-        shape, right = operands.shape_of(engine, left), operands.shape_of(engine, sides)
+        shape, right = engine.shape(left), engine.shape(sides)
         if len(shape) != 2 or len(right) not in (1, 2) or right[0] != shape[0]:
             raise ValueError(
                 f"UpdatableLstsq: a must be (m, n) and b (m,) or (m, k); got {shape} and {right}"
@@ -440,7 +439,7 @@ def sides_of(
     """
     engine, p = given.engine, int(rows.shape[-2])
     found = like(given, function, "b", b)
-    shape = shape_of(engine, found)
+    shape = engine.shape(found)
     wanted = (p,) if vector else (p, right)
     single = () if vector else (right,)
     if shape != wanted and not (p == 1 and shape == single):

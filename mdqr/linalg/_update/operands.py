@@ -12,7 +12,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Backend, Block
 from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
@@ -21,7 +21,6 @@ from mdqr.linalg._factor import wide_range
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update.arithmetic.cuda_floats import floats
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats
 
@@ -108,7 +107,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
     }
     if limbs > 1:
         return Given(Planes(inputs.backend, limbs, field), wide, inputs)
-    engine = floats(inputs.backend, np.complex128 if field else np.float64)
+    engine = float_engine(inputs.backend, np.complex128 if field else np.float64)
     arrays = {
         name: None if block is None else to_native(inputs.backend.xp, block, field)
         for name, block in wide.items()
@@ -152,7 +151,16 @@ def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
         if x is not None and not is_cuda_array(x):
             x = place_beside(_rounded(np.asarray(x), dtype), found[0])
         arrays[name] = None if x is None else x.astype(dtype, copy=False)
-    return Given(floats(backend, dtype), arrays, None)
+    return Given(float_engine(backend, dtype), arrays, None)
+
+
+def float_engine(backend: Backend, dtype: Any) -> Engine:
+    """Return the arithmetic of float arrays on a backend; that of CUDA is imported only for it."""
+    if backend.name == "cpu":
+        return Floats(backend, dtype)
+    from mdqr.linalg._update.arithmetic.cuda_floats import floats
+
+    return floats(backend, dtype)
 
 
 def _rounded(x: Block, dtype: np.dtype[Any]) -> Block:
@@ -206,13 +214,6 @@ def own(x: Block) -> Block:
     return planes.namespace(x).array(x, order="C")
 
 
-def shape_of(engine: Engine, x: Block) -> tuple[int, ...]:
-    """Return the shape of the values."""
-    return tuple(
-        x.shape if isinstance(engine, Floats) else planes.value_shape(x, engine.is_complex)
-    )
-
-
 def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...]]:
     """Return m, n and the batch shape of the factors Q and R; m is the rows of R without Q.
 
@@ -222,11 +223,11 @@ def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...
         If they do not fit.
     """
     q, r = given.arrays["Q"], given.arrays["R"]
-    shape = shape_of(given.engine, r)
+    shape = given.engine.shape(r)
     rows, n = matrix_shape(function, "R", shape)
     if q is None:
         return rows, n, shape[:-2]
-    outer = shape_of(given.engine, q)
+    outer = given.engine.shape(q)
     m, columns = matrix_shape(function, "Q", outer)
     if (
         outer[:-2] != shape[:-2]
@@ -276,10 +277,10 @@ def matrix_operand(
     ValueError
         If the shape does not fit.
     """
-    shape = shape_of(engine, x)
+    shape = engine.shape(x)
     if len(shape) == 1 and vectors:
         x = x[..., None, :] if rows is None else x[..., None]
-    full = shape_of(engine, x)
+    full = engine.shape(x)
     if (
         len(full) < 2
         or (rows is not None and full[-2] != rows)
@@ -296,9 +297,7 @@ def matrix_operand(
     target = (*batch, *full[-2:])
     if full == target:
         return x
-    if isinstance(engine, Floats):
-        return engine.backend.xp.broadcast_to(x, target).copy()
-    return planes.broadcast(x, engine.is_complex, target).copy()
+    return engine.broadcast(x, target)
 
 
 def require_count(function: str, p: Any, count: int) -> None:
@@ -374,7 +373,7 @@ def require_all_finite(
     for name, x in arrays.items():
         if x is None:
             continue
-        x = x[..., None] if len(shape_of(engine, x)) == 1 else x
+        x = x[..., None] if len(engine.shape(x)) == 1 else x
         require_finite(checks, function, engine, name, x)
 
 

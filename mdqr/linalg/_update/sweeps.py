@@ -12,19 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._backend.blocks import FORMED
-from mdqr._backend.cuda.backend import CudaBackend
-from mdqr._backend.cuda.factor import window
-from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
-    Planes,
     adjoint_multiply,
     apply_left,
     apply_right,
     joined,
-    set_identity,
 )
 
 
@@ -207,10 +201,6 @@ def stacked(
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)
 
 
-# On a CPU, reflectors of floats are applied one by one up to so many rows below their first; from
-# there on BLAS is faster with their product.
-_DIRECT_FLOATS = 8
-
 # Columns in front of others that are reduced one by one, each by a sweep of its own: by backend,
 # lines of the most limbs and the most columns.
 _MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
@@ -223,9 +213,7 @@ def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
     if engine.has_panels:
         return 0
-    if engine.backend.name == "cuda":
-        return window.columns_of(below, engine.limbs, engine.is_complex)
-    return host_window.columns_of(below, engine.limbs)
+    return engine.backend.window_columns(below, limbs=engine.limbs, is_complex=engine.is_complex)
 
 
 def rises(engine: Engine, p: int) -> bool:
@@ -235,12 +223,9 @@ def rises(engine: Engine, p: int) -> bool:
     return p <= most and window_columns(engine, 1) > 0
 
 
-def applies_directly(engine: Engine, below: int) -> bool:
-    """Return whether reflectors are applied one by one, and not their product."""
-    if engine.backend.name == "cuda":
-        return False
-    few = isinstance(engine, Planes) or below <= _DIRECT_FLOATS
-    return few and host_window.applies_directly(engine.limbs)
+def forms_windows(engine: Engine, below: int) -> bool:
+    """Return whether reflectors are applied by their product, and not one by one."""
+    return engine.backend.forms_windows(below, limbs=engine.limbs)
 
 
 def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: int) -> None:
@@ -261,16 +246,15 @@ def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: i
     """
     if not r.size:
         return
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
-    if isinstance(engine, Planes):
-        engine.backend.window(r, left, right, below=below, **options)
+    if engine.limbs == 1 and forms_windows(engine, below):
+        # Products of floats are those of the library, in their own width.
+        _multiply_both(engine, formed_window(engine, r, below), [left], right)
         return
-    if applies_directly(engine, below):
-        blocks = [None if x is None else planes_of(x) for x in (r, left, right)]
-        engine.backend.window(*blocks, below=below, **options)
-        return
-    # Products of floats are those of the library, in their own width.
-    _multiply_both(engine, formed_window(engine, r, below), [left], right)
+    last = None if right is None else engine.planes(right)
+    engine.backend.window(
+        engine.planes(r), engine.planes(left), last,
+        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+    )  # fmt: skip
 
 
 def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
@@ -289,16 +273,16 @@ def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> 
     """
     if not z.size:
         return
-    if not applies_directly(engine, 1):
-        _multiply_both(engine, _orthogonal_of(engine, z), lefts, right)
+    if forms_windows(engine, 1):
+        _multiply_both(engine, formed_window(engine, z, 0), lefts, right)
         return
     options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
-    first, *others = (_planes(engine, x) for x in lefts)
+    first, *others = map(engine.planes, lefts)
     for left in others:
         if left.shape[-1]:
-            engine.backend.rise(_planes(engine, z.copy()), left, None, **options)
-    last = None if right is None else _planes(engine, right)
-    engine.backend.rise(_planes(engine, z), first, last, **options)
+            engine.backend.rise(engine.planes(z.copy()), left, None, **options)
+    last = None if right is None else engine.planes(right)
+    engine.backend.rise(engine.planes(z), first, last, **options)
 
 
 def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | None) -> None:
@@ -311,47 +295,10 @@ def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | 
 
 
 def formed_window(engine: Engine, r: Block, below: int) -> Block:
-    """Replace a window by R, and return E; for what `window_columns` admits."""
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
-    e, backend = _square(engine, r), engine.backend
-    own, found = _planes(engine, r), _planes(engine, e)
-    if isinstance(backend, CudaBackend):
-        window.factor(backend.kernels, own, found, below, **options)
-    else:
-        set_identity(engine, e)
-        backend.window(own, own[..., :0], found, below=below, **options)
+    """Replace a window by R, or with `below` 0 a column by its first element, and return E."""
+    e = engine.backend.xp.empty((*r.shape[:-1], int(r.shape[-2])), dtype=engine.dtype)
+    engine.backend.form_window(
+        engine.planes(r), engine.planes(e),
+        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+    )  # fmt: skip
     return e
-
-
-def _orthogonal_of(engine: Engine, z: Block) -> Block:
-    """Replace a column by ``(zeta, 0)``, and return E."""
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
-    e, backend = _square(engine, z), engine.backend
-    own, found = _planes(engine, z), _planes(engine, e)
-    if isinstance(backend, CudaBackend):
-        window.rise(backend.kernels, own, found, **options)
-    else:
-        set_identity(engine, e)
-        backend.rise(own, own[..., :0], found, **options)
-    return e
-
-
-def _square(engine: Engine, x: Block) -> Block:
-    """Return a square matrix of as many rows, zero unless kernels of CUDA are to fill it."""
-    m, backend = int(x.shape[-2]), engine.backend
-    if isinstance(backend, CudaBackend):
-        return backend.xp.empty((*x.shape[:-1], m), dtype=engine.dtype)
-    return engine.zeros(x, m, m)
-
-
-def _planes(engine: Engine, x: Block) -> Block:
-    return x if isinstance(engine, Planes) else planes_of(x)
-
-
-def planes_of(x: Block) -> Block:
-    """Return a float array as a block of one limb, a view of its own type."""
-    if x.dtype.kind != "c":
-        return x[None]
-    part, step = x.real, x.dtype.itemsize // 2
-    strided = planes.namespace(x).lib.stride_tricks.as_strided
-    return strided(part, (2, 1, *x.shape), (step, step, *x.strides))

@@ -135,6 +135,18 @@ class Engine(Protocol):
         """Return a block of as many limbs as numbers of this arithmetic."""
         ...
 
+    def planes(self, x: Block) -> Block:
+        """Return `x` as a block, a view of its own type."""
+        ...
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        ...
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        ...
+
     def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
         """Return the square upper triangle `r`, ready for solutions."""
         ...
@@ -236,6 +248,18 @@ class Planes(Arithmetic):
     def to_block(self, x: Block) -> Block:
         """Return `x`."""
         return x
+
+    def planes(self, x: Block) -> Block:
+        """Return `x`."""
+        return x
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        return tuple(planes.value_shape(x, self.is_complex))
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        return planes.broadcast(x, self.is_complex, shape).copy()
 
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""

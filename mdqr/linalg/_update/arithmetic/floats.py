@@ -179,6 +179,22 @@ class Floats(Arithmetic):
         wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
         return from_native(self.backend.xp, wide, self.is_complex)
 
+    def planes(self, x: Block) -> Block:
+        """Return `x` as a block of one limb, a view of its own type."""
+        if not self.is_complex:
+            return x[None]
+        part, step = x.real, x.dtype.itemsize // 2
+        strided = self.backend.xp.lib.stride_tricks.as_strided
+        return strided(part, (2, 1, *x.shape), (step, step, *x.strides))
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        return tuple(x.shape)
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        return self.backend.xp.broadcast_to(x, shape).copy()
+
     def from_block(self, block: Block) -> Block:
         """Return the floats of a block of one limb."""
         native = to_native(self.backend.xp, block, self.is_complex)
