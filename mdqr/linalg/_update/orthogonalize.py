@@ -7,7 +7,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._update.arithmetic.engine import Engine, adjoint_multiply
+from mdqr.linalg._update.arithmetic.engine import Engine, adjoint_multiply, set_identity
 from mdqr.linalg._update.loss import column_norms, diagonal_magnitudes, float_share
 
 # Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.
@@ -101,3 +101,10 @@ def _cleaned(engine: Engine, q: Block, u: Block, w: Block) -> tuple[Block, Block
     p = int(u.shape[-1])
     rest = engine.multiply(q, w, c=u, subtract=True)
     return engine.factor(rest).form_q(p), rest[..., :p, :]
+
+
+def unit_columns(engine: Engine, q: Block, first: int, count: int) -> Block:
+    """Return columns `first` and later of the identity with as many rows as `q`."""
+    unit = engine.zeros(q, int(q.shape[-2]), count)
+    set_identity(engine, unit[..., first : first + count, :])
+    return unit

@@ -26,7 +26,7 @@ from mdqr.linalg._update.loss import (
     smallest_share,
     spectral_bound,
 )
-from mdqr.linalg._update.orthogonalize import outside
+from mdqr.linalg._update.orthogonalize import outside, unit_columns
 from mdqr.linalg._update.state import Loss, State
 
 
@@ -224,10 +224,3 @@ def leverage(engine: Engine, r: Block, u: Block, checks: Checks, function: str) 
         size = spectral_bound(engine, column_norms(engine, r)[..., :, None] * back)
     share = smallest_share(engine, c) ** 2
     return Leverage(e, c, Loss(share, rounding(engine, n) * xp.maximum(size, 1.0)))
-
-
-def unit_columns(engine: Engine, q: Block, first: int, count: int) -> Block:
-    """Return columns `first` and later of the identity with as many rows as `q`."""
-    unit = engine.zeros(q, int(q.shape[-2]), count)
-    set_identity(engine, unit[..., first : first + count, :])
-    return unit

@@ -147,6 +147,10 @@ class Engine(Protocol):
         """Return values of `x` repeated to a shape, a copy."""
         ...
 
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        ...
+
     def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
         """Return the square upper triangle `r`, ready for solutions."""
         ...
@@ -261,6 +265,13 @@ class Planes(Arithmetic):
         """Return values of `x` repeated to a shape, a copy."""
         return planes.broadcast(x, self.is_complex, shape).copy()
 
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        found = x.copy()
+        if self.is_complex:
+            found[1] = planes.negate(found[1], False)
+        return found
+
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
         return planes.widen(block, self.is_complex, self.limbs)
@@ -338,14 +349,8 @@ def adjoint_multiply(engine: Engine, a: Block, b: Block, **options: Any) -> Bloc
 
 def adjoint(engine: Engine, x: Block) -> Block:
     """Return the conjugate transpose, a view if real."""
-    turned = x.swapaxes(-1, -2)
-    if not engine.is_complex:
-        return turned
-    if not isinstance(engine, Planes):
-        return turned.conj()
-    turned = turned.copy()
-    turned[1] = planes.negate(turned[1], False)
-    return turned
+    transposed = x.swapaxes(-1, -2)
+    return engine.conj(transposed) if engine.is_complex else transposed
 
 
 def clear_below(x: Block) -> None:
@@ -357,7 +362,7 @@ def clear_below(x: Block) -> None:
 def set_identity(engine: Engine, x: Block) -> None:
     """Write ones on the diagonal of a zero matrix."""
     plane = x
-    if isinstance(engine, Planes):
+    if engine.limbs > 1:
         plane = x[0, 0] if engine.is_complex else x[0]
     diagonal(plane)[...] = 1
 

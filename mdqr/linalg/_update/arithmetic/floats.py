@@ -195,6 +195,10 @@ class Floats(Arithmetic):
         """Return values of `x` repeated to a shape, a copy."""
         return self.backend.xp.broadcast_to(x, shape).copy()
 
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        return x.conj()
+
     def from_block(self, block: Block) -> Block:
         """Return the floats of a block of one limb."""
         native = to_native(self.backend.xp, block, self.is_complex)
