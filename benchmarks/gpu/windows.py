@@ -20,8 +20,8 @@ from mdqr._backend.cuda.factor import window
 from mdqr._backend.protocol import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr_delete, qr_insert
-from mdqr.linalg._update import operands, windows
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update import operands, sweeps
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 COUNTS = (1, 4, 16, 32)
 # The columns of the matrices, and how many rows or columns come or go.
@@ -55,7 +55,7 @@ def alone(options: Options) -> Iterator[Row]:
                 start = numbers.xp.triu(a if numbers.native else a.limbs, -p)
                 size = f"{columns} columns, p = {p}"
                 for who, form in (
-                    ("launch", partial(windows.orthogonal, engine, below=p)),
+                    ("launch", partial(sweeps.formed_window, engine, below=p)),
                     ("panels", engine.orthogonal),
                 ):
                     ms = milliseconds(lambda form=form, start=start: form(start.copy()), 20)
@@ -89,9 +89,9 @@ def updates(q: Block, r: Block, u: Block, p: int) -> Iterator[tuple[str, Call]]:
 
 def all_ways(call: Call, engine: Engine, p: int) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds with windows of some widths, and with panels."""
-    own = windows.columns_of(engine, p)
+    own = sweeps.window_columns(engine, p)
     for columns in dict.fromkeys((*widths_of(engine, p), own, 0)):
-        with mock.patch.object(windows, "columns_of", return_value=columns):
+        with mock.patch.object(sweeps, "window_columns", return_value=columns):
             # With the two calls that are not counted, windows that are recorded have come thrice.
             call()
             who = f"{columns} columns" if columns else "panels"

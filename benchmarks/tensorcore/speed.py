@@ -18,11 +18,12 @@ from benchmarks.tensorcore.problems import (
     random,
     rate,
 )
+from mdqr._backend.float_panels import CUTOFF, SMALL
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore import _input, lowrank, qr
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._engine.formats import FORMATS, Format
-from mdqr.tensorcore._engine.protocol import CUTOFF, SMALL, Engine, Operand, operand
+from mdqr.tensorcore._engine.protocol import Engine, Operand, operand
 from mdqr.tensorcore._plan import PANELS
 
 FAST = ("caqr", "cholesky")

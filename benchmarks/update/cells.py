@@ -19,7 +19,7 @@ import mdqr
 from benchmarks.common.timing import Call, Timer, cupy
 from benchmarks.update.paper import Cell
 from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, solve_triangular
-from mdqr.linalg._update import fresh as _update_fresh
+from mdqr.linalg._update import updates
 
 LONGEST = 0.4  # seconds that the repeats of one timing may take
 OWN = "fresh panels"  # by the panels that updates of float32 on a GPU have themselves
@@ -74,7 +74,7 @@ class Numbers:
 
 def taken(call: Call) -> str:
     """Return the way that a call takes by itself."""
-    with mock.patch.object(_update_fresh, "factored", wraps=_update_fresh.factored) as factored:
+    with mock.patch.object(updates, "factored", wraps=updates.factored) as factored:
         call()
     return "fresh" if factored.called else "update"
 

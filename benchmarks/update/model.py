@@ -9,9 +9,11 @@ import numpy as np
 
 import mdqr
 from benchmarks.update.paper import Cell
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.host.backend import HostBackend
 from mdqr.linalg._update import cost
-from mdqr.linalg._update.engine import Engine, Planes
-from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.floats import Floats
 
 # Removing these columns should be so much faster than a fresh factorisation.
 REMOVAL_AIM = 3.0
@@ -27,7 +29,8 @@ class Panelled(Floats):
 
 def engine_of(name: str, device: str) -> Engine:
     """Return an arithmetic that knows widths and rates, and computes nothing."""
-    backend: Any = SimpleNamespace(name=device)
+    kind: Any = HostBackend if device == "cpu" else CudaBackend
+    backend = kind(SimpleNamespace(xp=np))
     if name == "float32" and device == "cuda":
         return Panelled(backend, np.dtype(name))
     if name.startswith("float"):

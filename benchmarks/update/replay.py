@@ -13,7 +13,7 @@ from benchmarks.common.rows import read
 from benchmarks.update import model
 from benchmarks.update.paper import Cell, row_of
 from mdqr.linalg._update import cost
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 FORMS = ("R", "thin")
 Row = dict[str, Any]

@@ -22,7 +22,7 @@ from benchmarks.common.rows import RESULTS
 from benchmarks.common.tables import grid
 from benchmarks.update import model, replay
 from benchmarks.update.replay import Decision, Row
-from mdqr.linalg._update.engine import Engine
+from mdqr.linalg._update.arithmetic.engine import Engine
 
 Key = tuple[str, ...]
 Rule = Callable[[Decision], float]

@@ -256,9 +256,27 @@ class Backend(Protocol):
         one. With ``r = E R``, E orthogonal, it becomes R, with zeros below its diagonal, which is
         real; `left` ``(..., m, n)`` becomes ``E^H left`` and `right` ``(..., k, m)`` becomes
         ``right E``. Columns of `r` are scaled by powers of two inside, as in `qr_panel`; those of
-        `left` and rows of `right` have to be near 1. A window must fit a block of threads on a GPU:
-        `columns_of` in `mdqr._backend.cuda.factor.window`. On a CPU, blocks of one limb may be
-        float32; the window is computed in float64 and rounded.
+        `left` and rows of `right` have to be near 1. A window has at most `window_columns` columns,
+        so that it fits a block of threads on a GPU. On a CPU, blocks of one limb may be float32;
+        the window is computed in float64 and rounded.
+        """
+        ...
+
+    def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
+        """Return how many columns windows with so many diagonals get; 0 where panels are better."""
+        ...
+
+    def forms_windows(self, below: int, *, limbs: int) -> bool:
+        """Return whether E of `window` is better formed than reflectors are applied one by one."""
+        ...
+
+    def form_window(
+        self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
+    ) -> None:
+        """Make windows triangular, and write E of `window` to `out` ``(..., m, m)``.
+
+        With `below` 0, columns `r` ``(..., m, 1)`` are reduced, and E is that of `rise`. Blocks of
+        one limb may be float32.
         """
         ...
 

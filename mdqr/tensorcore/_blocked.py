@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import rescaled, settle
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, check, orthonormal_panel
 from mdqr.tensorcore._engine.formats import FP32
-from mdqr.tensorcore._engine.protocol import CUTOFF, Engine, Operand
+from mdqr.tensorcore._engine.protocol import Engine, Operand
 from mdqr.tensorcore._input import choose, engine_for, real_matrix
 from mdqr.tensorcore._plan import PANELS, Plan
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult

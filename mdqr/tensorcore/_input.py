@@ -63,4 +63,5 @@ def engine_for(a: Block) -> Engine:
     from mdqr.tensorcore._engine.cublas import CublasProducts
     from mdqr.tensorcore._engine.cuda import CudaEngine
 
-    return CudaEngine(cast(CudaBackend, for_block(a)).kernels, CublasProducts())
+    kernels = cast(CudaBackend, for_block(a)).kernels
+    return CudaEngine(kernels, CublasProducts(kernels))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs.device import is_cuda_array
@@ -17,7 +18,7 @@ from mdqr.tensorcore._algorithms.passes import Passes, settle
 from mdqr.tensorcore._algorithms.preconditioner import Preconditioner, Size
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
 from mdqr.tensorcore._engine.formats import FINE
-from mdqr.tensorcore._engine.protocol import CUTOFF, Engine
+from mdqr.tensorcore._engine.protocol import Engine
 from mdqr.tensorcore._input import engine_for, real_array, real_matrix
 from mdqr.tensorcore._plan import Plan, plan_of
 

@@ -56,7 +56,7 @@ def device(monkeypatch):
         Stream=Stream,
         using_allocator=using_allocator,
     )
-    monkeypatch.setattr(graphs, "Cublas", lambda xp, stream: stream)
+    monkeypatch.setattr(graphs, "recording_cublas", lambda xp, stream: stream)
     return SimpleNamespace(current=current, zeros=np.zeros, cuda=cuda)
 
 

@@ -16,7 +16,7 @@ from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import UpdatableLstsq, certify, lstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._shared import checks
-from mdqr.linalg._update import cuda_floats as floats
+from mdqr.linalg._update.arithmetic import cuda_floats as floats
 
 pytestmark = pytest.mark.gpu
 
@@ -170,8 +170,8 @@ def test_float32_by_quick_panels_and_by_the_library(deficient, check, rng, cupy,
     """Windows of several panels; columns that depend on others go to the library in the end."""
     m, n, p = 1500, 1100, 150
     made = []
-    panels = floats.cuda_panels
-    monkeypatch.setattr(floats, "cuda_panels", lambda k: made.append(panels(k)) or made[-1])
+    panels = floats.CudaPanels
+    monkeypatch.setattr(floats, "CudaPanels", lambda k: made.append(panels(k)) or made[-1])
     a = cupy.asarray(rng.uniform(-1, 1, (m, n)).astype(np.float32))
     if deficient:
         a[:, 700] = 0

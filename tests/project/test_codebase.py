@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import doctest
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -81,6 +83,18 @@ def long_functions(path: Path) -> list[str]:
 
 def test_functions_are_short():
     assert offenders({name_of(path): long_functions(path) for path in PYTHON}) == {}
+
+
+def test_linalg_names_cuda_in_one_file_and_loads_it_for_arrays_of_cupy():
+    """A machine without a GPU reads and imports no module of CUDA for linear algebra."""
+    linalg = [path for path in PYTHON if name_of(path).startswith("mdqr/linalg/")]
+    naming = {name_of(path) for path in linalg if "_backend.cuda" in path.read_text()}
+    assert naming == {"mdqr/linalg/_update/arithmetic/cuda_floats.py"}
+    text = "import sys, mdqr.linalg; print(*(x for x in sys.modules if '_backend.cuda' in x))"
+    found = subprocess.run(
+        [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == []
 
 
 def test_no_path_of_one_machine():

@@ -1,4 +1,4 @@
-"""cuBLAS and cuSOLVER as `mdqr.linalg._update.library` calls them, by LAPACK on host memory."""
+"""cuBLAS and cuSOLVER as `mdqr._backend.cuda.vendor` calls them, by LAPACK on host memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.linalg
 
-from mdqr.linalg._update.library import Library
+from mdqr._backend.cuda.floats.library import Library
+from mdqr._backend.cuda.vendor.cublas import Cublas
+from mdqr._backend.cuda.vendor.cusolver import Cusolver
 from mdqr.tensorcore._engine import numpy_reflector
 
 _TYPES = {0: "f", 1: "d", 4: "F", 5: "D"}
@@ -57,7 +59,7 @@ class Blas:
         algo,
     ):
         assert at == bt == ct
-        assert compute == (71 if _TYPES[ct] in "dD" else 68)
+        assert compute == 71 if _TYPES[ct] in "dD" else compute in (68, 69)
         kind = _TYPES[ct]
         x = matrix(a, *((k, m) if ta else (m, k)), lda, kind)
         y = matrix(b, *((n, k) if tb else (k, n)), ldb, kind)
@@ -65,6 +67,24 @@ class Blas:
         product = _scalar(alpha, kind) * (_turned(x, ta) @ _turned(y, tb))
         factor = _scalar(beta, kind)
         out[...] = product + factor * out if factor else product
+
+    def gemmStridedBatchedEx(
+        self, handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc,
+        count, compute, algo,
+    ):  # fmt: skip
+        size = np.dtype(_TYPES[ct]).itemsize
+        for i in range(count):
+            places = (a + i * size * sa, at, lda, b + i * size * sb, bt, ldb)
+            result = (c + i * size * sc, ct, ldc, compute, algo)
+            self.gemmEx(handle, ta, tb, m, n, k, alpha, *places, beta, *result)
+
+    def dgemv(self, handle, ta, m, n, alpha, a, lda, x, step, beta, y, other):
+        assert step == other == 1
+        rows, k = (n, m) if ta else (m, n)
+        self.gemmEx(
+            handle, ta, 0, rows, 1, k, alpha, a, 1, lda, x, 1, max(k, 1), beta, y, 1, max(rows, 1),
+            71, -1,
+        )  # fmt: skip
 
     def sgeam(self, handle, ta, tb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
         """Sums, of which the second is always 0."""
@@ -102,7 +122,8 @@ class Solver:
         if name.endswith("_bufferSize"):
             return lambda *arguments: 3
         kind = dict(zip("sdcz", "fdFD", strict=True))[name[0]]
-        assert name[1:] in ("potrf", "geqrf", "ungqr" if kind in "FD" else "orgqr")
+        prefix = "un" if kind in "FD" else "or"
+        assert name[1:] in ("potrf", "geqrf", prefix + "gqr", prefix + "mqr")
         return lambda *arguments: getattr(self, name[2:])(
             getattr(scipy.linalg.lapack, name), kind, *arguments
         )
@@ -123,6 +144,19 @@ class Solver:
 
     ngqr = rgqr
 
+    def rmqr(
+        self, call, kind, handle, side, flag, m, n, k, a, lda, tau, c, ldc, room, size, status
+    ):
+        assert (side, size) == (0, 3)
+        x, scales = matrix(c, m, n, ldc, kind), matrix(tau, k, 1, k, kind)[:, 0]
+        trans = "N" if not flag else "C" if kind in "FD" else "T"
+        assert flag in (0, 2 if kind in "FD" else 1)
+        found, _, info = call("L", trans, matrix(a, m, k, lda, kind), scales, x.copy(), max(n, 1))
+        assert info == 0
+        x[...] = found
+
+    nmqr = rmqr
+
     def otrf(self, call, kind, handle, uplo, n, a, lda, room, size, status):
         x = matrix(a, n, n, lda, kind)
         assert uplo == 0
@@ -131,14 +165,19 @@ class Solver:
         matrix(status, 1, 1, 1, np.int32)[...] = info
 
 
+ADDRESSES = SimpleNamespace(xp=np, address=lambda x: x.ctypes.data)
+
+
+def libraries():
+    """cuBLAS and cuSOLVER over NumPy arrays."""
+    return Cublas(Blas(), lambda: None), Cusolver(np, ADDRESSES.address, Solver(), lambda: None)
+
+
 class HostLibrary(Library):
     """The calls, over NumPy arrays."""
 
     def __init__(self, dtype):
-        self._kernels = SimpleNamespace(xp=np, address=lambda x: x.ctypes.data)
-        self._dtype = np.dtype(dtype)
-        self._cublas, self._cusolver, self._recording = Blas(), Solver(), None
-        self._scalars = {x: np.full(1, x, dtype=dtype) for x in (-1.0, 0.0, 1.0)}
+        super().__init__(ADDRESSES, np.dtype(dtype), *libraries())
 
     def sign_rows(self, r, count, columns):
         signs = np.where(np.diagonal(r).real[:count] < 0, -1, 1).astype(r.real.dtype)
@@ -148,9 +187,6 @@ class HostLibrary(Library):
 
     def widened(self):
         return HostLibrary(np.result_type(self._dtype, np.float64))
-
-    def _handle(self, library):
-        return None
 
 
 class HostPanels:

@@ -16,12 +16,14 @@ from tensorcore_cases import (
     with_subnormals,
 )
 
+from mdqr._backend.cuda.floats import panels as cuda_panels
+from mdqr._backend.cuda.floats.panels import column_stride, tree_nodes
+from mdqr._backend.float_panels import CUTOFF, FAN_IN, SMALL, rows_of_block
 from mdqr.tensorcore._algorithms.passes import Passes
-from mdqr.tensorcore._engine import cuda, cuda_panels, numpy_panels, numpy_reflector
-from mdqr.tensorcore._engine.cuda_panels import column_stride, tree_nodes
+from mdqr.tensorcore._engine import cuda, numpy_panels, numpy_reflector
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._engine.numpy import NumpyEngine, signs
-from mdqr.tensorcore._engine.protocol import CUTOFF, FAN_IN, PROBES, SMALL, TRIANGLE, rows_of_block
+from mdqr.tensorcore._engine.protocol import PROBES, TRIANGLE
 from mdqr.tensorcore._plan import plan_of
 
 
@@ -244,7 +246,7 @@ def test_cholesky_notes_an_inverse_that_grows(kernels, rng):
 
 
 def test_cholesky_of_more_tiles_than_parts(kernels, rng, monkeypatch):
-    monkeypatch.setattr("mdqr.tensorcore._engine.cuda_panels._PARTS", 2)
+    monkeypatch.setattr("mdqr._backend.cuda.floats.panels._PARTS", 2)
     a = columns(rng.standard_normal((300, 40)))
     q, r, other_q, other_r = both(kernels, "cholesky", a)
     assert np.abs(q - other_q).max() <= 8 * U32

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update
-from mdqr.linalg._update import state
-from mdqr.linalg._update import windows as _update_windows
+from mdqr.linalg._update import orthogonalize, sweeps
 from mdqr.testing import matrix
 
 STEPS = 50
@@ -40,7 +39,7 @@ def test_any_sequence_of_updates(precision, dtype, mode, seed):
 def windows(request, monkeypatch):
     """Windows of few rows and columns by a kernel call each, and as those of many, by panels."""
     if request.param == "panels":
-        monkeypatch.setattr(_update_windows, "columns_of", lambda *_: 0)
+        monkeypatch.setattr(sweeps, "window_columns", lambda *_: 0)
 
 
 @pytest.mark.usefixtures("windows")
@@ -171,8 +170,8 @@ def test_passes_of_orthogonalisation(share, wanted, rng, monkeypatch):
     a = mdqr.eye(8, 3, precision=mdqr.dd)
     u = np.zeros((8, 1))
     u[3], u[0] = share, (1.0 - share**2) ** 0.5
-    passes, cleaned = [], state._cleaned
-    monkeypatch.setattr(state, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
+    passes, cleaned = [], orthogonalize._cleaned
+    monkeypatch.setattr(orthogonalize, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
     options = {"rcond": 0.0, "method": "update"}
     wider = cases.insert(a, mdqr.asarray(u, precision=mdqr.dd), 0, 1)
     cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", **options))

@@ -16,9 +16,8 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import finish as finish
 from mdqr.linalg._update import operands as _update_operands
-from mdqr.linalg._update import rows
-from mdqr.linalg._update import windows as _update_windows
-from mdqr.linalg._update.engine import Planes
+from mdqr.linalg._update import rows, sweeps
+from mdqr.linalg._update.arithmetic.engine import Planes
 from mdqr.linalg._update.state import State
 
 PAIR = PRECISIONS[1]
@@ -197,7 +196,7 @@ def accept(emulated, state, wanted, largest):
 def windows(request, monkeypatch):
     """Windows of few rows and columns: of four columns by a launch each, and by panels."""
     columns = 4 if request.param == "a call each" else 0
-    monkeypatch.setattr(_update_windows, "columns_of", lambda *_: columns)
+    monkeypatch.setattr(sweeps, "window_columns", lambda *_: columns)
     return columns
 
 

@@ -10,21 +10,17 @@ from fake_cuda_libraries import HostLibrary
 
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
+from mdqr._backend.cuda.floats.library import row_stride
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import cuda_floats, rows
 from mdqr.linalg._update import finish as finish
-from mdqr.linalg._update.cuda_floats import CudaFloats
-from mdqr.linalg._update.engine import adjoint, apply_left, apply_right
-from mdqr.linalg._update.floats import Floats
-from mdqr.linalg._update.library import row_stride
-from mdqr.linalg._update.state import (
-    State,
-    column_norms,
-    float_share,
-    smallest_share,
-    spectral_bound,
-)
+from mdqr.linalg._update import rows
+from mdqr.linalg._update.arithmetic import cuda_floats
+from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
+from mdqr.linalg._update.arithmetic.engine import adjoint, apply_left, apply_right
+from mdqr.linalg._update.arithmetic.floats import Floats
+from mdqr.linalg._update.loss import column_norms, float_share, smallest_share, spectral_bound
+from mdqr.linalg._update.state import State
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
 BACKEND = for_block(np.zeros(1))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import linalg_cases
 import numpy as np
 import pytest
 import update_cases as cases
 
 import mdqr
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.operands import convert
@@ -308,7 +311,8 @@ def test_auto_takes_what_is_less_work(rng):
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_counts_grow_with_the_work(backend, rng):
     engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
-    engine.backend = type("Backend", (), {"name": backend})()
+    if backend == "cuda":
+        engine.backend = CudaBackend(SimpleNamespace(xp=np))
 
     def seconds(count, *size):
         return cost.seconds(engine, count(engine, cost.Size(*size)))

@@ -9,14 +9,14 @@ import pytest
 from fake_cuda_libraries import HostLibrary, HostPanels
 
 from mdqr._backend import for_block
+from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import finish as finish
-from mdqr.linalg._update import fresh, operands, rows, windows
-from mdqr.linalg._update.cuda_floats import CudaFloats
-from mdqr.linalg._update.engine import apply_left, apply_right
-from mdqr.linalg._update.panels import cuda_panels
+from mdqr.linalg._update import operands, rows, sweeps, updates
+from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
+from mdqr.linalg._update.arithmetic.engine import apply_left, apply_right
 from mdqr.linalg._update.state import State
 
 EPS = float(np.finfo(np.float32).eps)
@@ -53,7 +53,7 @@ def engine():
 def public(monkeypatch):
     """The public functions take float arrays of NumPy for those of a GPU."""
     Panelled.made = []
-    monkeypatch.setattr(operands, "floats", lambda _, dtype: engine_for(str(dtype)))
+    monkeypatch.setattr(operands, "float_engine", lambda _, dtype: engine_for(str(dtype)))
 
 
 def draw(shape, rng):
@@ -111,7 +111,7 @@ def test_columns_after_columns(engine, rng):
 
 def test_kernels_of_cuda(kernels, rng):
     """The panels by the kernels' own text."""
-    engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: cuda_panels(kernels))
+    engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: CudaPanels(kernels))
     engine.quick = True
     m, n = 210, 170
     a = draw((m, n), rng)
@@ -183,7 +183,7 @@ def test_r_alone_and_fresh_factors(engine, rng):
         r = state.r[: state.n]
         near(r.T @ r, wanted.T @ wanted, 20 * m)
     for q in (None, n, m):
-        state = fresh.factored(engine, a.copy(), n, q)
+        state = updates.factored(engine, a.copy(), n, q)
         near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
         if q is not None:
             near(state.q @ state.r, a, 10)
@@ -284,8 +284,8 @@ def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
         looked.append(engine.has_panels)
         return found(engine, below)
 
-    found = windows.columns_of
-    monkeypatch.setattr(windows, "columns_of", columns_of)
+    found = sweeps.window_columns
+    monkeypatch.setattr(sweeps, "window_columns", columns_of)
     Q, R = np.linalg.qr(a)
     for call in (
         lambda **options: qr_insert(Q, R, a[:2], 0, **options),

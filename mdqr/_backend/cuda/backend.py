@@ -172,6 +172,23 @@ class CudaBackend:
         window.factor(self.kernels, r, e, below, limbs, is_complex)
         replace_products(self, e, left, right, limbs, is_complex)
 
+    def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
+        """Return how many columns windows get; 0 where panels are better."""
+        return window.columns_of(below, limbs, is_complex)
+
+    def forms_windows(self, below: int, *, limbs: int) -> bool:
+        """Return True: one block of threads makes E, and products apply it."""
+        return True
+
+    def form_window(
+        self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
+    ) -> None:
+        """Make windows triangular, or reduce columns, and write E to `out`."""
+        if below:
+            window.factor(self.kernels, r, out, below, limbs, is_complex)
+        else:
+            window.rise(self.kernels, r, out, limbs, is_complex)
+
     def rise(
         self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
     ) -> None:

@@ -286,6 +286,20 @@ class HostBackend:
         """Make windows triangular, and multiply what belongs to them."""
         host_window.reduce(self, self._module, (r, left, right), below, limbs, is_complex)
 
+    def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
+        """Return how many columns windows get; 0 where panels are better."""
+        return host_window.columns_of(below, limbs)
+
+    def forms_windows(self, below: int, *, limbs: int) -> bool:
+        """Return whether E is formed."""
+        return host_window.is_formed(below, limbs)
+
+    def form_window(
+        self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
+    ) -> None:
+        """Make windows triangular, or reduce columns, and write E to `out`."""
+        host_window.form(self._module, r, out, below, limbs, is_complex)
+
     def rise(
         self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
     ) -> None:

@@ -22,8 +22,10 @@ _COLUMNS: tuple[tuple[float, tuple[tuple[int, int], ...]], ...] = (
 )
 
 # Up to so many limbs reflectors are applied one by one; the products of more are so much faster
-# that the orthogonal matrix is worth forming.
+# that the orthogonal matrix is worth forming. For one limb it is from so many diagonals on, where
+# BLAS is faster.
 _DIRECT_LIMBS = 2
+_DIRECT_DIAGONALS = 8
 
 
 def columns_of(below: int, limbs: int) -> int:
@@ -32,9 +34,9 @@ def columns_of(below: int, limbs: int) -> int:
     return next((columns for most, columns in lines if below <= most), 0)
 
 
-def applies_directly(limbs: int) -> bool:
-    """Return whether reflectors of so many limbs are applied one by one."""
-    return limbs <= _DIRECT_LIMBS
+def is_formed(below: int, limbs: int) -> bool:
+    """Return whether the orthogonal matrix is formed for a product."""
+    return limbs > _DIRECT_LIMBS or (limbs == 1 and below > _DIRECT_DIAGONALS)
 
 
 def reduce(
@@ -51,13 +53,21 @@ def reduce(
     float32.
     """
     r, left, right = blocks
-    if applies_directly(limbs):
+    if limbs <= _DIRECT_LIMBS:
         _reflect(module, r, left if left.size else None, right, below, limbs, is_complex)
         return
-    e = np.zeros((*r.shape[:-1], r.shape[-2]))
-    np.einsum("...ii->...i", e)[(0, 0) if is_complex else 0] = 1.0
-    _reflect(module, r, None, e, below, limbs, is_complex)
+    e = np.empty((*r.shape[:-1], r.shape[-2]))
+    form(module, r, e, below, limbs, is_complex)
     replace_products(backend, e, left, right, limbs, is_complex)
+
+
+def form(
+    module: ModuleType, r: Block, out: Block, below: int, limbs: int, is_complex: bool
+) -> None:
+    """Make windows triangular, and write the orthogonal matrices to `out`."""
+    out[...] = 0.0
+    np.einsum("...ii->...i", out)[(0, 0) if is_complex else 0] = 1.0
+    _reflect(module, r, None, out, below, limbs, is_complex)
 
 
 def _reflect(

@@ -6,7 +6,8 @@ from typing import Any
 
 from mdqr._errors import advised
 from mdqr._precision import Precision
-from mdqr.linalg._update import jobs as jobs
+from mdqr.linalg._update import updates
+from mdqr.linalg._update.arithmetic.engine import SureChecks
 from mdqr.linalg._update.finish import settle
 from mdqr.linalg._update.operands import (
     UpdateResult,
@@ -15,10 +16,9 @@ from mdqr.linalg._update.operands import (
     least_condition,
     position,
     range_of,
-    require_finite,
+    require_all_finite,
     require_given,
 )
-from mdqr.linalg._update.quick import SureChecks
 
 _METHODS = ("auto", "update", "fresh")
 
@@ -116,14 +116,14 @@ def qr_insert(
     frame = _frame("qr_insert", precision, check, Q=Q, R=R, u=u, A=A)
     if kind == "row":
         place = 0 if Q is None else position("qr_insert", k, frame.m, end=True)
-        return settle(frame, jobs.insert_rows(frame, place), method)
+        return settle(frame, updates.insert_rows(frame, place), method)
     if Q is None and A is None:
         raise ValueError("qr_insert: inserting columns without Q needs the matrix: give A=, or Q")
     if Q is not None and frame.q_columns == frame.m:
         _refuse("qr_insert", "with a square Q", rcond=rcond)
     limit = least_condition("qr_insert", rcond)
     place = position("qr_insert", k, frame.n, end=True)
-    return settle(frame, jobs.insert_columns(frame, place), method, limit)
+    return settle(frame, updates.insert_columns(frame, place), method, limit)
 
 
 @advised
@@ -218,10 +218,10 @@ def qr_delete(
     frame = _frame("qr_delete", precision, check, Q=Q, R=R, **rows)
     if kind == "col":
         place, count = range_of("qr_delete", k, p, frame.n)
-        return settle(frame, jobs.delete_columns(frame, place, count), method)
+        return settle(frame, updates.delete_columns(frame, place, count), method)
     if Q is not None:
         place, count = range_of("qr_delete", k, p, frame.m)
-        return settle(frame, jobs.delete_rows(frame, place, count), method)
+        return settle(frame, updates.delete_rows(frame, place, count), method)
     if u is None:
         raise ValueError("qr_delete: deleting rows without Q needs the rows: give u=, or Q")
     if frame.m < frame.n:
@@ -229,7 +229,7 @@ def qr_delete(
             "qr_delete: deleting rows without Q needs at least as many rows of R as columns; got "
             f"shape {(frame.m, frame.n)}: give Q"
         )
-    return settle(frame, jobs.delete_known_rows(frame, p), method)
+    return settle(frame, updates.delete_known_rows(frame, p), method)
 
 
 @advised
@@ -300,19 +300,19 @@ def qr_update(
     if Q is None:
         raise ValueError("qr_update: a change of low rank needs Q: factor A + u v^H anew")
     frame = _frame("qr_update", precision, check, Q=Q, R=R, u=u, v=v)
-    return settle(frame, jobs.change(frame), method)
+    return settle(frame, updates.change(frame), method)
 
 
 def _frame(
     function: str, precision: Precision | str | None, check: bool, **operands: Any
-) -> jobs.Frame:
+) -> updates.Frame:
     """Convert the operands and look at them."""
     require_given(function, **{name: x for name, x in operands.items() if name not in "QA"})
     given = convert(function, precision, **operands)
     m, n, batch = factor_shapes(function, given)
     checks = SureChecks(given.engine) if check else None
-    require_finite(checks, function, given.engine, given.arrays)
-    return jobs.Frame(function, given, m, n, batch, checks)
+    require_all_finite(checks, function, given.engine, given.arrays)
+    return updates.Frame(function, given, m, n, batch, checks)
 
 
 def _refuse(function: str, where: str, **options: Any) -> None:

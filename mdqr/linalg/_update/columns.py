@@ -1,4 +1,4 @@
-"""Columns that come and go, and changes of low rank."""
+"""Insertion and deletion of columns, and changes of low rank."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import sweeps as sweeps
-from mdqr.linalg._update.engine import (
+from mdqr.linalg._update import sweeps
+from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     Planes,
     adjoint_multiply,
@@ -24,14 +24,9 @@ from mdqr.linalg._update.engine import (
     joined,
     set_identity,
 )
-from mdqr.linalg._update.state import (
-    Loss,
-    State,
-    Unchecked,
-    column_norms,
-    diagonal_magnitudes,
-    outside,
-)
+from mdqr.linalg._update.loss import Unchecked, column_norms, diagonal_magnitudes
+from mdqr.linalg._update.orthogonalize import outside
+from mdqr.linalg._update.state import Loss, State
 
 
 def delete_columns(state: State, k: int, p: int) -> None:

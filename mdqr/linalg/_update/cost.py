@@ -12,16 +12,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mdqr._backend.blocks import FORMED
-from mdqr.linalg._update import windows as short_windows
-from mdqr.linalg._update.engine import Engine
-from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update import sweeps
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.floats import Floats
 
 
 class Work(NamedTuple):
     """Multiply-adds, columns and entries of panels, windows, multiply-adds in twice the precision.
 
     Panels are counted apart since they wait: once for each column, and longer for a higher one.
-    `reflectors` and `calls` are columns and number of the windows of `_update_windows`.
+    `reflectors` and `calls` are columns and number of the windows of a kernel call each.
     """
 
     products: float = 0.0
@@ -42,7 +42,7 @@ class Rates(NamedTuple):
 
     All but the last hold for one limb; for more, they change with these powers of the limbs, and
     entries as products. A sum in twice the precision takes `residual` times the others. A column of
-    a window of `_update_windows` with one diagonal takes `reflector`, and a call `call`.
+    a window of one kernel call with one diagonal takes `reflector`, and a call `call`.
     """
 
     products: float
@@ -121,8 +121,8 @@ def _along(reflectors: int, columns: int, q_rows: int, each: float) -> float:
 
 
 def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower: int) -> Work:
-    """Work of `_update_sweeps.band`."""
-    quick = short_windows.columns_of(engine, lower)
+    """Work of `sweeps.band`."""
+    quick = sweeps.window_columns(engine, lower)
     if quick:
         return _short_work(engine, (reflectors, columns, q_rows), lower, quick)
     width = min(engine.width("band", lower), max(reflectors, 1))
@@ -135,10 +135,10 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
 
 
 def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: int) -> Work:
-    """Work of the windows of `_update_windows`."""
+    """Work of the windows of a kernel call each."""
     reflectors = along[0]
     width = min(quick, max(reflectors, 1))
-    direct = short_windows.applies_directly(engine, lower)
+    direct = not sweeps.forms_windows(engine, lower)
     # Two products with the vector and two numbers, not as fast as those of a matrix.
     one = _DIRECT_FLOATS if engine.limbs == 1 else _DIRECT
     each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width
@@ -148,10 +148,10 @@ def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: 
 
 
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
-    """Work of `_update_sweeps.spike`."""
-    if short_windows.rises(engine, p):
+    """Work of `sweeps.spike`."""
+    if sweeps.rises(engine, p):
         along = (max(rows - 1, 1), columns, q_rows)
-        one = _short_work(engine, along, 1, short_windows.columns_of(engine, 1))
+        one = _short_work(engine, along, 1, sweeps.window_columns(engine, 1))
         return Work(*(p * count for count in one._replace(reflectors=_RISE * one.reflectors)))
     count = max(rows - p, 1)
     step = min(engine.width("spike", p), count)
@@ -186,7 +186,7 @@ def tail_work(size: Size) -> Work:
 
 def rows_work(engine: Engine, size: Size) -> Work:
     """Work of inserting rows."""
-    if short_windows.columns_of(engine, size.p):
+    if sweeps.window_columns(engine, size.p):
         return _rows_above_work(engine, size)
     width = min(engine.width("rows", size.p), max(size.rank, 1))
     each = width + 2 * size.p

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
-from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update.checks import require_in_range
+from mdqr.linalg._update.arithmetic.engine import attempted, clear_below
+from mdqr.linalg._update.arithmetic.floats import Floats
 from mdqr.linalg._update.cost import seconds
-from mdqr.linalg._update.engine import Engine, clear_below
-from mdqr.linalg._update.floats import Floats
-from mdqr.linalg._update.jobs import Built, Frame, Job
-from mdqr.linalg._update.operands import UpdateResult
-from mdqr.linalg._update.quick import attempted
-from mdqr.linalg._update.scales import shifted
-from mdqr.linalg._update.state import State, leading, rounding
+from mdqr.linalg._update.loss import leading, lost_digits, pairs, require_share, warn_of_loss
+from mdqr.linalg._update.operands import UpdateResult, require_in_range, shifted
+from mdqr.linalg._update.state import State
+from mdqr.linalg._update.updates import Built, Frame, Job
 
 
 def normalise(state: State, untouched: int) -> None:
@@ -111,7 +105,7 @@ def settle(frame: Frame, job: Job, method: str, limit: float | None = None) -> U
         return frame.given.result(state.q, r)
     engine = frame.given.engine
     state, r, values = attempted(engine, lambda: _settled(frame, job, method, limit))
-    note_loss(frame.function, engine, lost_digits(state, values), stacklevel=5)
+    warn_of_loss(frame.function, engine, lost_digits(state, values), stacklevel=5)
     return frame.given.result(state.q, r)
 
 
@@ -150,77 +144,3 @@ def _way(frame: Frame, job: Job, method: str) -> tuple[Callable[[bool], Built], 
         return fresh, 0
     work, again = (seconds(engine, work) for work in job.works())
     return (update, job.untouched) if work <= again else (fresh, 0)
-
-
-def pairs(state: State) -> list[Block]:
-    """Return the shares and noise of removals."""
-    return [x for loss in state.losses if loss.noise is not None for x in (loss.share, loss.noise)]
-
-
-def require_share(function: str, checks: Checks, state: State, limit: float | None = None) -> None:
-    """Demand that new columns are independent, and that something is left of the rows."""
-    for loss in state.losses:
-        if loss.noise is None:
-            _require_independence(function, checks, state, loss.share, limit)
-        else:
-            _require_rest(function, checks, state, loss.share > loss.noise)
-
-
-def _require_independence(
-    function: str, checks: Checks, state: State, share: Block, limit: float | None
-) -> None:
-    least = state.engine.eps if limit is None else limit
-
-    def complain() -> NoReturn:
-        raise np.linalg.LinAlgError(
-            f"{function}: with u a column lies in the span of the others: the reciprocal "
-            f"condition {float(fetch(share.min())[0]):.1e} is below rcond {least:.1e}"
-        )
-
-    checks.require(~(share < least).any(), complain)
-
-
-def _require_rest(function: str, checks: Checks, state: State, holds: Block) -> None:
-    def complain() -> NoReturn:
-        raise np.linalg.LinAlgError(
-            f"{function}: all digits are lost: without these rows the rank is at most "
-            f"{max(state.n - 1, 0)} of {state.n} as far as R can tell, or they are larger by "
-            "1 / eps than what stays; factor the remaining rows anew"
-        )
-
-    checks.require(holds.all(), complain)
-
-
-def note_loss(function: str, engine: Engine, lost: float, stacklevel: int) -> None:
-    """Raise if all digits are lost, and warn if half of them are."""
-    digits = digits_of(engine)
-    if lost >= digits:
-        raise np.linalg.LinAlgError(
-            f"{function}: all digits are lost with these rows and those removed before; factor "
-            "the remaining rows anew"
-        )
-    if lost >= digits / 2:
-        warnings.warn(
-            f"{function}: about {lost:.0f} of {digits:.0f} digits of R are lost, since little is "
-            "left where these rows were; factor the remaining rows anew",
-            PrecisionWarning,
-            stacklevel=stacklevel,
-        )
-
-
-def digits_of(engine: Engine) -> float:
-    """Return the number of digits of an arithmetic."""
-    return -math.log10(engine.eps)
-
-
-def lost_digits(state: State, values: tuple[np.ndarray, ...], before: float = 0.0) -> float:
-    """Return the digits that removals lost, from pairs of shares and noise on the host.
-
-    `before` digits were lost already: a removal magnifies these errors as it does its own.
-    """
-    worst = known = 10.0**before
-    unit = rounding(state.engine, state.n)
-    for share, noise in zip(values[::2], values[1::2], strict=True):
-        ratio = np.max((noise / unit + known) / np.maximum(share, 1e-300), initial=known)
-        worst = max(worst, float(ratio))
-    return math.log10(worst)

@@ -16,17 +16,20 @@ from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import cost as cost
-from mdqr.linalg._update import fresh as fresh
-from mdqr.linalg._update import rows as rows
-from mdqr.linalg._update.checks import require_finite
-from mdqr.linalg._update.engine import Engine, joined
-from mdqr.linalg._update.finish import digits_of, normalise, require_share
-from mdqr.linalg._update.quick import SureChecks, attempted
+from mdqr.linalg._update import columns, cost, rows, updates
+from mdqr.linalg._update.arithmetic.engine import Engine, SureChecks, attempted, joined
+from mdqr.linalg._update.finish import normalise
+from mdqr.linalg._update.loss import Unchecked, digits_of, require_share
+from mdqr.linalg._update.operands import (
+    Scales,
+    is_wide,
+    require_finite,
+    scaled,
+    scaled_with_sides,
+    shifted,
+)
 from mdqr.linalg._update.repair import repair_state
-from mdqr.linalg._update.scales import Scales, is_wide, scaled, scaled_with_sides, shifted
-from mdqr.linalg._update.state import State, Unchecked
+from mdqr.linalg._update.state import State
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 _STEPS = 2
@@ -111,7 +114,7 @@ def refactor(fit: Fit, data: Block) -> None:
     (own,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
-    accept(fit, fresh.factored(fit.engine, own, fit.n, q), scales)
+    accept(fit, updates.factored(fit.engine, own, fit.n, q), scales)
     fit.lost, fit.changes, fit.peak = 0.0, 0, None
     _note_peak(fit)
 
@@ -287,7 +290,7 @@ def _joined(fit: Fit, new: Block, k: int, function: str) -> tuple[Fit, Checks]:
     """Return a fit with further columns in its data alone, and the demand that they are finite."""
     engine, checks = fit.engine, SureChecks(fit.engine)
     require_finite(checks, function, engine, "u", new)
-    return replace(fit, data=fresh.with_columns(engine, fit.data, new, k)), checks
+    return replace(fit, data=updates.with_columns(engine, fit.data, new, k)), checks
 
 
 def independence(fit: Fit, new: Block, r: Block, k: int) -> State:

@@ -1,8 +1,10 @@
-"""From what the caller of an update gives to arrays of an engine, and back."""
+"""Operands of an update: from the caller's to arrays of an engine, scaled, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +12,17 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Backend, Block
 from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._precision import Precision
+from mdqr.linalg._factor import wide_range
+from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update.checks import require_finite as require_operand
-from mdqr.linalg._update.cuda_floats import floats
-from mdqr.linalg._update.engine import Engine, Planes
-from mdqr.linalg._update.floats import Floats
+from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.floats import Floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
@@ -105,7 +107,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
     }
     if limbs > 1:
         return Given(Planes(inputs.backend, limbs, field), wide, inputs)
-    engine = floats(inputs.backend, np.complex128 if field else np.float64)
+    engine = float_engine(inputs.backend, np.complex128 if field else np.float64)
     arrays = {
         name: None if block is None else to_native(inputs.backend.xp, block, field)
         for name, block in wide.items()
@@ -149,7 +151,16 @@ def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
         if x is not None and not is_cuda_array(x):
             x = place_beside(_rounded(np.asarray(x), dtype), found[0])
         arrays[name] = None if x is None else x.astype(dtype, copy=False)
-    return Given(floats(backend, dtype), arrays, None)
+    return Given(float_engine(backend, dtype), arrays, None)
+
+
+def float_engine(backend: Backend, dtype: Any) -> Engine:
+    """Return the arithmetic of float arrays on a backend; that of CUDA is imported only for it."""
+    if backend.name == "cpu":
+        return Floats(backend, dtype)
+    from mdqr.linalg._update.arithmetic.cuda_floats import floats
+
+    return floats(backend, dtype)
 
 
 def _rounded(x: Block, dtype: np.dtype[Any]) -> Block:
@@ -203,13 +214,6 @@ def own(x: Block) -> Block:
     return planes.namespace(x).array(x, order="C")
 
 
-def shape_of(engine: Engine, x: Block) -> tuple[int, ...]:
-    """Return the shape of the values."""
-    return tuple(
-        x.shape if isinstance(engine, Floats) else planes.value_shape(x, engine.is_complex)
-    )
-
-
 def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...]]:
     """Return m, n and the batch shape of the factors Q and R; m is the rows of R without Q.
 
@@ -219,11 +223,11 @@ def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...
         If they do not fit.
     """
     q, r = given.arrays["Q"], given.arrays["R"]
-    shape = shape_of(given.engine, r)
+    shape = given.engine.shape(r)
     rows, n = matrix_shape(function, "R", shape)
     if q is None:
         return rows, n, shape[:-2]
-    outer = shape_of(given.engine, q)
+    outer = given.engine.shape(q)
     m, columns = matrix_shape(function, "Q", outer)
     if (
         outer[:-2] != shape[:-2]
@@ -273,10 +277,10 @@ def matrix_operand(
     ValueError
         If the shape does not fit.
     """
-    shape = shape_of(engine, x)
+    shape = engine.shape(x)
     if len(shape) == 1 and vectors:
         x = x[..., None, :] if rows is None else x[..., None]
-    full = shape_of(engine, x)
+    full = engine.shape(x)
     if (
         len(full) < 2
         or (rows is not None and full[-2] != rows)
@@ -293,9 +297,7 @@ def matrix_operand(
     target = (*batch, *full[-2:])
     if full == target:
         return x
-    if isinstance(engine, Floats):
-        return engine.backend.xp.broadcast_to(x, target).copy()
-    return planes.broadcast(x, engine.is_complex, target).copy()
+    return engine.broadcast(x, target)
 
 
 def require_count(function: str, p: Any, count: int) -> None:
@@ -362,7 +364,7 @@ def range_of(function: str, k: Any, p: Any, length: int) -> tuple[int, int]:
     return place, count
 
 
-def require_finite(
+def require_all_finite(
     checks: Checks | None, function: str, engine: Engine, arrays: dict[str, Block | None]
 ) -> None:
     """Demand finite operands."""
@@ -371,5 +373,85 @@ def require_finite(
     for name, x in arrays.items():
         if x is None:
             continue
-        x = x[..., None] if len(shape_of(engine, x)) == 1 else x
-        require_operand(checks, function, engine, name, x)
+        x = x[..., None] if len(engine.shape(x)) == 1 else x
+        require_finite(checks, function, engine, name, x)
+
+
+def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
+    """Demand finite numbers of an operand."""
+    checks.require(
+        engine.finite(x),
+        lambda: scaling.complain_of_special(function, name, engine.to_block(x), engine.is_complex),
+    )
+
+
+def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
+    """Demand that nothing overflowed in what was computed from finite numbers."""
+    checks.require(
+        engine.finite(x),
+        lambda: scaling.complain_of_range(
+            function, name, engine.to_block(x), engine.is_complex, ""
+        ),
+    )
+
+
+Scales = Block | None
+
+# Columns that are only multiplied by orthogonal matrices stay in range from this exponent.
+_FAR = 900
+# The bits of the largest double.
+_LARGEST = (0x7FF << 52) - 1
+
+
+def scaled(engine: Engine, *parts: Block) -> tuple[list[Block], Scales]:
+    """Return own copies of matrices with their common columns scaled near 1, and the exponents.
+
+    Kernels of multiple doubles want it; LAPACK scales by itself.
+    """
+    if isinstance(engine, Floats):
+        return [part.copy() for part in parts], None
+    exponents = _exponents(engine, parts)
+    return [shifted(engine, part, -exponents) for part in parts], exponents
+
+
+def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block], Scales, Block]:
+    """Return what `scaled` does, and whether columns behind the first n may lose digits by it.
+
+    Those are scaled far above 1 where small entries of them would lose digits near 1. A 0-d bool
+    tells whether entries are too far apart for that as well.
+    """
+    xp = engine.backend.xp
+    if isinstance(engine, Floats):
+        own, _ = scaled(engine, *parts)
+        return own, None, xp.asarray(False)
+    exponents, span = _exponents(engine, parts), _span(engine, [part[..., n:] for part in parts])
+    reach = wide_range.reach(engine.limbs)
+    exponents[..., n:] -= xp.where(span > reach, _FAR, 0)
+    own = [shifted(engine, part, -exponents) for part in parts]
+    return own, exponents, (span > reach + _FAR).any()
+
+
+def is_wide(engine: Engine, x: Block) -> Block:
+    """Return whether entries of a column are too far apart to be scaled near 1, a 0-d bool."""
+    return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.limbs)).any()
+
+
+def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(part, -2, 0) for part in bits]
+    return scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
+
+
+def _span(engine: Engine, parts: Sequence[Block]) -> Block:
+    """Return how many powers of two lie between the entries of common columns, zeros aside."""
+    xp = engine.backend.xp
+    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    found = [scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
+    return _exponents(engine, parts) - scaling.exponents_of(-reduce(xp.maximum, found))
+
+
+def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:
+    """Return `x` with its columns multiplied by powers of two."""
+    if exponents is None:
+        return x
+    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.is_complex)

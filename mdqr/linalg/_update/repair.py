@@ -13,19 +13,21 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update.checks import require_in_range
-from mdqr.linalg._update.engine import Engine, adjoint, set_identity
+from mdqr.linalg._update.arithmetic.engine import Engine, adjoint, set_identity
 from mdqr.linalg._update.finish import normalise
+from mdqr.linalg._update.loss import magnitudes
 from mdqr.linalg._update.operands import (
     UpdateResult,
     convert,
     factor_shapes,
     matrix_operand,
-    require_finite,
+    require_all_finite,
     require_given,
+    require_in_range,
+    scaled,
+    shifted,
 )
-from mdqr.linalg._update.scales import scaled, shifted
-from mdqr.linalg._update.state import State, magnitudes
+from mdqr.linalg._update.state import State
 
 # One sweep squares the error: from here it reaches half of what is wanted, and no more.
 _FARTHEST = 0.1
@@ -105,7 +107,7 @@ def repair(
         )
     checks = Checks()
     if check:
-        require_finite(checks, "repair", engine, given.arrays)
+        require_all_finite(checks, "repair", engine, given.arrays)
     (base, r), scales = scaled(engine, a, given.arrays["R"])
     q = given.arrays["Q"]
     state = State(engine, None if q is None else q.copy(), r, n)

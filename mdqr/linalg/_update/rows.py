@@ -1,4 +1,4 @@
-"""Rows that come and go."""
+"""Insertion and deletion of rows."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import sweeps as sweeps
-from mdqr.linalg._update import windows as windows
-from mdqr.linalg._update.downdate import leverage
-from mdqr.linalg._update.engine import (
+from mdqr.linalg._update import sweeps
+from mdqr.linalg._update.arithmetic.engine import (
+    Engine,
     adjoint,
     adjoint_multiply,
     apply_left,
@@ -20,24 +19,21 @@ from mdqr.linalg._update.engine import (
     joined,
     set_identity,
 )
-from mdqr.linalg._update.state import (
-    Loss,
-    State,
+from mdqr.linalg._update.loss import (
     Unchecked,
     column_norms,
-    diagonal_magnitudes,
-    float_share,
-    outside,
     rounding,
     smallest_share,
-    unit_columns,
+    spectral_bound,
 )
+from mdqr.linalg._update.orthogonalize import outside, unit_columns
+from mdqr.linalg._update.state import Loss, State
 
 
 def insert_rows(state: State, u: Block, k: int) -> None:
     """Insert rows `u` ``(..., p, n + extra)``, overwritten, before row `k`."""
     engine, p, was_full = state.engine, int(u.shape[-2]), state.full
-    if p and windows.columns_of(engine, p):
+    if p and sweeps.window_columns(engine, p):
         _insert_above(state, u, k)
         return
     z = None
@@ -170,70 +166,6 @@ def _note_loss(state: State, triangle_: Block, *, twice: bool = False) -> None:
     state.losses.append(Loss(share, noise))
 
 
-class Before(NamedTuple):
-    """What R was before rows left: norms of the columns, and how many diagonal entries counted."""
-
-    norms: Block
-    rank: Block
-    share: Block | None
-
-
-def before(state: State, *, fresh: bool) -> Before:
-    """Return what `note_rank` compares with."""
-    norms = column_norms(state.engine, state.r[..., : state.n])
-    return Before(norms, _rank(state, norms), _float_share(state, norms) if fresh else None)
-
-
-def _rank(state: State, norms: Block) -> Block:
-    """Return how many diagonal entries of R are above the rounding errors of columns so long."""
-    r = state.r[..., : state.count, : state.n]
-    entries = diagonal_magnitudes(state.engine, r)
-    return (entries > rounding(state.engine, state.n) * norms[..., : state.count]).sum(axis=-1)
-
-
-def _float_share(state: State, norms: Block) -> Block:
-    """Return the smallest singular value of R with columns divided by `norms`, about."""
-    xp = state.engine.backend.xp
-    if state.count < state.n or not state.n:
-        return xp.ones(norms.shape[:-1])
-    size = xp.where(norms > 0, norms, 1.0)
-    return float_share(state.engine, state.r[..., : state.n, : state.n], size)
-
-
-def _column_share(state: State, norms: Block) -> Block:
-    """Return how much is left of the column that lost most."""
-    xp = state.engine.backend.xp
-    after = column_norms(state.engine, state.r[..., : state.n])
-    some = (norms > 0) & (after > 0)
-    shares = xp.where(some, after / xp.where(some, norms, 1.0), 1.0)
-    return -scaling.largest(-shares, -1, -1.0)
-
-
-def note_rank(state: State, known: Before) -> None:
-    """Settle what was lost with the rows, once R is new.
-
-    Rows without a part outside of Q take information along, and so do rows without which R has a
-    lower rank. Both tell nothing where R was deficient before, whose diagonal does not show its
-    rank: there, and where fewer rows than columns stay, only columns that vanish do. A fresh R has
-    no such parts: its smallest singular value is compared with the old one.
-    """
-    xp, noise = state.engine.backend.xp, rounding(state.engine, state.n)
-    columns = _column_share(state, known.norms)
-    if state.count < state.n:
-        # What Q lost before it became square says nothing of rows that are fewer than columns.
-        state.losses = [Loss(columns, xp.full(columns.shape, noise))]
-        return
-    regular = known.rank == state.n
-    less = regular & (_rank(state, known.norms) < state.n)
-    if known.share is not None:
-        some = known.share > noise
-        ratio = _float_share(state, known.norms) / xp.where(some, known.share, 1.0)
-        share = xp.where(some, xp.minimum(ratio, columns), columns)
-        state.losses.append(Loss(xp.maximum(share, 2.0 * noise), xp.full(share.shape, noise)))
-    for loss in state.losses:
-        loss.share = xp.where(less, 0.0, xp.where(regular, loss.share, columns))
-
-
 @np.errstate(all="ignore")
 def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "qr_delete") -> Block:
     """Remove rows `u` ``(..., p, n + extra)`` from an R without Q; return what extra columns lose.
@@ -256,3 +188,39 @@ def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "q
     state.turned |= sweeps.spike(engine, w, state.r, None, first=0, stop=n + p)
     state.r = state.r[..., p:, :]
     return z
+
+
+class Leverage(NamedTuple):
+    """E and C of `leverage`: the part of Q that belongs to rows, and what is left outside."""
+
+    e: Block
+    c: Block
+    loss: Loss
+
+
+def leverage(engine: Engine, r: Block, u: Block, checks: Checks, function: str) -> Leverage:
+    """Find E and C for rows `u` ``(..., p, n)`` of the matrix that `r` ``(..., n, n)`` belongs to.
+
+    Notes
+    -----
+    With ``R^H E = u^H`` the rows of Q are ``E^H``, and with ``C^H C = I - E^H E`` the columns of
+    ``[E; C]`` are orthonormal: a sweep that reduces them to the identity takes the rows out of R.
+    No hyperbolic rotation is needed (M. A. Saunders 1972; LINPACK's downdate for one row).
+
+    Columns of R known to ``n eps`` of their lengths D leave the eigenvalues of ``I - E^H E``
+    uncertain by ``n eps norm(D R^-1 E)``, since the norm of E is at most 1: what is not above that
+    is lost.
+    """
+    xp = engine.backend.xp
+    n = int(r.shape[-1])
+    system = engine.triangle(r, function, checks)
+    e = engine.from_block(system.solve(engine.to_block(adjoint(engine, u)), "C"))
+    back = to_native(xp, system.solve(engine.to_block(e), "N"), engine.is_complex)
+    one = engine.zeros(e, int(e.shape[-1]), int(e.shape[-1]))
+    set_identity(engine, one)
+    gram = adjoint_multiply(engine, e, e, c=one, subtract=True)
+    c = engine.cholesky(gram)
+    with np.errstate(all="ignore"):
+        size = spectral_bound(engine, column_norms(engine, r)[..., :, None] * back)
+    share = smallest_share(engine, c) ** 2
+    return Leverage(e, c, Loss(share, rounding(engine, n) * xp.maximum(size, 1.0)))

@@ -9,10 +9,17 @@ overlap nearly everywhere.
 
 from __future__ import annotations
 
+from typing import Any
+
 from mdqr._backend.blocks import FORMED
 from mdqr._backend.protocol import Block
-from mdqr.linalg._update import windows as windows
-from mdqr.linalg._update.engine import Engine, adjoint_multiply, apply_left, apply_right, joined
+from mdqr.linalg._update.arithmetic.engine import (
+    Engine,
+    adjoint_multiply,
+    apply_left,
+    apply_right,
+    joined,
+)
 
 
 def band(
@@ -42,7 +49,7 @@ def band(
     rows : int
         The rows that are not zero.
     """
-    quick = windows.columns_of(engine, lower)
+    quick = window_columns(engine, lower)
     step = quick or engine.width("band", lower)
     for first in range(start, stop, step):
         width = min(step, stop - first)
@@ -51,10 +58,10 @@ def band(
         rest = r[..., first:last, first + width :]
         right = None if q is None else q[..., first:last]
         if quick:
-            windows.reduce(engine, window, rest, right, lower)
+            _reduce(engine, window, rest, right, lower)
             continue
         if lower < FORMED * width:
-            windows.multiply(engine, engine.orthogonal(window), [rest], right)
+            _multiply_both(engine, engine.orthogonal(window), [rest], right)
             continue
         # What is left below the diagonal is read no more, and cleared at the end of the update.
         factors = engine.factor(window, clear=False)
@@ -101,8 +108,8 @@ def spike(
     p = w.shape[-1]
     if not p or stop <= first:
         return False
-    if windows.rises(engine, p):
-        _rise(engine, w, r, q, first, stop)
+    if rises(engine, p):
+        _rise_columns(engine, w, r, q, first, stop)
         return True
     step = engine.width("spike", p)
     start = max(first, stop - p - step)
@@ -117,16 +124,18 @@ def spike(
             r[..., rows, columns] = block
             apply_right(engine, second, e[..., shift:])
         right = None if q is None else q[..., rows]
-        windows.multiply(engine, e, [r[..., rows, columns.stop :]], right)
+        _multiply_both(engine, e, [r[..., rows, columns.stop :]], right)
         if start == first:
             return False
         stop = start + shift
         start = max(first, start - step)
 
 
-def _rise(engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop: int) -> None:
+def _rise_columns(
+    engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop: int
+) -> None:
     """Reduce few columns, each from its own end up to the row below those of the columns before."""
-    width = windows.columns_of(engine, 1)
+    width = window_columns(engine, 1)
     for c in range(int(w.shape[-1])):
         end = stop
         while end - 1 > first + c:
@@ -135,7 +144,7 @@ def _rise(engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop:
             # Rows of R have one diagonal more after each column.
             lefts = [r[..., rows, max(first, start - c) :], w[..., rows, c + 1 :]]
             right = None if q is None else q[..., rows]
-            windows.rise(engine, w[..., rows, c : c + 1], lefts, right)
+            _rise(engine, w[..., rows, c : c + 1], lefts, right)
             end = start + 1
 
 
@@ -190,3 +199,106 @@ def stacked(
             else:
                 engine.accumulate(part, g, head.swapaxes(-1, -2), subtract=True, conj_b=True)
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)
+
+
+# Columns in front of others that are reduced one by one, each by a sweep of its own: by backend,
+# lines of the most limbs and the most columns.
+_MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
+    "cpu": ((1, 2), (2, 4), (float("inf"), 1)),
+    "cuda": ((float("inf"), 1),),
+}
+
+
+def window_columns(engine: Engine, below: int) -> int:
+    """Return how many columns such a window has; 0 where panels are better."""
+    if engine.has_panels:
+        return 0
+    return engine.backend.window_columns(below, limbs=engine.limbs, is_complex=engine.is_complex)
+
+
+def rises(engine: Engine, p: int) -> bool:
+    """Return whether p columns in front of others are reduced one after the other."""
+    lines = _MOST_RISES[engine.backend.name]
+    most = next(columns for limbs, columns in lines if engine.limbs <= limbs)
+    return p <= most and window_columns(engine, 1) > 0
+
+
+def forms_windows(engine: Engine, below: int) -> bool:
+    """Return whether reflectors are applied by their product, and not one by one."""
+    return engine.backend.forms_windows(below, limbs=engine.limbs)
+
+
+def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: int) -> None:
+    """Replace `r` by R, `left` by ``E^H left`` and `right` by ``right E``, with ``r = E R``.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    r : Block
+        ``(..., m, w)``, as `mdqr._backend.protocol.Backend.window` wants it.
+    left : Block
+        ``(..., m, n)``.
+    right : Block or None
+        ``(..., k, m)``.
+    below : int
+        Number of diagonals of `r` below the main one.
+    """
+    if not r.size:
+        return
+    if engine.limbs == 1 and forms_windows(engine, below):
+        # Products of floats are those of the library, in their own width.
+        _multiply_both(engine, formed_window(engine, r, below), [left], right)
+        return
+    last = None if right is None else engine.planes(right)
+    engine.backend.window(
+        engine.planes(r), engine.planes(left), last,
+        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+    )  # fmt: skip
+
+
+def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
+    """Reduce a column from its end upwards: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    z : Block
+        ``(..., m, 1)``, m at least 2.
+    lefts : list of Block
+        Matrices ``(..., m, n)`` that become ``E^H left``.
+    right : Block or None
+        A matrix ``(..., k, m)`` that becomes ``right E``.
+    """
+    if not z.size:
+        return
+    if forms_windows(engine, 1):
+        _multiply_both(engine, formed_window(engine, z, 0), lefts, right)
+        return
+    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
+    first, *others = map(engine.planes, lefts)
+    for left in others:
+        if left.shape[-1]:
+            engine.backend.rise(engine.planes(z.copy()), left, None, **options)
+    last = None if right is None else engine.planes(right)
+    engine.backend.rise(engine.planes(z), first, last, **options)
+
+
+def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | None) -> None:
+    """Replace matrices by ``e^H left`` and ``right e``."""
+    for left in lefts:
+        if left.size:
+            left[...] = adjoint_multiply(engine, e, left)
+    if right is not None:
+        right[...] = engine.multiply(right, e)
+
+
+def formed_window(engine: Engine, r: Block, below: int) -> Block:
+    """Replace a window by R, or with `below` 0 a column by its first element, and return E."""
+    e = engine.backend.xp.empty((*r.shape[:-1], int(r.shape[-2])), dtype=engine.dtype)
+    engine.backend.form_window(
+        engine.planes(r), engine.planes(e),
+        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+    )  # fmt: skip
+    return e

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore._algorithms.correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, householder
 from mdqr.tensorcore._algorithms.triangles import triangular_product
-from mdqr.tensorcore._engine.protocol import CUTOFF, PROBES, Engine
+from mdqr.tensorcore._engine.protocol import PROBES, Engine
 from mdqr.tensorcore._plan import Plan
 
 # "Twice is enough" (L. Giraud, J. Langou, M. Rozloznik 2005) for a first Q that is far from

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine.formats import Format
-from mdqr.tensorcore._engine.protocol import CUTOFF, Engine, Operand
+from mdqr.tensorcore._engine.protocol import Engine, Operand
 
 Panel = Callable[[Block, Block, Operand | None], None]
 

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._algorithms.recursive import first_half, halves
 from mdqr.tensorcore._engine.formats import Format
-from mdqr.tensorcore._engine.protocol import CUTOFF, SUMMED, Engine, Operand
+from mdqr.tensorcore._engine.protocol import SUMMED, Engine, Operand
 
 Panel = Callable[[Block, Block], None]
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
+from mdqr._backend.cuda.floats.panels import NO_OPERAND, CudaPanels, column_stride
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
+from mdqr._backend.float_panels import NO_FLOOR
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import fetch
-from mdqr.tensorcore._engine.cuda_panels import CudaPanels, column_stride
 from mdqr.tensorcore._engine.formats import Format, pairs
-from mdqr.tensorcore._engine.protocol import (
-    NO_FLOOR,
-    PROBES,
-    TRIANGLE,
-    Loaded,
-    Operand,
-    Report,
-    headroom,
-)
+from mdqr.tensorcore._engine.protocol import PROBES, TRIANGLE, Loaded, Operand, Report, headroom
 
 SCALE = Module("tensorcore/scale", 1, False)
 VECTORS = Module("tensorcore/vectors", 1, False)
 
 _THREADS = 256
+# Kernels of formats, as in kernels/cuda/tensorcore_formats.hpp.
+_FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
 # Of loading: rows of a block, and its columns.
 _LOAD_ROWS, _LOAD_COLUMNS = 512, 32
 _GRID_Y = 32768
@@ -283,13 +279,22 @@ class CudaEngine:
 
     def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor up to 128 columns by trees of Gram-Schmidt blocks."""
-        self._panels.caqr(a, r, low)
+        self._panels.caqr(a, r, self._operand(low))
 
     def cholesky(
         self, a: Block, r: Block, low: Operand | None = None, *, floor: int = NO_FLOOR
     ) -> None:
         """Factor up to 128 columns by CholeskyQR in float64, twice where once is not enough."""
-        self._panels.cholesky(a, r, low, floor)
+        self._panels.cholesky(a, r, self._operand(low), floor)
+
+    def _operand(self, low: Operand | None) -> Sequence[int]:
+        """Return the fields of `struct operand_matrix`."""
+        if low is None or not low.form.kernel:
+            return NO_OPERAND
+        high, other = low.terms[0], low.terms[-1]
+        address, form = self._kernels.address, low.form
+        stride, kind = column_stride(high), _FORMATS[form.kernel]
+        return address(high), address(other), stride, form.exponent, kind
 
     def geqrf(self, a: Block, r: Block, low: Operand | None = None) -> None:
         """Factor by the library's Householder QR."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mdqr._backend.float_panels import NO_FLOOR
 from mdqr.tensorcore._engine import numpy_panels, numpy_reflector
 from mdqr.tensorcore._engine.formats import Format, pairs
 from mdqr.tensorcore._engine.numpy_panels import Floats
-from mdqr.tensorcore._engine.protocol import NO_FLOOR, PROBES, Loaded, Operand, Report, headroom
+from mdqr.tensorcore._engine.protocol import PROBES, Loaded, Operand, Report, headroom
 from mdqr.tensorcore._engine.rounding import rounded
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr.tensorcore._engine.protocol import FAN_IN, SMALL, rows_of_block
+from mdqr._backend.float_panels import FAN_IN, SMALL, rows_of_block
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mdqr._backend.float_panels import NO_FLOOR
 from mdqr.tensorcore._engine.numpy_panels import SOUND, Doubles, Floats, cholesky_passes
-from mdqr.tensorcore._engine.protocol import NO_FLOOR
 
 # Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on Q
 # is not orthonormal after this pass: as in kernels/cuda/tensorcore/cholesky.hpp.

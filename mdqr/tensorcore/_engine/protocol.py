@@ -5,20 +5,16 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
+from mdqr._backend.float_panels import NO_FLOOR
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine.formats import Format
 
-# Columns of a panel, and those that a "caqr" panel factors at a time; triangles of a block of its
-# tree.
-CUTOFF, SMALL, FAN_IN = 128, 32, 16
 # Vectors that estimate how far a matrix is from orthonormal; the order of triangles that are
 # inverted by a block of threads each.
 PROBES, TRIANGLE = 8, 64
 # Rows whose products tensor cores add up before float32 takes over, where errors of float32 show:
 # they truncate, each 16 rows, so that the error of long sums grows with their length.
 SUMMED = 4096
-# The exponent of the smallest double.
-NO_FLOOR = -1074
 
 
 class Operand(NamedTuple):
@@ -39,14 +35,6 @@ class Operand(NamedTuple):
     def corner(self, rows: int, columns: int) -> Operand:
         """Return the first rows and columns."""
         return Operand(tuple(term[:rows, :columns] for term in self.terms), self.form)
-
-
-def rows_of_block(rows: int) -> int:
-    """Return the rows of the blocks of a "caqr" panel.
-
-    Small ones spread over more multiprocessors, where the tree is no higher for it.
-    """
-    return 128 if 256 < rows <= 2048 or 4096 < rows <= 12288 else 256
 
 
 def headroom(rows: int) -> int:

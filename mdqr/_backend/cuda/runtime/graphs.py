@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.cuda.vendor.cublas import Cublas
+from mdqr._backend.cuda.vendor.recording import recording_cublas
 from mdqr._backend.protocol import Block
 
 # Gets the operand, which it may overwrite, and cuBLAS; returns arrays.
@@ -101,7 +102,7 @@ class Graphs:
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
         with cuda.using_allocator(pool.malloc), stream:
             given = self._xp.zeros(x.shape, dtype=x.dtype)
-            cublas = Cublas(self._xp, stream)
+            cublas = recording_cublas(self._xp, stream)
             # Compiles kernels, and fills the pool: memory for a recording is better there.
             work(given, cublas)
             stream.synchronize()

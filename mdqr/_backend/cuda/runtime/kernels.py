@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor import cusolver
+from mdqr._backend.cuda.vendor.cublas import NUMBERS, cublas
+from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
+from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Block, Reflectors
 from mdqr._backend.sources import digest, kernels_folder
 
@@ -35,11 +37,6 @@ BLOCKS_TOGETHER = 96
 SHARED_BYTES = 160_000
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
-
-# Constants of cuBLAS. Pedantic: no emulation by integers, whatever the environment says.
-_CUDA_R_64F, _CUDA_C_64F = 1, 5
-_COMPUTE_64F_PEDANTIC = 71
-_GEMM_DEFAULT = -1
 
 FLAGS = ("-std=c++17", "--fmad=false")
 
@@ -203,7 +200,7 @@ class CupyKernels(Kernels):
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` by cuBLAS, in float64 even where the environment asks for emulation."""
-        xp, cublas = self.xp, self.xp.cuda.cublas
+        xp = self.xp
         batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         (m, k), n = a.shape[-2:], b.shape[-1]
         if not prod((*batch, m, n, k)):
@@ -211,20 +208,16 @@ class CupyKernels(Kernels):
         c = xp.empty((*batch, m, n), dtype=a.dtype)
         x = xp.ascontiguousarray(xp.broadcast_to(a, (*batch, m, k)))
         y = xp.ascontiguousarray(xp.broadcast_to(b, (*batch, k, n)))
-        one, zero = np.ones(1, dtype=a.dtype), np.zeros(1, dtype=a.dtype)
-        kind = _CUDA_C_64F if a.dtype.kind == "c" else _CUDA_R_64F
         # Column by column, which is how cuBLAS reads: c^T = b^T a^T.
-        cublas.gemmStridedBatchedEx(
-            xp.cuda.device.get_cublas_handle(), cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_N, n, m, k,
-            one.ctypes.data, y.data.ptr, kind, n, k * n, x.data.ptr, kind, k, m * k,
-            zero.ctypes.data, c.data.ptr, kind, n, m * n, prod(batch),
-            _COMPUTE_64F_PEDANTIC, _GEMM_DEFAULT,
+        cublas(xp).gemm_batched(
+            NUMBERS[a.dtype.char], (n, m, k), prod(batch),
+            (self.address(y), n, k * n), (self.address(x), k, m * k), (self.address(c), n, m * n),
         )  # fmt: skip
         return c
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
         """Return Q by cuSOLVER."""
-        return cusolver.Reflectors(self.xp, raw, tau)
+        return LibraryReflectors(cusolver(self.xp), raw, tau)
 
     def scratch(self, words: int, *, zero: bool = False) -> tuple[Block, int]:
         """Return memory of CuPy's pool, and its address."""

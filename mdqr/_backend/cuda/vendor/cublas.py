@@ -1,83 +1,162 @@
-"""The functions of cuBLAS for recordings: CuPy's refuse a stream that is being recorded."""
+"""cuBLAS: products, sums and triangular solutions of matrices in memory.
+
+A matrix is a place, ``(address, stride)``: its columns are contiguous and `stride` elements apart.
+Sums of float64 are pedantic: no emulation by integers, whatever the environment says.
+"""
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-_POINTER, _INT = ctypes.c_void_p, ctypes.c_int
-_MATRIX = (_POINTER, _INT)  # with its stride
-_TYPED = (_POINTER, _INT, _INT)  # with its type and its stride
-# Arguments behind the handle; scalars are addresses in host memory.
-_FUNCTIONS = {
-    "cublasCreate_v2": (),
-    "cublasDestroy_v2": (),
-    "cublasSetStream_v2": (_POINTER,),
-    "cublasSetWorkspace_v2": (_POINTER, ctypes.c_size_t),
-    "cublasGemmEx": (
-        *(5 * [_INT]), _POINTER, *_TYPED, *_TYPED, _POINTER, *_TYPED, _INT, _INT,
-    ),
-    "cublasSgeam": (*(4 * [_INT]), _POINTER, *_MATRIX, _POINTER, *_MATRIX, *_MATRIX),
-    "cublasSdgmm": (*(3 * [_INT]), *_MATRIX, *_MATRIX, *_MATRIX),
-}  # fmt: skip
-_WORKSPACE = 2**23
-_ALLOC_FAILED = 3
+import numpy as np
+
+# Constants of cuBLAS: types of numbers, what sums are computed in, flags of its functions.
+R_32F, R_64F, R_16F, C_32F, C_64F, R_16BF = 0, 1, 2, 4, 5, 14
+COMPUTE_32F, COMPUTE_32F_PEDANTIC, COMPUTE_32F_FAST_TF32 = 68, 69, 77
+_COMPUTE_64F_PEDANTIC = 71
+_GEMM_DEFAULT = -1
+N, T, C = 0, 1, 2
+LEFT, RIGHT, LOWER, UPPER, NON_UNIT, UNIT = 0, 1, 0, 1, 0, 1
+LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+Place = tuple[int, int]
+Batch = tuple[int, int, int]  # with the distance of its matrices
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    """Return the library that CuPy has loaded."""
-    from cuda.pathfinder import load_nvidia_dynamic_lib
+class Numbers(NamedTuple):
+    """Types of the operands and the result of a product, what it sums in, the type of scalars."""
 
-    found = ctypes.CDLL(load_nvidia_dynamic_lib("cublas").abs_path)
-    for name, arguments in _FUNCTIONS.items():
-        getattr(found, name).argtypes = (_POINTER, *arguments)
-    return found
+    operands: int
+    result: int
+    compute: int
+    scalar: str
+
+
+# By the letters of NumPy's types.
+NUMBERS = {
+    "f": Numbers(R_32F, R_32F, COMPUTE_32F, "f"),
+    "d": Numbers(R_64F, R_64F, _COMPUTE_64F_PEDANTIC, "d"),
+    "F": Numbers(C_32F, C_32F, COMPUTE_32F, "F"),
+    "D": Numbers(C_64F, C_64F, _COMPUTE_64F_PEDANTIC, "D"),
+}
 
 
 class Cublas:
-    """A handle of one stream with memory of its own, and calls named as CuPy's.
+    """The functions on the current device and stream, asynchronous.
 
     Parameters
     ----------
-    xp : module
-        CuPy.
-    stream : Stream
-        The stream of all calls.
+    functions : object
+        CuPy's module of cuBLAS, or what has functions of these names and arguments.
+    handle : callable
+        Returns the handle of a call.
     """
 
-    def __init__(self, xp: ModuleType, stream: Any) -> None:
-        self._workspace = xp.empty(_WORKSPACE, dtype="uint8")
-        created = _POINTER()
-        _require(_library().cublasCreate_v2(ctypes.byref(created)))
-        self.handle = created.value
-        self._call("cublasSetStream_v2", stream.ptr)
-        self._call("cublasSetWorkspace_v2", self._workspace.data.ptr, _WORKSPACE)
+    def __init__(self, functions: Any, handle: Callable[[], Any]) -> None:
+        self._functions, self._handle = functions, handle
+        # Read by address: they live as long as this object.
+        self._scalars: dict[tuple[float, str], tuple[Any, int]] = {}
 
-    def __del__(self) -> None:
-        if getattr(self, "handle", None) is not None:
-            _library().cublasDestroy_v2(self.handle)
+    def _scalar(self, x: float, kind: str) -> int:
+        """Return the address of a number in host memory."""
+        found = self._scalars.get((x, kind))
+        if found is None:
+            kept = np.full(1, x, dtype=kind)
+            found = self._scalars[x, kind] = kept, int(kept.ctypes.data)
+        return found[1]
 
-    def _call(self, name: str, *arguments: Any) -> None:
-        _require(getattr(_library(), name)(self.handle, *arguments))
+    def gemm(
+        self,
+        numbers: Numbers,
+        flags: tuple[int, int],
+        shape: tuple[int, int, int],
+        a: Place,
+        b: Place,
+        c: Place,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+    ) -> None:
+        """Set ``c = alpha a b + beta c`` for `shape` ``(m, n, k)``; flags are N, T or C."""
+        kind, scalar = numbers.operands, numbers.scalar
+        self._functions.gemmEx(
+            self._handle(), *flags, *shape, self._scalar(alpha, scalar),
+            a[0], kind, a[1], b[0], kind, b[1], self._scalar(beta, scalar),
+            c[0], numbers.result, c[1], numbers.compute, _GEMM_DEFAULT,
+        )  # fmt: skip
 
-    def gemmEx(self, _: object, *arguments: int) -> None:
-        """Multiply matrices."""
-        self._call("cublasGemmEx", *arguments)
+    def gemm_batched(
+        self,
+        numbers: Numbers,
+        shape: tuple[int, int, int],
+        count: int,
+        a: Batch,
+        b: Batch,
+        c: Batch,
+        *,
+        alpha: float = 1.0,
+    ) -> None:
+        """Set ``c = alpha a b`` for `count` matrices each."""
+        kind, scalar = numbers.operands, numbers.scalar
+        self._functions.gemmStridedBatchedEx(
+            self._handle(), N, N, *shape, self._scalar(alpha, scalar),
+            a[0], kind, *a[1:], b[0], kind, *b[1:], self._scalar(0.0, scalar),
+            c[0], numbers.result, *c[1:], count, numbers.compute, _GEMM_DEFAULT,
+        )  # fmt: skip
 
-    def sgeam(self, _: object, *arguments: int) -> None:
-        """Add matrices of float32, or turn one."""
-        self._call("cublasSgeam", *arguments)
+    def gemv(
+        self,
+        flag: int,
+        shape: tuple[int, int],
+        a: Place,
+        x: int,
+        y: int,
+        *,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        """Set ``y = alpha a x + beta y`` in float64; `shape` is that of `a` before its flag."""
+        self._functions.dgemv(
+            self._handle(), flag, *shape, self._scalar(alpha, "d"), *a, x, 1,
+            self._scalar(beta, "d"), y, 1,
+        )  # fmt: skip
 
-    def sdgmm(self, _: object, *arguments: int) -> None:
-        """Multiply the rows or columns of a matrix of float32."""
-        self._call("cublasSdgmm", *arguments)
+    def trsm(
+        self,
+        kind: str,
+        triangle: tuple[int, int, int],
+        shape: tuple[int, int],
+        a: Place,
+        x: Place,
+    ) -> None:
+        """Replace `x` by ``x a^-1``; `triangle` is LOWER or UPPER, N or T, and UNIT or NON_UNIT."""
+        getattr(self._functions, LETTERS[kind] + "trsm")(
+            self._handle(), RIGHT, *triangle, *shape, self._scalar(1.0, kind), *a, *x
+        )
+
+    def copy(self, flag: int, shape: tuple[int, int], x: Place, out: Place) -> None:
+        """Set `out` to the float32 matrix `x`, or to its transpose."""
+        self._functions.sgeam(
+            self._handle(), flag, N, *shape, self._scalar(1.0, "f"), *x,
+            self._scalar(0.0, "f"), *out, *out,
+        )  # fmt: skip
+
+    def clear(self, shape: tuple[int, int], x: Place) -> None:
+        """Set a float32 matrix to zero."""
+        zero = self._scalar(0.0, "f")
+        self._functions.sgeam(self._handle(), N, N, *shape, zero, *x, zero, *x, *x)
+
+    def scale_rows(self, shape: tuple[int, int], x: Place, factors: int) -> None:
+        """Multiply the rows of a float32 matrix by what lies at `factors`."""
+        self._functions.sdgmm(self._handle(), LEFT, *shape, *x, factors, 1, *x)
 
 
-def _require(status: int) -> None:
-    if status == _ALLOC_FAILED:
-        raise MemoryError("no memory for cuBLAS")
-    if status:
-        raise RuntimeError(f"cuBLAS failed with status {status}")
+@cache
+def cublas(xp: ModuleType) -> Cublas:
+    """Return the library that CuPy calls, `xp`."""
+    functions = import_module("cupy_backends.cuda.libs.cublas")
+    return Cublas(functions, xp.cuda.device.get_cublas_handle)

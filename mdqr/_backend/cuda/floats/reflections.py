@@ -10,18 +10,12 @@ Parts of a matrix are addresses: slices of arrays take longer than what is done 
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
-from mdqr._backend.cuda.runtime.kernels import Kernels
+from mdqr._backend.cuda.floats.library import Library, Part
+from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
-from mdqr.linalg._update.library import Library, Part
-
-# Columns of a panel at most.
-MOST = 128
-# Of a window: its panels take as long as those of two, and what surrounds them is done once.
-LEAST_WINDOW = 512
 
 
 def _aligned(x: int) -> int:
@@ -40,12 +34,6 @@ class Panels(Protocol):
         `a` becomes Y; `r`, which is zero, gets R in its upper triangle; `signs` is an address.
         """
         ...
-
-
-def cuda_panels(kernels: Kernels) -> Panels:
-    """Return the panels of a GPU, which notes doubts in memory of its own."""
-    found: Panels = import_module("mdqr.tensorcore._engine.cuda_panels").CudaPanels(kernels)
-    return found
 
 
 def vectors(
@@ -81,7 +69,7 @@ class Factoring:
         self._tile, rows = tile, _aligned(m)
         self._stride = stride = _aligned(min(tile, n))
         # Two products, signs.
-        between = stride * n if n > MOST else 0
+        between = stride * n if n > CUTOFF else 0
         self._memory = memory = xp.empty(2 * between + n, dtype="float32")
         # R and K of the tiles, beside each other: zero where no panel writes.
         squares = xp.zeros((2, n, stride), dtype="float32")
@@ -118,14 +106,14 @@ class Factoring:
 
     def _factor(self, first: int, last: int) -> None:
         width, own = last - first, slice(first, last)
-        if width <= MOST:
+        if width <= CUTOFF:
             r, k = self._square(self._r, own, own), self._square(self._k, own, own)
             signs = self._signs + 4 * first
             self._panels.reflections(self._y.part(slice(first, self._y.rows), own), r, k, signs)
             # H^T A is E S R.
             self._library.scale_rows(signs, r)
             return
-        middle = first + MOST * -(-width // (2 * MOST))
+        middle = first + CUTOFF * -(-width // (2 * CUTOFF))
         self._factor(first, middle)
         self._apply(first, middle, last)
         own, other = slice(first, middle), slice(middle, last)

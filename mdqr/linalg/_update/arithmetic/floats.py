@@ -1,6 +1,6 @@
 """Updates of float arrays, 32 or 64 bits, real or complex: LAPACK's reflections and BLAS.
 
-`Floats` is what NumPy and CuPy share, and all that batches have; `_update_cuda_floats` calls the
+`Floats` is what NumPy and CuPy share, and all that batches have; `cuda_floats` calls the
 libraries of a GPU for single matrices. Reflections are tiles ``I - V T V^H`` on both, so that
 whatever else makes V and T fits in.
 """
@@ -18,8 +18,12 @@ from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._update.engine import Arithmetic, Reflections, adjoint_multiply, clear_below
-from mdqr.linalg._update.panels import LEAST_WINDOW
+from mdqr.linalg._update.arithmetic.engine import (
+    Arithmetic,
+    Reflections,
+    adjoint_multiply,
+    clear_below,
+)
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
 _LARGE = 2**14
@@ -108,7 +112,7 @@ class Floats(Arithmetic):
         return h, tau
 
     def middle(self, v: Block, tau: Block) -> Block:
-        """Return T of one tile: ``(I + D U) T = D``, as in `_householder`."""
+        """Return T of one tile: ``(I + D U) T = D``, as in `_factor.householder`."""
         xp = self.backend.xp
         gram, scale = adjoint_multiply(self, v, v), tau[..., None]
         one = xp.eye(int(tau.shape[-1]), dtype=self.dtype)
@@ -175,15 +179,30 @@ class Floats(Arithmetic):
         wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
         return from_native(self.backend.xp, wide, self.is_complex)
 
+    def planes(self, x: Block) -> Block:
+        """Return `x` as a block of one limb, a view of its own type."""
+        if not self.is_complex:
+            return x[None]
+        part, step = x.real, x.dtype.itemsize // 2
+        strided = self.backend.xp.lib.stride_tricks.as_strided
+        return strided(part, (2, 1, *x.shape), (step, step, *x.strides))
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        return tuple(x.shape)
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        return self.backend.xp.broadcast_to(x, shape).copy()
+
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        return x.conj()
+
     def from_block(self, block: Block) -> Block:
         """Return the floats of a block of one limb."""
         native = to_native(self.backend.xp, block, self.is_complex)
         return native.astype(self.dtype, copy=False)
-
-    def width(self, kind: str, p: int) -> int:
-        """Return the number of columns that a window takes."""
-        found = super().width(kind, p)
-        return max(found, LEAST_WINDOW) if self.has_panels else found
 
 
 def _first(flags: np.ndarray) -> int:

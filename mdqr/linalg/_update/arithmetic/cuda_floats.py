@@ -11,14 +11,15 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.floats.library import Library, library, row_stride
+from mdqr._backend.cuda.floats.panels import CudaPanels
+from mdqr._backend.cuda.floats.reflections import Factoring, Panels, vectors
 from mdqr._backend.protocol import Backend, Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._update.engine import Reflections, adjoint_multiply
-from mdqr.linalg._update.floats import Floats, formed
-from mdqr.linalg._update.library import Library, row_stride
-from mdqr.linalg._update.panels import Factoring, Panels, cuda_panels, vectors
+from mdqr.linalg._update.arithmetic.engine import Reflections, adjoint_multiply
+from mdqr.linalg._update.arithmetic.floats import Floats, formed
 
 if TYPE_CHECKING:
     from mdqr._backend.cuda.runtime.graphs import Graphs
@@ -30,6 +31,8 @@ _MOST_FORMED = 1024
 _FEW_SIDES = 8
 # Entries of a matrix whose factorisation is recorded: beyond, devices take longer than hosts.
 _MOST_RECORDED = 2**21
+# Columns of a window: its panels take as long as those of two, what surrounds them is done once.
+_LEAST_WINDOW = 512
 
 
 def floats(backend: Backend, dtype: Any) -> Floats:
@@ -37,10 +40,10 @@ def floats(backend: Backend, dtype: Any) -> Floats:
     if not isinstance(backend, CudaBackend):
         return Floats(backend, dtype)
     kind, kernels = np.dtype(dtype), backend.kernels
-    library = Library(kernels, kind)
+    found = library(kernels, kind)
     if kind != np.float32:
-        return CudaFloats(backend, kind, library)
-    return CudaFloats(backend, kind, library, lambda: cuda_panels(kernels), kernels.graphs)
+        return CudaFloats(backend, kind, found)
+    return CudaFloats(backend, kind, found, lambda: CudaPanels(kernels), kernels.graphs)
 
 
 @dataclass
@@ -221,6 +224,11 @@ class CudaFloats(Floats):
         if r is not x:
             x[...] = r
         return PanelFactors(self, m, work.y, work.k, tile)
+
+    def width(self, kind: str, p: int) -> int:
+        """Return the number of columns that a window takes."""
+        found = super().width(kind, p)
+        return max(found, _LEAST_WINDOW) if self.has_panels else found
 
     def _suits_panels(self, x: Block) -> bool:
         m, n = x.shape[-2:]

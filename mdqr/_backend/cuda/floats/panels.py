@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided, fields
+from mdqr._backend.float_panels import CUTOFF, FAN_IN, NO_FLOOR, SMALL, rows_of_block
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._engine.protocol import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 
 CAQR = Module("tensorcore/caqr", 1, False)
 CHOLESKY = Module("tensorcore/cholesky", 1, False)
@@ -29,9 +29,8 @@ _CHOLESKY_WORDS = CUTOFF * (_TILE_ROWS + 4) + CUTOFF // 2 * (CUTOFF + 4)
 _REFLECTOR_WORDS = 5 * CUTOFF
 # Words that are zero, taken one after the other.
 _WORDS = 16384
-_NO_OPERAND = [0, 0, 0, 0, 0]
-# As in kernels/cuda/tensorcore/formats.hpp.
-_FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
+# The fields of `struct operand_matrix` of none.
+NO_OPERAND = (0, 0, 0, 0, 0)
 
 
 def column_stride(x: Block) -> int:
@@ -78,17 +77,6 @@ class CudaPanels:
         self._used += count
         return self._kernels.address(self._words) + 8 * (self._used - count)
 
-    def _operand(self, low: Operand | None) -> list[int]:
-        """Return the fields of `struct operand_matrix`."""
-        if low is None or not low.form.kernel:
-            return _NO_OPERAND
-        high, other = low.terms[0], low.terms[-1]
-        address, form = self._kernels.address, low.form
-        return [
-            address(high), address(other), column_stride(high), form.exponent,
-            _FORMATS[form.kernel],
-        ]  # fmt: skip
-
     def _tree(self, rows: int) -> Tree:
         if rows not in self._trees:
             nodes = tree_nodes(rows)
@@ -102,13 +90,16 @@ class CudaPanels:
             )
         return self._trees[rows]
 
-    def caqr(self, a: Block, r: Block, low: Operand | None) -> None:
-        """Do what `Engine.caqr` does."""
+    def caqr(self, a: Block, r: Block, low: Sequence[int] = NO_OPERAND) -> None:
+        """Factor up to 128 columns by trees of Gram-Schmidt blocks: `a` becomes Q, and `r` R.
+
+        `low` are the fields of `struct operand_matrix` that gets Q rounded.
+        """
         tree, address = self._tree(len(a)), self._kernels.address
         self._kernels.launch(
             CAQR, "mdqr_tensorcore_caqr",
             fields(
-                self.view(a), self.view(r), self._operand(low), address(tree.squares),
+                self.view(a), self.view(r), list(low), address(tree.squares),
                 address(tree.behind), self.words(_LEVELS + 2), tree.rows, tree.blocks,
             ),
             grid=(tree.blocks,), threads=_THREADS, shared=4 * _CAQR_WORDS,
@@ -120,30 +111,35 @@ class CudaPanels:
         """The parts of a Gram matrix, the matrix, the inverse of its triangle, and limits."""
         return self._xp.empty((_PARTS + 3, CUTOFF, CUTOFF))
 
-    def cholesky(self, a: Block, r: Block, low: Operand | None, floor: int) -> None:
-        """Do what `Engine.cholesky` does."""
+    def cholesky(
+        self, a: Block, r: Block, low: Sequence[int] = NO_OPERAND, floor: int = NO_FLOOR
+    ) -> None:
+        """Factor up to 128 columns by CholeskyQR in float64, twice where once is not enough.
+
+        The diagonal of the first R counts as at least ``2**floor``.
+        """
         self._cholesky(a, r, low, floor, reflects=False, done=False)
 
     def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
-        """Do what `Engine.orthonormal` does."""
-        self._cholesky(a, r, None, NO_FLOOR, reflects=True, done=done)
+        """Factor up to 128 columns by CholeskyQR, until Q is orthonormal."""
+        self._cholesky(a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=done)
 
     def reflector(self, q: Block, k: Block, signs: Block) -> None:
-        """Do what `Engine.reflector` does, in one block."""
+        """Turn orthonormal columns into Y, K and signs, in one block."""
         own = [*self.view(q), *self.view(k), self._kernels.address(signs)]
         self._kernels.repeat([_reflector(slice(0, len(own)))], fields(own))
 
     def reflections(self, a: Sequence[int], r: Sequence[int], k: Sequence[int], signs: int) -> None:
         """Do both, one after the other: ``(I - Y K Y^T) E S R = A``; see `Panels.reflections`."""
-        launch, own = self._orthonormal(a, r, _NO_OPERAND, NO_FLOOR, reflects=True, done=False)
+        launch, own = self._orthonormal(a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=False)
         middle = len(own)
         own += [*a, *k, signs]
         self._kernels.repeat([launch, _reflector(slice(middle, len(own)))], fields(own))
 
     def _cholesky(
-        self, a: Block, r: Block, low: Operand | None, floor: int, *, reflects: bool, done: bool
+        self, a: Block, r: Block, low: Sequence[int], floor: int, *, reflects: bool, done: bool
     ) -> None:
-        views = self.view(a), self.view(r), self._operand(low)
+        views = self.view(a), self.view(r), low
         launch, own = self._orthonormal(*views, floor, reflects=reflects, done=done)
         self._kernels.repeat([launch], fields(own))
 

@@ -1,4 +1,4 @@
-"""What each public update does with its operands: the update, the fresh way, and their work."""
+"""Each public update: by a change of the factors, or by a refactorisation; the work of both."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import cost as cost
-from mdqr.linalg._update import fresh as fresh
-from mdqr.linalg._update import rows as rows
-from mdqr.linalg._update.engine import joined
-from mdqr.linalg._update.operands import Given, matrix_operand, require_count
-from mdqr.linalg._update.scales import Scales, scaled, shifted
+from mdqr.linalg._update import columns, cost, rows
+from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined
+from mdqr.linalg._update.loss import before, note_rank
+from mdqr.linalg._update.operands import (
+    Given,
+    Scales,
+    matrix_operand,
+    require_count,
+    scaled,
+    shifted,
+)
 from mdqr.linalg._update.state import State
 
 Built = tuple[State, Scales]
@@ -62,7 +66,7 @@ class Frame:
 
     def matrix(self, r: Block) -> Block:
         """Return the product of Q with `r`, which has the rows of R and some of its columns."""
-        return fresh.product(self.given.engine, self["Q"], r, self.count)
+        return product(self.given.engine, self["Q"], r, self.count)
 
     def own_q(self, *, joined: bool = False) -> Block | None:
         """Return Q, a copy unless it is thin and `joined` to new columns before it is changed."""
@@ -100,9 +104,9 @@ def insert_rows(frame: Frame, k: int) -> Job:
     def anew(_: bool) -> Built:
         (own, new), scales = scaled(engine, r, u)
         known = frame["Q"] is not None
-        a = fresh.with_rows(engine, frame.matrix(own) if known else own, new, k)
+        a = with_rows(engine, frame.matrix(own) if known else own, new, k)
         q = frame.new_columns(frame.m + p, n)
-        return fresh.factored(engine, a, n, q), scales
+        return factored(engine, a, n, q), scales
 
     def works() -> tuple[cost.Work, cost.Work]:
         q = frame.new_columns(frame.m + p, n)
@@ -119,18 +123,18 @@ def delete_rows(frame: Frame, k: int, p: int) -> Job:
     def update(look: bool) -> Built:
         (own,), scales = scaled(engine, r)
         state = State(engine, frame.own_q(joined=p > 0), own, n)
-        known = rows.before(state, fresh=False)
+        known = before(state, fresh=False)
         rows.delete_rows(state, k, p, look=look)
-        rows.note_rank(state, known)
+        note_rank(state, known)
         return state, scales
 
     def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
-        left = fresh.without_rows(engine, frame["Q"], k, p)
-        a = fresh.product(engine, left, own, frame.count)
-        state = fresh.factored(engine, a, n, frame.new_columns(m - p, n))
-        known = rows.before(State(engine, None, own, n), fresh=True)
-        rows.note_rank(state, known)
+        left = without_rows(engine, frame["Q"], k, p)
+        a = product(engine, left, own, frame.count)
+        state = factored(engine, a, n, frame.new_columns(m - p, n))
+        known = before(State(engine, None, own, n), fresh=True)
+        note_rank(state, known)
         return state, scales
 
     def works() -> tuple[cost.Work, cost.Work]:
@@ -198,8 +202,8 @@ def insert_columns(frame: Frame, k: int) -> Job:
     def anew(_look: bool) -> Built:
         own, new, _, scales = parts(r if a is None else a)
         base = frame.matrix(own) if a is None else own
-        whole = fresh.with_columns(engine, base, new, k)
-        state = fresh.factored(engine, whole, n + p, frame.new_columns(m, n + p))
+        whole = with_columns(engine, base, new, k)
+        state = factored(engine, whole, n + p, frame.new_columns(m, n + p))
         if q is None and not wide:
             state.losses.append(columns.independence_in(engine, state.r, k, p))
         elif q is not None and frame.q_columns < m:
@@ -234,10 +238,10 @@ def delete_columns(frame: Frame, k: int, p: int) -> Job:
 
     def anew(_: bool) -> Built:
         (own,), scales = scaled(engine, r)
-        a = fresh.without_columns(engine, own, k, p)
+        a = without_columns(engine, own, k, p)
         a = a if frame["Q"] is None else frame.matrix(a)
         q = frame.new_columns(m, n - p)
-        return fresh.factored(engine, a, n - p, q), less(scales)
+        return factored(engine, a, n - p, q), less(scales)
 
     def works() -> tuple[cost.Work, cost.Work]:
         q = frame.new_columns(m, n - p)
@@ -276,10 +280,65 @@ def change(frame: Frame) -> Job:
         own, left, right, scales = parts()
         turned = right.swapaxes(-1, -2)
         a = engine.multiply(left, turned, c=frame.matrix(own), conj_b=True)
-        return fresh.factored(engine, a, n, frame.q_columns), scales
+        return factored(engine, a, n, frame.q_columns), scales
 
     def works() -> tuple[cost.Work, cost.Work]:
         again = cost.factor_work(m, n, frame.q_columns, frame.count + p)
         return cost.change_work(engine, frame.size(p, 0)), again
 
     return Job(update, anew, works, frame.untouched(p))
+
+
+def factored(engine: Engine, a: Block, n: int, q: int | None) -> State:
+    """Factor matrices ``(..., m, n + extra)``, overwritten.
+
+    Parameters
+    ----------
+    engine : Engine
+        The arithmetic.
+    a : Block
+        The matrix and extra columns, which are transformed along.
+    n : int
+        Number of columns to factor.
+    q : int or None
+        Number of columns of Q; None for no Q.
+
+    Returns
+    -------
+    State
+        The factors.
+    """
+    rows = min(int(a.shape[-2]), n)
+    if a.shape[-1] == n and q is not None:
+        found = engine.orthogonal(a, q)
+        return State(engine, found, a[..., :q, :], n)
+    factors = engine.factor(a[..., :n])
+    apply_left(engine, factors, a[..., n:])
+    state = State(engine, None if q is None else factors.form_q(q), a, n)
+    state.drop(rows if q is None else q)
+    return state
+
+
+def product(engine: Engine, q: Block, r: Block, rows: int) -> Block:
+    """Return the matrix that the factors belong to; R has so many rows that are not zero."""
+    return engine.multiply(q[..., :rows], r[..., :rows, :])
+
+
+def with_rows(engine: Engine, a: Block, u: Block, k: int) -> Block:
+    """Return `a` with rows `u` before row `k`."""
+    return joined(engine, [a[..., :k, :], u, a[..., k:, :]], -2)
+
+
+def without_rows(engine: Engine, a: Block, k: int, p: int) -> Block:
+    """Return `a` without p rows from row `k` on."""
+    return joined(engine, [a[..., :k, :], a[..., k + p :, :]], -2)
+
+
+def with_columns(engine: Engine, a: Block, u: Block, k: int) -> Block:
+    """Return `a` with columns `u` before column `k`."""
+    return joined(engine, [a[..., :k], u, a[..., k:]], -1)
+
+
+def without_columns(engine: Engine, a: Block, k: int, p: int) -> Block:
+    """Return `a` without p columns from column `k` on."""
+    return joined(engine, [a[..., :k], a[..., k + p :]], -1)

@@ -1,13 +1,15 @@
 """Arithmetic of the updates: one text over multiple doubles and over floats.
 
 Matrices of two limbs and more are blocks, those of one limb are float arrays of any width; both
-are indexed as ``x[..., i, j]``. One limb is LAPACK's (`_update_floats`), so that float32 stays
-float32.
+are indexed as ``x[..., i, j]``. One limb is LAPACK's (`floats`), so that float32 stays float32.
+Fast ways that can fail are tried first where the result is looked at anyway.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -133,6 +135,22 @@ class Engine(Protocol):
         """Return a block of as many limbs as numbers of this arithmetic."""
         ...
 
+    def planes(self, x: Block) -> Block:
+        """Return `x` as a block, a view of its own type."""
+        ...
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        ...
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        ...
+
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        ...
+
     def triangle(self, r: Block, function: str, checks: Checks) -> Triangle:
         """Return the square upper triangle `r`, ready for solutions."""
         ...
@@ -235,6 +253,25 @@ class Planes(Arithmetic):
         """Return `x`."""
         return x
 
+    def planes(self, x: Block) -> Block:
+        """Return `x`."""
+        return x
+
+    def shape(self, x: Block) -> tuple[int, ...]:
+        """Return the shape of the values."""
+        return tuple(planes.value_shape(x, self.is_complex))
+
+    def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
+        """Return values of `x` repeated to a shape, a copy."""
+        return planes.broadcast(x, self.is_complex, shape).copy()
+
+    def conj(self, x: Block) -> Block:
+        """Return the complex conjugates, a copy."""
+        found = x.copy()
+        if self.is_complex:
+            found[1] = planes.negate(found[1], False)
+        return found
+
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
         return planes.widen(block, self.is_complex, self.limbs)
@@ -312,14 +349,8 @@ def adjoint_multiply(engine: Engine, a: Block, b: Block, **options: Any) -> Bloc
 
 def adjoint(engine: Engine, x: Block) -> Block:
     """Return the conjugate transpose, a view if real."""
-    turned = x.swapaxes(-1, -2)
-    if not engine.is_complex:
-        return turned
-    if not isinstance(engine, Planes):
-        return turned.conj()
-    turned = turned.copy()
-    turned[1] = planes.negate(turned[1], False)
-    return turned
+    transposed = x.swapaxes(-1, -2)
+    return engine.conj(transposed) if engine.is_complex else transposed
 
 
 def clear_below(x: Block) -> None:
@@ -331,7 +362,7 @@ def clear_below(x: Block) -> None:
 def set_identity(engine: Engine, x: Block) -> None:
     """Write ones on the diagonal of a zero matrix."""
     plane = x
-    if isinstance(engine, Planes):
+    if engine.limbs > 1:
         plane = x[0, 0] if engine.is_complex else x[0]
     diagonal(plane)[...] = 1
 
@@ -339,3 +370,65 @@ def set_identity(engine: Engine, x: Block) -> None:
 def joined(engine: Engine, parts: list[Block], axis: int) -> Block:
     """Join matrices along their last axis (-1) or the one before (-2), in an own array."""
     return engine.backend.xp.concatenate(parts, axis=axis)
+
+
+_T = TypeVar("_T")
+_Self = TypeVar("_Self", bound=Any)
+_P = ParamSpec("_P")
+
+
+class Doubtful(Exception):
+    """What was computed by quick means has to be done again."""
+
+
+class SureChecks(Checks):
+    """Conditions that are looked at only if quick means have not failed.
+
+    Parameters
+    ----------
+    engine : Engine
+        What they belong to.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    def settle(self, *values: Block) -> tuple[Any, ...]:
+        """Do what `Checks.settle` does; raise `Doubtful` first."""
+        if self._engine.doubtful is not None:
+            self.require((self._engine.doubtful == 0).all(), _complain)
+            # Nothing else means anything if this does not hold.
+            self._pending[:] = self._pending[-1:] + self._pending[:-1]
+        return super().settle(*values)
+
+
+def _complain() -> NoReturn:
+    raise Doubtful
+
+
+def attempted(engine: Engine, call: Callable[[], _T]) -> _T:
+    """Return ``call()``, by quick means if they do not fail."""
+    engine.quick = True
+    try:
+        return call()
+    except Doubtful:
+        engine.quick = False
+        return call()
+    finally:
+        engine.quick = False
+
+
+def quickly(
+    method: Callable[Concatenate[_Self, _P], None],
+) -> Callable[Concatenate[_Self, _P], None]:
+    """Make a method try quick means, of an object with a `_fit` that changes only on success.
+
+    Warnings have three more frames between them and the caller.
+    """
+
+    @wraps(method)
+    def call(self: _Self, /, *arguments: _P.args, **options: _P.kwargs) -> None:
+        attempted(self._fit.engine, lambda: method(self, *arguments, **options))
+
+    return call

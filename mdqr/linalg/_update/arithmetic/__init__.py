@@ -1,0 +1,1 @@
+"""Numbers of the updates: blocks of multiple doubles, and floats."""
