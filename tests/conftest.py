@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from mdqr._cli import main
 from mdqr._precision import PRECISIONS
 
-# Arrays of 128 values (elementwise_cases.py): at least 2,000 that are not padding, in every run.
+# Arrays of 128 values (support/elementwise_cases.py): at least 2,000 in every run, padding aside.
 settings.register_profile(
     "default",
     max_examples=30,
@@ -60,7 +60,7 @@ def dtype(request):
 @pytest.fixture
 def rng(request):
     """Return a generator whose seed is the name of the test."""
-    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def kernel_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def kernels(kernel_folder):
     """Return the CUDA kernels, run by the CPU."""
-    from emulated_kernels import EmulatedKernels
+    from emulation.kernels import EmulatedKernels
 
     return EmulatedKernels(kernel_folder)
 

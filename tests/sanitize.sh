@@ -16,11 +16,11 @@ cmake -S kernels -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
     -DMDQR_SANITIZE="address,$checks" -DPython_EXECUTABLE="$(command -v python)"
 ninja -C "$folder" _mdqr_host
 
-kernels="kernel_calls elementwise triangular matmul qr window convert reductions comparison
-    linalg_bits lstsq solve updatable update_panels threads"
+kernels="kernel_calls elementwise triangular matmul qr windows convert reductions comparison rounding signs
+    linalg_bits lstsq solve updatable updatable_lost_digits update_panels threads"
 if [ $# -eq 0 ]; then
     for name in $kernels; do
-        set -- "$@" "tests/test_$name.py"
+        set -- "$@" tests/*/"test_$name.py"
     done
 fi
 

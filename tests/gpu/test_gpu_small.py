@@ -11,6 +11,7 @@ import gpu_cases as cases
 import gpu_exact
 import numpy as np
 import pytest
+from exact_matrices import Exact
 
 import mdqr
 from mdqr import tensorcore
@@ -78,7 +79,7 @@ def test_reductions(device, options, precision, dtype, rng):
         gpu_exact.assert_product(a, ones, total[:, None])
     if dtype is float:
         first = cases.to_host(device.argreduce("max", moved))
-        values = gpu_exact.Exact.of(a)
+        values = Exact.of(a)
         assert values.exponent <= SCALE
         assert [int(np.argmax(row)) for row in values.real] == first.tolist()
         device.argreduce("min", moved)

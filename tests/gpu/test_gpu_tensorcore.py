@@ -33,7 +33,7 @@ def engine(cupy):
 
 
 def column_bound(form, n):
-    """As of tests/test_tensorcore_qr.py, with the truncated sums of tensor cores."""
+    """As of test_tensorcore_qr.py, with the truncated sums of tensor cores."""
     levels = max(int(np.ceil(np.log2(max(n, 1) / 128))), 0)
     return 4 * levels * form.unit + 8 * np.sqrt(n) * U32 + 32 * U32
 

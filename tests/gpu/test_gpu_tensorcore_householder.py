@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 
 
 def bound(form, n):
-    """As of tests/test_tensorcore_householder.py, with the truncated sums of tensor cores."""
+    """As of test_tensorcore_householder.py, with the truncated sums of tensor cores."""
     levels = max(int(np.ceil(np.log2(max(n, 1) / 128))), 0)
     return 8 * levels * form.unit + 16 * np.sqrt(n) * U32 + 32 * U32
 

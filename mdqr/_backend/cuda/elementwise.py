@@ -1,4 +1,4 @@
-"""Elementwise calls on a GPU: kernels/cuda/elementwise.cu, one module an operation.
+"""Elementwise calls on a GPU: kernels/cuda/elementwise/elementwise.cu, one module an operation.
 
 The limbs are those of the host backend.
 """
@@ -37,7 +37,7 @@ def unary(
         out = empty(kernels.xp, shape, limbs, to_complex)
     name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
     define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
-    module = Module("elementwise", limbs, is_complex, (define,))
+    module = Module("elementwise/elementwise", limbs, is_complex, (define,))
     _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
     return out
 
@@ -55,7 +55,7 @@ def binary(
     shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
     if out is None:
         out = empty(kernels.xp, shape, limbs, is_complex)
-    module = Module("elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
+    module = Module("elementwise/elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
     operands = [(x, is_complex), (y, is_complex)]
     _start(kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
     return out
@@ -65,7 +65,7 @@ def compare(kernels: Kernels, x: Block, y: Block) -> Block:
     """Return the sign of the exact difference as int8, 2 if unordered."""
     shape = broadcast_shapes(x.shape[1:], y.shape[1:])
     out = kernels.xp.empty(shape, dtype=np.int8)
-    module = Module("elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
+    module = Module("elementwise/elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
     _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
     return out
 
@@ -75,7 +75,7 @@ def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
     exponent = kernels.xp.asarray(exponent, dtype=np.int64)
     shape = broadcast_shapes(x.shape[1:], exponent.shape)
     out = empty(kernels.xp, shape, len(x), False)
-    module = Module("elementwise", len(x), False, ("MDQR_LDEXP",))
+    module = Module("elementwise/elementwise", len(x), False, ("MDQR_LDEXP",))
     _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
     return out
 

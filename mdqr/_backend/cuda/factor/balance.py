@@ -1,4 +1,4 @@
-"""Powers of two for rows and columns on a GPU: kernels/cuda/balance.cu."""
+"""Powers of two for rows and columns on a GPU: kernels/cuda/triangular/balance.cu."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Matrices(NamedTuple):
 
 def _matrices(kernels: Kernels, block: Block, batch: Shape, is_complex: bool) -> _Matrices:
     block = batched(block, batch, 2, is_complex)
-    module = Module("balance", block.shape[lead(is_complex) - 1], is_complex)
+    module = Module("triangular/balance", block.shape[lead(is_complex) - 1], is_complex)
     return _Matrices(block, module, matrix_view(kernels, block, is_complex))
 
 

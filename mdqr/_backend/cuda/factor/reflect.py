@@ -1,4 +1,4 @@
-"""Q times a few columns on a GPU, all tiles by one launch: kernels/cuda/reflect.cu."""
+"""Q times a few columns on a GPU, all tiles by one launch: kernels/cuda/reflect/reflect.cu."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def reflect_all(
         _counters, counters = kernels.scratch(jobs, zero=True)
         numbers_of_tiles = [len(vs), done, count, parts, counters]
         kernels.launch(
-            Module("reflect", limbs, is_complex),
+            Module("reflect/reflect", limbs, is_complex),
             "mdqr_reflect",
             fields(
                 view,

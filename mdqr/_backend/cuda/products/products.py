@@ -17,10 +17,10 @@ from mdqr._limbs.planes import value_shape
 _FEW = 2
 
 # Single warps that share the elements for the exact accumulator, and its digits in shared memory.
-_EXACT_BLOCKS = 264
-_EXACT_SHARED = 136 * 32 * 8
+_ACCUMULATOR_BLOCKS = 264
+_ACCUMULATOR_SHARED = 136 * 32 * 8
 
-# As in kernels/cuda/exact_terms.hpp.
+# As in kernels/cuda/products/residual_terms.hpp.
 _MOST_TERMS = 8
 
 
@@ -129,8 +129,8 @@ def _matmul(
     to = matrix_view(kernels, out, is_complex)
     run = matvec.product if product.shape[2] <= _FEW else sliced.product
     todo = run(kernels, product, start, to, subtract)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
-    _exact(kernels, module, product, todo, to, [*start, int(subtract)])
+    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
+    _accumulate(kernels, module, product, todo, to, [*start, int(subtract)])
 
 
 def residual(
@@ -179,11 +179,11 @@ def _residual(
     packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
     todo = matvec.residual(kernels, product, out, packed)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
-    _exact(kernels, module, product, todo, out, packed)
+    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    _accumulate(kernels, module, product, todo, out, packed)
 
 
-def _exact(
+def _accumulate(
     kernels: Kernels,
     module: Module,
     product: Product,
@@ -209,5 +209,10 @@ def _exact(
         ending,
     )
     kernels.launch(
-        module, "mdqr_exact", arguments, grid=(_EXACT_BLOCKS,), threads=32, shared=_EXACT_SHARED
+        module,
+        "mdqr_accumulator",
+        arguments,
+        grid=(_ACCUMULATOR_BLOCKS,),
+        threads=32,
+        shared=_ACCUMULATOR_SHARED,
     )

@@ -1,0 +1,133 @@
+"""Every module of the CUDA backend compiles without a GPU, and the hot kernels keep to registers.
+
+The plain run compiles double-double real modules and a few of the largest for one architecture,
+and the hot ones of double-double for the other; everything else is `long`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from compilers import device_compiler, needs_device_compiler
+from emulation.modules import modules
+
+from mdqr._backend.sources import kernels_folder
+from mdqr._precision import PRECISIONS
+
+CUDA = kernels_folder() / "cuda"
+ARCHITECTURES = ("sm_90", "sm_80")
+PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
+
+# Where the time of factorisations, products and large arrays goes.
+HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
+HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
+HOT |= {"panel/panel", "reflect/reflect", "window/rise", "window/window"}
+HOT |= {
+    f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
+}
+HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
+# Bytes of spill stores in hot kernels, most of them registers that called functions save: by
+# architecture, then (source, limbs, complex). They must not grow.
+SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
+    "sm_90": {
+        ("products/matvec", 2, True): 4,
+        ("products/matvec", 4, False): 8,
+        ("products/matvec", 4, True): 36,
+        ("products/matvec", 8, True): 132,
+        ("products/matmul", 8, False): 4,
+        ("triangular/tile", 8, True): 704,
+        ("triangular/triangular", 8, True): 576,
+        ("window/rise", 8, True): 128,
+        ("window/window", 2, True): 4,
+        ("window/window", 8, True): 40,
+    },
+    "sm_80": {
+        ("products/matvec", 2, False): 4,
+        ("products/matvec", 2, True): 8,
+        ("products/matvec", 4, False): 16,
+        ("products/matvec", 4, True): 40,
+        ("products/matvec", 8, True): 48,
+        ("elementwise/reduce", 4, False): 8,
+        ("elementwise/elementwise", 4, True): 32,
+        ("triangular/tile", 8, True): 420,
+        ("triangular/triangular", 8, True): 256,
+        ("window/rise", 4, False): 16,
+        ("window/rise", 8, True): 60,
+        ("window/window", 2, True): 4,
+        ("window/window", 4, False): 16,
+        ("window/window", 8, True): 16,
+    },
+}
+
+
+def name_of(module) -> str:
+    field = "complex" if module.is_complex else "real"
+    return "-".join([module.source, str(module.limbs), field, *module.defines])
+
+
+def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
+    """Say whether the plain run compiles a module: some seconds in all."""
+    if module.is_complex:
+        return False
+    if arch != ARCHITECTURES[0]:
+        return module.limbs == PAIR and is_hot(module)
+    largest = {"products/matmul", "panel/panel"}
+    if module.source.startswith(("tensorcore/", "floats/")):
+        return True
+    return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
+
+
+def is_hot(module) -> bool:
+    return module.source in HOT or bool(HOT_OPERATIONS & set(module.defines))
+
+
+CASES = [
+    pytest.param(
+        module,
+        arch,
+        id=f"{name_of(module)}-{arch}",
+        marks=[] if is_plain(module, arch) else [pytest.mark.long],
+    )
+    for module in sorted(modules(), key=name_of)
+    for arch in ARCHITECTURES
+]
+
+
+SOURCES = {path.relative_to(CUDA).with_suffix("").as_posix() for path in CUDA.rglob("*.cu")}
+
+
+@cache
+def entries(source: str) -> set[str]:
+    return set(re.findall(r"^MDQR_KERNEL\((\w+)", (CUDA / f"{source}.cu").read_text(), flags=re.M))
+
+
+def test_every_kernel_is_used_by_the_backend():
+    """A kernel that no call of the protocol starts is dead, or the calls here leave a path out."""
+    used = {}
+    for module, names in modules().items():
+        used.setdefault(module.source, set()).update(names)
+    assert used == {source: entries(source) for source in SOURCES}
+
+
+def test_the_plain_run_has_every_source():
+    assert {m.source for m in modules() if is_plain(m)} == SOURCES
+
+
+def spilled(log: str) -> int:
+    return sum(map(int, re.findall(r"(\d+) bytes spill stores", log)))
+
+
+@needs_device_compiler
+@pytest.mark.parametrize(("module", "arch"), CASES)
+def test_module_compiles(module, arch, tmp_path):
+    text = (CUDA / f"{module.source}.cu").read_text()
+    options = [f"-I{CUDA}", *module.options]
+    log = device_compiler()(text, kernels_folder() / "include", tmp_path, options, arch)
+    assert [line for line in log.splitlines() if "warning" in line] == []
+    assert modules()[module] <= set(re.findall(r"entry function '(\w+)'", log))
+    assert "registers" in log
+    if is_hot(module):
+        key = (module.source, module.limbs, module.is_complex)
+        assert spilled(log) <= SPILLS[arch].get(key, 0), log

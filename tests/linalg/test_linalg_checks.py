@@ -1,0 +1,192 @@
+"""Conditions and values on a device are read by one transfer; a stand-in counts them."""
+
+from __future__ import annotations
+
+import types
+
+import fake_device
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._limbs import planes
+from mdqr.linalg import matmul, solve_triangular
+from mdqr.linalg._shared import operands
+from mdqr.linalg._shared.checks import Checks, fetch
+
+
+class Away:
+    """An array that is no NumPy array, with what `fetch` needs of CuPy's."""
+
+    transfers = 0
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.dtype, self.shape, self.size = (
+            getattr(self.values, name) for name in ("dtype", "shape", "size")
+        )
+
+    def ravel(self):
+        return Away(self.values.ravel())
+
+    def view(self, dtype):
+        return Away(self.values.view(dtype))
+
+    def astype(self, dtype):
+        return Away(self.values.astype(dtype))
+
+    def get(self):
+        Away.transfers += 1
+        return self.values
+
+    def __bool__(self):
+        raise AssertionError("a device value was read on its own")
+
+
+@pytest.fixture
+def device(monkeypatch):
+    xp = types.SimpleNamespace(
+        int64=np.int64,
+        float64=np.float64,
+        concatenate=lambda rows: Away(np.concatenate([row.values for row in rows])),
+    )
+    monkeypatch.setattr(planes, "namespace", lambda block: xp)
+    monkeypatch.setattr(Away, "transfers", 0)
+
+
+@pytest.mark.usefixtures("device")
+def test_arrays_come_back_by_one_transfer():
+    given = [
+        np.array(True),
+        np.array([[1.5, -0.0], [np.nan, 5e-324]]),
+        np.array([-(2**63), 7]),
+        np.array(np.inf),
+        np.zeros((0, 3)),
+    ]
+    # What is on the host already stays there.
+    found = fetch(*(Away(values) for values in given), given[1])
+    assert Away.transfers == 1
+    for x, y in zip(found, [*given, given[1]], strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        assert x.tobytes() == y.tobytes()
+
+
+@pytest.mark.usefixtures("device")
+def test_conditions_wait_for_the_next_settlement():
+    def complain(name):
+        raise ValueError(name)
+
+    checks = Checks()
+    checks.require(Away(True), lambda: complain("first"))
+    checks.require(Away(False), lambda: complain("second"))
+    checks.require(Away(False), lambda: complain("third"))
+    assert Away.transfers == 0
+    with pytest.raises(ValueError, match="second"):
+        checks.settle(Away(1.0))
+    assert Away.transfers == 1
+    assert checks.settle(Away(2.5)) == (2.5,)
+    assert checks.settle() == ()
+    assert Away.transfers == 2
+
+
+@pytest.mark.usefixtures("device")
+def test_the_first_fault_is_complained_of():
+    def complain(name):
+        raise ValueError(name)
+
+    def both(checks, faults):
+        checks.refuse(faults, lambda: complain("first"), lambda: complain("second"))
+
+    checks = Checks()
+    both(checks, Away(np.array([0, 0])))
+    both(checks, Away(np.array([0, 1])))
+    assert Away.transfers == 0
+    with pytest.raises(ValueError, match="second"):
+        checks.settle()
+    assert Away.transfers == 1
+    checks.refuse(Away(np.array([1])), lambda: complain("single"))
+    with pytest.raises(ValueError, match="single"):
+        checks.settle()
+    both(Checks(), np.array([0, 0]))
+    with pytest.raises(ValueError, match="first"):
+        both(Checks(), np.array([1, 1]))
+
+
+@pytest.mark.parametrize("trans", ["N", "C"])
+def test_a_triangle_waits_for_its_device_once(monkeypatch, trans, rng):
+    a = mdqr.random.normal((5, 5), precision=mdqr.qd, rng=rng, dtype=complex)
+    b = mdqr.random.normal((5,), precision=mdqr.dd, rng=rng)
+    wanted = solve_triangular(a, b, trans)
+    fake_device.install(monkeypatch)
+
+    def away(x):
+        return mdqr.MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+
+    counted = []
+    get = fake_device.Away.get
+    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    found = solve_triangular(away(a), away(b), trans)
+    assert len(counted) == 1
+    assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
+    a[2, 2] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="diagonal entry of column 2 is exactly zero"):
+        solve_triangular(away(a), away(b), trans)
+    a[1, 2] = np.inf
+    with pytest.raises(np.linalg.LinAlgError, match="row 1, column 2 of a is NaN or infinite"):
+        solve_triangular(away(a), away(b), trans)
+    b[3] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="row 3, column 0 of b is NaN or infinite"):
+        solve_triangular(away(mdqr.eye(5, precision=mdqr.dd)), away(b), trans)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_thin_products_do_not_wait_for_a_device(monkeypatch, columns, rng):
+    """The search for zero planes would take longer than a product with a few columns."""
+    a = mdqr.random.normal((4, 5), precision=mdqr.qd, rng=rng)
+    b = mdqr.array(rng.standard_normal((5, columns)), precision=mdqr.qd)
+    wanted = matmul(a, b)
+    fake_device.install(monkeypatch)
+
+    def away(x):
+        return mdqr.MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+
+    counted = []
+    get = fake_device.Away.get
+    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    for x, y in ((a, b), (b.T, a.T), (a, b[:, 0])):
+        counted.clear()
+        found = matmul(away(x), away(y))
+        assert len(counted) == (columns > 2 and y.ndim == 2)
+        if x is a and y.ndim == 2:
+            assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
+
+
+def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
+    fake_device.install(monkeypatch)
+    wide = np.zeros((8, 2, 3))
+    wide[0] = 1.0
+    pairs = []
+    for last, is_complex in [(0, False), (1, False), (2, True), (3, False), (5, True), (7, False)]:
+        block = np.stack([wide, wide]) if is_complex else wide.copy()
+        block[(1, last, 1, 2) if is_complex else (last, 1, 2)] = 2.0**-1074
+        pairs.append((block, is_complex))
+    counted = []
+    get = fake_device.Away.get
+    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    found = operands.trim([(fake_device.Away(block), field) for block, field in pairs])
+    assert len(counted) == 1
+    for x, y, limbs in zip(found, operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
+        assert isinstance(x, fake_device.Away)
+        assert x.shape == y.shape
+        assert y.shape[-3] == limbs
+        assert get(x).tobytes() == y.tobytes()
+
+
+def test_conditions_on_the_host_are_looked_at_once():
+    def complain():
+        raise ValueError("at once")
+
+    checks = Checks()
+    checks.require(np.bool_(True), complain)
+    with pytest.raises(ValueError, match="at once"):
+        checks.require(np.bool_(False), complain)

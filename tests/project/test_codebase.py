@@ -1,0 +1,174 @@
+"""The tree itself: sizes, words that must not stand in it, and the examples of the docs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from mdqr._backend.host.backend import extension
+from mdqr._precision import PRECISIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (".ci", "benchmarks", "docs", "examples", "kernels", "mdqr", "tests")
+TEXT = {".py", ".hpp", ".cpp", ".cu", ".def", ".cmake", ".txt", ".toml", ".md", ".csv", ".json", ""}
+FILES = sorted(
+    path
+    for top in (ROOT, *(ROOT / folder for folder in FOLDERS))
+    for path in (top.glob("*") if top == ROOT else top.rglob("*"))
+    if path.is_file() and path.suffix in TEXT and "__pycache__" not in path.parts
+)
+CODE = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".cu"}]
+PYTHON = [path for path in CODE if path.suffix == ".py"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_the_tree_was_found():
+    names = {name_of(path) for path in FILES}
+    assert {"README.md", "mdqr/__init__.py", ".ci/run", "kernels/digest.cmake"} <= names
+
+
+def offenders(found: dict[str, object]) -> dict[str, object]:
+    return {name: what for name, what in found.items() if what}
+
+
+def python_code(text: str) -> set[int]:
+    """Numbers of the lines of code: no docstrings, comments, imports and blank lines."""
+    skipped: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        imports = isinstance(node, ast.Import | ast.ImportFrom)
+        constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if imports or (constant and isinstance(node.value.value, str)):
+            skipped |= set(range(node.lineno, node.end_lineno + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return {i for i, line in lines if line.strip() and line.strip()[0] != "#"} - skipped
+
+
+def kernel_code(text: str) -> set[int]:
+    """The same of C++: `//` comments and directives that include."""
+    lines = enumerate(text.splitlines(), 1)
+    return {i for i, line in lines if not re.match(r"\s*(//|#\s*(include|pragma)|$)", line)}
+
+
+def code(path: Path) -> set[int]:
+    return (python_code if path.suffix == ".py" else kernel_code)(path.read_text())
+
+
+def test_files_are_short():
+    lengths = {name_of(path): len(code(path)) for path in CODE}
+    assert {name: lines for name, lines in lengths.items() if lines > 310} == {}
+
+
+def test_only_code_counts():
+    text = """\"\"\"Doc.\n\nMore.\"\"\"\nimport a\n\n# why\nx = (\n    1\n)\n"""
+    assert len(python_code(text)) == 3
+    assert len(kernel_code("#include <a>\n// why\n\nint x;  // one\n#define Y 1\n")) == 2
+
+
+def long_functions(path: Path) -> list[str]:
+    functions, lines = (ast.FunctionDef, ast.AsyncFunctionDef), code(path)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, functions)]
+    return [n.name for n in nodes if len(lines & set(range(n.lineno, n.end_lineno + 1))) > 50]
+
+
+def test_functions_are_short():
+    assert offenders({name_of(path): long_functions(path) for path in PYTHON}) == {}
+
+
+def test_no_path_of_one_machine():
+    top_folders = "|".join(("home", "root", "tmp", "usr", "opt", "Users", "work", "mnt"))
+    pattern = re.compile(rf"(?<![\w.>/)!])/(?:{top_folders})/\w\S*")
+    assert offenders({name_of(path): pattern.findall(path.read_text()) for path in FILES}) == {}
+
+
+def test_nothing_is_unfinished():
+    words = "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3, "NotImplemented" + "Error"))
+    pattern = re.compile(rf"\b(?:{words})\b")
+    assert offenders({name_of(path): pattern.findall(path.read_text()) for path in FILES}) == {}
+
+
+def untidy_lines(text: str) -> list[str]:
+    end = [] if not text or text.endswith("\n") else ["no newline at the end"]
+    return [line for line in text.split("\n") if line != line.rstrip()] + end
+
+
+def test_lines_end_without_blanks_and_files_with_a_newline():
+    assert offenders({name_of(path): untidy_lines(path.read_text()) for path in FILES}) == {}
+
+
+def listed(node: ast.AST) -> set[object]:
+    """The constants and names in a display such as ``[1, 2]`` or ``{"d": x}``."""
+    elements = getattr(node, "keys", None) or getattr(node, "elts", None) or []
+    return {
+        getattr(element, "value", None)
+        if isinstance(element, ast.Constant)
+        else getattr(element, "attr", getattr(element, "id", None))
+        for element in elements
+    }
+
+
+def precision_lists(path: Path) -> list[int]:
+    """Lines with a display of all limb counts or all names above d."""
+    wanted = [{getattr(p, key) for p in PRECISIONS[1:]} for key in ("limbs", "name")]
+    displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, displays)]
+    return [node.lineno for node in nodes if any(names <= listed(node) for names in wanted)]
+
+
+def test_precisions_are_taken_from_the_registry():
+    """Another limb count needs kernels and a line in the registry, and no change of Python."""
+    exempt = {"mdqr/_precision.py", "mdqr/__init__.py"}
+    package = [path for path in PYTHON if name_of(path).startswith("mdqr/")]
+    found = {name_of(path): precision_lists(path) for path in package}
+    assert exempt <= set(found)
+    assert {name for name, lines in found.items() if lines} == exempt
+
+
+def test_readme_is_short_and_has_one_test_command():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 100
+    assert len(re.findall(r"^[^#`\n]*python -m pytest", text, flags=re.MULTILINE)) == 1
+
+
+def code_blocks(page: Path) -> list[str]:
+    return re.findall(
+        r"^ *```python\n(.*?)^ *```$", page.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+
+
+def without_indent(block: str) -> str:
+    indent = len(block) - len(block.lstrip(" "))
+    return "".join(line[indent:] for line in block.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=name_of)
+def test_examples_of_the_docs_run(page, tmp_path, monkeypatch):
+    """The blocks of a page share their names, as in one session; files are read from the root."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    parser = doctest.DocTestParser()
+    names: dict[str, object] = {}
+    threads = extension().num_threads()
+    with warnings.catch_warnings():
+        for block in map(without_indent, code_blocks(page)):
+            if ">>>" in block:
+                test = parser.get_doctest(block, names, name_of(page), str(page), 0)
+                runner.run(test, clear_globs=False)
+                names.update(test.globs)
+            else:
+                exec(compile(block, str(page), "exec"), names)
+    extension().set_num_threads(threads)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_the_docs_were_searched_for_examples():
+    assert sum(len(code_blocks(page)) for page in PAGES) > 10

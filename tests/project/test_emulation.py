@@ -1,0 +1,96 @@
+"""The emulation of CUDA's threads: what it must find in kernels, and what threads exchange."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from emulation.kernels import EmulatedKernels, build
+
+from mdqr._backend.cuda.runtime.kernels import Module
+from mdqr._backend.sources import kernels_folder
+
+SOURCE = """
+#include "device/device.hpp"
+
+struct arguments {
+    double* out;
+};
+MDQR_KERNEL(rotated, arguments, 64) {
+    double x = mdqr::thread_index();
+    for (int k = 0; k < 5; ++k)
+        x = mdqr::shuffle(x, (mdqr::thread_index() + 1) % 32);
+    p.out[mdqr::thread_index()] = x;
+}
+MDQR_KERNEL(apart, arguments, 64) {
+    if (mdqr::thread_index() == 40)
+        mdqr::sync_warp();
+    else
+        mdqr::sync_threads();
+    p.out[mdqr::thread_index()] = 1.0;
+}
+MDQR_KERNEL(left, arguments, 64) {
+    if (mdqr::thread_index() < 40)
+        return;
+    mdqr::sync_warp();
+    mdqr::sync_threads();
+    p.out[mdqr::thread_index()] = 1.0;
+}
+MDQR_KERNEL(unwritten, arguments, 64) {
+    p.out[mdqr::thread_index()] = mdqr::shared_memory()[mdqr::thread_index()];
+}
+MDQR_KERNEL(unordered, arguments, 64) {
+    double* const shared = mdqr::shared_memory();
+    shared[mdqr::thread_index()] = mdqr::thread_index();
+    p.out[mdqr::thread_index()] = shared[63 - mdqr::thread_index()];
+}
+"""
+
+
+class OwnKernels(EmulatedKernels):
+    """The kernels above."""
+
+    def _compile(self, module):
+        source, file = self._folder / "own.cu", self._folder / "own.so"
+        source.write_text(SOURCE)
+        build(file, source, f"-I{kernels_folder() / 'cuda'}", after=[self._fibers])
+        return ctypes.CDLL(str(file))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Return a function that runs a kernel and returns what its 64 threads wrote."""
+    kernels = OwnKernels(tmp_path_factory.mktemp("own"))
+
+    def run_kernel(name, shared=0):
+        out = np.zeros(64)
+        arguments = np.array([out.ctypes.data])
+        kernels.launch(
+            Module("own", 1, False), name, arguments, grid=(1,), threads=64, shared=shared
+        )
+        return out
+
+    return run_kernel
+
+
+def test_exchanges_one_after_another(run):
+    thread = np.arange(64)
+    np.testing.assert_array_equal(run("rotated"), thread // 32 * 32 + (thread + 5) % 32)
+
+
+def test_threads_that_meet_at_different_places_never_end(run):
+    with pytest.raises(AssertionError, match="apart: 64 threads wait for others that never come"):
+        run("apart")
+    # The next launch is none the worse for it.
+    assert run("left").sum() == 24
+
+
+def test_threads_that_have_left_count_as_arrived(run):
+    np.testing.assert_array_equal(run("left"), np.arange(64) >= 40)
+
+
+def test_shared_memory_that_nobody_wrote_is_nan(run):
+    assert np.isnan(run("unwritten", 8 * 64)).all()
+    # As what others have not written yet.
+    assert np.isnan(run("unordered", 8 * 64)[:32]).all()

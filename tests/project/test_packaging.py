@@ -1,0 +1,207 @@
+"""mdqr as a wheel, as an editable install, from the repository root, and without its extension."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._backend import sources
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ARITHMETIC = """
+import mdqr
+third = 1 / mdqr.qd(3)
+assert third.to_fractions().item().limit_denominator(10) * 3 == 1
+print(mdqr.__file__)
+"""
+
+WITHOUT_ARITHMETIC = """
+import sys
+sys.modules["_mdqr_host"] = None
+import mdqr
+a = mdqr.array([["1", "0.1"], ["2", "0.7"]], precision=mdqr.qd)
+b = a[:, 1].copy()
+b[0] = mdqr.qd("3.5")
+print(b.to_strings().tolist(), str(a[1, 0]), repr(mdqr.zeros(2, precision=mdqr.od)))
+assert mdqr.array(b.to_fractions(), precision=mdqr.qd).to_strings().tolist() == ["3.5", "0.7"]
+assert a.to_numpy()[1, 1] == 0.7
+try:
+    a + b
+except ImportError as error:
+    print(error)
+else:
+    raise AssertionError("arithmetic without an extension")
+"""
+
+
+def python(code: str, folder: Path, *paths: Path, check: bool = True) -> str:
+    """Run `code` in `folder` with `paths` first on sys.path, before any installed mdqr.
+
+    Without `site` no .pth file runs, so that an editable install does not come first.
+    """
+    packages = Path(np.__file__).parent.parent
+    path = os.pathsep.join(str(item) for item in (*paths, packages))
+    done = subprocess.run(
+        [sys.executable, "-S", "-W", "error", "-c", code],
+        cwd=folder,
+        env=dict(os.environ, PYTHONPATH=path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def extension() -> Path:
+    """The compiled extension."""
+    spec = importlib.util.find_spec("_mdqr_host")
+    assert spec is not None, "the extension is not compiled: run `pip install .`"
+    assert spec.origin is not None
+    return Path(spec.origin)
+
+
+@pytest.fixture
+def wheel(tmp_path, extension) -> Path:
+    """The folder that installing the wheel makes: package, headers inside, extension beside it."""
+    site = tmp_path / "site"
+    package = Path(mdqr.__file__).parent
+    ignored = shutil.ignore_patterns("__pycache__", "kernels")
+    shutil.copytree(package, site / "mdqr", ignore=ignored)
+    include = sources.kernels_folder() / "include"
+    shutil.copytree(include, site / "mdqr" / "kernels" / "include")
+    shutil.copy(extension, site)
+    return site
+
+
+def test_wheel(wheel, tmp_path):
+    assert Path(python(ARITHMETIC, tmp_path, wheel).strip()).is_relative_to(wheel)
+
+
+def test_wheel_uses_its_own_headers(wheel, tmp_path):
+    code = "from mdqr._backend.sources import kernels_folder; print(kernels_folder())"
+    assert python(code, tmp_path, wheel).strip() == str(wheel / "mdqr" / "kernels")
+
+
+def test_editable_uses_the_headers_of_the_tree(tmp_path, extension):
+    python(ARITHMETIC, tmp_path, ROOT, extension.parent)
+    code = "from mdqr._backend.sources import kernels_folder; print(kernels_folder())"
+    assert python(code, tmp_path, ROOT, extension.parent).strip() == str(ROOT / "kernels")
+
+
+def test_repository_root(wheel, extension):
+    """The tree hides an installed package, and still finds the extension beside that."""
+    printed = python(ARITHMETIC, ROOT, Path(), wheel)
+    assert Path(printed.strip()).parent == ROOT / "mdqr"
+
+
+def test_bare_tree_converts_and_says_how_to_get_arithmetic(tmp_path):
+    printed = python(WITHOUT_ARITHMETIC, tmp_path, ROOT)
+    assert "['3.5', '0.7']" in printed
+    assert "pip install ." in printed
+
+
+def test_extension_beside_other_headers_is_refused(wheel, tmp_path):
+    header = wheel / "mdqr" / "kernels" / "include" / "mdqr" / "eft.hpp"
+    header.write_text(header.read_text() + "// edited\n")
+    printed = python(ARITHMETIC, tmp_path, wheel, check=False)
+    assert "ImportError" in printed
+    assert "built from other sources" in printed
+    assert "pip install ." in printed
+
+
+def test_import_is_light(tmp_path, extension):
+    heavy = ("cupy", "mpmath", "hypothesis", "tqdm", "scipy", "sympy", "_mdqr_host")
+    code = f"import mdqr, sys; print(sorted(set({heavy}) & set(sys.modules)))"
+    assert python(code, tmp_path, ROOT, extension.parent).strip() == "[]"
+
+
+def test_the_distribution_has_the_version_and_the_command():
+    try:
+        distribution = importlib.metadata.distribution("mdqr")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("mdqr runs from the source tree and is not installed")
+    assert distribution.version == mdqr.__version__
+    (command,) = distribution.entry_points.select(group="console_scripts", name="mdqr")
+    assert callable(command.load())
+
+
+def test_version_is_a_literal_that_the_build_can_read():
+    text = (ROOT / "mdqr" / "__init__.py").read_text()
+    assert re.findall(r'^__version__ = "([^"]+)"$', text, flags=re.MULTILINE) == [mdqr.__version__]
+
+
+def tree(folder: Path) -> Path:
+    """A small kernels folder with every part, and files that belong to none."""
+    contents = {
+        "include/mdqr/b.hpp": "b",
+        "include/mdqr/A.hpp": "a",
+        "include/mdqr/b/c.hpp": "c",
+        "include/mdqr/list.def": "d",
+        "include/mdqr/notes.txt": "no part",
+        "host/x.cpp": "x",
+        "host/deep/y.hpp": "y",
+        "CMakeLists.txt": "z",
+        "cuda/entry.cu": "e",
+        "cuda/notes.txt": "no part",
+    }
+    for name, text in contents.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    shutil.copy(ROOT / "kernels" / "digest.cmake", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("include/mdqr/A.hpp", "include"),
+        ("include/mdqr/b/c.hpp", "include"),
+        ("include/mdqr/list.def", "include"),
+        ("host/x.cpp", "host"),
+        ("host/deep/y.hpp", "host"),
+        ("CMakeLists.txt", "host"),
+        ("cuda/entry.cu", "cuda"),
+    ],
+)
+def test_digest_changes_with_each_file_of_its_part(tmp_path, name, part):
+    kernels = tree(tmp_path)
+    before = {key: sources.digest(kernels, key) for key in sources.PARTS}
+    (kernels / name).write_text("changed")
+    changed = {key for key in sources.PARTS if sources.digest(kernels, key) != before[key]}
+    assert changed == {part}
+
+
+def test_digest_changes_with_a_name(tmp_path):
+    kernels = tree(tmp_path)
+    before = sources.digest(kernels, "include")
+    (kernels / "include/mdqr/A.hpp").rename(kernels / "include/mdqr/B.hpp")
+    assert sources.digest(kernels, "include") != before
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on the PATH")
+def test_cmake_computes_the_same_digests(tmp_path):
+    kernels = tree(tmp_path / "kernels")
+    script = tmp_path / "print.cmake"
+    script.write_text(
+        f'include("{kernels.as_posix()}/digest.cmake")\n'
+        'message("include ${MDQR_INCLUDE_DIGEST}\\nhost ${MDQR_HOST_DIGEST}")\n'
+    )
+    done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
+    digests = dict(line.split() for line in done.stderr.splitlines())
+    # What CMake compiles; the CUDA sources are compiled on first use.
+    assert digests == {part: sources.digest(kernels, part) for part in ("include", "host")}

@@ -1,0 +1,136 @@
+"""The modules that the CUDA backend asks for, found by calling it with kernels that do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from tensorcore_cases import emulated_engine
+
+from emulation.kernels import EmulatedKernels
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.factor import window
+from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.runtime.kernels import Module
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._precision import PRECISIONS
+from mdqr.tensorcore._engine.formats import FORMATS
+
+# Products of every kind: large, one column, one row, batches of small ones.
+PRODUCTS = [
+    ((300, 200), (200, 250)),
+    ((40, 30), (30, 20)),
+    ((300, 200), (200, 1)),
+    ((1, 200), (200, 30)),
+    ((2, 300), (300, 1)),
+    ((9, 5, 4), (9, 4, 3)),
+    ((2048, 512), (512, 2048)),
+    ((64, 6000), (6000, 64)),
+]
+TRIANGLES = [(32, 1), (32, 40), (96, 1), (96, 40)]
+PANELS = [(33, 16), (2000, 16), (5, 32, 16), (100, 8)]
+
+
+class Recorder(EmulatedKernels):
+    """Kernels that note what was asked for; results are not set."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self.used: dict[Module, set[str]] = {}
+
+    def launch(self, module, name, arguments, **launch) -> None:
+        self.used.setdefault(module, set()).add(name)
+
+
+def blocks(limbs: int, is_complex: bool, *shapes: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """Yield blocks of zeros, never touched."""
+    for shape in shapes:
+        yield np.zeros(((2,) if is_complex else ()) + (limbs, *shape))
+
+
+def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
+    """Make every call of the protocol that this limb count and field has."""
+    options = {"limbs": limbs, "is_complex": is_complex}
+    x, y = blocks(limbs, is_complex, (3, 40), (3, 40))
+    without = REAL_ONLY if is_complex else frozenset()
+    for op in UNARY:
+        if op not in without:
+            backend.unary(op, x, **options)
+    for op in BINARY:
+        if op not in without:
+            backend.binary(op, x, y, **options)
+    for op in REDUCTIONS:
+        backend.reduce(op, x, **options)
+    backend.cumsum(x, **options)
+    backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
+    square, column = blocks(limbs, is_complex, (40, 40), (40, 1))
+    powers = np.zeros(40, dtype=np.int64)
+    backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
+    backend.balance_columns(column, powers, is_complex=is_complex)
+    backend.scale(column, powers, powers[:1], is_complex=is_complex)
+    if not is_complex:
+        backend.compare(x, y)
+        backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))
+        for op in ("max", "min"):
+            backend.argreduce(op, x)
+    for left, right in PRODUCTS:
+        a, b = blocks(limbs, is_complex, left, right)
+        backend.matmul(a, b, **options)
+        backend.residual([], a, b, **options)
+    (band,) = blocks(limbs, is_complex, (5, 4))
+    backend.window(band, square[..., :5, :], None, below=1, **options)
+    backend.rise(column[..., :5, :], square[..., :5, :], None, **options)
+    if limbs == 1:
+        wide, narrow, one = (
+            x.astype(np.float32) for x in (square[..., :5, :5], band, column[..., :5, :])
+        )
+        window.factor(backend.kernels, narrow, wide, 1, **options)
+        window.rise(backend.kernels, one, wide, **options)
+    if limbs > 1:
+        v, t = blocks(limbs, is_complex, (40, 3), (3, 3))
+        backend.reflect_all([v], [t], column, adjoint=True, **options)
+        for shape in PANELS:
+            (panel,) = blocks(limbs, is_complex, shape)
+            backend.qr_panel(panel, **options)
+    for order, columns in TRIANGLES:
+        a, b = blocks(limbs, is_complex, (order, order), (order, columns))
+        for lower in (False, True):
+            backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
+
+
+def call_floats(kernels: Recorder) -> None:
+    """Make the calls for float matrices."""
+    sign_rows(kernels, np.eye(3, 4), 3, 3)
+
+
+def call_tensorcore(kernels: Recorder) -> None:
+    """Make every call of the tensor-core engine that launches something."""
+    engine = emulated_engine(kernels)
+    work, _ = engine.load(np.zeros((300, 40)), scaled=True)
+    r = engine.matrix(32, 32, zero=True)
+    for form in FORMATS.values():
+        engine.round(work, engine.memory(300, 40, form))
+    engine.squares(work)
+    vectors = np.zeros((300, 1), order="F")
+    engine.doubles(vectors[:40], work, vectors, turned=True)
+    engine.departures(work)
+    engine.inverses(np.eye(64), 64)
+    engine.caqr(work[:, :32], r)
+    engine.cholesky(work[:, :32], r)
+    engine.orthonormal(work[:, :32], r, done=False)
+    engine.reflector(work[:, :32], r, engine.matrix(32, 1)[:, 0])
+
+
+@cache
+def modules() -> dict[Module, set[str]]:
+    """Return all modules with the kernels that are launched from them."""
+    recorder = Recorder()
+    backend = CudaBackend(recorder)
+    for precision in PRECISIONS:
+        for is_complex in (False, True):
+            call_everything(backend, precision.limbs, is_complex)
+    call_floats(recorder)
+    call_tensorcore(recorder)
+    return recorder.used

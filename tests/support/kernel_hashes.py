@@ -1,0 +1,203 @@
+"""Hashes of the limbs of every kernel's result; a program, since a process has one CPU level.
+
+Prints JSON: the level, and for every variant (threads, flushing of subnormals set by the caller) a
+dictionary from the name of a computation to its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import mdqr
+from mdqr._backend import for_block
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._precision import PRECISIONS
+from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
+
+Results = Iterator[tuple[str, Callable[[], object]]]
+
+COUNT = 1601  # several chunks, and no multiple of a vector
+VARIANTS = {
+    f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
+    for flushing, counts in ((False, (1, 2, 3)), (True, (1, 3)))
+    for threads in counts
+}
+FIRST = next(iter(VARIANTS))
+
+
+def mixed(rng, limbs, shape, *, special=True):
+    """Draw values of all families."""
+    size = int(np.prod(shape))
+    names = [*FAMILIES, *(SPECIAL if special else ["zero"])]
+    planes = np.empty((limbs, size))
+    member = rng.integers(0, len(names), size=size)
+    for i, name in enumerate(names):
+        where = np.flatnonzero(member == i)
+        planes[:, where] = draw(name, rng, limbs, len(where), 40, Bounds(-1074, 1023, True))
+    return planes.reshape(limbs, *shape)
+
+
+def plain(rng, limbs, shape):
+    """Draw full-width values of moderate size."""
+    planes = draw("random", rng, limbs, int(np.prod(shape)), 3, Bounds(-1074, 1023, True))
+    return planes.reshape(limbs, *shape)
+
+
+def draws(rng, limbs, shape, is_complex, maker=plain):
+    """Draw a block."""
+    parts = [maker(rng, limbs, shape) for _ in range(2 if is_complex else 1)]
+    return np.stack(parts) if is_complex else parts[0]
+
+
+def finite(rng, limbs, shape):
+    return mixed(rng, limbs, shape, special=False)
+
+
+def elementwise(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(1)
+    x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
+    options = {"limbs": limbs, "is_complex": is_complex}
+    without = REAL_ONLY if is_complex else frozenset()
+    for op in UNARY:
+        if op not in without:
+            yield op, lambda op=op: backend.unary(op, x, **options)
+    for op in BINARY:
+        if op not in without:
+            yield op, lambda op=op: backend.binary(op, x, y, **options)
+    if not is_complex:
+        exponents = rng.integers(-1100, 1100, size=COUNT)
+        yield "compare", lambda: backend.compare(x, y)
+        yield "ldexp", lambda: backend.ldexp(x, exponents)
+
+
+def reductions(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(2)
+    options = {"limbs": limbs, "is_complex": is_complex}
+    for name, x in {
+        "many": draws(rng, limbs, (37, 19), is_complex),
+        "long": draws(rng, limbs, (1, 5_003), is_complex),
+        "wild": draws(rng, limbs, (5, 300), is_complex, finite),
+    }.items():
+        for op in REDUCTIONS:
+            yield f"{op} {name}", lambda op=op, x=x: backend.reduce(op, x, **options)
+        yield f"cumsum {name}", lambda x=x: backend.cumsum(x, **options)
+        if not is_complex:
+            yield f"argmax {name}", lambda x=x: backend.argreduce("max", x)
+            yield f"argmin {name}", lambda x=x: backend.argreduce("min", x)
+
+
+def products(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(3)
+    options = {"limbs": limbs, "is_complex": is_complex}
+    a, b, c, batch = (
+        draws(rng, limbs, shape, is_complex) for shape in ((67, 45), (45, 33), (67, 33), (5, 45, 7))
+    )
+    short = draws(rng, 1, (45, 33), is_complex)
+    wild = draws(rng, limbs, (9, 23), is_complex, finite)
+    graded = np.ldexp(a, -15 * np.arange(45))
+    yield "matmul", lambda: backend.matmul(a, b, **options)
+    yield "matmul subtract", lambda: backend.matmul(a, b, c=c, subtract=True, **options)
+    yield "matmul one limb", lambda: backend.matmul(a, short, **options)
+    yield "matmul batch", lambda: backend.matmul(a, batch, **options)
+    yield "matmul graded", lambda: backend.matmul(graded, b, **options)
+    yield "matmul wild", lambda: backend.matmul(wild, wild.swapaxes(-1, -2), **options)
+    yield "matvec", lambda: backend.matmul(a, b[..., :1], **options)
+    yield "dot", lambda: backend.matmul(a[..., :1, :], b[..., :1], **options)
+    yield "residual", lambda: backend.residual([(1, c), (-1, c)], a, b, **options)
+
+
+def factorisations(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(4)
+    options = {"limbs": limbs, "is_complex": is_complex}
+    panels, tiles, right = (
+        draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
+    )
+    yield "qr_panel", lambda: backend.qr_panel(panels, **options)
+    band, left, rest = (
+        draws(rng, limbs, shape, is_complex) for shape in ((3, 16, 13), (3, 16, 41), (3, 37, 16))
+    )
+    band = np.triu(band, -3)
+
+    def changed(call, *blocks, **more):
+        copies = tuple(x.copy() for x in blocks)
+        call(*copies, **more, **options)
+        return copies
+
+    yield "window", lambda: changed(backend.window, band, left, rest, below=3)
+    yield "rise", lambda: changed(backend.rise, left[..., :1], left, rest)
+    for lower in (False, True):
+        for unit in (False, True):
+            solve = {"lower": lower, "unit_diagonal": unit} | options
+            yield (
+                f"solve_triangular_tile {lower=} {unit=}",
+                lambda solve=solve: backend.solve_triangular_tile(tiles, right, **solve),
+            )
+
+
+def algorithms(precision, is_complex) -> Results:
+    dtype = complex if is_complex else float
+    a = mdqr.testing.matrix("random", 61, 43, cond=1e9, precision=precision, dtype=dtype, rng=4)
+    x = mdqr.MDArray._wrap(
+        draws(np.random.default_rng(6), precision.limbs, (COUNT,), is_complex, mixed),
+        precision,
+        is_complex,
+    )
+    b = mdqr.testing.matrix("random", 61, 2, precision=precision, dtype=dtype, rng=5)
+    yield "negative", lambda: (-x).limbs
+    yield "qr Q", lambda: mdqr.linalg.qr(a, method="householder").Q.limbs
+    yield "qr R", lambda: mdqr.linalg.qr(a, method="householder", mode="r").limbs
+    yield "solve_triangular", lambda: mdqr.linalg.solve_triangular(a[:43], b[:43]).limbs
+    yield "lstsq", lambda: mdqr.linalg.lstsq(a, b, method="householder").x.limbs
+
+
+def computations() -> Results:
+    backend = for_block(np.empty((1, 1)))
+    for precision in PRECISIONS:
+        # Products and factorisations of doubles are those of BLAS and LAPACK.
+        ours = precision.limbs > 1
+        groups = (elementwise, reductions, products, factorisations)[: None if ours else 2]
+        for is_complex in (False, True):
+            field = "complex" if is_complex else "real"
+            for group in groups:
+                for name, compute in group(backend, precision.limbs, is_complex):
+                    yield f"{precision.name} {field} {name}", compute
+            if not ours:
+                continue
+            for name, compute in algorithms(precision, is_complex):
+                yield f"{precision.name} {field} {name}", compute
+
+
+def digest(result) -> str:
+    """Hash the bits of an array or several; all NaNs are one value."""
+    if isinstance(result, tuple):
+        return " ".join(map(digest, result))
+    result = np.array(result)
+    if result.dtype == np.float64:
+        result[np.isnan(result)] = np.nan
+    return hashlib.sha256(np.ascontiguousarray(result).tobytes()).hexdigest()
+
+
+def main() -> None:
+    from _mdqr_host import level, set_ftz
+
+    hashes = {name: {} for name in VARIANTS}
+    for name, compute in computations():
+        for variant, (threads, flushing) in VARIANTS.items():
+            mdqr.config.set_num_threads(threads)
+            if flushing:
+                set_ftz(True)
+            try:
+                result = compute()
+            finally:
+                if flushing:
+                    set_ftz(False)
+            hashes[variant][name] = digest(result)
+    print(json.dumps({"level": level(), "hashes": hashes}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Updates on a device: what is read of it, and the kernels of CUDA on the CPU."""
+
+from __future__ import annotations
+
+import fake_device
+import numpy as np
+import pytest
+import update_cases as cases
+
+import mdqr
+from mdqr import MDArray
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._precision import PRECISIONS
+from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, repair
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._update import columns as columns
+from mdqr.linalg._update import finish as finish
+from mdqr.linalg._update import operands as _update_operands
+from mdqr.linalg._update import rows
+from mdqr.linalg._update import windows as _update_windows
+from mdqr.linalg._update.engine import Planes
+from mdqr.linalg._update.state import State
+
+PAIR = PRECISIONS[1]
+
+
+@pytest.fixture
+def transfers(monkeypatch):
+    """Away blocks, and how many were fetched so far."""
+    fake_device.install(monkeypatch)
+    fetched = []
+    get = fake_device.Away.get
+    monkeypatch.setattr(fake_device.Away, "get", lambda x: fetched.append(x.shape) or get(x))
+    return fetched
+
+
+def distant(x):
+    return MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+
+
+def near(x):
+    block = x._block
+    assert isinstance(block, fake_device.Away)
+    return MDArray._wrap(block.values, x.precision, x.is_complex)
+
+
+CALLS = {
+    "insert rows": lambda a, Q, R, **o: (
+        cases.insert(a, a[:2], 1, 0), qr_insert, (Q, R, a[:2], 1), o,
+    ),
+    "insert columns": lambda a, Q, R, **o: (
+        cases.insert(a, (a[:, :2] * a[:, 2:]), 1, 1),
+        qr_insert, (Q, R, a[:, :2] * a[:, 2:], 1, "col"), o,
+    ),
+    "delete rows": lambda a, Q, R, **o: (cases.delete(a, 1, 2, 0), qr_delete, (Q, R, 1, 2), o),
+    "delete columns": lambda a, Q, R, **o: (
+        cases.delete(a, 1, 2, 1), qr_delete, (Q, R, 1, 2, "col"), o,
+    ),
+    "change": lambda a, Q, R, **o: (
+        a + (a[:, :1] * a[:, 1:2]) @ a[:1].conj(),
+        qr_update, (Q, R, a[:, :1] * a[:, 1:2], a[:1].T), o,
+    ),
+}  # fmt: skip
+
+
+OUTWARD = ("insert columns", "delete rows", "change")
+
+
+@pytest.fixture(params=PRECISIONS[:2], ids=str)
+def precision(request):
+    """One limb and more: the text is the same for all of more."""
+    return request.param
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@pytest.mark.parametrize("method", ["update", "fresh"])
+@pytest.mark.parametrize("check", [True, False])
+def test_one_reading_or_none(precision, dtype, mode, method, check, rng, request):
+    """One at the end; where new directions leave a thin Q, one more after each pass."""
+    a = cases.values((9, 4), precision, dtype, rng)
+    jobs = {k: call(a, *qr(a, mode), method=method, check=check) for k, call in CALLS.items()}
+    transfers = request.getfixturevalue("transfers")
+    for name, (wanted, function, operands, options) in jobs.items():
+        moved = [distant(x) if isinstance(x, MDArray) else x for x in operands]
+        transfers.clear()
+        found = function(*moved, **options)
+        outward = name in OUTWARD and mode == "reduced" and method == "update"
+        assert len(transfers) in (((2, 3) if outward else (1,)) if check else (0,))
+        largest = cases.norm(a) + cases.norm(wanted)
+        cases.accept(wanted, near(found.Q), near(found.R), largest=largest)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_one_reading_without_q(precision, dtype, check, rng, transfers):
+    a = cases.values((12, 4), precision, dtype, rng)
+    u = cases.values((12, 1), precision, dtype, rng)
+    R, far = distant(qr(a, "r")), distant(a)
+    for wanted, call in (
+        (mdqr.concatenate([a, a[:2]]), lambda: qr_insert(None, R, far[:2], 0, check=check)),
+        (a[1:], lambda: qr_delete(None, R, 0, u=far[0], check=check)),
+        (cases.delete(a, 1, 1, 1), lambda: qr_delete(None, R, 1, 1, "col", check=check)),
+        (
+            cases.insert(a, u, 1, 1),
+            lambda: qr_insert(None, R, distant(u), 1, "col", A=far, check=check, method="update"),
+        ),
+        (a, lambda: repair(far, None, R, check=check)),
+    ):
+        transfers.clear()
+        found = call().R
+        assert len(transfers) == (1 if check else 0)
+        # The condition of A stands in the bound of columns that come.
+        cases.accept_r(wanted, near(found), largest=10 * cases.norm(wanted))
+
+
+def test_errors_come_from_the_device(precision, rng, transfers):
+    a = cases.values((6, 3), precision, float, rng)
+    Q, R = map(distant, qr(a))
+    with pytest.raises(np.linalg.LinAlgError, match="u is NaN or infinite"):
+        qr_insert(Q, R, distant(a[0] * np.nan), 0)
+    with pytest.raises(np.linalg.LinAlgError, match="below rcond"):
+        qr_insert(Q, R, distant(a[:, 0] + a[:, 1]), 0, "col", method="update")
+    b = a.copy()
+    b[1:, 2] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="rank is at most 2 of 3"):
+        qr_delete(*map(distant, qr(b)), 0, method="update")
+    with pytest.raises(np.linalg.LinAlgError, match="rank is at most 2 of 3"):
+        qr_delete(None, distant(qr(b, "r")), 0, u=distant(b[0]))
+    with pytest.raises(np.linalg.LinAlgError, match="factor A anew"):
+        repair(distant(a), Q, distant(qr(a, "r") * 2.0))
+    assert len(transfers) < 15
+
+
+@pytest.mark.parametrize("keep_q", [False, True])
+def test_least_squares_on_a_device(precision, dtype, keep_q, rng, transfers):
+    a, b = cases.values((9, 4), precision, dtype, rng), cases.values((9,), precision, dtype, rng)
+    near_fit, far_fit = (
+        UpdatableLstsq(x, y, keep_q=keep_q) for x, y in ((a, b), (distant(a), distant(b)))
+    )
+    u = cases.values((10,), precision, dtype, rng)
+    for fit, move in ((near_fit, lambda x: x), (far_fit, distant)):
+        fit.insert_rows(move(a[2] * a[3]), move(b[2:3]))
+        fit.insert_cols(move(u), 2)
+        fit.delete_cols(0)
+        fit.delete_rows(1, 2)
+        fit.repair()
+    slack = 1e6 * precision.eps
+    assert float(abs(near(far_fit.solve()) - near_fit.solve()).max()) <= slack
+    norms = near(far_fit.residual_norm()), near_fit.residual_norm()
+    assert float(abs(norms[0] - norms[1])) <= slack
+
+
+def test_operands_of_two_devices(rng, transfers):
+    a = cases.values((6, 3), mdqr.dd, float, rng)
+    Q, R = map(distant, qr(a))
+    with pytest.raises(ValueError, match="different devices"):
+        qr_insert(Q, R, a[0], 0)
+    fit = UpdatableLstsq(distant(a), distant(a[:, 0]))
+    with pytest.raises(ValueError, match="different devices"):
+        fit.insert_rows(a[0], distant(a[:1, 0]))
+    assert _update_operands is not None
+
+
+class Narrow(Planes):
+    """Windows of few columns, so that small matrices have several."""
+
+    def width(self, kind, p):
+        return 4
+
+
+# One precision in every run: the others are the same text over other kernels, compiled for minutes.
+EMULATED = [
+    pytest.param(p, id=str(p), marks=[] if p is PAIR else [pytest.mark.long])
+    for p in PRECISIONS[1:]
+]
+
+
+@pytest.fixture(scope="module", params=EMULATED)
+def emulated(request, kernels):
+    """The kernels of CUDA, and the precision they work in."""
+    return Narrow(CudaBackend(kernels), request.param.limbs, False), request.param
+
+
+def state_of(emulated, a, mode):
+    engine, _ = emulated
+    Q, R = qr(a, mode)
+    return State(engine, Q.limbs.copy(), R.limbs.copy(), a.shape[1])
+
+
+def accept(emulated, state, wanted, largest):
+    _, precision = emulated
+    finish.normalise(state, 0)
+    Q, R = (MDArray._wrap(np.ascontiguousarray(x), precision, False) for x in (state.q, state.r))
+    cases.accept(wanted, Q, R, largest=largest)
+
+
+@pytest.fixture(params=["a call each", "panels"])
+def windows(request, monkeypatch):
+    """Windows of few rows and columns: of four columns by a launch each, and by panels."""
+    columns = 4 if request.param == "a call each" else 0
+    monkeypatch.setattr(_update_windows, "columns_of", lambda *_: columns)
+    return columns
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_kernels_of_cuda(emulated, windows, mode, rng):
+    """Every sweep by the CUDA kernels' own text."""
+    engine, precision = emulated
+    launched = engine.backend.kernels.launched
+    launched.clear()
+    a = cases.values((14, 9), precision, float, rng)
+    u = cases.values((3, 9), precision, float, rng)
+    v = cases.values((14, 2), precision, float, rng)
+    w = cases.values((9, 2), precision, float, rng)
+    size = cases.norm(a)
+    state = state_of(emulated, a, mode)
+    rows.insert_rows(state, u.limbs.copy(), 5)
+    accept(emulated, state, cases.insert(a, u, 5, 0), size + cases.norm(u))
+    # Nine columns; rows that come and columns that go need nothing else to be factored.
+    assert launched.count("mdqr_window") == (3 if windows else 0)
+    assert ("mdqr_qr_panel" in launched) == (not windows)
+    state = state_of(emulated, a, mode)
+    rows.delete_rows(state, 3, 2)
+    accept(emulated, state, cases.delete(a, 3, 2, 0), size)
+    state = state_of(emulated, a, mode)
+    columns.insert_columns(state, v.limbs, 2)
+    accept(emulated, state, cases.insert(a, v, 2, 1), size + cases.norm(v))
+    state = state_of(emulated, a, mode)
+    columns.delete_columns(state, 1, 2)
+    accept(emulated, state, cases.delete(a, 1, 2, 1), size)
+    state = state_of(emulated, a, mode)
+    columns.change(state, v.limbs, w.limbs)
+    accept(emulated, state, a + v @ w.T, size + cases.norm(v) * cases.norm(w))
+
+
+def test_kernels_of_cuda_without_q(emulated, rng):
+    engine, precision = emulated
+    a = cases.values((16, 6), precision, float, rng)
+    v = cases.values((16, 2), precision, float, rng)
+    checks = Checks()
+    state = State(engine, None, qr(a, "r").limbs.copy(), 6)
+    rows.delete_known_rows(state, a[:3].limbs, checks)
+    finish.normalise(state, 0)
+    R = MDArray._wrap(np.ascontiguousarray(state.r), precision, False)
+    cases.accept_r(a[3:], R, largest=cases.norm(a))
+    state = State(engine, None, qr(a, "r").limbs.copy(), 6)
+    columns.insert_unknown_columns(state, a.limbs, v.limbs, 1, "test", checks)
+    finish.normalise(state, 0)
+    R = MDArray._wrap(np.ascontiguousarray(state.r), precision, False)
+    wanted = cases.insert(a, v, 1, 1)
+    cases.accept_r(wanted, R, largest=10 * cases.norm(wanted))
