@@ -60,14 +60,14 @@ LATER = {
         "mdqr.tensorcore._engine.numpy": "an engine is loaded for the first array of its kind",
     },
 }
-OPTIONAL = {
+OTHER_PACKAGES = {
     "_mdqr_host": "a tree without the compiled extension converts, prints and moves arrays",
     "cuda": "mdqr[cuda12], mdqr[cuda13]",
     "cupy": "mdqr[cuda12], mdqr[cuda13]",
     "cupy_backends": "mdqr[cuda12], mdqr[cuda13]",
-    "hypothesis": "mdqr[testing]",
-    "mpmath": "mdqr[testing], and arrays that become numbers of mpmath",
-    "tqdm": "mdqr[cli]",
+    "hypothesis": "the strategies of mdqr.testing",
+    "mpmath": "`import mdqr` does not wait for it",
+    "tqdm": "`import mdqr` and short commands do not wait for it",
 }
 
 MOST_MODULES = 15
@@ -195,7 +195,7 @@ def test_functions_import_what_has_a_reason():
         key: set(reasons) for key, reasons in LATER.items()
     }
     others = {name.partition(".")[0] for names in found.values() for name in names} - {"mdqr"}
-    assert others == set(OPTIONAL)
+    assert others == set(OTHER_PACKAGES)
 
 
 def test_no_package_at_the_head_is_optional():
