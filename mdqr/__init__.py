@@ -7,8 +7,7 @@ __version__ = "0.1.0"
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from mdqr import config, random
-from mdqr._array import protocols as _protocols  # noqa: F401
+from mdqr import random
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import (
@@ -21,14 +20,35 @@ from mdqr._functions.comparison import (
     minimum,
     where,
 )
-from mdqr._functions.creation import array, asarray, empty, full, ones, zeros
-from mdqr._functions.elementwise import abs, conj, hypot, negative, reciprocal, sign, sqrt, square
-from mdqr._functions.from_limbs import from_limbs
-from mdqr._functions.like import empty_like, full_like, ones_like, zeros_like
+from mdqr._functions.creation import (
+    array,
+    asarray,
+    empty,
+    empty_like,
+    from_limbs,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from mdqr._functions.elementwise import (
+    abs,
+    ceil,
+    conj,
+    floor,
+    hypot,
+    negative,
+    reciprocal,
+    rint,
+    sign,
+    sqrt,
+    square,
+)
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
 from mdqr._functions.power import polyval, power
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
-from mdqr._functions.rounding import ceil, floor, rint
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
 from mdqr._io.files import load, save
 from mdqr._io.format import printoptions
@@ -102,9 +122,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mdqr import linalg, tensorcore, testing
+    from mdqr import config, linalg, tensorcore, testing
 
-_LAZY = ("linalg", "tensorcore", "testing")
+_LAZY = ("config", "linalg", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

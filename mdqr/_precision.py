@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache, total_ordering
 from sys import float_info
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -58,6 +60,7 @@ class Precision:
     digits: int
     eps: float
     tiny: float
+    _array: ClassVar[Callable[..., MDArray]]  # `mdqr.array`, set beside `MDArray`
 
     def __init__(self, name: str, limbs: int, eps: float, tiny: float) -> None:
         values = {
@@ -91,15 +94,11 @@ class Precision:
         return self._constant(_scaled_e(self.bits + _GUARD_BITS))
 
     def _constant(self, scaled: int) -> MDArray:
-        from fractions import Fraction
-
         return self(Fraction(scaled, 1 << (self.bits + _GUARD_BITS)))
 
     def __call__(self, x: Any, **options: Any) -> MDArray:
         """Return ``mdqr.array(x, precision=self, **options)``."""
-        from mdqr._functions.creation import array
-
-        return array(x, precision=self, **options)
+        return Precision._array(x, precision=self, **options)
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a precision is immutable; {attribute!r} cannot be set")

@@ -6,15 +6,18 @@ Draws are made on the host, so that a seed gives the same limbs on every device.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
+from mdqr._core.base import ArrayBase
 from mdqr._functions import creation
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
 from mdqr._precision import Precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 __all__ = ["normal", "uniform"]
 
@@ -174,7 +177,7 @@ def _drawn(
     _limbs.check_axes(len(values), is_complex)
     with creation.room_for(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
-        standard = MDArray._wrap(place(block, device), precision, is_complex)
+        standard = ArrayBase._wrap(place(block, device), precision, is_complex)
         if _is_number(given[0], 0) and _is_number(given[1], 1):
             return standard
         first, second = (

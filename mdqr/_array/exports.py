@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-# The modules below import MDArray, so they are reached through the package at call time.
-import mdqr
-from mdqr._backend.protocol import Block
+from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
+from mdqr._io.files import restore
+from mdqr._io.format import repr_array, str_array
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import Block
 
 if TYPE_CHECKING:
-    import mdqr._convert
-    import mdqr._io
-    import mdqr._io.format
     from mdqr._array.array import MDArray
     from mdqr._precision import Precision
 
@@ -67,7 +65,7 @@ class Exports:
         ImportError
             If mpmath is not installed.
         """
-        return mdqr._convert.arrays.block_to_mpmath(host_block(self._block), self._complex)
+        return block_to_mpmath(host_block(self._block), self._complex)
 
     def to_fractions(self) -> np.ndarray:
         """Return the exact values as an object array of `fractions.Fraction`.
@@ -79,7 +77,7 @@ class Exports:
         ValueError
             If a value is not finite.
         """
-        return mdqr._convert.arrays.block_to_fractions(host_block(self._block), self._complex)
+        return block_to_fractions(host_block(self._block), self._complex)
 
     def to_strings(self, digits: int | None = None) -> np.ndarray:
         """Return decimal strings as an object array.
@@ -96,7 +94,7 @@ class Exports:
         '0.1'
         """
         block = host_block(self._block)
-        return mdqr._convert.arrays.block_to_strings(block, self._precision, self._complex, digits)
+        return block_to_strings(block, self._precision, self._complex, digits)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the float64 or complex128 values of precision d, a view if real, for NumPy.
@@ -129,7 +127,7 @@ class Exports:
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]
         block = np.ascontiguousarray(host_block(self._block))
-        return mdqr._io.files.restore, (block, self._precision.name, self._complex, device)
+        return restore, (block, self._precision.name, self._complex, device)
 
     def __copy__(self) -> MDArray:
         return self.copy()
@@ -138,7 +136,7 @@ class Exports:
         return self.copy()
 
     def __repr__(self) -> str:
-        return mdqr._io.format.repr_array(cast("MDArray", self))
+        return repr_array(cast("MDArray", self))
 
     def __str__(self) -> str:
-        return mdqr._io.format.str_array(cast("MDArray", self))
+        return str_array(cast("MDArray", self))

@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-# The modules below import MDArray, so they are reached through the package at call time.
-import mdqr
+from mdqr._array import protocols
+from mdqr._array.protocols import matmul
+from mdqr._core.promotion import is_operand
+from mdqr._functions import comparison, elementwise, power
+from mdqr._io.format import format_scalar
 from mdqr._limbs import planes
 from mdqr._limbs.exact import sum_of_units
 
 if TYPE_CHECKING:
-    import mdqr._array.protocols
-    import mdqr._core.promotion
-    import mdqr._functions.comparison
-    import mdqr._functions.elementwise
-    import mdqr._functions.power
-    import mdqr._io.format
     from mdqr._array.array import MDArray
 
 Function = Callable[[Any, Any], Any]
 
 
 class Operators:
-    """Operators over the functions of `_elementwise` and `_comparison`."""
+    """Operators over the functions of `elementwise`, `power` and `comparison`."""
 
     __slots__ = ()
 
@@ -34,40 +31,40 @@ class Operators:
     _op_priority = 100.0
 
     def __add__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._functions.elementwise.add, other)
+        return self._forward(elementwise.add, other)
 
     def __radd__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._functions.elementwise.add, other)
+        return self._reflected(elementwise.add, other)
 
     def __sub__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._functions.elementwise.subtract, other)
+        return self._forward(elementwise.subtract, other)
 
     def __rsub__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._functions.elementwise.subtract, other)
+        return self._reflected(elementwise.subtract, other)
 
     def __mul__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._functions.elementwise.multiply, other)
+        return self._forward(elementwise.multiply, other)
 
     def __rmul__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._functions.elementwise.multiply, other)
+        return self._reflected(elementwise.multiply, other)
 
     def __truediv__(self, other: Any) -> MDArray:
-        return self._forward(mdqr._functions.elementwise.divide, other)
+        return self._forward(elementwise.divide, other)
 
     def __rtruediv__(self, other: Any) -> MDArray:
-        return self._reflected(mdqr._functions.elementwise.divide, other)
+        return self._reflected(elementwise.divide, other)
 
     def __matmul__(self, other: Any) -> MDArray:
-        return self._forward(_matmul, other)
+        return self._forward(matmul, other)
 
     def __rmatmul__(self, other: Any) -> MDArray:
-        return self._reflected(_matmul, other)
+        return self._reflected(matmul, other)
 
     def __pow__(self, exponent: Any) -> MDArray:
-        return self._forward(mdqr._functions.power.power, exponent)
+        return self._forward(power.power, exponent)
 
     def __rpow__(self, base: Any) -> MDArray:
-        return self._reflected(mdqr._functions.power.power, base)
+        return self._reflected(power.power, base)
 
     def __iadd__(self, other: Any) -> MDArray:
         return self._in_place("add", other)
@@ -82,48 +79,48 @@ class Operators:
         return self._in_place("divide", other)
 
     def __ipow__(self, exponent: Any) -> MDArray:
-        return self._stored(mdqr._functions.power.power, exponent)
+        return self._stored(power.power, exponent)
 
     def __imatmul__(self, other: Any) -> MDArray:
-        return self._stored(_matmul, other)
+        return self._stored(matmul, other)
 
     def __neg__(self) -> MDArray:
-        return mdqr._functions.elementwise.negative(self)
+        return elementwise.negative(self)
 
     def __pos__(self) -> MDArray:
         return cast("MDArray", self).copy()
 
     def __abs__(self) -> MDArray:
-        return mdqr._functions.elementwise.abs(self)
+        return elementwise.abs(self)
 
     def __eq__(self, other: object) -> Any:
-        return self._forward(mdqr._functions.comparison.equal, other)
+        return self._forward(comparison.equal, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._forward(mdqr._functions.comparison.not_equal, other)
+        return self._forward(comparison.not_equal, other)
 
     def __lt__(self, other: Any) -> Any:
-        return self._forward(mdqr._functions.comparison.less, other)
+        return self._forward(comparison.less, other)
 
     def __le__(self, other: Any) -> Any:
-        return self._forward(mdqr._functions.comparison.less_equal, other)
+        return self._forward(comparison.less_equal, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self._forward(mdqr._functions.comparison.greater, other)
+        return self._forward(comparison.greater, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self._forward(mdqr._functions.comparison.greater_equal, other)
+        return self._forward(comparison.greater_equal, other)
 
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return mdqr._array.protocols.array_ufunc(ufunc, method, inputs, options)
+        return protocols.array_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
     ) -> Any:
-        return mdqr._array.protocols.array_function(function, types, arguments, options)
+        return protocols.array_function(function, types, arguments, options)
 
     # -- a single value --------------------------------------------------------------------------
 
@@ -153,9 +150,7 @@ class Operators:
         array = cast("MDArray", self)
         if not spec:
             return str(array)
-        return mdqr._io.format.format_scalar(
-            self._single(f"format {spec!r}", "a.to_strings()"), spec
-        )
+        return format_scalar(self._single(f"format {spec!r}", "a.to_strings()"), spec)
 
     def _single(self, purpose: str, way_out: str) -> MDArray:
         array = cast("MDArray", self)
@@ -185,26 +180,20 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
-        return function(self, other) if mdqr._core.promotion.is_operand(other) else NotImplemented
+        return function(self, other) if is_operand(other) else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
-        return function(other, self) if mdqr._core.promotion.is_operand(other) else NotImplemented
+        return function(other, self) if is_operand(other) else NotImplemented
 
     def _in_place(self, op: str, other: Any) -> Any:
-        if not mdqr._core.promotion.is_operand(other):
+        if not is_operand(other):
             return NotImplemented
-        mdqr._functions.elementwise.in_place(op, cast("MDArray", self), other)
+        elementwise.in_place(op, cast("MDArray", self), other)
         return self
 
     def _stored(self, function: Function, other: Any) -> Any:
         result = self._forward(function, other)
         if result is not NotImplemented:
-            mdqr._functions.elementwise.store(result, cast("MDArray", self))
+            elementwise.store(result, cast("MDArray", self))
             return self
         return result
-
-
-def _matmul(a: Any, b: Any) -> MDArray:
-    from mdqr.linalg import matmul
-
-    return matmul(a, b)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.array import MDArray
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,
+    creation,
     elementwise,
-    like,
     matrices,
     power,
     reductions,
-    rounding,
     sequences,
 )
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 Function = Callable[..., Any]
 
@@ -26,10 +28,11 @@ Function = Callable[..., Any]
 # functions in a body only.
 
 
-def _matmul(a: Any, b: Any) -> Any:
-    from mdqr.linalg import matmul
+def matmul(a: Any, b: Any) -> MDArray:
+    """Return ``a @ b``; `mdqr.linalg` is imported by the first one."""
+    from mdqr import linalg
 
-    return matmul(a, b)
+    return linalg.matmul(a, b)
 
 
 def _positive(x: Any) -> MDArray:
@@ -52,9 +55,9 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.reciprocal: elementwise.reciprocal,
         np.conjugate: elementwise.conj,
         np.hypot: elementwise.hypot,
-        np.floor: rounding.floor,
-        np.ceil: rounding.ceil,
-        np.rint: rounding.rint,
+        np.floor: elementwise.floor,
+        np.ceil: elementwise.ceil,
+        np.rint: elementwise.rint,
         np.power: power.power,
         np.maximum: comparison.maximum,
         np.minimum: comparison.minimum,
@@ -67,7 +70,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.isfinite: comparison.isfinite,
         np.isnan: comparison.isnan,
         np.isinf: comparison.isinf,
-        np.matmul: _matmul,
+        np.matmul: matmul,
     }
 
 
@@ -83,7 +86,7 @@ OPERATORS: dict[np.ufunc, str] = {
 
 def _method(name: str) -> Function:
     def call(a: Any, *arguments: Any, **options: Any) -> Any:
-        if not isinstance(a, MDArray):
+        if not isinstance(a, ArrayBase):
             raise TypeError(f"numpy.{name}: the first argument must be the MDArray")
         return getattr(a, name)(*arguments, **options)
 
@@ -123,10 +126,10 @@ def _functions() -> dict[Function, Function]:
         np.tril: matrices.tril,
         np.triu: matrices.triu,
         np.vander: matrices.vander,
-        np.zeros_like: like.zeros_like,
-        np.ones_like: like.ones_like,
-        np.empty_like: like.empty_like,
-        np.full_like: like.full_like,
+        np.zeros_like: creation.zeros_like,
+        np.ones_like: creation.ones_like,
+        np.empty_like: creation.empty_like,
+        np.full_like: creation.full_like,
         np.linspace: sequences.linspace,
     }
 
@@ -157,7 +160,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise TypeError(_missing(called))
     result = UFUNCS[ufunc](*inputs)  # what is wrong with the operands is said first
     (target,) = out
-    if target is not None and not isinstance(target, MDArray):
+    if target is not None and not isinstance(target, ArrayBase):
         raise TypeError(
             f"the result of {name} is an MDArray and does not go into a NumPy array, as that would "
             f"round every value; {_without_out(ufunc, name)}, or convert with a.to_numpy()"
@@ -166,9 +169,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise TypeError(f"{name} of an MDArray has no option {', '.join(options)}")
     if target is None:
         return result
-    if not isinstance(result, MDArray):
+    if not isinstance(result, ArrayBase):
         raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
-    elementwise.store(result, target)
+    elementwise.store(cast("MDArray", result), cast("MDArray", target))
     return target
 
 
@@ -185,7 +188,7 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     TypeError
         If there is no such function, or an option is given that it does not have.
     """
-    if not all(issubclass(kind, (MDArray, np.ndarray)) for kind in types):
+    if not all(issubclass(kind, (ArrayBase, np.ndarray)) for kind in types):
         return NotImplemented
     name = f"{function.__module__}.{function.__name__}"
     answer = FUNCTIONS.get(function) or _from_linalg(function)

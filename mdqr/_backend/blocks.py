@@ -8,8 +8,8 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs.planes import absolute
+from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import Block, absolute
 
 Shape = tuple[int, ...]
 

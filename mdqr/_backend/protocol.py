@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
+from mdqr._limbs.planes import Block as Block
 
 
 class PanelOut(NamedTuple):

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._convert.array_like import plain
 from mdqr._convert.digits import Dyadic, complex_text, real_text
 from mdqr._convert.scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert.strings import TextError, strings_to_block
-from mdqr._core.array_like import plain
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 
 __all__ = [

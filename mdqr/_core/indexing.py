@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
+from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import is_cuda_array, place_beside
+from mdqr._limbs.planes import Block
 
 Key = Any
 
@@ -86,7 +86,7 @@ def _checked(block: Block, key: Key) -> Key:
     """Return `key` with its arrays on the device of `block`; raise if a part is no index."""
     parts = key if isinstance(key, tuple) else (key,)
     for part in parts:
-        if isinstance(part, MDArray) and part.ndim:
+        if isinstance(part, ArrayBase) and part.ndim:
             raise IndexError(
                 "an MDArray holds no indices; use integers, slices, ..., None, or integer or "
                 "boolean NumPy arrays, such as the result of a comparison"

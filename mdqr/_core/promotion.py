@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.protocol import Block
+from mdqr._convert.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
-from mdqr._core.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
+from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 _NO_ARRAYS = frozenset({int, float, complex, bool, str, Fraction, Decimal})
 _FAR = 1200  # the sizes of all doubles lie well within 2**-1200 .. 2**1200
@@ -34,7 +37,7 @@ class Operands(NamedTuple):
 
     def wrap(self, block: Block) -> MDArray:
         """Return the array of a result of the same field."""
-        return MDArray._wrap(block, self.precision, self.is_complex)
+        return ArrayBase._wrap(block, self.precision, self.is_complex)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,7 +52,7 @@ class Operands(NamedTuple):
 
 def is_operand(x: object) -> bool:
     """Return whether `x` is answered here: with a result, or with what is wrong with a string."""
-    kinds = (MDArray, np.ndarray, np.generic, Number, list, tuple, str, bytes)
+    kinds = (ArrayBase, np.ndarray, np.generic, Number, list, tuple, str, bytes)
     return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x)
 
 
@@ -59,7 +62,7 @@ def promote(*values: Any, precision: Precision | None = None) -> Operands:
     Parameters
     ----------
     *values : array_like
-        `MDArray`, what `mdqr._core.array_like.plain` takes, and scalars, but no strings.
+        `MDArray`, what `mdqr._convert.array_like.plain` takes, and scalars, but no strings.
     precision : Precision, optional
         The precision of the result, by default the highest one of the arrays.
 
@@ -109,7 +112,7 @@ def _has_place(x: Any) -> bool:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, (MDArray, np.ndarray)) or is_cuda_array(x)
+    return isinstance(x, (ArrayBase, np.ndarray)) or is_cuda_array(x)
 
 
 def _arrays_in(x: list[Any] | tuple[Any, ...]) -> list[Any]:
@@ -137,8 +140,8 @@ def _gather_arrays(x: list[Any] | tuple[Any, ...], found: list[Any], depth: int)
 
 
 def unwrapped(x: Any) -> Any:
-    """Return `x` as `mdqr._core.array_like.plain` does, arrays of mdqr and CuPy as they are."""
-    return x if isinstance(x, MDArray) or is_cuda_array(x) else plain(x)
+    """Return `x` as `mdqr._convert.array_like.plain` does, arrays of mdqr and CuPy as they are."""
+    return x if isinstance(x, ArrayBase) or is_cuda_array(x) else plain(x)
 
 
 def operands(*values: Any) -> Operands:
@@ -168,11 +171,11 @@ def operands(*values: Any) -> Operands:
 def _alike(values: tuple[Any, ...]) -> bool:
     """Return whether nothing has to be converted or broadcast, the most frequent case."""
     first = values[0]
-    if not isinstance(first, MDArray):
+    if not isinstance(first, ArrayBase):
         return False
     shape = first._block.shape
     for x in values[1:]:
-        if not isinstance(x, MDArray) or x._block.shape != shape or x._complex != first._complex:
+        if not isinstance(x, ArrayBase) or x._block.shape != shape or x._complex != first._complex:
             return False
     device = device_of(first._block)
     return all(device_of(x._block) == device for x in values[1:])
@@ -198,10 +201,10 @@ def highest_precision(values: Any, given: Any = None) -> Precision:
 
 def precisions_in(x: Any) -> set[Precision]:
     """Return the precisions of an array, or of the arrays in a nested sequence."""
-    if isinstance(x, MDArray):
+    if isinstance(x, ArrayBase):
         return {x._precision}
     if isinstance(x, (list, tuple)):
-        return {array._precision for array in _arrays_in(x) if isinstance(array, MDArray)}
+        return {array._precision for array in _arrays_in(x) if isinstance(array, ArrayBase)}
     return set()
 
 
@@ -218,7 +221,7 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
     """Return the block of `x`, rounded once to at most `limbs` limbs, and whether it is complex."""
-    if isinstance(x, MDArray):
+    if isinstance(x, ArrayBase):
         return planes.narrow(x._block, x._complex, limbs), x._complex
     if isinstance(x, float):
         return np.array([float(x)]), False

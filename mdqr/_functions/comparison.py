@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import (
     common_shape,
     comparable_value,
@@ -25,7 +24,11 @@ from mdqr._functions import elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
 from mdqr._limbs.exact import sum_of_units
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 _UNORDERED = 2
 _MOST_LIMBS = max(precision.limbs for precision in PRECISIONS)
@@ -122,8 +125,8 @@ def minimum(x: Any, y: Any) -> MDArray:
 
     Parameters
     ----------
-    x, y : MDArray or array_like
-        At least one an `MDArray`. Complex values are ordered lexicographically, as NumPy does.
+    x, y
+        As in `mdqr.maximum`.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
     [1.0, 0.0]
     """
     ops = operands(x, y)
-    if isinstance(condition, MDArray):
+    if isinstance(condition, ArrayBase):
         chosen = planes.nonzero(condition._block, condition._complex)
     else:
         given = condition if is_cuda_array(condition) else np.asarray(plain(condition))
@@ -308,7 +311,7 @@ def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bo
     """
     ops = operands(a, b)
     if rtol is None:
-        rtol = math.sqrt(min(x.precision for x in (a, b) if isinstance(x, MDArray)).eps)
+        rtol = math.sqrt(min(x.precision for x in (a, b) if isinstance(x, ArrayBase)).eps)
     left, right = map(ops.wrap, ops.full_blocks())
     finite = isfinite(left) & isfinite(right)
     bounded = where(finite, right, 0)
@@ -341,7 +344,7 @@ class _Exact(NamedTuple):
 
 
 def _exact_operand(x: Any) -> _Exact:
-    if isinstance(x, MDArray):
+    if isinstance(x, ArrayBase):
         return _Exact(x._block, x._complex)
     value = comparable_value(x)
     block, is_complex = to_block(x, _MOST_LIMBS)

@@ -1,24 +1,31 @@
-"""Making arrays from numbers of any kind, and from limbs."""
+"""Making arrays: from numbers of any kind, from limbs, of one value, like another array."""
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
+from mdqr._backend import for_block
+from mdqr._convert.array_like import plain
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import ADVICE, advised
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
-from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr._limbs.planes import Block
+from mdqr._precision import PRECISIONS, Precision, as_precision, precision_of_limbs
 
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
+
+_DLPACK_CUDA = 2  # kDLCUDA of the DLPack standard
 _MOST_BYTES = 2**62  # beyond, NumPy speaks of the number of elements instead of memory
 
 
@@ -75,10 +82,10 @@ def array(
     block, is_complex = _convert(x, target, wanted)
     block = _device.place(block, device)
     xp = planes.namespace(block)
-    given = x._block if isinstance(x, MDArray) else x
+    given = x._block if isinstance(x, ArrayBase) else x
     if isinstance(given, xp.ndarray) and xp.may_share_memory(block, given):
         block = block.copy(order="C")
-    return MDArray._wrap(xp.ascontiguousarray(block), target, is_complex)
+    return ArrayBase._wrap(xp.ascontiguousarray(block), target, is_complex)
 
 
 def asarray(
@@ -115,11 +122,11 @@ def asarray(
     True
     """
     if (
-        isinstance(x, MDArray)
+        isinstance(x, ArrayBase)
         and (precision is None or as_precision(precision) is x._precision)
         and wants_complex(dtype) in (None, x._complex)
     ):
-        return x if device is None else x.to_device(device)
+        return cast("MDArray", x) if device is None else x.to_device(device)
     return array(x, precision=precision, dtype=dtype, device=device)
 
 
@@ -165,7 +172,7 @@ def zeros(
     """
     target = required(precision, "zeros", dtype)
     is_complex = bool(wants_complex(dtype))
-    return MDArray._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
+    return ArrayBase._wrap(_allocate(shape, target, is_complex, device), target, is_complex)
 
 
 def ones(
@@ -243,7 +250,7 @@ def full(
     True
     """
     value = array(fill_value, precision=precision, dtype=dtype, device=device)
-    filled = MDArray._wrap(
+    filled = ArrayBase._wrap(
         _allocate(shape, value._precision, value._complex, value.device),
         value._precision,
         value._complex,
@@ -285,6 +292,202 @@ def empty(
     return zeros(shape, precision=required(precision, "empty", dtype), dtype=dtype, device=device)
 
 
+@advised
+def from_limbs(limbs: Any, *, dtype: Any = float, normalize: bool = True) -> MDArray:
+    """Make an array from limbs.
+
+    Parameters
+    ----------
+    limbs : numpy.ndarray, cupy.ndarray or DLPack object
+        float64 of shape ``(N, *shape)``, complex ``(2, N, *shape)``, where N is the number of
+        limbs of a precision.
+    dtype : {float, complex}, optional
+        The field.
+    normalize : bool, optional
+        If True (default) the limbs of a value may be any doubles in any order; the array holds
+        their sum, correctly rounded, and values that are normalised already keep their limbs.
+        If False the memory is shared, not copied, and the caller answers for its being normalised:
+        ``fl(x[i] + x[i+1]) == x[i]``, zeros +0 and last, +0 under infinity and NaN.
+
+    Returns
+    -------
+    MDArray
+        A new array, or one around the memory of `limbs`.
+
+    Raises
+    ------
+    TypeError
+        If `limbs` is not a float64 array, or an entry of it is masked.
+    ValueError
+        If its first axes do not fit, or memory to be shared does not hold whole doubles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdqr
+    >>> a = mdqr.from_limbs(np.array([[1.0], [2.0**-70]]))
+    >>> a.precision, str(a.to_fractions()[0])
+    (mdqr.dd, '1180591620717411303425/1180591620717411303424')
+    """
+    block = _as_block(limbs, normalize)
+    is_complex = bool(wants_complex(dtype))
+    if is_complex and block.shape[:1] != (2,):
+        raise ValueError(
+            "complex limbs have shape (2, N, *shape), real planes and imaginary planes; "
+            f"got shape {block.shape}"
+        )
+    if block.ndim < planes.lead(is_complex):
+        raise ValueError(
+            f"limbs have shape {'(2, N, *shape)' if is_complex else '(N, *shape)'}; "
+            f"got shape {block.shape}"
+        )
+    precision = precision_of_limbs(planes.limb_count(block, is_complex))
+    if normalize:
+        block = block.copy(order="C")
+        for part in block if is_complex else [block]:
+            _normalise(part, precision.limbs)
+    return ArrayBase._wrap(block, precision, is_complex)
+
+
+def zeros_like(
+    a: MDArray,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array of zeros with the shape, precision and field of `a`.
+
+    Parameters
+    ----------
+    a : MDArray
+        The model.
+    precision, dtype, device : optional
+        Instead of those of `a`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        If `a` is not an `MDArray`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.zeros_like(mdqr.eye(2, precision=mdqr.qd)).precision
+    mdqr.qd
+    """
+    return zeros(**_model(a, precision, dtype, device))
+
+
+def ones_like(
+    a: MDArray,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array of ones with the shape, precision and field of `a`.
+
+    Parameters
+    ----------
+    a, precision, dtype, device
+        As in `mdqr.zeros_like`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        As in `mdqr.zeros_like`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.ones_like(mdqr.eye(2, precision=mdqr.qd)).precision
+    mdqr.qd
+    """
+    return ones(**_model(a, precision, dtype, device))
+
+
+def empty_like(
+    a: MDArray,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array to be filled, which holds zeros, with the shape, precision and field of `a`.
+
+    Parameters
+    ----------
+    a, precision, dtype, device
+        As in `mdqr.zeros_like`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        As in `mdqr.zeros_like`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.empty_like(mdqr.eye(2, precision=mdqr.qd)).precision
+    mdqr.qd
+    """
+    return empty(**_model(a, precision, dtype, device))
+
+
+def full_like(
+    a: MDArray,
+    fill_value: Any,
+    *,
+    precision: Precision | str | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+) -> MDArray:
+    """Return an array filled with one value with the shape, precision and field of `a`.
+
+    Parameters
+    ----------
+    a : MDArray
+        The model.
+    fill_value : array_like
+        The value, as in `mdqr.full`.
+    precision, dtype, device
+        As in `mdqr.zeros_like`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    TypeError
+        As in `mdqr.zeros_like`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.full_like(mdqr.eye(2, precision=mdqr.qd), 2).precision
+    mdqr.qd
+    """
+    return full(fill_value=fill_value, **_model(a, precision, dtype, device))
+
+
 def wants_complex(dtype: Any) -> bool | None:
     """Return whether `dtype` is complex, None if it is None.
 
@@ -306,6 +509,61 @@ def wants_complex(dtype: Any) -> bool | None:
         f"dtype must be None, float or complex; got {dtype!r}"
         + (f", which is a precision: give it as precision={dtype!r}" if is_precision else "")
     )
+
+
+def _model(
+    a: Any, precision: Precision | str | None, dtype: Any, device: str | None
+) -> dict[str, Any]:
+    if not isinstance(a, ArrayBase):
+        raise TypeError(
+            f"the model must be an MDArray; got {type(a).__name__}: "
+            "use mdqr.zeros(shape, precision=mdqr.qd) and its like"
+        )
+    return {
+        "shape": a.shape,
+        "precision": a.precision if precision is None else precision,
+        "dtype": (complex if a.is_complex else float) if dtype is None else dtype,
+        "device": a.device if device is None else device,
+    }
+
+
+def _as_block(limbs: Any, normalize: bool) -> Block:
+    block = plain(limbs) if isinstance(limbs, np.ndarray) else limbs
+    if not isinstance(limbs, np.ndarray) and not _device.is_cuda_array(limbs):
+        if not hasattr(limbs, "__dlpack__"):
+            raise TypeError(
+                "limbs must be a float64 NumPy or CuPy array or an object with __dlpack__; "
+                f"got {type(limbs).__name__}"
+            )
+        block = _from_dlpack(limbs)
+    if block.dtype != np.float64:
+        raise TypeError(f"limbs must be float64; got {block.dtype}")
+    if isinstance(block, np.ndarray) and not planes.has_whole_strides(block):
+        if not normalize:
+            raise ValueError(
+                f"the strides {block.strides} of the limbs are no multiples of 8 bytes; "
+                "make a copy with numpy.ascontiguousarray first"
+            )
+        return block.copy(order="C")
+    return block.view()  # whose shape the caller does not change
+
+
+def _from_dlpack(limbs: Any) -> Block:
+    """Return the array that shares the memory of a DLPack object, on the CPU or a GPU."""
+    kind, number = limbs.__dlpack_device__()
+    if kind != _DLPACK_CUDA:
+        return np.from_dlpack(limbs)
+    _device.check_device(f"cuda:{number}")
+    return importlib.import_module("cupy").from_dlpack(limbs)
+
+
+def _normalise(part: Block, limbs: int) -> None:
+    """Renormalise in place those values that are not; the others keep their limbs."""
+    broken = ~planes.is_normalised(part)
+    if broken.any():
+        part[:, broken] = for_block(part).unary(
+            "renormalize", part[:, broken], limbs=limbs, is_complex=False
+        )
 
 
 def _target_precision(x: Any, precision: Precision | str | None) -> Precision:
@@ -353,7 +611,7 @@ def _convert(x: Any, target: Precision, complex_wanted: bool | None) -> tuple[Bl
 
 
 def _is_array_or_number(x: Any) -> bool:
-    return isinstance(x, (MDArray, np.ndarray, Number)) or _device.is_cuda_array(x)
+    return isinstance(x, (ArrayBase, np.ndarray, Number)) or _device.is_cuda_array(x)
 
 
 def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | None) -> Block:

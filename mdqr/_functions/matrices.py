@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mdqr._array.array import MDArray
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import creation, elementwise
 from mdqr._limbs import planes
 from mdqr._precision import Precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 @advised

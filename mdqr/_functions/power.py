@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import is_cuda_array
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 @advised
@@ -51,15 +54,15 @@ def power(x: Any, exponent: Any) -> MDArray:
     >>> float(mdqr.power(mdqr.qd(2), -3))
     0.125
     """
-    if not isinstance(x, MDArray):
+    if not isinstance(x, ArrayBase):
         raise TypeError(
             f"the base of a power must be an MDArray; got {type(x).__name__}: "
             "convert it first, as in mdqr.array(x, precision=mdqr.qd)"
         )
-    single = _integer(exponent)
+    base, single = cast("MDArray", x), _integer(exponent)
     if single is not None:
-        return _scalar_power(x if single >= 0 else elementwise.reciprocal(x), abs(single))
-    return _array_power(x, _integers(exponent))
+        return _scalar_power(base if single >= 0 else elementwise.reciprocal(x), abs(single))
+    return _array_power(base, _integers(exponent))
 
 
 @advised
@@ -110,7 +113,7 @@ def _integer(exponent: Any) -> int | None:
     """Return one exponent as an int, or None for an array of exponents."""
     if isinstance(exponent, float) and exponent.is_integer():
         return int(exponent)
-    if isinstance(exponent, (MDArray, np.ndarray, list, tuple)) or is_cuda_array(exponent):
+    if isinstance(exponent, (ArrayBase, np.ndarray, list, tuple)) or is_cuda_array(exponent):
         return None
     try:
         return operator.index(exponent)

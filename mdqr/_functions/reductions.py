@@ -6,17 +6,19 @@ import operator
 import warnings
 from collections.abc import Sequence
 from math import prod as product
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
 from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 Axis = int | tuple[int, ...] | None
 
@@ -56,12 +58,8 @@ def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
 
     Parameters
     ----------
-    x : MDArray
-        The values.
-    axis : int, tuple of int or None, optional
-        The axes to reduce, all by default.
-    keepdims : bool, optional
-        Whether the reduced axes stay, with length 1.
+    x, axis, keepdims
+        As in `mdqr.sum`.
 
     Returns
     -------

@@ -6,18 +6,21 @@ import math
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import highest_precision, promote
 from mdqr._errors import advised
 from mdqr._functions import creation
 from mdqr._limbs import planes
 from mdqr._precision import Precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 
 def linspace(
@@ -208,8 +211,8 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
 
     Parameters
     ----------
-    arrays : sequence of array_like
-        At least one an `MDArray`; the highest precision wins.
+    arrays
+        As in `mdqr.concatenate`.
     axis : int, optional
         The place of the new axis in the result.
 
@@ -245,7 +248,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
 def _precision_for(
     function: str, precision: Precision | str | None, dtype: Any, *values: Any
 ) -> Precision:
-    if precision is None and any(isinstance(value, MDArray) for value in values):
+    if precision is None and any(isinstance(value, ArrayBase) for value in values):
         return highest_precision(values)
     return creation.required(precision, function, dtype)
 
@@ -256,10 +259,11 @@ def _fraction(x: Any, rounded: MDArray) -> Fraction:
         raise ValueError(f"arange wants finite scalars; got {rounded}")
     while isinstance(x, np.ndarray):
         x = x[()]
-    value = None if isinstance(x, MDArray) or not rounded else scalar_to_fraction(x)
+    is_array = isinstance(x, ArrayBase)
+    value = None if is_array or not rounded else scalar_to_fraction(x)
     if value is not None:
         return value
-    exact: Fraction = (x if isinstance(x, MDArray) else rounded).to_fractions().item()
+    exact: Fraction = (x if is_array else rounded).to_fractions().item()
     return exact
 
 
@@ -271,9 +275,9 @@ def _full_blocks(function: str, arrays: Sequence[Any], axis: Any) -> tuple[list[
     TypeError
         If the second array stands where the axis belongs.
     """
-    if isinstance(axis, (MDArray, np.ndarray, list, tuple)):
+    if isinstance(axis, (ArrayBase, np.ndarray, list, tuple)):
         raise TypeError(f"{function} wants the arrays in one list, as in mdqr.{function}([a, b])")
-    if isinstance(arrays, MDArray):
+    if isinstance(arrays, ArrayBase):
         arrays = list(arrays)
     if not len(arrays):
         raise ValueError("there is nothing to join; at least one array is needed")

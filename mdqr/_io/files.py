@@ -7,15 +7,18 @@ import re
 import zipfile
 from math import prod
 from os import PathLike
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
+from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, host_block
 from mdqr._precision import PRECISIONS, as_precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
 
 File = str | PathLike[str] | IO[bytes]
 
@@ -57,7 +60,7 @@ def save(file: File, a: MDArray) -> None:
     >>> mdqr.load(file).precision
     mdqr.qd
     """
-    if not isinstance(a, MDArray):
+    if not isinstance(a, ArrayBase):
         raise TypeError(f"mdqr.save writes an MDArray; got {type(a).__name__}: use numpy.save")
     _check_file("mdqr.save", file, "write")
     members: dict[str, Any] = {
@@ -235,4 +238,4 @@ def _checked(limbs: np.ndarray, name: str, is_complex: bool, what: str = "") -> 
                 f"{what}the limbs are not normalised, so that they were not written by mdqr or are "
                 "damaged; mdqr.from_limbs takes any limbs"
             )
-    return MDArray._wrap(block, precision, is_complex)
+    return ArrayBase._wrap(block, precision, is_complex)

@@ -13,7 +13,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mdqr._convert.strings import TextError, strings_to_block
+from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
+from mdqr._functions.creation import array
 from mdqr._precision import Precision, as_precision
 
 if TYPE_CHECKING:
@@ -101,15 +103,12 @@ def loadtxt(
     >>> mdqr.loadtxt(text, precision=mdqr.qd, header=True, usecols="y")
     mdqr.array(['2.0', '3e-05'], precision=mdqr.qd)
     """
-    from mdqr._array.array import MDArray
-    from mdqr._functions.creation import array
-
     target = as_precision(precision)
     table = read_table(file, target.limbs, delimiter=delimiter, header=header, usecols=usecols)
     block = table.real if table.imag is None else np.stack([table.real, table.imag])
     if isinstance(usecols, (str, int, np.integer)):
         block = block[..., 0]
-    result = MDArray._wrap(block, target, table.imag is not None)
+    result = ArrayBase._wrap(block, target, table.imag is not None)
     if dtype is None and device is None:
         return result
     return array(result, precision=target, dtype=dtype, device=device)

@@ -6,11 +6,12 @@ import importlib
 import re
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+if TYPE_CHECKING:
+    from mdqr._limbs.planes import Block
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
@@ -24,6 +25,29 @@ def is_cuda_array(x: object) -> bool:
     """Return whether `x` is a CuPy array; CuPy is not imported for the question."""
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(x, cupy.ndarray)
+
+
+def cupy_of(block: Block) -> ModuleType:
+    """Return CuPy for a block that is not NumPy's.
+
+    Raises
+    ------
+    ValueError
+        If `block` lives on another GPU than the current one.
+    TypeError
+        If `block` is no array of NumPy or CuPy.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not isinstance(block, cupy.ndarray):
+        raise TypeError(f"blocks are NumPy or CuPy arrays; got {type(block).__name__}")
+    current = cupy.cuda.runtime.getDevice()
+    if block.device.id != current:
+        raise ValueError(
+            f"the array lives on cuda:{block.device.id}, but the current device is "
+            f"cuda:{current}; work inside `with cupy.cuda.Device({block.device.id}):`, "
+            f'or move it with a.to_device("cuda:{current}")'
+        )
+    return cupy
 
 
 def host_block(block: Block) -> np.ndarray:

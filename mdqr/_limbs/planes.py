@@ -10,13 +10,14 @@ integers, and nothing else meets a subnormal number in arithmetic.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
+from mdqr._limbs.device import cupy_of
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
+
+Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
 
 MOST_AXES = 64  # NumPy's limit
 
@@ -30,7 +31,7 @@ _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from
 
 def namespace(block: Block) -> ModuleType:
     """Return numpy or cupy: the module of `block`."""
-    return np if isinstance(block, np.ndarray) else for_block(block).xp
+    return np if isinstance(block, np.ndarray) else cupy_of(block)
 
 
 def lead(is_complex: bool) -> int:

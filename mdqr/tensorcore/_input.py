@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
 from mdqr._limbs.device import is_cuda_array
 from mdqr.tensorcore._engine.protocol import Engine
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._array.array import MDArray
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
 __all__ = ["Exact", "exact", "exact_value", "host_block", "leading"]

@@ -62,8 +62,8 @@ def _rotate_complex(
     cosine, sine = angle
     p, q = _angles(len(lower), bits, rng)
     re, im = real[lower], imag[lower]
-    turned = ((p * re - q * im) >> bits, (q * re + p * im) >> bits)
-    for part, y in zip(parts, turned, strict=True):
+    transposed = ((p * re - q * im) >> bits, (q * re + p * im) >> bits)
+    for part, y in zip(parts, transposed, strict=True):
         x = part[upper]
         part[upper] = (cosine * x - sine * y) >> bits
         part[lower] = (sine * x + cosine * y) >> bits

@@ -13,7 +13,7 @@ from array_cases import same_bits
 
 import mdqr
 from mdqr import linalg
-from mdqr._core.array_like import plain
+from mdqr._convert.array_like import plain
 
 P = mdqr.qd
 

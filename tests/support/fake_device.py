@@ -135,9 +135,9 @@ class _Backend:
 def install(monkeypatch):
     """Let `Away` blocks be computed by the host's kernels."""
     backend = _Backend()
-    for module in (planes, operands):
-        monkeypatch.setattr(
-            module,
-            "for_block",
-            lambda block: backend if isinstance(block, Away) else host.backend(),
-        )
+    monkeypatch.setattr(planes, "cupy_of", lambda _: backend.xp)
+    monkeypatch.setattr(
+        operands,
+        "for_block",
+        lambda block: backend if isinstance(block, Away) else host.backend(),
+    )

@@ -256,8 +256,8 @@ class HostBackend:
             if is_complex:
                 top = np.stack([top[0], negate(top[1], False)])
             w = np.concatenate([np.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
-        turned = t.swapaxes(-1, -2) if adjoint else t
-        w = self.matmul(turned, w, conj_a=adjoint, **options)
+        transposed = t.swapaxes(-1, -2) if adjoint else t
+        w = self.matmul(transposed, w, conj_a=adjoint, **options)
         self.matmul(v, w, c=x, subtract=True, out=x, **options)
 
     def reflect_all(

@@ -112,10 +112,10 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     """Return the relative normwise, columnwise and rowwise errors."""
     backend, field = inputs.backend, inputs.is_complex
     a, q, r = inputs.blocks
-    own = scaling.column_exponents(a, field)[..., None, :]
+    sizes = scaling.column_exponents(a, field)[..., None, :]
     size = _wild(backend.xp, q, field)
     product = scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
-    columns = backend.xp.maximum(own, product - _SPARE)
+    columns = backend.xp.maximum(sizes, product - _SPARE)
     difference = backend.residual(
         [(1, scaling.shifted(backend, a, -columns, field))],
         scaling.shifted(backend, q, -size, field),
@@ -124,9 +124,9 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
         is_complex=field,
     )
     rows = scaling.exponents(scaling.magnitude_bits(a, field), -1)[..., :, None]
-    overall = scaling.largest(own, -1, 0)[..., None]
+    overall = scaling.largest(sizes, -1, 0)[..., None]
     with np.errstate(all="ignore"):
-        columnwise = _quotients(backend, a, difference, -own, columns - own, -2, field)
+        columnwise = _quotients(backend, a, difference, -sizes, columns - sizes, -2, field)
         rowwise = _quotients(backend, a, difference, -rows, columns - rows, -1, field)
         normwise = _quotients(backend, a, difference, -overall, columns - overall, (-2, -1), field)
     return normwise, scaling.largest(columnwise, -1, 0.0), scaling.largest(rowwise, -1, 0.0)

@@ -77,7 +77,7 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
     return Condition(xp.asarray(value), vector, largest)
 
 
-def require_regular(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
+def require_digits(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
     """Demand that the 0-d condition number `worst` leaves digits to an unrefined solution."""
 
     def complain() -> NoReturn:
@@ -114,19 +114,15 @@ def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
 
 def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     """Return the 2-norm of the matrix by power iteration on its leading limbs, in float64."""
-    backend, xp, field = triangle.backend, triangle.backend.xp, triangle.is_complex
+    xp, field = triangle.backend.xp, triangle.is_complex
     first = triangle.block[:, :1] if field else triangle.block[:1]
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
-    r = xp.ldexp(first, -shift)
+    r = to_native(xp, xp.ldexp(first, -shift), field)
+    adjoint = r.swapaxes(-1, -2).conj()
     for step in range(_POWER_STEPS):
         # Columns near norm 1: four steps multiply by less than (m n)**4.
         if step % _STEPS_IN_RANGE == 0:
             x = x / xp.maximum(_norms(x), 1e-300)[..., None, :]
-        before = x
-        # The backend's product is in float64 whatever the environment asks of a device's library.
-        y = backend.matmul(r, from_native(xp, x, field), limbs=1, is_complex=field)
-        # As a row, so that no transpose is copied.
-        row = backend.matmul(y.swapaxes(-1, -2), r, limbs=1, is_complex=field, conj_a=True)
-        x = to_native(xp, row, field, conjugate=True).swapaxes(-1, -2)
-    grown = _norms(to_native(xp, y, field)) / xp.maximum(_norms(before), 1e-300)
-    return grown[..., 0]
+        before, y = x, r @ x
+        x = adjoint @ y
+    return (_norms(y) / xp.maximum(_norms(before), 1e-300))[..., 0]

@@ -94,7 +94,7 @@ class Factors:
         return self._apply(x, adjoint=False)
 
     def _apply(self, x: Block, *, adjoint: bool) -> Block:
-        y = self.own(x)
+        y = self.work_copy(x)
         if self.library is not None:
             xp = self.backend.xp
             found = self.library.apply(to_native(xp, y, self.is_complex), adjoint=adjoint)
@@ -103,7 +103,7 @@ class Factors:
         self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, **options)
         return y
 
-    def own(self, x: Block) -> Block:
+    def work_copy(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
         front = planes.lead(self.is_complex)
         xp = self.backend.xp

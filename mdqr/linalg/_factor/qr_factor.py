@@ -12,7 +12,7 @@ from mdqr._errors import all_advised
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
-from mdqr.linalg._factor.condition import condition, require_regular
+from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
@@ -129,7 +129,7 @@ class QRFactor:
         """
         factors = self._scaled.factors
         operand, is_vector = self._operand("apply_q", x, (factors.count, factors.rows))
-        y = factors.own(_padded(operand.blocks[0], factors.rows))
+        y = factors.work_copy(_padded(operand.blocks[0], factors.rows))
         y = factors.apply_q(self._signed(y))
         return operand.wrap(y[..., 0] if is_vector else y)
 
@@ -169,7 +169,7 @@ class QRFactor:
         options: dict[str, Any] = {"limbs": operand.work.limbs, "is_complex": operand.is_complex}
         scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
-        require_regular(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
+        require_digits(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []
         for piece in wide_range.pieces(backend, block, checks, **options):
             near, powers = backend.balance_columns(piece, None, is_complex=operand.is_complex)

@@ -93,16 +93,16 @@ class System:
     def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
         """Return dx and dr for the right-hand sides f and g; no g stands for zeros."""
         scaled = f if self.root is None else self.binary("multiply", self.root, f)
-        turned = self.factors.apply_qh(self._sorted(scaled))
+        qhf = self.factors.apply_qh(self._sorted(scaled))
         if self.is_square:
-            return self.triangle.solve(turned), self.backend.xp.zeros(turned.shape)
-        t = turned[..., : self.columns, :].copy()
-        turned[..., : self.columns, :] = 0.0
+            return self.triangle.solve(qhf), self.backend.xp.zeros(qhf.shape)
+        t = qhf[..., : self.columns, :].copy()
+        qhf[..., : self.columns, :] = 0.0
         if g is not None:
             h = self.triangle.solve(g, "C")
             t = self.binary("subtract", t, h)
-            turned[..., : self.columns, :] = h
-        dr = self._unsorted(self.factors.apply_q(turned))
+            qhf[..., : self.columns, :] = h
+        dr = self._unsorted(self.factors.apply_q(qhf))
         if self.root is not None:
             dr = self.binary("divide", dr, self._divisor)
         return self.triangle.solve(t), dr
@@ -118,9 +118,9 @@ class System:
 
     def gradient(self, terms: list[tuple[int, Block]], r: Block, limbs: int | None = None) -> Block:
         """Return the sum of `terms` less ``A^H W r``, as `residual`."""
-        options, turned = self.options(limbs), self.a.swapaxes(-1, -2)
+        options, transposed = self.options(limbs), self.a.swapaxes(-1, -2)
         for part in self.weighted(r, limbs):
-            g = self.backend.residual(terms, turned, part, conj_a=True, **options)
+            g = self.backend.residual(terms, transposed, part, conj_a=True, **options)
             terms = [(1, g)]
         return g
 

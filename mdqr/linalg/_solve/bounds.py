@@ -72,8 +72,8 @@ def normwise(
     rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
     if not system.is_square:
         rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
-        turned = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
-        rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * turned
+        gradient = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
+        rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * gradient
     rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
     # Zeros are solved by zeros.
     return xp.where(right > 0, rest, 0.0)

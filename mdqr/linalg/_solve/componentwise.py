@@ -103,21 +103,21 @@ def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | 
     lossless = lost is None and system.lost is None
     sums = partial(Sums.of, system.backend, lossless=lossless)
     powers, unit = step.powers[..., None, :], step.unit[..., None, :]
-    turned, lowest = (of(system.a).swapaxes(-1, -2) for of in (size, low))
+    transposed, lowest = (of(system.a).swapaxes(-1, -2) for of in (size, low))
     if system.weight is not None:
-        turned = turned * size(system.weight).swapaxes(-1, -2)
+        transposed = transposed * size(system.weight).swapaxes(-1, -2)
         lowest = lowest + low(system.weight).swapaxes(-1, -2)
     g, factor = step.g, 2 * (int(system.a.shape[-2]) + 8)
     assert g is not None
     after = system.gradient([(1, g)], step.dr, wide.limbs)
     error = Evaluated(
         size(g),
-        sums(turned, size(step.r[0])),
+        sums(transposed, size(step.r[0])),
         unit,
         _of_products(lowest, _lowest(step.r, field)) + unit if lossless else None,
         step.least[1] + xp.zeros_like(unit) if extension.exact and system.weight is None else None,
     ).error(powers, wide.eps, factor)
-    near = sums(turned, size(step.dr), size(g))
+    near = sums(transposed, size(step.dr), size(g))
     error = error + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
     if system.lost is not None:
         sizes = product(system.backend, system.lost.swapaxes(-1, -2), size(step.r[0]))

@@ -179,8 +179,10 @@ class LstsqInfo:
             (*system.a.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
         )
         set_unit_diagonal(one, system.is_complex)
-        turned = system.triangle.solve(one).swapaxes(-1, -2)
-        near, powers = system.backend.balance_columns(turned, None, is_complex=system.is_complex)
+        transposed = system.triangle.solve(one).swapaxes(-1, -2)
+        near, powers = system.backend.balance_columns(
+            transposed, None, is_complex=system.is_complex
+        )
         return Scaled(near.swapaxes(-1, -2), -powers)
 
     @cached_property
@@ -239,9 +241,9 @@ def centred(fit: Fit) -> Block:
         constant, weight = (
             scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
         )
-    turned = weight.swapaxes(-1, -2)
-    total = system.backend.matmul(turned, constant, **options)
-    mean = system.binary("divide", system.backend.matmul(turned, fit.b.block, **options), total)
+    transposed = weight.swapaxes(-1, -2)
+    total = system.backend.matmul(transposed, constant, **options)
+    mean = system.binary("divide", system.backend.matmul(transposed, fit.b.block, **options), total)
     mean = xp.where(_has_constant(fit)[..., None, None], mean, 0.0)
     return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, **options)
 

@@ -11,7 +11,6 @@ from mdqr._backend.protocol import Block
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes
 from mdqr._precision import Precision
-from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._shared import scaling
@@ -29,13 +28,12 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.augmented import System, take_rows
+from mdqr.linalg._solve.factored import factored
 from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
 from mdqr.linalg._solve.refined import Refined
 from mdqr.linalg._solve.right_sides import spread_of
 
 _METHODS = ("auto", "householder")
-_SORTED_SPAN = 8
 
 
 class LstsqResult(NamedTuple):
@@ -190,7 +188,16 @@ def _solved(
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
-    system = _factored(inputs, weights, checks, callback)
+    system = factored(
+        "lstsq",
+        inputs,
+        inputs.blocks[0],
+        checks,
+        rows=weights.rows,
+        weight=weights.weight,
+        root=weights.root,
+        callback=callback,
+    )
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(
         estimate.value, estimate.vector, spread_of(system, inputs.blocks[1])
@@ -249,62 +256,6 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
 
 def _complain_of_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
-
-
-def _factored(
-    inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None
-) -> System:
-    """Scale, sort and factor."""
-    backend, field = inputs.backend, inputs.is_complex
-    a = inputs.blocks[0]
-    scaled, powers = backend.balance_columns(a, weights.rows, is_complex=field)
-    work = scaled
-    if weights.root is not None:
-        options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": field}
-        work = backend.binary("multiply", weights.root, scaled, **options)
-    bits = scaling.magnitude_bits(work, field)
-    _rank.require_columns("lstsq", checks, bits)
-    order = _row_order(checks, bits, weighted=weights.root is not None)
-    if order is not None:
-        work = take_rows(work, order)
-    work = planes.widen(work, field, inputs.work.limbs)
-    factors = householder.factor(
-        backend,
-        work.copy() if work is scaled else work,
-        limbs=inputs.work.limbs,
-        is_complex=field,
-        callback=callback,
-    )
-    return System(
-        backend,
-        inputs.work.limbs,
-        field,
-        scaled,
-        factors,
-        _rank.triangle_of(factors, "lstsq", checks),
-        checks,
-        a,
-        powers,
-        weights.rows,
-        weights.weight,
-        weights.root,
-        order,
-    )
-
-
-def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
-    """Return the order of decreasing row maxima, or None where it does not matter."""
-    xp = planes.namespace(bits)
-    largest = scaling.largest(bits, -1, 0)
-    if largest.size == 0:
-        return None
-    if not weighted:
-        exponent = scaling.exponents_of(largest)
-        low = xp.where(largest > 0, exponent, -scaling.ABSENT).min()
-        high = xp.where(largest > 0, exponent, scaling.ABSENT).max()
-        if checks.settle(high - low)[0] <= _SORTED_SPAN:
-            return None
-    return xp.argsort(-largest, axis=-1, kind="stable")
 
 
 def _result(

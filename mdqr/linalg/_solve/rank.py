@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
-from mdqr._precision import PRECISIONS, Precision
+from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
-from mdqr.linalg._factor.householder import Factors
-from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Callback, Inputs
+from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import System, refine
+from mdqr.linalg._solve.factored import deficient, factored, triangle_of
 
 _DEPENDENT_BITS = 8
 
@@ -28,88 +27,6 @@ class Decisive(NamedTuple):
 
     value: np.ndarray
     vector: np.ndarray
-
-
-def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
-    """Return the triangle R of a factorisation with at least as many rows as columns.
-
-    Demanded: no diagonal entry is exactly zero, and all entries are finite.
-    """
-    return Triangle(
-        factors.backend,
-        factors.h[..., : factors.count, :],
-        limbs=factors.limbs,
-        is_complex=factors.is_complex,
-        function=function,
-        checks=checks,
-        singular=deficient,
-    )
-
-
-def factored(
-    inputs: Inputs | System,
-    given: Block,
-    limbs: int,
-    function: str,
-    checks: Checks,
-    rows: Block | None = None,
-    callback: Callback | None = None,
-) -> System:
-    """Factor the problem of matrices as `given`, their rows multiplied by ``2**rows``."""
-    field = inputs.is_complex
-    scaled, powers = inputs.backend.balance_columns(given, rows, is_complex=field)
-    work = planes.widen(scaled, field, limbs)
-    factors = householder.factor(
-        inputs.backend,
-        work.copy() if work is scaled else work,
-        limbs=limbs,
-        is_complex=field,
-        callback=callback,
-    )
-    triangle = triangle_of(factors, function, checks)
-    return System(
-        inputs.backend, limbs, field, scaled, factors, triangle, checks, given, powers, rows
-    )
-
-
-def deficient(
-    function: str,
-    column: int,
-    batch: tuple[int, ...],
-    found: float = np.inf,
-    work: Precision | None = None,
-) -> str:
-    """Return the message for a rank-deficient matrix, to the precision `work` if it is given."""
-    size = "infinite" if np.isinf(found) else f"about {found:.1e}"
-    higher = [p for p in PRECISIONS if work is not None and p > work]
-    ways = [] if function == "solve" else ["leave it out"]
-    if higher:
-        ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
-    return (
-        f"{function}: a is {_what(function)}: column {column} depends on the other columns"
-        f"{scaling.of_batch(batch)} (condition {size})"
-        + ("; " if ways else "")
-        + ", or ".join(ways)
-    )
-
-
-def require_columns(function: str, checks: Checks, bits: Block) -> None:
-    """Demand that no column is zero, from the bits of the leading magnitudes."""
-    largest = scaling.largest(bits, -2, 0)
-
-    def complain() -> NoReturn:
-        *batch, column = scaling.first_true(largest == 0)
-        raise np.linalg.LinAlgError(
-            f"{function}: a is {_what(function)}: column {column} is zero"
-            f"{scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
-        )
-
-    checks.require((largest != 0).all(), complain)
-
-
-def _what(function: str) -> str:
-    """Return the word for a matrix without full rank: square ones are singular."""
-    return "singular" if function == "solve" else "rank deficient"
 
 
 def decide(
@@ -188,7 +105,7 @@ def _depends(
     front = (slice(None),) * planes.lead(system.is_complex)
     a = system.a[front + index]
     column = int(vector.argmax())
-    rest = factored(system, _without(a, column), system.limbs, "lstsq", Checks())
+    rest = factored("lstsq", system, _without(a, column), Checks())
     limit = 4.0 * n * eps * system.backend.xp.asarray(condition(rest.triangle).value)
     (known,) = rest.checks.settle(limit)
     if not known < 0.5:

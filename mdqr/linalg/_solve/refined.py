@@ -51,16 +51,16 @@ class Scaled(NamedTuple):
 class Part:
     """One piece of the right-hand sides, `b` scaled by ``2**powers``, and its solution.
 
-    `rest` bounds the distance of `solution` from the exact one, and `moved` tells which components
-    its last step changed, and so rounded; both broadcast to ``(..., n, k)``.
+    `error` bounds the distance of `solution` from the exact one, and `rounded` tells which
+    components its last step changed, and so rounded; both broadcast to ``(..., n, k)``.
     """
 
     given: Block
     b: Block
     powers: Block
     solution: Solution
-    rest: Block
-    moved: Block
+    error: Block
+    rounded: Block
 
 
 class Unknowns(NamedTuple):
@@ -140,9 +140,9 @@ class Refined:
         for piece in pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
-            rest = bounds.normwise(system, b, solution, self._condition, limit, eps)
-            moved = system.backend.xp.asarray(True)
-            parts.append(Part(piece, b, powers, solution, rest[..., None, :], moved))
+            error = bounds.normwise(system, b, solution, self._condition, limit, eps)
+            rounded = system.backend.xp.asarray(True)
+            parts.append(Part(piece, b, powers, solution, error[..., None, :], rounded))
         return parts
 
     @property
@@ -224,10 +224,10 @@ class Refined:
             extension = Extension(system, work, int(part.b.shape[-1]))
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
             lost = system.underflow(part.given, part.b, part.powers)
-            part.rest = bound_components(system, inverse, part.b, step, extension, lost)
-            part.moved = scaling.leading(step.dx, system.is_complex) != 0
+            part.error = bound_components(system, inverse, part.b, step, extension, lost)
+            part.rounded = scaling.leading(step.dx, system.is_complex) != 0
             if part.solution.low is not None:
-                part.moved |= scaling.leading(part.solution.low, system.is_complex) != 0
+                part.rounded |= scaling.leading(part.solution.low, system.is_complex) != 0
 
     def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
         """Return the solution and, after a wait, whether it is as good as promised."""
@@ -267,23 +267,23 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
     zero = xp.stack([scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
     lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
-    moved = parts[0].moved if len(parts) == 1 else size > 0
+    rounded = parts[0].rounded if len(parts) == 1 else size > 0
     # Of the last step, and of the answer if it has fewer limbs.
-    half = xp.where(moved, 0.5 * covering(limbs).eps, 0.0)
+    half = xp.where(rounded, 0.5 * covering(limbs).eps, 0.0)
     half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
     # What is lost is less than the last places of all limbs.
     bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
     relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
     for part, shift in zip(parts, shifts, strict=True):
-        rest = part.rest
+        error = part.error
         if len(parts) > 1:
             # The parts were rounded, and may cancel.
             eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
-            rest = rest + 0.5 * eps * scaling.leading(part.solution.x, field) * part.moved
-        rest = rest * (2.0**0.5 if field else 1.0) * _MORE
-        bound = bound + xp.ldexp(rest, shift) + xp.where(rest > 0, _SMALLEST, 0.0)
-        share = xp.ldexp(rest, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
-        relative = relative + xp.where(rest > 0, share, 0.0)
+            error = error + 0.5 * eps * scaling.leading(part.solution.x, field) * part.rounded
+        error = error * (2.0**0.5 if field else 1.0) * _MORE
+        bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)
+        share = xp.ldexp(error, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
+        relative = relative + xp.where(error > 0, share, 0.0)
     relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
     return Unknowns(x, bound * _UP, relative, kept.all())
@@ -301,9 +301,11 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
     field = system.is_complex
-    moved = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
+    shifted = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
     return (
-        planes.narrow(moved[0], field, limbs) if len(moved) == 1 else _added(system, moved, limbs)
+        planes.narrow(shifted[0], field, limbs)
+        if len(shifted) == 1
+        else _added(system, shifted, limbs)
     )
 
 

@@ -7,17 +7,14 @@ block for its pivot, all that joins blocks is exactly zero in Q and in R.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
-from mdqr.linalg._factor import householder
 from mdqr.linalg._shared import scaling
-from mdqr.linalg._solve import rank
-from mdqr.linalg._solve.augmented import System, take_rows
+from mdqr.linalg._solve.augmented import System
+from mdqr.linalg._solve.factored import refactored
 
 
 class Joined(NamedTuple):
@@ -32,14 +29,14 @@ class Joined(NamedTuple):
         field, settle = system.is_complex, system.checks.settle
         # Rows or columns of zeros have no exponent.
         held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0
-        turned = held.swapaxes(-1, -2)
-        unknowns = turned @ held > 0
+        transposed = held.swapaxes(-1, -2)
+        unknowns = transposed @ held > 0
         while not bool(settle(unknowns.all())[0]):
             further = (unknowns * 1.0) @ (unknowns * 1.0) > 0
             if bool(settle((further == unknowns).all())[0]):
                 break
             unknowns = further
-        return cls(unknowns, (unknowns * 1.0) @ turned > 0)
+        return cls(unknowns, (unknowns * 1.0) @ transposed > 0)
 
 
 def separated(system: System, joined: Joined, function: str) -> System | None:
@@ -57,7 +54,7 @@ def separated(system: System, joined: Joined, function: str) -> System | None:
         order[index] = _pivots_first(*(labels[index] for labels in found))
     if (order == found[2]).all():
         return None
-    return _reordered(system, system.backend.xp.asarray(order), function)
+    return refactored(system, system.backend.xp.asarray(order), function)
 
 
 def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -70,12 +67,3 @@ def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> 
         order[here[:count]], taken[held[:count]] = before[held[:count]], True
     order[order < 0] = before[~taken]
     return order
-
-
-def _reordered(system: System, order: Block, function: str) -> System:
-    field, limbs = system.is_complex, system.limbs
-    work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
-    work = planes.widen(take_rows(work, order), field, limbs)
-    factors = householder.factor(system.backend, work, limbs=limbs, is_complex=field)
-    triangle = rank.triangle_of(factors, function, system.checks)
-    return replace(system, factors=factors, triangle=triangle, order=order)

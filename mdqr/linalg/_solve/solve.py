@@ -22,6 +22,7 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve import rank
+from mdqr.linalg._solve.factored import factored, require_columns
 from mdqr.linalg._solve.refined import Refined
 from mdqr.linalg._solve.right_sides import spread_of
 
@@ -95,9 +96,9 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     bits = scaling.magnitude_bits(block, field)
-    rank.require_columns("solve", checks, bits)
+    require_columns("solve", checks, bits)
     rows = _row_powers(bits)
-    system = rank.factored(inputs, block, work.limbs, "solve", checks, rows, callback)
+    system = factored("solve", inputs, block, checks, rows=rows, callback=callback)
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
     if callback is not None:

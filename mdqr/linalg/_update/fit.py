@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.protocol import Block
-from mdqr.linalg._factor.condition import condition, require_regular
+from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -317,7 +317,7 @@ def solve(fit: Fit, function: str, checks: Checks) -> Block:
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
     worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
-    require_regular(checks, function, worst, fit.n, engine.eps)
+    require_digits(checks, function, worst, fit.n, engine.eps)
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
     return found.solve(b, checks=checks, entries=lambda: r, undo=undo)

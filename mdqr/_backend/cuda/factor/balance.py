@@ -41,10 +41,10 @@ def triangle(
         x, to = (_matrices(kernels, v, batch, is_complex) for v in (a, block))
         first, second, marks = (kernels.address(v) for v in (rows, columns, faults))
         _unsound, unsound = kernels.scratch(prod(batch))
-        part, turned = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
+        part, transposed = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
         unit, found = int(unit_diagonal), [marks, unsound, prod(batch)]
         _powers(kernels, x, [part, unit], [0, second, *found, 1])
-        _powers(kernels, x.turned(), [turned, unit], [second, first, *found, 0])
+        _powers(kernels, x.transposed(), [transposed, unit], [second, first, *found, 0])
         _scale(kernels, to, x, [part, unit], [first, second, 1, unsound, 0])
 
     flags = ("balance_triangle", is_complex, lower, unit_diagonal)
@@ -108,7 +108,7 @@ class _Matrices(NamedTuple):
         items, rows, columns = self.block.shape[-3:]
         return items, rows, columns
 
-    def turned(self) -> _Matrices:
+    def transposed(self) -> _Matrices:
         """Return the transposes."""
         *front, row, column = self.view
         return _Matrices(self.block.swapaxes(-1, -2), self.module, [*front, column, row])

@@ -26,7 +26,7 @@ class Product(NamedTuple):
         """Items, rows, columns and inner size."""
         return (*self.a.shape[-3:-1], self.b.shape[-1], self.a.shape[-1])
 
-    def turned(self) -> Product:
+    def transposed(self) -> Product:
         """Return the product of the transposes, whose result is the transpose."""
         a, b = self.b.swapaxes(-1, -2), self.a.swapaxes(-1, -2)
         return self._replace(a=a, b=b, conj_a=self.conj_b, conj_b=self.conj_a)

@@ -111,8 +111,8 @@ def _batches(
     product = given._replace(a=a, b=b)
     _, m, n, _ = product.shape
     if m < n and m <= _FEW:
-        turned = None if addend is None else addend.swapaxes(-1, -2)
-        _matmul(kernels, product.turned(), turned, subtract, target.swapaxes(-1, -2))
+        transposed = None if addend is None else addend.swapaxes(-1, -2)
+        _matmul(kernels, product.transposed(), transposed, subtract, target.swapaxes(-1, -2))
     else:
         _matmul(kernels, product, addend, subtract, target)
     # Reshaping copies where `out` is strided in a way that one batch axis does not show.
@@ -161,7 +161,7 @@ def residual(
         addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
         product = Product(x, y, conj_a, False, limbs, is_complex)
         if m < n:
-            product, target = product.turned(), target.swapaxes(-1, -2)
+            product, target = product.transposed(), target.swapaxes(-1, -2)
             addends = [term.swapaxes(-1, -2) for term in addends]
         _residual(kernels, product, signs, addends, target)
 

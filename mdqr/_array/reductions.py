@@ -1,14 +1,12 @@
-"""The reductions of `MDArray` as methods; the functions are in `_reductions`."""
+"""The reductions of `MDArray` as methods; the functions are in `mdqr._functions.reductions`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# _reductions imports MDArray, so it is reached through the package at call time.
-import mdqr
+from mdqr._functions import reductions
 
 if TYPE_CHECKING:
-    import mdqr._functions.reductions
     from mdqr._array.array import MDArray
 
 Axis = int | tuple[int, ...] | None
@@ -21,40 +19,40 @@ class Reductions:
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the sum of the values; see `mdqr.sum`."""
-        return mdqr._functions.reductions.sum(self, axis, keepdims=keepdims)
+        return reductions.sum(self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the product of the values; see `mdqr.prod`."""
-        return mdqr._functions.reductions.prod(self, axis, keepdims=keepdims)
+        return reductions.prod(self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the arithmetic mean: the sum divided by the number of values."""
-        return mdqr._functions.reductions.mean(self, axis, keepdims=keepdims)
+        return reductions.mean(self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the largest value; NaN if there is one."""
-        return mdqr._functions.reductions.extreme("max", self, axis, keepdims=keepdims)
+        return reductions.extreme("max", self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
         """Return the smallest value; NaN if there is one."""
-        return mdqr._functions.reductions.extreme("min", self, axis, keepdims=keepdims)
+        return reductions.extreme("min", self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first largest value, as NumPy's integers."""
-        return mdqr._functions.reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
+        return reductions.arg_extreme("argmax", self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
         """Return the position of the first smallest value, as NumPy's integers."""
-        return mdqr._functions.reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
+        return reductions.arg_extreme("argmin", self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """Return whether any value is not zero, as NumPy's bool."""
-        return mdqr._functions.reductions.truth("any", self, axis, keepdims=keepdims)
+        return reductions.truth("any", self, axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Any:
         """Return whether no value is zero, as NumPy's bool."""
-        return mdqr._functions.reductions.truth("all", self, axis, keepdims=keepdims)
+        return reductions.truth("all", self, axis, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> MDArray:
         """Return the running sums along `axis`, of the flattened array by default."""
-        return mdqr._functions.reductions.cumsum(self, axis)
+        return reductions.cumsum(self, axis)

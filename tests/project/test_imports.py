@@ -1,0 +1,246 @@
+"""Which module of the package imports which, and how large folders and files are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from test_codebase import python_code
+
+import mdqr
+
+PACKAGE = Path(mdqr.__file__).parent
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+
+# From the bottom: a module imports from its own row and from those above it.
+LAYERS = """
+    mdqr._limbs  mdqr._errors  mdqr._precision
+    mdqr._backend
+    mdqr._convert
+    mdqr._core
+    mdqr._functions  mdqr.random
+    mdqr._io
+    mdqr._array
+    mdqr
+    mdqr.linalg  mdqr.config
+    mdqr.tensorcore
+    mdqr.testing
+    mdqr._cli  mdqr.__main__
+"""
+LAYER = {room: level for level, row in enumerate(LAYERS.split("\n")) for room in row.split()}
+
+# What a function imports, and why it cannot stand at the head.
+LATER = {
+    "mdqr._array.protocols": {"mdqr.linalg": "it is loaded when it is asked for"},
+    "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
+    "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
+    "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
+    "mdqr.linalg._update.panels": {
+        "mdqr.tensorcore._engine.cuda_panels": "the panels of tensorcore serve float32 updates"
+    },
+    "mdqr.tensorcore._input": {
+        "mdqr._backend": "an engine is loaded for the first array of its kind",
+        "mdqr._backend.cuda.backend": "an engine is loaded for the first array of its kind",
+        "mdqr.tensorcore._engine.cublas": "an engine is loaded for the first array of its kind",
+        "mdqr.tensorcore._engine.cuda": "an engine is loaded for the first array of its kind",
+        "mdqr.tensorcore._engine.numpy": "an engine is loaded for the first array of its kind",
+    },
+}
+OPTIONAL = {
+    "_mdqr_host": "a tree without the compiled extension converts, prints and moves arrays",
+    "cuda": "mdqr[cuda12], mdqr[cuda13]",
+    "cupy": "mdqr[cuda12], mdqr[cuda13]",
+    "cupy_backends": "mdqr[cuda12], mdqr[cuda13]",
+    "hypothesis": "mdqr[testing]",
+    "mpmath": "mdqr[testing], and arrays that become numbers of mpmath",
+    "tqdm": "mdqr[cli]",
+}
+
+MOST_MODULES = 15
+LARGER_FOLDERS = {"mdqr/linalg/_update": 24}
+
+FEWEST_LINES = 40
+SMALLER_FILES = {
+    "mdqr/__main__.py": "python -m mdqr",
+    "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
+    "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",
+    "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
+    "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
+    "mdqr/_backend/cuda/vendor/cusolver.py": "one library, one wrapper",
+    "mdqr/_backend/sources.py": "the build reads the digest, too",
+    "mdqr/_errors.py": "the warning and the words of errors, under everything",
+    "mdqr/config.py": "a public namespace",
+    "mdqr/linalg/_factor/cholesky.py": "one factorisation",
+    "mdqr/linalg/_solve/right_sides.py": "what solve and lstsq share",
+    "mdqr/linalg/_solve/solve.py": "a public function",
+    "mdqr/linalg/_update/checks.py": "to be merged",
+    "mdqr/linalg/_update/downdate.py": "to be merged",
+    "mdqr/linalg/_update/fresh.py": "to be merged",
+    "mdqr/linalg/_update/quick.py": "to be merged",
+    "mdqr/linalg/_update/scales.py": "to be merged",
+    "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
+    "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",
+    "mdqr/tensorcore/_engine/numpy_reflector.py": "the reflector of one kernel, in NumPy",
+    "mdqr/tensorcore/_engine/rounding.py": "the roundings of one header, in NumPy",
+    "mdqr/tensorcore/_input.py": "what all functions do with their operands",
+    "mdqr/tensorcore/_orthogonalize.py": "a public function",
+    "mdqr/tensorcore/_plan.py": "what an algorithm shall do, as a value",
+    "mdqr/tensorcore/_results.py": "what the functions return",
+}
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports; also a call of `import_module` with a constant."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+        return [name if name in MODULES else str(node.module) for name in names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        return [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+    return []
+
+
+def walk(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield what is imported, and whether by a function; imports for types are not."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield from ((name, later) for name in imported(node))
+    later = later or isinstance(node, (ast.FunctionDef, ast.Lambda))
+    for child in ast.iter_child_nodes(node):
+        yield from walk(child, later)
+
+
+def imports(module: str, *, later: bool) -> set[str]:
+    return {name for name, by_function in walk(TREES[module]) if by_function == later}
+
+
+def layer(module: str) -> int:
+    """The row of the longest name in the table that `module` lies in."""
+    rooms = [room for room in LAYER if module == room or module.startswith(f"{room}.")]
+    room = max(rooms, key=len)
+    assert room != "mdqr" or module == "mdqr", f"{module} is in no row"
+    return LAYER[room]
+
+
+GRAPH = {module: imports(module, later=False) & set(MODULES) for module in MODULES}
+
+
+def test_the_graph_was_found():
+    assert len(MODULES) > 100
+    assert {"mdqr._core.base", "mdqr._functions.elementwise"} <= GRAPH["mdqr._array.array"]
+
+
+def test_imports_are_found_wherever_they_stand():
+    text = """
+    import numpy
+    if TYPE_CHECKING:
+        import mdqr._cli
+    try:
+        from mdqr import _limbs
+    except ImportError:
+        pass
+    def f():
+        with open():
+            from mdqr._limbs import planes
+        return import_module("cupy")
+    """
+    found = set(walk(ast.parse("if True:" + text)))
+    assert found == {
+        ("numpy", False), ("mdqr._limbs", False), ("mdqr._limbs.planes", True), ("cupy", True)
+    }  # fmt: skip
+
+
+def test_no_modules_import_each_other():
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        pytest.fail(f"a ring of imports: {' <- '.join(error.args[1])}")
+
+
+def test_dependencies_point_downwards():
+    upwards = [
+        f"{module} -> {name}"
+        for module, names in GRAPH.items()
+        for name in names
+        if layer(name) > layer(module)
+    ]
+    assert upwards == []
+
+
+def test_every_row_of_the_layers_is_there():
+    assert set(LAYER) <= set(MODULES)
+
+
+def test_functions_import_what_has_a_reason():
+    found = {module: imports(module, later=True) for module in MODULES}
+    own = {module: names & set(MODULES) for module, names in found.items()}
+    assert {key: names for key, names in own.items() if names} == {
+        key: set(reasons) for key, reasons in LATER.items()
+    }
+    others = {name.partition(".")[0] for names in found.values() for name in names} - {"mdqr"}
+    assert others == set(OPTIONAL)
+
+
+def test_no_package_at_the_head_is_optional():
+    heads = {name.partition(".")[0] for name in TREES for name in imports(name, later=False)}
+    assert heads - {*sys.stdlib_module_names, "mdqr"} == {"numpy"}
+
+
+# Without the package itself, which imports its modules in an order in which all goes well.
+FIRST = """
+import importlib, sys, types
+path, *modules = sys.argv[1:]
+for module in modules:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mdqr"]:
+        del sys.modules[name]
+    package = types.ModuleType("mdqr")
+    package.__path__ = [path]
+    sys.modules["mdqr"] = package
+    importlib.import_module(module)
+    print(module)
+"""
+
+
+def test_any_module_can_be_the_first():
+    below = [module for module in MODULES if layer(module) < LAYER["mdqr"]]
+    modules = [*below, "mdqr.linalg._factor.qr", "mdqr.tensorcore._qr"]
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST, str(PACKAGE), *modules],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == modules
+
+
+def test_folders_are_small():
+    """Modules of a folder, without those of folders in it."""
+    files = [path for path in MODULES.values() if path.name != "__init__.py"]
+    sizes = Counter(path.parent.relative_to(PACKAGE.parent).as_posix() for path in files)
+    assert {name: size for name, size in sizes.items() if size > MOST_MODULES} == LARGER_FOLDERS
+
+
+def test_small_files_have_a_reason():
+    small = {
+        path.relative_to(PACKAGE.parent).as_posix()
+        for path in MODULES.values()
+        if path.name != "__init__.py" and len(python_code(path.read_text())) < FEWEST_LINES
+    }
+    assert small == set(SMALLER_FILES)
