@@ -21,7 +21,7 @@ from mdqr._precision import Precision
 STREAMS = {"add": 3, "multiply": 3, "divide": 3, "sqrt": 2, "sum": 1}
 CACHED = 2**25  # bytes below which an array may lie in a cache
 FOLD = 26  # double operations of carry_save_fold
-TERM = 12  # and of carry_save_term (kernels/host/matmul_engine.hpp)
+TERM = 12  # and of carry_save_term (kernels/host/products/matmul_engine.hpp)
 
 
 @dataclass(frozen=True)

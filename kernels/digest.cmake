@@ -15,7 +15,8 @@ function(mdqr_digest result)
 endfunction()
 
 set(mdqr_kernels "${CMAKE_CURRENT_LIST_DIR}")
-file(GLOB_RECURSE include_files RELATIVE "${mdqr_kernels}" "${mdqr_kernels}/include/*.hpp")
+file(GLOB_RECURSE include_files RELATIVE "${mdqr_kernels}" "${mdqr_kernels}/include/*.hpp"
+     "${mdqr_kernels}/include/*.def")
 file(GLOB_RECURSE host_files RELATIVE "${mdqr_kernels}" "${mdqr_kernels}/host/*.hpp" "${mdqr_kernels}/host/*.cpp")
 mdqr_digest(MDQR_INCLUDE_DIGEST ${include_files})
 mdqr_digest(MDQR_HOST_DIGEST ${host_files} CMakeLists.txt digest.cmake)

@@ -1,15 +1,22 @@
 // Elementwise entry points for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
-#include "elements.hpp"
+#include "level/elements.hpp"
 
-#include "entries.hpp"
+#include "module/entries.hpp"
 #include "mdqr/compare.hpp"
-#include "mdqr/rounding.hpp"
+#include "mdqr/operations.hpp"
 #include "mdqr/superacc.hpp"
-#include "networks.hpp"
+#include "level/networks.hpp"
 
 #include <stdexcept>
+#include <type_traits>
 
 MDQR_BEGIN
+
+using mdqr_host::has_form;
+using mdqr_host::operands;
+
+template <int N, bool complex>
+using lane_number = std::conditional_t<complex, cmd<lane, N>, md<lane, N>>;
 
 template <class Number, class Out = Number, class F>
 void map_unary(const block_view& out, const block_view& x, F f) {
@@ -51,99 +58,69 @@ void renormalize_plane(const block_view& out, double* to, const block_view& x, c
     });
 }
 
-template <int N> __attribute__((noinline)) md<double, N> floor_call(const md<double, N>& x) {
-    return floor(x);
-}
-
-template <int N> void unary_real(unary_op op, const block_view& out, const block_view& x) {
-    using number = md<lane, N>;
-    using one = md<double, N>;
+template <int N, bool complex>
+void unary_number(unary_op op, const block_view& out, const block_view& x) {
+    using number = lane_number<N, complex>;
+    const auto map = [&](auto f) {
+        using function = decltype(f);
+        if constexpr (std::is_invocable_v<function, const number&>)
+            map_unary<number, std::invoke_result_t<function, const number&>>(out, x, f);
+        else
+            map_scalar<N>(out, x, f);
+    };
     switch (op) {
-    case unary_op::sqrt:
-        return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
-    case unary_op::square:
-        return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
-    case unary_op::reciprocal:
-        return map_unary<number>(out, x, [](const number& v) {
-            return div(from_double<lane, N>(broadcast<lane>(1.0)), v);
-        });
-    case unary_op::floor:
-    case unary_op::ceil:
-    case unary_op::rint:
-        return map_scalar<N>(out, x, [op](const one& v) {
-            return op == unary_op::rint    ? rint(v)
-                   : op == unary_op::floor ? floor_call(v)
-                                           : neg(floor_call(neg(v)));
-        });
-    case unary_op::renormalize:
-        return renormalize_plane<N>(out, out.data, x, x.data);
-    case unary_op::abs:
-        throw std::invalid_argument("real abs is a flip of signs, done on the block");
+#define MDQR_UNARY_OP(name, kind)                                                                  \
+    case unary_op::name:                                                                           \
+        if constexpr (has_form(operands::kind, complex))                                           \
+            return map(                                                                            \
+                [](const auto& v) -> decltype(apply_##name(v)) { return apply_##name(v); });       \
+        else                                                                                       \
+            throw std::invalid_argument(complex ? #name " is for real numbers"                     \
+                                                : #name " is for complex numbers");
+#include "mdqr/operations.def"
     }
 }
 
-template <int N> void unary_complex(unary_op op, const block_view& out, const block_view& x) {
-    using number = cmd<lane, N>;
-    switch (op) {
-    case unary_op::sqrt:
-        return map_unary<number>(out, x, [](const number& v) { return sqrt(v); });
-    case unary_op::square:
-        return map_unary<number>(out, x, [](const number& v) { return sqr(v); });
-    case unary_op::reciprocal:
-        return map_unary<number>(out, x, [](const number& v) { return reciprocal(v); });
-    case unary_op::abs:
-        return map_unary<number, md<lane, N>>(out, x, [](const number& v) { return abs(v); });
-    case unary_op::renormalize:
-        renormalize_plane<N>(out, out.data, x, x.data);
-        return renormalize_plane<N>(out, out.data + out.imag, x, x.data + x.imag);
-    case unary_op::floor:
-    case unary_op::ceil:
-    case unary_op::rint:
-        throw std::invalid_argument("floor, ceil and rint are for real numbers");
-    }
-}
-
-template <class Number>
+template <int N, bool complex>
 void binary_number(binary_op op, const block_view& out, const block_view& x, const block_view& y) {
+    using number = lane_number<N, complex>;
     const block_view* const operand[3] = {&out, &x, &y};
-    auto map = [&](auto f) {
+    const auto map = [&](auto f) {
         for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
-            using io = element_io<Number>;
+            using io = element_io<number>;
             io::store(out, g[0], count, f(io::load(x, g[1]), io::load(y, g[2])));
         });
     };
     switch (op) {
-    case binary_op::add:
-        return map([](const Number& a, const Number& b) { return add(a, b); });
-    case binary_op::subtract:
-        return map([](const Number& a, const Number& b) { return sub(a, b); });
-    case binary_op::multiply:
-        return map([](const Number& a, const Number& b) { return mul(a, b); });
-    case binary_op::divide:
-        return map([](const Number& a, const Number& b) { return div(a, b); });
-    case binary_op::hypot:
-        throw std::invalid_argument("hypot is for real numbers");
+#define MDQR_BINARY_OP(name, kind)                                                                 \
+    case binary_op::name:                                                                          \
+        if constexpr (has_form(operands::kind, complex))                                           \
+            return map([](const number& a, const number& b) { return apply_##name(a, b); });       \
+        else                                                                                       \
+            throw std::invalid_argument(complex ? #name " is for real numbers"                     \
+                                                : #name " is for complex numbers");
+#include "mdqr/operations.def"
     }
 }
 
 template <int N> void mdqr_unary(unary_op op, const block_view& out, const block_view& x) {
-    if (x.imag != 0)
-        unary_complex<N>(op, out, x);
-    else
-        unary_real<N>(op, out, x);
+    if (op == unary_op::renormalize) {
+        renormalize_plane<N>(out, out.data, x, x.data);
+        if (x.imag != 0)
+            renormalize_plane<N>(out, out.data + out.imag, x, x.data + x.imag);
+    } else if (x.imag != 0) {
+        unary_number<N, true>(op, out, x);
+    } else {
+        unary_number<N, false>(op, out, x);
+    }
 }
 
 template <int N>
 void mdqr_binary(binary_op op, const block_view& out, const block_view& x, const block_view& y) {
     if (x.imag != 0)
-        return binary_number<cmd<lane, N>>(op, out, x, y);
-    if (op != binary_op::hypot)
-        return binary_number<md<lane, N>>(op, out, x, y);
-    const block_view* const operand[3] = {&out, &x, &y};
-    for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
-        using io = element_io<md<lane, N>>;
-        io::store(out, g[0], count, hypot(io::load(x, g[1]), io::load(y, g[2])));
-    });
+        binary_number<N, true>(op, out, x, y);
+    else
+        binary_number<N, false>(op, out, x, y);
 }
 
 template <int N> void mdqr_compare(signed char* out, const block_view& x, const block_view& y) {

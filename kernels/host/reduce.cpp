@@ -3,11 +3,12 @@
 // The order is part of the definition: element k of a piece of 4096 goes to virtual lane k mod 8,
 // the lanes are combined as ((0+4)+(2+6)) + ((1+5)+(3+7)), and the pieces are reduced again in the
 // same way. It does not depend on hardware lanes or threads.
-#include "elements.hpp"
+#include "level/elements.hpp"
 
-#include "entries.hpp"
+#include "module/entries.hpp"
 #include "mdqr/compare.hpp"
-#include "networks.hpp"
+#include "mdqr/operations.hpp"
+#include "level/networks.hpp"
 
 #include <vector>
 
@@ -16,18 +17,14 @@ MDQR_BEGIN
 constexpr int virtual_lanes = 8;
 constexpr ptrdiff_t piece = 4096;
 
-struct summation {
-    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) {
-        return add(a, b);
-    }
-    static constexpr double identity = 0.0;
-};
-struct product {
-    template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) {
-        return mul(a, b);
-    }
-    static constexpr double identity = 1.0;
-};
+#define MDQR_REDUCE_OP(name, operation, start)                                                     \
+    struct reduction_##name {                                                                      \
+        template <class Number> MDQR_FN static Number combine(const Number& a, const Number& b) {  \
+            return apply_##operation(a, b);                                                        \
+        }                                                                                          \
+        static constexpr double identity = start;                                                  \
+    };
+#include "mdqr/operations.def"
 
 template <class Number> struct scalar_of;
 template <class T, int N> struct scalar_of<md<T, N>> {
@@ -155,13 +152,13 @@ template <class Op, class Number> void reduce_rows(const block_view& out, const 
 }
 
 template <int N> void mdqr_reduce(reduce_op op, const block_view& out, const block_view& x) {
-    const bool complex = x.imag != 0;
-    if (op == reduce_op::sum)
-        complex ? reduce_rows<summation, cmd<lane, N>>(out, x)
-                : reduce_rows<summation, md<lane, N>>(out, x);
-    else
-        complex ? reduce_rows<product, cmd<lane, N>>(out, x)
-                : reduce_rows<product, md<lane, N>>(out, x);
+    switch (op) {
+#define MDQR_REDUCE_OP(name, operation, start)                                                     \
+    case reduce_op::name:                                                                          \
+        return x.imag != 0 ? reduce_rows<reduction_##name, cmd<lane, N>>(out, x)                   \
+                           : reduce_rows<reduction_##name, md<lane, N>>(out, x);
+#include "mdqr/operations.def"
+    }
 }
 
 // A long row is summed piece by piece, so that a task is short.

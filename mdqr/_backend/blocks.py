@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.planes import Block, absolute
+from mdqr._limbs.planes import Block, absolute, broadcast
 
 Shape = tuple[int, ...]
 
@@ -21,17 +21,6 @@ FORMED = 1.41
 _WINDOW_LANES = ((3, 1), (7, 2), (15, 4), (float("inf"), 8))
 
 
-def lead(is_complex: bool) -> int:
-    """Return the number of axes before those of the values."""
-    return 2 if is_complex else 1
-
-
-def value_shape(block: Block, is_complex: bool) -> Shape:
-    """Return the shape of the values of a block."""
-    shape: Shape = block.shape[lead(is_complex) :]
-    return shape
-
-
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the shape that values of `shapes` are broadcast to; NumPy's own ends at 32 axes.
 
@@ -41,7 +30,10 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
         If the shapes do not fit.
     """
     first = shapes[0]
-    if all(shape == first for shape in shapes[1:]):
+    for shape in shapes:
+        if shape != first:
+            break
+    else:
         return first
     ndim = max(map(len, shapes))
     common = [1] * ndim
@@ -60,31 +52,21 @@ def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
     return xp.empty(((2,) if is_complex else ()) + (limbs, *shape))
 
 
-def broadcast(xp: ModuleType, block: Block, shape: Shape, is_complex: bool) -> Block:
-    """Return a view of a block whose values have `shape`."""
-    front = lead(is_complex)
-    if is_complex and block.strides[0] == 0:
-        block = block.copy()  # kernels tell complex from real by the distance of the planes
-    if block.shape[front:] == shape:
-        return block
-    missing = len(shape) - (block.ndim - front)
-    padded = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
-    return xp.broadcast_to(padded, block.shape[:front] + shape)
-
-
-def batched(xp: ModuleType, block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
+def batched(block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
     """Return a block whose values have one batch axis before `core` axes, a view if possible."""
-    front = lead(is_complex)
-    own = block.shape[front:]
-    full = broadcast(xp, block, batch + own[len(own) - core :], is_complex)
-    return full.reshape((*full.shape[:front], prod(batch), *full.shape[full.ndim - core :]))
+    front, end = 1 + is_complex, block.ndim - core
+    # Most have the batch already; those of complex values need planes at a distance.
+    if block.shape[front:end] != batch or (is_complex and block.strides[0] == 0):
+        block = broadcast(block, is_complex, batch + block.shape[end:])
+        end = block.ndim - core
+    return block.reshape((*block.shape[:front], prod(batch), *block.shape[end:]))
 
 
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
     """Return the broadcast batch shape, the rows of the first and the columns of the second."""
-    shapes = [value_shape(block, is_complex) for block in blocks]
-    batch = broadcast_shapes(*(shape[:-2] for shape in shapes))
-    return batch, shapes[0][-2], shapes[1][-1]
+    front = 1 + is_complex
+    batch = broadcast_shapes(*[block.shape[front:-2] for block in blocks])
+    return batch, blocks[0].shape[-2], blocks[1].shape[-1]
 
 
 def real_abs(xp: ModuleType, x: Block, limbs: int, out: Block | None) -> Block:

@@ -17,6 +17,13 @@ from typing import NamedTuple, Protocol
 
 from mdqr._limbs.planes import Block as Block
 
+# The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
+# have no complex form: the lists of kernels/include/mdqr/operations.def.
+UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint")
+BINARY = ("add", "subtract", "multiply", "divide", "hypot")
+REDUCTIONS = ("sum", "prod")
+REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot"})
+
 
 class PanelOut(NamedTuple):
     """The factors of panels; see `Backend.qr_panel`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 # kernels/digest.cmake lists the same patterns and computes the same digests.
 PARTS = {
-    "include": ("include/**/*.hpp",),
+    "include": ("include/**/*.hpp", "include/**/*.def"),
     "cuda": ("cuda/**/*.hpp", "cuda/**/*.cu"),
     "host": ("host/**/*.hpp", "host/**/*.cpp", "CMakeLists.txt", "digest.cmake"),
 }

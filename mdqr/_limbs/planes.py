@@ -10,7 +10,7 @@ integers, and nothing else meets a subnormal number in arithmetic.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -49,22 +49,26 @@ def check_axes(ndim: int, is_complex: bool) -> None:
 
 def value_shape(block: Block, is_complex: bool) -> tuple[int, ...]:
     """Return the shape of the values that `block` holds."""
-    return cast("tuple[int, ...]", block.shape[lead(is_complex) :])
+    shape: tuple[int, ...] = block.shape[1 + is_complex :]
+    return shape
 
 
 def limb_count(block: Block, is_complex: bool) -> int:
     """Return the number of limbs of every value of `block`."""
-    return cast(int, block.shape[lead(is_complex) - 1])
+    count: int = block.shape[int(is_complex)]
+    return count
 
 
 def broadcast(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:
     """Return a view of `block` whose values have `shape`; the caller knows that they fit."""
-    front = lead(is_complex)
+    front = 1 + is_complex
+    if is_complex and block.strides[0] == 0:
+        block = block.copy()  # kernels tell complex from real by the distance of the planes
     if block.shape[front:] == shape:
         return block
     missing = len(shape) - (block.ndim - front)
-    spread = block[(slice(None),) * front + (None,) * missing]
-    return namespace(block).broadcast_to(spread, block.shape[:front] + shape)
+    padded = block.reshape(block.shape[:front] + (1,) * missing + block.shape[front:])
+    return namespace(block).broadcast_to(padded, block.shape[:front] + shape)
 
 
 def is_writeable(block: Block) -> bool:

@@ -21,40 +21,43 @@ ARCHITECTURES = ("sm_90", "sm_80")
 PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
-HOT = {"matmul", "matvec", "panel", "reflect", "slices", "triangular", "triangular_tile", "window"}
-HOT |= {f"tensorcore_{name}" for name in ("caqr", "cholesky", "round", "scale", "vectors")}
-HOT |= {"rise", "tensorcore_reflector"}
-HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=add"}
+HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
+HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
+HOT |= {"panel/panel", "reflect/reflect", "window/rise", "window/window"}
+HOT |= {
+    f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
+}
+HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
     "sm_90": {
-        ("matvec", 2, True): 4,
-        ("matvec", 4, False): 8,
-        ("matvec", 4, True): 36,
-        ("matvec", 8, True): 132,
-        ("matmul", 8, False): 4,
-        ("triangular_tile", 8, True): 704,
-        ("triangular", 8, True): 576,
-        ("rise", 8, True): 128,
-        ("window", 2, True): 4,
-        ("window", 8, True): 40,
+        ("products/matvec", 2, True): 4,
+        ("products/matvec", 4, False): 8,
+        ("products/matvec", 4, True): 36,
+        ("products/matvec", 8, True): 132,
+        ("products/matmul", 8, False): 4,
+        ("triangular/tile", 8, True): 704,
+        ("triangular/triangular", 8, True): 576,
+        ("window/rise", 8, True): 128,
+        ("window/window", 2, True): 4,
+        ("window/window", 8, True): 40,
     },
     "sm_80": {
-        ("matvec", 2, False): 4,
-        ("matvec", 2, True): 8,
-        ("matvec", 4, False): 16,
-        ("matvec", 4, True): 40,
-        ("matvec", 8, True): 48,
-        ("reduce", 4, False): 8,
-        ("elementwise", 4, True): 32,
-        ("triangular_tile", 8, True): 420,
-        ("triangular", 8, True): 256,
-        ("rise", 4, False): 16,
-        ("rise", 8, True): 60,
-        ("window", 2, True): 4,
-        ("window", 4, False): 16,
-        ("window", 8, True): 16,
+        ("products/matvec", 2, False): 4,
+        ("products/matvec", 2, True): 8,
+        ("products/matvec", 4, False): 16,
+        ("products/matvec", 4, True): 40,
+        ("products/matvec", 8, True): 48,
+        ("elementwise/reduce", 4, False): 8,
+        ("elementwise/elementwise", 4, True): 32,
+        ("triangular/tile", 8, True): 420,
+        ("triangular/triangular", 8, True): 256,
+        ("window/rise", 4, False): 16,
+        ("window/rise", 8, True): 60,
+        ("window/window", 2, True): 4,
+        ("window/window", 4, False): 16,
+        ("window/window", 8, True): 16,
     },
 }
 
@@ -70,8 +73,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
         return False
     if arch != ARCHITECTURES[0]:
         return module.limbs == PAIR and is_hot(module)
-    largest = {"matmul", "panel"}
-    if module.source.startswith(("tensorcore", "float")):
+    largest = {"products/matmul", "panel/panel"}
+    if module.source.startswith(("tensorcore/", "floats/")):
         return True
     return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
 
@@ -92,6 +95,9 @@ CASES = [
 ]
 
 
+SOURCES = {path.relative_to(CUDA).with_suffix("").as_posix() for path in CUDA.rglob("*.cu")}
+
+
 @cache
 def entries(source: str) -> set[str]:
     return set(re.findall(r"^MDQR_KERNEL\((\w+)", (CUDA / f"{source}.cu").read_text(), flags=re.M))
@@ -102,11 +108,11 @@ def test_every_kernel_is_used_by_the_backend():
     used = {}
     for module, names in modules().items():
         used.setdefault(module.source, set()).update(names)
-    assert used == {path.stem: entries(path.stem) for path in CUDA.glob("*.cu")}
+    assert used == {source: entries(source) for source in SOURCES}
 
 
 def test_the_plain_run_has_every_source():
-    assert {m.source for m in modules() if is_plain(m)} == {p.stem for p in CUDA.glob("*.cu")}
+    assert {m.source for m in modules() if is_plain(m)} == SOURCES
 
 
 def spilled(log: str) -> int:

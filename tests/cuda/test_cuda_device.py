@@ -109,5 +109,5 @@ def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
 
 
 def test_long_compilations_are_announced(capsys):
-    kernels._announce(Module("panel", 4, False))
-    assert "compiling panel for 4 limbs" in capsys.readouterr().err
+    kernels._announce(Module("panel/panel", 4, False))
+    assert "compiling panel/panel for 4 limbs" in capsys.readouterr().err

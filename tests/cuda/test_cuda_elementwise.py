@@ -149,7 +149,7 @@ def test_offsets_beyond_32_bits(kernels, rng):
     view = [*planes(kernels, x.swapaxes(-1, -2), False), *padded([1, 64], 0)]
     to = [*planes(kernels, out, False), *padded([4, 1], 0)]
     arguments = fields(2**33, 2, padded([2**31, 4], 1), to, view)
-    module = Module("elementwise", 1, False, ("MDQR_UNARY=square",))
+    module = Module("elementwise/elementwise", 1, False, ("MDQR_UNARY=square",))
     kernels.launch(module, "mdqr_unary", arguments, grid=(1,), threads=256)
     np.testing.assert_array_equal(out.reshape(64, 4), (x * x)[0].T)
 

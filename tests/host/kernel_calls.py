@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.host.backend import extension
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS
 
 
 class Call(NamedTuple):
@@ -44,10 +45,11 @@ def calls(limbs, is_complex):
     for op in ("sqrt", "square", "reciprocal"):
         yield Call("unary", (op,), whole, field)
     yield Call("unary", ("renormalize",), whole, field, any_limbs=("x",))
-    for op in ("add", "subtract", "multiply", "divide"):
-        yield Call("binary", (op,), {**whole, "y": y}, field)
+    for op in BINARY:
+        if not (is_complex and op in REAL_ONLY):
+            yield Call("binary", (op,), {**whole, "y": y}, field)
     rows = {"out": block(5), "x": x}
-    for op in ("sum", "prod"):
+    for op in REDUCTIONS:
         yield Call("reduce", (op,), rows, field, free=(("x", 1),))
     yield Call("cumsum", (), whole, field)
     if is_complex:

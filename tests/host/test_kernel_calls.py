@@ -1,11 +1,47 @@
 """The extension takes blocks that fit, and refuses all others before a kernel runs."""
 
+import re
+
 import numpy as np
 import pytest
 from kernel_calls import calls, misfits
 
 import mdqr
 from mdqr._backend.host.backend import extension
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._backend.sources import kernels_folder
+from mdqr._precision import PRECISIONS
+
+
+def listed(file, macro):
+    """The arguments of the lines of a list of the kernels."""
+    text = (kernels_folder() / "include" / "mdqr" / file).read_text()
+    lines = re.findall(rf"^{macro}\(([^)]*)\)", text, flags=re.MULTILINE)
+    return [tuple(line.split(", ")) for line in lines]
+
+
+def test_the_protocol_names_the_operations_of_the_kernels():
+    unary, binary, reductions = (
+        listed("operations.def", f"MDQR_{family}_OP") for family in ("UNARY", "BINARY", "REDUCE")
+    )
+    for lines, names in ((unary, UNARY), (binary, BINARY), (reductions, REDUCTIONS)):
+        assert tuple(line[0] for line in lines) == names
+    assert {name for name, kind in unary + binary if kind == "real"} == REAL_ONLY
+
+
+def test_there_are_kernels_for_every_precision():
+    counts = [int(count) for (count,) in listed("limb_counts.def", "MDQR_LIMB_COUNT")]
+    assert counts == [p.limbs for p in PRECISIONS]
+
+
+@pytest.mark.parametrize(("op", "is_complex"), [*((op, True) for op in REAL_ONLY), ("abs", False)])
+def test_operations_without_a_form_for_a_field_are_refused(op, is_complex):
+    x = np.zeros((2, 2, 3) if is_complex else (2, 3))
+    field = "real" if is_complex else "complex"
+    arguments = (x.copy(), x, x) if op in BINARY else (x.copy(), x)
+    call = extension().binary if op in BINARY else extension().unary
+    with pytest.raises(ValueError, match=f"{op} is for {field} numbers"):
+        call(op, *arguments, 2, is_complex)
 
 
 def test_what_does_not_fit_is_refused(precision, dtype):

@@ -15,7 +15,7 @@ from mdqr._precision import PRECISIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (".ci", "benchmarks", "docs", "examples", "kernels", "mdqr", "tests")
-TEXT = {".py", ".hpp", ".cpp", ".cu", ".cmake", ".txt", ".toml", ".md", ".csv", ".json", ""}
+TEXT = {".py", ".hpp", ".cpp", ".cu", ".def", ".cmake", ".txt", ".toml", ".md", ".csv", ".json", ""}
 FILES = sorted(
     path
     for top in (ROOT, *(ROOT / folder for folder in FOLDERS))

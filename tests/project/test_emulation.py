@@ -12,7 +12,7 @@ from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.sources import kernels_folder
 
 SOURCE = """
-#include "device.hpp"
+#include "device/device.hpp"
 
 struct arguments {
     double* out;

@@ -86,6 +86,7 @@ SMALLER_FILES = {
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
     "mdqr/linalg/_solve/right_sides.py": "what solve and lstsq share",
+    "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
     "mdqr/linalg/_solve/solve.py": "a public function",
     "mdqr/linalg/_update/checks.py": "to be merged",
     "mdqr/linalg/_update/downdate.py": "to be merged",

@@ -150,6 +150,7 @@ def tree(folder: Path) -> Path:
         "include/mdqr/b.hpp": "b",
         "include/mdqr/A.hpp": "a",
         "include/mdqr/b/c.hpp": "c",
+        "include/mdqr/list.def": "d",
         "include/mdqr/notes.txt": "no part",
         "host/x.cpp": "x",
         "host/deep/y.hpp": "y",
@@ -170,6 +171,7 @@ def tree(folder: Path) -> Path:
     [
         ("include/mdqr/A.hpp", "include"),
         ("include/mdqr/b/c.hpp", "include"),
+        ("include/mdqr/list.def", "include"),
         ("host/x.cpp", "host"),
         ("host/deep/y.hpp", "host"),
         ("CMakeLists.txt", "host"),

@@ -14,13 +14,12 @@ import numpy as np
 
 import mdqr
 from mdqr._backend import for_block
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
 Results = Iterator[tuple[str, Callable[[], object]]]
 
-UNARY = ("sqrt", "square", "reciprocal", "renormalize", "floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide")
 COUNT = 1601  # several chunks, and no multiple of a vector
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
@@ -62,14 +61,15 @@ def elementwise(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(1)
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
     options = {"limbs": limbs, "is_complex": is_complex}
-    for op in UNARY[: 4 if is_complex else None]:
-        yield op, lambda op=op: backend.unary(op, x, **options)
+    without = REAL_ONLY if is_complex else frozenset()
+    for op in UNARY:
+        if op not in without:
+            yield op, lambda op=op: backend.unary(op, x, **options)
     for op in BINARY:
-        yield op, lambda op=op: backend.binary(op, x, y, **options)
-    yield "abs", lambda: backend.unary("abs", x, **options)
+        if op not in without:
+            yield op, lambda op=op: backend.binary(op, x, y, **options)
     if not is_complex:
         exponents = rng.integers(-1100, 1100, size=COUNT)
-        yield "hypot", lambda: backend.binary("hypot", x, y, **options)
         yield "compare", lambda: backend.compare(x, y)
         yield "ldexp", lambda: backend.ldexp(x, exponents)
 
@@ -82,8 +82,8 @@ def reductions(backend, limbs, is_complex) -> Results:
         "long": draws(rng, limbs, (1, 5_003), is_complex),
         "wild": draws(rng, limbs, (5, 300), is_complex, finite),
     }.items():
-        yield f"sum {name}", lambda x=x: backend.reduce("sum", x, **options)
-        yield f"prod {name}", lambda x=x: backend.reduce("prod", x, **options)
+        for op in REDUCTIONS:
+            yield f"{op} {name}", lambda op=op, x=x: backend.reduce(op, x, **options)
         yield f"cumsum {name}", lambda x=x: backend.cumsum(x, **options)
         if not is_complex:
             yield f"argmax {name}", lambda x=x: backend.argreduce("max", x)

@@ -327,7 +327,7 @@ def test_strides_and_sizes_of_memory():
 
 def constants(name):
     """Return the numbers that a source of kernels names, where it writes them out."""
-    source = (Path(__file__).parents[2] / "kernels" / "cuda" / name).read_text()
+    source = (Path(__file__).parents[2] / "kernels" / "cuda" / "tensorcore" / name).read_text()
     lines = re.findall(r"inline constexpr \w+ (.*?);", source, flags=re.DOTALL)
     pairs = re.findall(r"(\w+) = (0x1p[-+]?\d+|\d+)f?(?=,|$)", "\n".join(lines), re.MULTILINE)
     return {key: float.fromhex(x) if "x" in x else int(x) for key, x in pairs}
@@ -335,23 +335,23 @@ def constants(name):
 
 def test_python_has_the_constants_of_the_kernels():
     """Launches are sized by them, and NumPy takes the same steps."""
-    caqr, gram = constants("tensorcore_caqr.hpp"), constants("tensorcore_gram.hpp")
+    caqr, gram = constants("caqr.hpp"), constants("gram.hpp")
     assert (caqr["panel_columns"], caqr["block_columns"]) == (CUTOFF, SMALL)
     assert caqr["block_rows"] == max(map(rows_of_block, range(1, 20000)))
     assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, numpy_panels.NOISE)
-    assert constants("tensorcore_caqr.cu")["most_levels"] == cuda_panels._LEVELS
+    assert constants("caqr.cu")["most_levels"] == cuda_panels._LEVELS
     threads = cuda_panels._THREADS
     assert (gram["gram_threads"], gram["panel_columns"]) == (threads, CUTOFF)
     assert gram["tile_rows"] == cuda_panels._TILE_ROWS
-    found = constants("tensorcore_cholesky.hpp")
+    found = constants("cholesky.hpp")
     names = ("least", "careful", "late", "most_passes")
     assert [found[name] for name in names] == [
         getattr(numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
     ]
     assert (found["fine"], found["sound"]) == (numpy_reflector.FINE, numpy_panels.SOUND)
-    reflector = constants("tensorcore_reflector.cu")
+    reflector = constants("reflector.cu")
     assert (reflector["reflector_threads"], reflector["panel_columns"]) == (threads, CUTOFF)
-    scale, vectors = constants("tensorcore_scale.cu"), constants("tensorcore_vectors.cu")
+    scale, vectors = constants("scale.cu"), constants("vectors.cu")
     assert (scale["scale_threads"], scale["tile"]) == (
         cuda._THREADS,
         cuda._LOAD_COLUMNS,
@@ -362,4 +362,4 @@ def test_python_has_the_constants_of_the_kernels():
         cuda._IMAGE_COLUMNS,
         cuda._DEPARTURE_COLUMNS,
     )
-    assert constants("tensorcore_round.cu")["round_threads"] == cuda._THREADS
+    assert constants("round.cu")["round_threads"] == cuda._THREADS

@@ -1,5 +1,5 @@
-// What a lane type must offer, for T = double. `kernels/host/simd.hpp` gives the same names to
-// vectors; vector types have no namespace, so a file that uses them includes simd.hpp before any
+// What a lane type must offer, for T = double. `kernels/host/level/simd.hpp` gives the same names
+// to vectors; vector types have no namespace, so a file that uses them includes simd.hpp before any
 // other header.
 #pragma once
 #include "mdqr/config.hpp"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mdqr._backend.protocol import Block
 
-# kernels/cuda/views.hpp
+# kernels/cuda/device/views.hpp
 MAX_AXES = 6
 
 Steps = list[tuple[int, ...]]  # one tuple an axis: the stride of each operand, in elements

@@ -1,4 +1,4 @@
-"""Elementwise calls on a GPU: kernels/cuda/elementwise.cu, one module an operation.
+"""Elementwise calls on a GPU: kernels/cuda/elementwise/elementwise.cu, one module an operation.
 
 The limbs are those of the host backend.
 """
@@ -10,10 +10,11 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast, broadcast_shapes, empty, lead, real_abs, value_shape
+from mdqr._backend.blocks import broadcast_shapes, empty, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import broadcast, lead, value_shape
 
 _THREADS = 256
 
@@ -36,7 +37,7 @@ def unary(
         out = empty(kernels.xp, shape, limbs, to_complex)
     name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
     define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
-    module = Module("elementwise", limbs, is_complex, (define,))
+    module = Module("elementwise/elementwise", limbs, is_complex, (define,))
     _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
     return out
 
@@ -54,7 +55,7 @@ def binary(
     shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
     if out is None:
         out = empty(kernels.xp, shape, limbs, is_complex)
-    module = Module("elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
+    module = Module("elementwise/elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
     operands = [(x, is_complex), (y, is_complex)]
     _start(kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
     return out
@@ -64,7 +65,7 @@ def compare(kernels: Kernels, x: Block, y: Block) -> Block:
     """Return the sign of the exact difference as int8, 2 if unordered."""
     shape = broadcast_shapes(x.shape[1:], y.shape[1:])
     out = kernels.xp.empty(shape, dtype=np.int8)
-    module = Module("elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
+    module = Module("elementwise/elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
     _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
     return out
 
@@ -74,7 +75,7 @@ def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
     exponent = kernels.xp.asarray(exponent, dtype=np.int64)
     shape = broadcast_shapes(x.shape[1:], exponent.shape)
     out = empty(kernels.xp, shape, len(x), False)
-    module = Module("elementwise", len(x), False, ("MDQR_LDEXP",))
+    module = Module("elementwise/elementwise", len(x), False, ("MDQR_LDEXP",))
     _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
     return out
 
@@ -131,7 +132,7 @@ def _start_on_copies(
         if is_complex is None:
             spread = xp.broadcast_to(array, shape)
         else:
-            spread = broadcast(xp, array, shape, is_complex)
+            spread = broadcast(array, is_complex, shape)
         copies.append((xp.ascontiguousarray(spread), is_complex))
     result = xp.empty(out[0].shape, dtype=out[0].dtype)
     _start(kernels, module, name, shape, (result, out[1]), copies)

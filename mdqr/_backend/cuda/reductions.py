@@ -1,4 +1,6 @@
-"""Reductions over the last axis on a GPU: kernels/cuda/reduce.cu, one module an operation.
+"""Reductions over the last axis on a GPU: kernels/cuda/elementwise/reduce.cu.
+
+One module holds one operation.
 
 Sums and products keep the order of the host backend (8 virtual lanes in pieces of 4096, then the
 same over the pieces), and so its limbs. Running sums are the host's up to 64 elements; longer rows
@@ -12,17 +14,17 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import empty, fill_with_identity, lead, value_shape
+from mdqr._backend.blocks import empty, fill_with_identity
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import lead, value_shape
 
-_THREADS = 64  # row_threads in kernels/cuda/rows.hpp
+_THREADS = 64  # row_threads in kernels/cuda/device/rows.hpp
 _LANES = 8
 _REDUCE_PIECE = 4096
 _SCAN_PIECE = 64
 _ARG_PIECE = 512
-_OPERATIONS = {"sum": "add", "prod": "multiply"}
 _NO_PLANES = [0, 0, 0, 0]
 
 
@@ -94,7 +96,7 @@ def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) ->
     if x.shape[-1] == 0:
         fill_with_identity(out, op, is_complex)
         return out
-    module = Module("reduce", limbs, is_complex, (f"MDQR_REDUCE={_OPERATIONS[op]}",))
+    module = Module("elementwise/reduce", limbs, is_complex, (f"MDQR_REDUCE={op}",))
     rows = _Rows(kernels, x, is_complex)
     result = out.reshape((*out.shape[: lead(is_complex)], rows.count, 1))
     if rows.length <= _REDUCE_PIECE:
@@ -129,7 +131,7 @@ def cumsum(kernels: Kernels, x: Block, limbs: int, is_complex: bool) -> Block:
     out = empty(kernels.xp, value_shape(x, is_complex), limbs, is_complex)
     if out.size == 0:
         return out
-    module = Module("reduce", limbs, is_complex, ("MDQR_CUMSUM",))
+    module = Module("elementwise/reduce", limbs, is_complex, ("MDQR_CUMSUM",))
     rows = _Rows(kernels, x, is_complex)
     result = out.reshape((*out.shape[: lead(is_complex)], rows.count, rows.length))
     extent, pieces = rows.extent(rows.length, _SCAN_PIECE)
@@ -155,7 +157,9 @@ def argreduce(kernels: Kernels, op: str, x: Block) -> Block:
     if out.size == 0:
         return out
     limbs = len(x)
-    module = Module("reduce", limbs, False, (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",))
+    module = Module(
+        "elementwise/reduce", limbs, False, (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",)
+    )
     rows = _Rows(kernels, x, False)
     length, among = rows.length, None
     while among is None or length > 1:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mdqr._backend.blocks import (
     batched,
-    broadcast,
     broadcast_shapes,
     empty,
     fill_with_identity,
@@ -20,13 +19,12 @@ from mdqr._backend.blocks import (
     matrix_shape,
     real_abs,
     reflections,
-    value_shape,
 )
 from mdqr._backend.host import powers
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs.planes import negate
+from mdqr._limbs.planes import broadcast, negate, value_shape
 
 Block = NDArray[np.float64]
 
@@ -86,7 +84,7 @@ class HostBackend:
         shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
             out = empty(np, shape, limbs, is_complex)
-        x, y = broadcast(np, x, shape, is_complex), broadcast(np, y, shape, is_complex)
+        x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
         if out.size:
             self._module.binary(op, out, x, y, limbs, is_complex)
         return out
@@ -97,7 +95,7 @@ class HostBackend:
         out = np.empty(shape, dtype=np.int8)
         if out.size:
             limbs = max(len(x), len(y))
-            x, y = broadcast(np, x, shape, False), broadcast(np, y, shape, False)
+            x, y = broadcast(x, False, shape), broadcast(y, False, shape)
             self._module.compare(out, x, y, limbs)
         return out
 
@@ -107,7 +105,7 @@ class HostBackend:
         out = np.empty((len(x), *shape))
         if out.size:
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
-            self._module.ldexp(out, broadcast(np, x, shape, False), exponent, len(x))
+            self._module.ldexp(out, broadcast(x, False, shape), exponent, len(x))
         return out
 
     def balance_triangle(
@@ -174,10 +172,10 @@ class HostBackend:
         if limbs == 1:
             result[...] = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
             return result
-        x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
-        addend = [] if c is None else [batched(np, c, batch, 2, is_complex)]
+        x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
+        addend = [] if c is None else [batched(c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
-        target = batched(np, result, batch, 2, is_complex)
+        target = batched(result, batch, 2, is_complex)
         self._module.matmul(target, addend, x, y, limbs, is_complex, conj_a, conj_b, subtract)
         if not np.may_share_memory(target, result):
             result[...] = target.reshape(result.shape)
@@ -203,9 +201,9 @@ class HostBackend:
             pair = self.residual(terms, a, b, limbs=2, is_complex=is_complex, conj_a=conj_a)
             result[...] = pair[:, :1] if is_complex else pair[:1]
             return result
-        x, y = (batched(np, v, batch, 2, is_complex) for v in (a, b))
-        addends = [batched(np, term, batch, 2, is_complex) for _, term in terms]
-        target = batched(np, result, batch, 2, is_complex)
+        x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
+        addends = [batched(term, batch, 2, is_complex) for _, term in terms]
+        target = batched(result, batch, 2, is_complex)
         self._module.residual(
             target, [sign for sign, _ in terms], addends, x, y, limbs, is_complex, conj_a
         )
@@ -222,8 +220,8 @@ class HostBackend:
         t = empty(np, (*batch, w, w), limbs, is_complex)
         if h.size:
             self._module.qr_panel(
-                batched(np, h, batch, 2, is_complex), batched(np, tau, batch, 1, is_complex),
-                batched(np, t, batch, 2, is_complex), batched(np, a, batch, 2, is_complex),
+                batched(h, batch, 2, is_complex), batched(tau, batch, 1, is_complex),
+                batched(t, batch, 2, is_complex), batched(a, batch, 2, is_complex),
                 limbs, is_complex,
             )  # fmt: skip
         if out is None:
@@ -316,7 +314,7 @@ class HostBackend:
         out = empty(np, (*batch, m, n), limbs, is_complex)
         if out.size:
             self._module.solve_triangular_tile(
-                batched(np, out, batch, 2, is_complex), batched(np, a, batch, 2, is_complex),
-                batched(np, b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
+                batched(out, batch, 2, is_complex), batched(a, batch, 2, is_complex),
+                batched(b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
             )  # fmt: skip
         return out

@@ -7,8 +7,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.blocks import batched, replace_products, value_shape, window_lanes
+from mdqr._backend.blocks import batched, replace_products, window_lanes
 from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import value_shape
 
 Block = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ def _reflect(
     *batch, m, _ = value_shape(r, is_complex)
     below = min(below, m - 1)
     blocks = [block for block in (r, left, right) if block is not None]
-    used = [batched(np, block, tuple(batch), 2, is_complex) for block in blocks]
+    used = [batched(block, tuple(batch), 2, is_complex) for block in blocks]
     rest = used[1:]
     lefts = rest[:1] if left is not None else []
     call = module.window_float32 if r.dtype == np.float32 else module.window

@@ -1,4 +1,4 @@
-"""Low-precision products by cuBLAS, and panels by the kernels of ``kernels/cuda/tensorcore_*``."""
+"""Low-precision products by cuBLAS, and panels by the kernels of ``kernels/cuda/tensorcore``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from mdqr.tensorcore._engine.protocol import (
     headroom,
 )
 
-SCALE = Module("tensorcore_scale", 1, False)
-VECTORS = Module("tensorcore_vectors", 1, False)
+SCALE = Module("tensorcore/scale", 1, False)
+VECTORS = Module("tensorcore/vectors", 1, False)
 
 _THREADS = 256
 # Of loading: rows of a block, and its columns.
@@ -71,7 +71,7 @@ class Products(Protocol):
 
 def round_module(form: Format) -> Module:
     """Return the module that rounds to a format."""
-    return Module("tensorcore_round", 1, False, (f"MDQR_FORMAT={form.kernel}",))
+    return Module("tensorcore/round", 1, False, (f"MDQR_FORMAT={form.kernel}",))
 
 
 def _load_grid(a: Block) -> tuple[int, int]:

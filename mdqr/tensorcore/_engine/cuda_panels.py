@@ -1,4 +1,4 @@
-"""Panels of at most 128 columns by the kernels of ``kernels/cuda/tensorcore_*``, a launch each."""
+"""Panels of at most 128 columns by the kernels of ``kernels/cuda/tensorcore``, a launch each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided,
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._engine.protocol import CUTOFF, FAN_IN, NO_FLOOR, SMALL, Operand, rows_of_block
 
-CAQR = Module("tensorcore_caqr", 1, False)
-CHOLESKY = Module("tensorcore_cholesky", 1, False)
-REFLECTOR = Module("tensorcore_reflector", 1, False)
+CAQR = Module("tensorcore/caqr", 1, False)
+CHOLESKY = Module("tensorcore/cholesky", 1, False)
+REFLECTOR = Module("tensorcore/reflector", 1, False)
 
 _THREADS = 256
 # Shared words of a caqr panel: a tile, sums, a square and what lies behind.
@@ -30,7 +30,7 @@ _REFLECTOR_WORDS = 5 * CUTOFF
 # Words that are zero, taken one after the other.
 _WORDS = 16384
 _NO_OPERAND = [0, 0, 0, 0, 0]
-# As in kernels/cuda/tensorcore_formats.hpp.
+# As in kernels/cuda/tensorcore/formats.hpp.
 _FORMATS = {"": 0, "half": 1, "split": 2, "bfloat": 3, "tf32": 4}
 
 

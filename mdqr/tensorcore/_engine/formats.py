@@ -18,7 +18,7 @@ class Format(NamedTuple):
     name : str
         As users write it.
     kernel : str
-        The name of the format in ``kernels/cuda/tensorcore_round.cu``; empty: operands as they are.
+        The name of the format in ``kernels/cuda/tensorcore/round.cu``; empty: operands as they are.
     unit : float
         Unit roundoff of an operand.
     terms : int

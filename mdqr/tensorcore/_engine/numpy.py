@@ -149,7 +149,7 @@ class NumpyEngine:
 
 
 def signs(rows: int) -> np.ndarray:
-    """Return random signs ``(rows, PROBES)``: those of kernels/cuda/tensorcore_vectors.cu."""
+    """Return random signs ``(rows, PROBES)``: those of kernels/cuda/tensorcore/vectors.cu."""
     with np.errstate(over="ignore"):
         z = (np.arange(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 # Squares of lengths below which a column depends on others as far as float32 can tell, relative to
-# its square; kernels/cuda/tensorcore_cholesky.cu.
+# its square; kernels/cuda/tensorcore/cholesky.cu.
 NOISE = np.float32(2.0**-40)
 LEAST = 2.0**-43
 # Of pivots, for diagonals between 1/4 and 1. From CAREFUL on errors of 2^-53 in the Gram matrix are
@@ -21,7 +21,7 @@ LEAST = 2.0**-43
 # would square a condition that float64 cannot hold squared.
 CAREFUL, LATE, PASSES = 2.0**-23, 2.0**-16, 3
 # Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on
-# pivots are noise; kernels/cuda/tensorcore_cholesky.hpp.
+# pivots are noise; kernels/cuda/tensorcore/cholesky.hpp.
 SOUND = 2.0**43
 
 

@@ -8,7 +8,7 @@ from mdqr.tensorcore._engine.numpy_panels import SOUND, Doubles, Floats, cholesk
 from mdqr.tensorcore._engine.protocol import NO_FLOOR
 
 # Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on Q
-# is not orthonormal after this pass: as in kernels/cuda/tensorcore_cholesky.hpp.
+# is not orthonormal after this pass: as in kernels/cuda/tensorcore/cholesky.hpp.
 FINE = 2.0**20
 
 

@@ -1,6 +1,6 @@
-// The names of kernels/cuda/device.hpp for a CPU: every CUDA thread is a fiber, run in turn until
-// it waits (emulate.cpp). Slow, deterministic, exact: it runs the kernels' own text where there is
-// no GPU. To be included before anything else.
+// The names of kernels/cuda/device/device.hpp for a CPU: every CUDA thread is a fiber, run in turn
+// until it waits (emulate.cpp). Slow, deterministic, exact: it runs the kernels' own text where
+// there is no GPU. To be included before anything else.
 #pragma once
 #include "mdqr/config.hpp"
 

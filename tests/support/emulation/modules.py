@@ -14,12 +14,10 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
 
-UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize")
-REAL_UNARY = ("floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide")
 # Products of every kind: large, one column, one row, batches of small ones.
 PRODUCTS = [
     ((300, 200), (200, 250)),
@@ -56,11 +54,14 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     """Make every call of the protocol that this limb count and field has."""
     options = {"limbs": limbs, "is_complex": is_complex}
     x, y = blocks(limbs, is_complex, (3, 40), (3, 40))
-    for op in (*UNARY, *(() if is_complex else REAL_UNARY)):
-        backend.unary(op, x, **options)
-    for op in (*BINARY, *(() if is_complex else ("hypot",))):
-        backend.binary(op, x, y, **options)
-    for op in ("sum", "prod"):
+    without = REAL_ONLY if is_complex else frozenset()
+    for op in UNARY:
+        if op not in without:
+            backend.unary(op, x, **options)
+    for op in BINARY:
+        if op not in without:
+            backend.binary(op, x, y, **options)
+    for op in REDUCTIONS:
         backend.reduce(op, x, **options)
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)

@@ -1,4 +1,4 @@
-"""Powers of two for rows and columns on a GPU: kernels/cuda/balance.cu."""
+"""Powers of two for rows and columns on a GPU: kernels/cuda/triangular/balance.cu."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import Shape, batched, empty, lead, value_shape
+from mdqr._backend.blocks import Shape, batched, empty
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Balanced, Block
+from mdqr._limbs.planes import lead, value_shape
 
 # `most_threads` and `scale_threads` of the kernels.
 _MOST_THREADS = 512
@@ -115,8 +116,8 @@ class _Matrices(NamedTuple):
 
 
 def _matrices(kernels: Kernels, block: Block, batch: Shape, is_complex: bool) -> _Matrices:
-    block = batched(kernels.xp, block, batch, 2, is_complex)
-    module = Module("balance", block.shape[lead(is_complex) - 1], is_complex)
+    block = batched(block, batch, 2, is_complex)
+    module = Module("triangular/balance", block.shape[lead(is_complex) - 1], is_complex)
     return _Matrices(block, module, matrix_view(kernels, block, is_complex))
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from mdqr._backend.blocks import batched, empty, value_shape
+from mdqr._backend.blocks import batched, empty
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     SHARED_BYTES,
@@ -18,10 +18,11 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
+from mdqr._limbs.planes import value_shape
 
-# Threads of a block at most (`panel_threads` of kernels/cuda/panel.hpp), and columns at most: a
-# thread makes the factor of each column, the next one tau, and one of another warp the scale of the
-# vector.
+# Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), and columns at most:
+# a thread makes the factor of each column, the next one tau, and one of another warp the scale of
+# the vector.
 _THREADS = 256
 _WARP = 32
 # Numbers of so many planes: blocks of few threads that share a multiprocessor displace each
@@ -41,8 +42,8 @@ _ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
 # number of limbs (at most).
 _DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
 
-# As in kernels/cuda/panel.hpp: doubles of shared memory before the arrays over the columns, and of
-# each column beside its digits and its factor; words before the sums of an item.
+# As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns,
+# and of each column beside its digits and its factor; words before the sums of an item.
 _FIXED_SHARED = 64
 _COLUMN_SHARED = 5
 _LINE = 16
@@ -129,7 +130,7 @@ def qr_panel(
     def launch(kernels: Kernels) -> None:
         matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
         # Blocks whose batch axes do not merge are copied; the copies live until the launch.
-        used = [batched(xp, block, tuple(batch), 2, is_complex) for block in matrices]
+        used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
         views = [matrix_view(kernels, block, is_complex) for block in used]
         items = prod(batch)
         steps = plan(items, m, w, limbs, is_complex)
@@ -139,7 +140,7 @@ def qr_panel(
         if steps.counters:
             meetings = kernels.scratch(items * steps.counters, zero=True)
         kernels.launch(
-            Module("panel", limbs, is_complex),
+            Module("panel/panel", limbs, is_complex),
             "mdqr_qr_panel",
             fields(
                 *views,

@@ -1,13 +1,14 @@
-"""Q times a few columns on a GPU, all tiles by one launch: kernels/cuda/reflect.cu."""
+"""Q times a few columns on a GPU, all tiles by one launch: kernels/cuda/reflect/reflect.cu."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import batched, value_shape
+from mdqr._backend.blocks import batched
 from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import value_shape
 
 # `most_tiles`, `most_width`, `reflect_threads` and `warps_of_block` of the kernel.
 _MOST_TILES = 64
@@ -52,7 +53,7 @@ def reflect_all(
     blocks = max(1, min(BLOCKS_TOGETHER // jobs, rows // _LEAST_ROWS))
     numbers = (2 if is_complex else 1) * limbs * width
     _parts, parts = kernels.scratch(jobs * 2 * blocks * numbers)
-    view = matrix_view(kernels, batched(kernels.xp, x, tuple(batch), 2, is_complex), is_complex)
+    view = matrix_view(kernels, batched(x, tuple(batch), 2, is_complex), is_complex)
     reflectors = sum(v.shape[-1] for v in vs)
     order = slice(None, None, 1 if adjoint else -1)
     addresses = [[kernels.address(block) for block in blocks_] for blocks_ in (vs, ts)]
@@ -63,7 +64,7 @@ def reflect_all(
         _counters, counters = kernels.scratch(jobs, zero=True)
         numbers_of_tiles = [len(vs), done, count, parts, counters]
         kernels.launch(
-            Module("reflect", limbs, is_complex),
+            Module("reflect/reflect", limbs, is_complex),
             "mdqr_reflect",
             fields(
                 view,

@@ -1,4 +1,4 @@
-"""Substitution in triangles: kernels/cuda/triangular.cu and triangular_tile.cu.
+"""Substitution in triangles: kernels/cuda/triangular/triangular.cu and tile.cu.
 
 Three shapes of work, told apart by a static rule:
 
@@ -116,7 +116,7 @@ def solve(
 
     def launch(kernels: Kernels) -> None:
         # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
-        blocks = [batched(xp, block, batch, 2, is_complex) for block in (out, a, b)]
+        blocks = [batched(block, batch, 2, is_complex) for block in (out, a, b)]
         views = [
             _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
             for block, square in zip(blocks, (False, True, False), strict=True)
@@ -156,7 +156,7 @@ def _solve_small(
     parts, rows = (3, _ROWS) if order > _ROWS else (1, order)
     doubles = _number_planes(limbs, is_complex) * (parts * rows * rows + order) + warps
     kernels.launch(
-        Module("triangular_tile", limbs, is_complex),
+        Module("triangular/tile", limbs, is_complex),
         "mdqr_solve_triangular_tile",
         fields(*views, order, columns, unit, blocks),
         grid=(items * blocks,),
@@ -181,7 +181,9 @@ def _solve_large(
     doubles = _number_planes(limbs, is_complex) * _ROWS * (_ROWS + 2) + _ROWS
     needs_guard = order < _GUARDED_ORDER and limbs > _UNGUARDED_LIMBS
     kernels.launch(
-        Module("triangular", limbs, is_complex, ("MDQR_GUARDED",) if needs_guard else ()),
+        Module(
+            "triangular/triangular", limbs, is_complex, ("MDQR_GUARDED",) if needs_guard else ()
+        ),
         "mdqr_solve_triangular",
         fields(*views, order, columns, jobs, unit, blocks, address),
         grid=(groups * blocks,),

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import FORMED, batched, value_shape, window_lanes
+from mdqr._backend.blocks import FORMED, batched, window_lanes
 from mdqr._backend.cuda.runtime.kernels import SHARED_BYTES, Kernels, Module, divided, fields
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import value_shape
 
-# As in kernels/cuda/window_block.hpp: threads of a warp, and of a block for numbers of so many
+# As in kernels/cuda/window/block.hpp: threads of a warp, and of a block for numbers of so many
 # planes at most.
 _WARP = 32
 _THREADS = ((4, 512), (float("inf"), 256))
@@ -144,10 +145,10 @@ def _launch(
 
     def launch(kernels: Kernels) -> None:
         xp = kernels.xp
-        used = [batched(xp, block, batch, 2, is_complex) for block in blocks]
+        used = [batched(block, batch, 2, is_complex) for block in blocks]
         views = [_view(kernels, block, is_complex, item) for block in used]
         kernels.launch(
-            Module(name, limbs, is_complex, ("MDQR_FLOAT32",) if single else ()),
+            Module(f"window/{name}", limbs, is_complex, ("MDQR_FLOAT32",) if single else ()),
             f"mdqr_{name}",
             fields(*views, *numbers),
             grid=(prod(batch),),

@@ -1,11 +1,11 @@
-"""Signs of the rows of float triangles: kernels/cuda/float_signs.cu."""
+"""Signs of the rows of float triangles: kernels/cuda/floats/signs.cu."""
 
 from __future__ import annotations
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields
 from mdqr._backend.protocol import Block
 
-_MODULE = Module("float_signs", 1, False)
+_MODULE = Module("floats/signs", 1, False)
 _THREADS = 256
 
 

@@ -1,4 +1,4 @@
-"""Products with few columns and residuals, summed along rows: kernels/cuda/matvec.cu."""
+"""Products with few columns and residuals, summed along rows: kernels/cuda/products/matvec.cu."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 
 _THREADS, _WARPS, _LANES = 256, 8, 32
-# As in kernels/cuda/matvec_finish.hpp.
+# As in kernels/cuda/products/matvec_finish.hpp.
 _FINISH_THREADS, _FINISH_LANES = 128, 8
 # Layouts: a row for each warp, one row for all, a row for each lane; rows of a pass.
 _ROW_A_WARP, _ONE_ROW, _ROW_A_LANE = 0, 1, 2
@@ -120,7 +120,7 @@ def _run(
         f"MDQR_LAYOUT={tiles.layout}",
         f"MDQR_STAGE={tiles.stage}",
     )
-    module = Module("matvec", product.limbs, is_complex, defines)
+    module = Module("products/matvec", product.limbs, is_complex, defines)
     # Words of the warps, eight at a time, share the room with the vector.
     shared = 8 * max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
     kernels.launch(

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape, value_shape
+from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape
 from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import value_shape
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
 _FEW = 2
 
 # Single warps that share the elements for the exact accumulator, and its digits in shared memory.
-_EXACT_BLOCKS = 264
-_EXACT_SHARED = 136 * 32 * 8
+_ACCUMULATOR_BLOCKS = 264
+_ACCUMULATOR_SHARED = 136 * 32 * 8
 
-# As in kernels/cuda/exact_terms.hpp.
+# As in kernels/cuda/products/residual_terms.hpp.
 _MOST_TERMS = 8
 
 
@@ -106,8 +107,8 @@ def _batches(
 ) -> None:
     """Write a product of blocks with any batch axes to `out`."""
     xp, is_complex = kernels.xp, given.is_complex
-    a, b, target = (batched(xp, v, batch, 2, is_complex) for v in (given.a, given.b, out))
-    addend = None if c is None else batched(xp, c, batch, 2, is_complex)
+    a, b, target = (batched(v, batch, 2, is_complex) for v in (given.a, given.b, out))
+    addend = None if c is None else batched(c, batch, 2, is_complex)
     product = given._replace(a=a, b=b)
     _, m, n, _ = product.shape
     if m < n and m <= _FEW:
@@ -128,8 +129,8 @@ def _matmul(
     to = matrix_view(kernels, out, is_complex)
     run = matvec.product if product.shape[2] <= _FEW else sliced.product
     todo = run(kernels, product, start, to, subtract)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
-    _exact(kernels, module, product, todo, to, [*start, int(subtract)])
+    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
+    _accumulate(kernels, module, product, todo, to, [*start, int(subtract)])
 
 
 def residual(
@@ -157,8 +158,8 @@ def residual(
     signs = [sign for sign, _ in terms]
 
     def launch(kernels: Kernels) -> None:
-        x, y, target = (batched(xp, v, batch, 2, is_complex) for v in (a, b, result))
-        addends = [batched(xp, term, batch, 2, is_complex) for _, term in terms]
+        x, y, target = (batched(v, batch, 2, is_complex) for v in (a, b, result))
+        addends = [batched(term, batch, 2, is_complex) for _, term in terms]
         product = Product(x, y, conj_a, False, limbs, is_complex)
         if m < n:
             product, target = product.transposed(), target.swapaxes(-1, -2)
@@ -178,11 +179,11 @@ def _residual(
     packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
     todo = matvec.residual(kernels, product, out, packed)
-    module = Module("exact", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
-    _exact(kernels, module, product, todo, out, packed)
+    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    _accumulate(kernels, module, product, todo, out, packed)
 
 
-def _exact(
+def _accumulate(
     kernels: Kernels,
     module: Module,
     product: Product,
@@ -208,5 +209,10 @@ def _exact(
         ending,
     )
     kernels.launch(
-        module, "mdqr_exact", arguments, grid=(_EXACT_BLOCKS,), threads=32, shared=_EXACT_SHARED
+        module,
+        "mdqr_accumulator",
+        arguments,
+        grid=(_ACCUMULATOR_BLOCKS,),
+        threads=32,
+        shared=_ACCUMULATOR_SHARED,
     )

@@ -1,4 +1,4 @@
-"""Large products by integer slices on the FP64 tensor cores: kernels/cuda/slices.hpp."""
+"""Large products by integer slices on the FP64 tensor cores: kernels/cuda/products/slices.hpp."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields,
 from mdqr._backend.protocol import Block
 from mdqr._precision import PRECISIONS
 
-# As in kernels/cuda/slices.hpp.
+# As in kernels/cuda/products/slices.hpp.
 _SLICE_BITS = 22
 _LEAST_SPAN = 30
 _QUAD = 4
@@ -38,7 +38,7 @@ def slices(limbs: int) -> int:
 
 
 class Tile(NamedTuple):
-    """A tile of the kernel, as kernels/cuda/matmul_tile.hpp has it."""
+    """A tile of the kernel, as kernels/cuda/products/matmul_tile.hpp has it."""
 
     variant: int
     side: int
@@ -119,7 +119,7 @@ def product(
     (cut_a, blocks_a), (cut_b, blocks_b) = (v.slicing(kernels, base) for v in (a, b))
     # A row maximum a warp and row.
     kernels.launch(
-        Module("slices", product.limbs, product.is_complex), "mdqr_slices",
+        Module("products/slices", product.limbs, product.is_complex), "mdqr_slices",
         fields(cut_a, cut_b, blocks_a, base + count),
         grid=(blocks_a + blocks_b,), threads=_THREADS, shared=512,
     )  # fmt: skip
@@ -127,7 +127,9 @@ def product(
         a.view(base), b.view(base), c, out, int(subtract), items, m, n, tiles_m, tiles_n,
         splits, split_quads, base + sums, base + todo, base + count,
     )  # fmt: skip
-    module = Module("matmul", product.limbs, product.is_complex, (f"MDQR_TILE={tile.variant}",))
+    module = Module(
+        "products/matmul", product.limbs, product.is_complex, (f"MDQR_TILE={tile.variant}",)
+    )
     shared = tile.shared(product.limbs)
     kernels.launch(
         module, "mdqr_matmul", arguments, grid=(tiles * splits,), threads=_THREADS, shared=shared

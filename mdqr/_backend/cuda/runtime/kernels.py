@@ -1,8 +1,9 @@
 """Compiling the CUDA kernels through CuPy, and launching them.
 
-A kernel takes one struct of 64-bit fields by value (`kernels/cuda/device.hpp`): `Kernels.launch`
-gets it as one int64 array. A module holds one source file for one limb count and field; it is
-compiled on first use and cached on disk by CuPy, under a key with the digest of all headers.
+A kernel takes one struct of 64-bit fields by value (`kernels/cuda/device/device.hpp`):
+`Kernels.launch` gets it as one int64 array. A module holds one source file for one limb count and
+field; it is compiled on first use and cached on disk by CuPy, under a key with the digest of all
+headers.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def divided(x: int, y: int) -> int:
 
 
 def planes(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
-    """Return the fields of `struct planes` (kernels/cuda/views.hpp)."""
+    """Return the fields of `struct planes` (kernels/cuda/device/views.hpp)."""
     strides = [stride // 8 for stride in block.strides]
     front = [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
     return [kernels.address(block), *front]

@@ -1,0 +1,62 @@
+// Householder QR of panels: one launch a call, one meeting of the blocks a column.
+#include "mdqr/config.hpp"
+
+// Calls save registers, which takes longer than a network of few limbs.
+#if MDQR_LIMBS <= 2
+#undef MDQR_CALL
+#define MDQR_CALL MDQR_FN
+#endif
+#include "panel/triangle.hpp"
+
+MDQR_BEGIN
+
+// Nobody reads or adds to the sums of the next column before this one's meeting.
+MDQR_FN void clear_next_sums(const panel_block& q, int j) {
+    i64* sums = q.exchange.sums_of(j + 1);
+    for (i64 k = q.thread; k <= q.exchange.column_digits(q.w); k += q.threads)
+        publish(sums + k, 0);
+}
+
+// One column: two passes over the rows, one meeting.
+MDQR_FN void reflect_column(panel_block& q, int j) {
+    refresh_sizes(q, j);
+    if (q.makes_rows()) {
+        make_pivot(q, j);
+        sync_threads();
+        if constexpr (sums_in_digits)
+            add_up_digits(q, j);
+        else
+            add_up_limbs(q, j);
+    } else {
+        clear_next_sums(q, j);
+    }
+    q.meet();
+    const bool identity = reflect(q, j);
+    sync_threads();
+    if (q.thread == 0 && q.alone())
+        q.shared.memory[panel_shared::below] = 0.0;
+    if (q.makes_rows())
+        update(q, j, identity);
+    if (q.makes_t())
+        extend_triangle(q, j);
+    sync_threads();
+}
+
+MDQR_END
+
+// Grid: items * (1 if blocks == 1 else blocks + 1); cooperative if blocks > 1.
+MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, mdqr::panel_blocks) {
+    using namespace mdqr;
+    const i64 group = p.blocks == 1 ? 1 : p.blocks + 1;
+    panel_block q(p, block_x() / group, block_x() % group);
+    if (q.makes_t())
+        clear_triangle(q);
+    if (q.thread == 0)
+        q.shared.memory[panel_shared::below] = q.shared.memory[panel_shared::stale] = 0.0;
+    const int first_wild = read_panel(q);
+    for (int j = 0; j < first_wild; ++j)
+        reflect_column(q, j);
+    write_panel(q, first_wild);
+    if (q.makes_t())
+        spoil_triangle(q, first_wild);
+}

@@ -1,0 +1,80 @@
+#include "module/dispatch.hpp"
+
+#include <cstdlib>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+#define MDQR_LEVEL portable
+#include "module/level_entries.hpp"
+#undef MDQR_LEVEL
+#if defined(MDQR_X86_LEVELS)
+#define MDQR_LEVEL v3
+#include "module/level_entries.hpp"
+#undef MDQR_LEVEL
+#define MDQR_LEVEL v4
+#include "module/level_entries.hpp"
+#undef MDQR_LEVEL
+#endif
+
+namespace mdqr_host {
+namespace {
+
+struct level_tables {
+    const char* name;
+    const entry_table* tables;
+};
+
+// Best first.
+const level_tables levels[] = {
+#if defined(MDQR_X86_LEVELS)
+    {"v4", mdqr::v4::tables},
+    {"v3", mdqr::v3::tables},
+#endif
+    {"portable", mdqr::portable::tables},
+};
+
+bool runs_here(const std::string& name) {
+#if defined(MDQR_X86_LEVELS)
+    __builtin_cpu_init();
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    if (name == "v3")
+        return v3;
+    if (name == "v4")
+        return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#endif
+    return name == "portable";
+}
+
+const level_tables* chosen = nullptr;
+
+} // namespace
+
+void choose_level() {
+    const char* wanted = std::getenv("MDQR_CPU_LEVEL");
+    std::string available;
+    for (const level_tables& level : levels) {
+        if (!runs_here(level.name))
+            continue;
+        if (!wanted || !*wanted || std::string(wanted) == level.name) {
+            chosen = &level;
+            return;
+        }
+        available += std::string(available.empty() ? "" : ", ") + level.name;
+    }
+    throw std::invalid_argument("MDQR_CPU_LEVEL is '" + std::string(wanted) +
+                                "'; this machine runs: " + available);
+}
+
+const char* level_name() { return chosen->name; }
+
+const entry_table* entries(int limbs) {
+    for (size_t i = 0; i < std::size(mdqr::portable::tables); ++i)
+        if (chosen->tables[i].limbs == limbs)
+            return &chosen->tables[i];
+    return nullptr;
+}
+
+} // namespace mdqr_host

@@ -1,0 +1,35 @@
+// The entry points of the level chosen at load.
+#pragma once
+#include "module/ops.hpp"
+#include "module/view.hpp"
+
+namespace mdqr_host {
+
+struct entry_table {
+    int limbs;
+    void (*unary)(unary_op, const block_view&, const block_view&);
+    void (*binary)(binary_op, const block_view&, const block_view&, const block_view&);
+    void (*compare)(signed char*, const block_view&, const block_view&);
+    void (*ldexp)(const block_view&, const block_view&, const index_view&);
+    void (*reduce)(reduce_op, const block_view&, const block_view&);
+    void (*cumsum)(const block_view&, const block_view&);
+    void (*argreduce)(bool, long long*, const block_view&);
+    void (*matmul)(const block_view&, const block_view*, const block_view&, const block_view&, bool,
+                   bool, bool);
+    void (*residual)(const block_view&, const block_view*, const int*, int, const block_view&,
+                     const block_view&, bool);
+    void (*qr_panel)(const block_view&, const block_view&, const block_view&, const block_view&);
+    void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
+                                  bool);
+    void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
+};
+
+// Throws std::invalid_argument if MDQR_CPU_LEVEL names no level of this machine.
+void choose_level();
+const char* level_name();
+
+// Null where there is no such limb count; products and panels are null for one limb, which is
+// BLAS's and LAPACK's.
+const entry_table* entries(int limbs);
+
+} // namespace mdqr_host

@@ -1,0 +1,34 @@
+// The table of the entry points of one CPU level, for every limb count. Included once per level
+// with MDQR_LEVEL defined, so there is no include guard.
+#include "module/entries.hpp"
+
+namespace mdqr {
+inline namespace MDQR_LEVEL {
+
+template <int N> constexpr mdqr_host::entry_table entries_of() {
+    mdqr_host::entry_table t{};
+    t.limbs = N;
+    t.unary = mdqr_unary<N>;
+    t.binary = mdqr_binary<N>;
+    t.compare = mdqr_compare<N>;
+    t.ldexp = mdqr_ldexp<N>;
+    t.reduce = mdqr_reduce<N>;
+    t.cumsum = mdqr_cumsum<N>;
+    t.argreduce = mdqr_argreduce<N>;
+    if constexpr (N > 1) {
+        t.matmul = mdqr_matmul<N>;
+        t.residual = mdqr_residual<N>;
+        t.qr_panel = mdqr_qr_panel<N>;
+    }
+    t.solve_triangular_tile = mdqr_solve_triangular_tile<N>;
+    t.window = mdqr_window<N>;
+    return t;
+}
+
+inline constexpr mdqr_host::entry_table tables[] = {
+#define MDQR_LIMB_COUNT(n) entries_of<n>(),
+#include "mdqr/limb_counts.def"
+};
+
+} // namespace MDQR_LEVEL
+} // namespace mdqr

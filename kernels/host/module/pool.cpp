@@ -1,0 +1,276 @@
+#include "module/pool.hpp"
+
+#include <algorithm>
+#include <cfenv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace mdqr_host {
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr auto longest_run = std::chrono::milliseconds(100);
+
+// Tasks [next, end), in this order.
+struct share {
+    std::ptrdiff_t next, end;
+};
+
+struct job {
+    void (*task)(void*, std::ptrdiff_t);
+    void* context;
+    share* shares;
+    int count, threads;
+    clock::time_point deadline;
+
+    void run(int thread) const {
+        for (int i = thread; i < count; i += threads)
+            run_share(shares[i]);
+    }
+
+private:
+    // Until the deadline has passed, but one task at least. Short tasks look at the clock seldom.
+    void run_share(share& part) const {
+        constexpr int most = 16;
+        std::ptrdiff_t i = part.next;
+        clock::time_point last{};
+        for (int step = 1, left = 1; i < part.end;) {
+            task(context, i++);
+            if (--left > 0)
+                continue;
+            const clock::time_point now = clock::now();
+            if (now >= deadline)
+                break;
+            const bool is_short = now - last < std::chrono::milliseconds(1);
+            left = step = is_short ? std::min(2 * step, most) : 1;
+            last = now;
+        }
+        part.next = i;
+    }
+};
+
+class pool {
+public:
+    std::mutex one_call; // held while tasks of a call run
+    int threads = 0;
+
+    void run(job work) {
+        work.threads = 1 + start(work.count - 1);
+        if (work.threads == 1)
+            return work.run(0);
+        {
+            std::lock_guard<std::mutex> lock(state);
+            current = work;
+            pending = work.threads - 1;
+            ++generation;
+        }
+        wake.notify_all();
+        std::exception_ptr own = failure_of(work, 0);
+        std::unique_lock<std::mutex> lock(state);
+        done.wait(lock, [&] { return pending == 0; });
+        if (!own)
+            own = failure;
+        failure = nullptr;
+        if (own)
+            std::rethrow_exception(own);
+    }
+
+private:
+    std::mutex state;
+    std::condition_variable wake, done;
+    int workers = 0;
+    job current{};
+    int pending = 0;
+    unsigned long generation = 0;
+    std::exception_ptr failure; // of a worker, such as bad_alloc: the caller throws it
+
+    static std::exception_ptr failure_of(const job& work, int thread) {
+        try {
+            work.run(thread);
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+
+    // The number of workers, at most `wanted`.
+    int start(int wanted) {
+        try {
+            for (; workers < wanted; ++workers)
+                std::thread([this, id = workers + 1, seen = generation] {
+                    serve(id, seen);
+                }).detach();
+        } catch (const std::system_error&) { // of processes or address space there are no more
+        } catch (const std::bad_alloc&) {
+        }
+        return std::min(workers, wanted);
+    }
+
+    void serve(int id, unsigned long seen) {
+        float_environment environment;
+        std::unique_lock<std::mutex> lock(state);
+        for (;;) {
+            wake.wait(lock, [&] { return generation != seen; });
+            seen = generation;
+            if (id >= current.threads)
+                continue;
+            const job work = current;
+            lock.unlock();
+            const std::exception_ptr thrown = failure_of(work, id);
+            lock.lock();
+            if (thrown)
+                failure = thrown;
+            if (--pending == 0)
+                done.notify_one();
+        }
+    }
+};
+
+// Threads do not survive a fork, and their locks may be held at that moment: the child begins with
+// a new pool. The pool is never destroyed, because its sleeping workers outlive static destructors.
+pool* instance = nullptr;
+
+void (*pause_function)() = nullptr;
+
+thread_local kernel_call* current_call = nullptr;
+// When this thread began a call, or ended its last pause.
+thread_local clock::time_point resumed;
+
+std::vector<share> cut(std::ptrdiff_t tasks, int threads) {
+    const std::ptrdiff_t count = std::min(tasks, std::ptrdiff_t(threads));
+    std::vector<share> shares;
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+        shares.push_back({tasks * i / count, tasks * (i + 1) / count});
+    return shares;
+}
+
+constexpr int most_threads = 1024;
+
+int configured_threads() {
+    const char* text = std::getenv("MDQR_NUM_THREADS");
+    if (!text || !*text)
+        return available_cpus();
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    if (*end || n < 1 || n > most_threads)
+        throw std::invalid_argument("MDQR_NUM_THREADS is '" + std::string(text) +
+                                    "'; it must be a whole number from 1 to 1024");
+    return int(n);
+}
+
+pool& the_pool() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        const int threads = configured_threads();
+        instance = new pool;
+        instance->threads = threads;
+        pthread_atfork([] { instance->one_call.lock(); }, [] { instance->one_call.unlock(); },
+                       [] {
+                           const int threads = instance->threads;
+                           instance = new pool;
+                           instance->threads = threads;
+                       });
+    });
+    return *instance;
+}
+
+} // namespace
+
+void float_environment::enter() {
+    static_assert(sizeof(std::fenv_t) <= sizeof saved, "room for the environment");
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    std::memcpy(saved, &environment, sizeof environment);
+    std::fesetenv(FE_DFL_ENV);
+}
+
+void float_environment::leave() {
+    std::fenv_t environment;
+    std::memcpy(&environment, saved, sizeof environment);
+    std::fesetenv(&environment);
+}
+
+kernel_call::kernel_call() : outer(current_call) {
+    current_call = this;
+    resumed = clock::now();
+}
+
+kernel_call::~kernel_call() { current_call = outer; }
+
+// What the pause leaves as the floating-point environment is the caller's, not the kernel's.
+void kernel_call::pause() {
+    struct outside {
+        float_environment& environment;
+        explicit outside(float_environment& environment) : environment(environment) {
+            environment.leave();
+        }
+        ~outside() { environment.enter(); }
+    };
+    if (pause_function) {
+        outside caller(environment);
+        pause_function();
+    }
+    resumed = clock::now();
+}
+
+int available_cpus() {
+#if defined(__linux__)
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        const int n = CPU_COUNT(&set);
+        if (n > 0)
+            return n;
+    }
+#endif
+    const unsigned n = std::thread::hardware_concurrency();
+    return n > 0 ? int(n) : 1;
+}
+
+int num_threads() { return the_pool().threads; }
+
+void set_num_threads(int n) {
+    if (n > most_threads)
+        throw std::invalid_argument("the number of threads is at most 1024");
+    pool& p = the_pool();
+    std::lock_guard<std::mutex> lock(p.one_call);
+    p.threads = n > 0 ? n : configured_threads();
+}
+
+void set_pause(void (*function)()) { pause_function = function; }
+
+void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
+    std::vector<share> shares;
+    for (bool done = tasks <= 0; !done;) {
+        {
+            // A pause may have forked: the child has another pool.
+            pool& p = the_pool();
+            std::lock_guard<std::mutex> lock(p.one_call);
+            if (shares.empty())
+                shares = cut(tasks, p.threads);
+            p.run({task, context, shares.data(), int(shares.size()), 1, resumed + longest_run});
+        }
+        done = std::all_of(shares.begin(), shares.end(),
+                           [](const share& part) { return part.next == part.end; });
+        // A call of many short rounds pauses as well.
+        if (!done || clock::now() >= resumed + longest_run)
+            current_call->pause();
+    }
+}
+
+} // namespace mdqr_host

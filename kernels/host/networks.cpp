@@ -1,3 +1,0 @@
-// The shared networks of one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
-#define MDQR_NETWORK template
-#include "networks.hpp"

@@ -1,0 +1,298 @@
+// A tile of a product: packing, accumulation over k, and the test that says which elements the
+// digits serve.
+#pragma once
+#include "level/level.hpp"
+
+#include "products/matmul_engine.hpp"
+#include "products/matmul_operand.hpp"
+#include "products/matmul_row.hpp"
+#include "products/matmul_scratch.hpp"
+
+MDQR_BEGIN
+
+struct product_problem {
+    operand p, s; // lanes and scalars
+    ptrdiff_t items, rows_p, rows_s, k;
+    bool is_complex;
+    ptrdiff_t cost; // of a term, in multiplications of doubles
+};
+
+// Lanes go along the columns of the result (row-major results are stored fastest), unless there are
+// few.
+inline bool lanes_along_columns(ptrdiff_t m, ptrdiff_t n) { return n >= 8 || n >= m; }
+
+inline product_problem make_problem(const block_view& a, const block_view& b, bool conj_a,
+                                    bool conj_b, const block_view& out, ptrdiff_t real_cost) {
+    const ptrdiff_t m = out.shape[1], n = out.shape[2], k = a.shape[2];
+    const bool is_complex = out.imag != 0;
+    const ptrdiff_t cost = is_complex ? 4 * real_cost : real_cost;
+    const operand rows = rows_of(a, conj_a), columns = columns_of(b, conj_b);
+    if (lanes_along_columns(m, n))
+        return {columns, rows, out.shape[0], n, m, k, is_complex, cost};
+    return {rows, columns, out.shape[0], m, n, k, is_complex, cost};
+}
+
+struct tile_shape {
+    ptrdiff_t rows_p, rows_s, tiles_p, tiles_s;
+};
+
+// Tiles of at most 16 vectors by 64 rows, smaller while there are few or each takes some tenths of
+// a second. They go over all of k: the least, a vector by 4 rows, takes longer where k is millions.
+inline tile_shape cut_product(const product_problem& x) {
+    constexpr ptrdiff_t L = lanes<lane>, longest = ptrdiff_t(1) << 30;
+    tile_shape t{16 * L, x.is_complex ? 32 : 64, 0, 0};
+    for (;;) {
+        t.tiles_p = (x.rows_p + t.rows_p - 1) / t.rows_p;
+        t.tiles_s = (x.rows_s + t.rows_s - 1) / t.rows_s;
+        const ptrdiff_t p = t.rows_p < x.rows_p ? t.rows_p : x.rows_p,
+                        s = t.rows_s < x.rows_s ? t.rows_s : x.rows_s;
+        const bool is_short = p * s <= longest / x.cost / (x.k + 1);
+        if (is_short && x.items * t.tiles_p * t.tiles_s >= 8)
+            return t;
+        if (p <= L && s <= 4)
+            return t;
+        if (p > L && p >= s)
+            t.rows_p = (p / 2 + L - 1) / L * L;
+        else
+            t.rows_s = (s + 1) / 2;
+    }
+}
+
+// run(item, p0, rows_p, s0, rows_s) for every tile, on all threads.
+template <class F> void for_each_tile(const product_problem& x, F run) {
+    const tile_shape cut = cut_product(x);
+    parallel_for(x.items * cut.tiles_p * cut.tiles_s, [&](ptrdiff_t t) {
+        const ptrdiff_t item = t / (cut.tiles_p * cut.tiles_s);
+        const ptrdiff_t p0 = t / cut.tiles_s % cut.tiles_p * cut.rows_p,
+                        s0 = t % cut.tiles_s * cut.rows_s;
+        run(item, p0, p0 + cut.rows_p < x.rows_p ? cut.rows_p : x.rows_p - p0, s0,
+            s0 + cut.rows_s < x.rows_s ? cut.rows_s : x.rows_s - s0);
+    });
+}
+
+template <class Engine> class product_tile {
+public:
+    static constexpr int L = lanes<lane>, W = Engine::words;
+
+    row_scales scale_p, scale_s;
+
+    product_tile(const product_problem& x, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t rows_p,
+                 ptrdiff_t s0, ptrdiff_t rows_s)
+        : x(x), item(item), p0(p0), s0(s0), rows_p(rows_p), rows_s(rows_s) {
+        parts = x.is_complex ? 2 : 1;
+        const ptrdiff_t terms = x.k * parts;
+        engine.fold = fold_length(terms, x.is_complex);
+        // Whole folds, and whole pairs of complex parts.
+        chunk = Engine::state_words == 2 ? Engine::chunk / engine.fold / 2 * 2 * engine.fold
+                                         : Engine::chunk;
+        panels = (rows_p + L - 1) / L;
+        row_words = (chunk + 2 * L) * W;
+        const ptrdiff_t packed_p = panels * chunk * W * L, packed_s = rows_s * parts * row_words;
+        const ptrdiff_t states = panels * rows_s * parts * Engine::state_words * L;
+        pack_p = mdqr_host::matmul_scratch(packed_p + packed_s + states +
+                                           Engine::row_words(x.is_complex));
+        pack_s = pack_p + packed_p;
+        states_at = pack_s + packed_s;
+        pack_row = states_at + states;
+        for (ptrdiff_t i = 0; i < states; ++i)
+            states_at[i] = 0.0;
+        for (ptrdiff_t i = rows_p; i < panels * L; ++i) {
+            scale_p.e[i] = 0;
+            scale_p.finite[i] = true;
+            scale_p.first[i] = scale_p.second[i] = 1.0;
+        }
+        scan_rows(x.p, item, p0, rows_p, x.k, scale_p);
+        scan_rows(x.s, item, s0, rows_s, x.k, scale_s);
+        find_peaks(x.s, item, s0, rows_s, x.k, scale_s);
+    }
+
+    // N: limbs to take from the operands.
+    template <int N> void accumulate() {
+        // One scalar row: lanes along k where P is stored that way, or has too few rows to fill
+        // lanes.
+        if (Engine::is_exact && rows_s == 1 &&
+            (rows_p == 1 || stride_size(x.p.step) < stride_size(x.p.row)))
+            return accumulate_rows<N>();
+        if (!Engine::is_exact && x.rows_p == 1 && x.rows_s == 1)
+            return accumulate_dot();
+        const ptrdiff_t step = chunk / parts;
+        for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
+            const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
+            engine.short_lanes = pack_lanes<N>(k0, k);
+            engine.short_scalars = pack_scalars<N>(k0, k);
+            for (ptrdiff_t v = 0; v < panels; ++v)
+                engine.panel(pack_p + v * chunk * W * L, pack_s, row_words, rows_s * parts,
+                             int(k * parts), state(v, 0, 0));
+        }
+    }
+
+    double* state(ptrdiff_t v, ptrdiff_t s, ptrdiff_t part) {
+        return states_at + ((v * rows_s + s) * parts + part) * Engine::state_words * L;
+    }
+    ptrdiff_t count(ptrdiff_t v) const { return rows_p - v * L < L ? rows_p - v * L : L; }
+
+    // Lanes whose largest term lies at most `limit` bits below the product of the maxima, and which
+    // are finite.
+    mask_t<lane> served(ptrdiff_t v, ptrdiff_t s, int limit) const {
+        if (x.k == 0 || (scale_s.peak_bits[s] == 0 && scale_p.all_finite))
+            return all(true);
+        if (!scale_s.finite[s])
+            return all(false);
+        const lane least = broadcast<lane>(scale(0.5, -limit));
+        mask_t<lane> ok = (scaled(v, magnitude_at(v, scale_s.peak[s])) >= least) | unused(v);
+        if (any(!ok))
+            ok = ok | spans(v, s, least);
+        if (!scale_p.all_finite)
+            for (int i = 0; i < L; ++i)
+                if (!scale_p.finite[v * L + i])
+                    ok = ok & lane_is_not(i);
+        return ok;
+    }
+
+private:
+    const product_problem& x;
+    const ptrdiff_t item, p0, s0, rows_p, rows_s;
+    Engine engine;
+    ptrdiff_t parts, chunk, panels, row_words;
+    double *pack_p, *pack_s, *states_at, *pack_row;
+
+    static ptrdiff_t stride_size(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+
+    void accumulate_dot() {
+        const lane p[2] = {broadcast<lane>(scale_p.first[0]), broadcast<lane>(scale_p.second[0])};
+        const lane s[2] = {broadcast<lane>(scale_s.first[0]), broadcast<lane>(scale_s.second[0])};
+        md<double, 2> sum[2];
+        carry_save_dot::run(x.p, x.p.at(item, p0, 0), p, x.s, x.s.at(item, s0, 0), s, x.k,
+                            int(parts), sum);
+        for (ptrdiff_t part = 0; part < parts; ++part)
+            for (int i = 0; i < 2; ++i)
+                state(0, 0, part)[i * L] = sum[part].limb[i];
+    }
+
+    template <int N> void accumulate_rows() {
+        if constexpr (Engine::is_exact) {
+            using rows = row_engine<Engine::words>;
+            const ptrdiff_t step = rows::chunk * L;
+            for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
+                const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
+                rows::template pack_row<N>(
+                    x.s, x.s.at(item, s0, k0), k, broadcast<lane>(scale_s.first[0]),
+                    broadcast<lane>(scale_s.second[0]), int(parts), pack_row);
+                for (ptrdiff_t i = 0; i < rows_p; ++i)
+                    rows::template add_row<N>(
+                        x.p, x.p.at(item, p0 + i, k0), k, broadcast<lane>(scale_p.first[i]),
+                        broadcast<lane>(scale_p.second[i]), int(parts), pack_row,
+                        state(i / L, 0, 0) + i % L, Engine::state_words * L);
+            }
+        }
+    }
+
+    MDQR_FN static mask_t<lane> all(bool b) {
+        return broadcast<lane>(b ? 1.0 : 0.0) == broadcast<lane>(1.0);
+    }
+    // Lanes behind the last row.
+    mask_t<lane> unused(ptrdiff_t v) const {
+        double x[L];
+        for (int i = 0; i < L; ++i)
+            x[i] = i < count(v) ? 0.0 : 1.0;
+        return load<lane>(x) != broadcast<lane>(0.0);
+    }
+    static mask_t<lane> lane_is_not(int i) {
+        double m[L] = {};
+        m[i] = 1.0;
+        return load<lane>(m) == broadcast<lane>(0.0);
+    }
+
+    template <int N> bool pack_lanes(ptrdiff_t k0, ptrdiff_t k) {
+        bool is_short = true;
+        for (ptrdiff_t v = 0; v < panels; ++v) {
+            const lane first = load<lane>(scale_p.first + v * L),
+                       second = load<lane>(scale_p.second + v * L);
+            double* to = pack_p + v * chunk * W * L;
+            for (ptrdiff_t j = 0; j < k; ++j)
+                for (ptrdiff_t part = 0; part < parts; ++part, to += W * L) {
+                    const double* from = x.p.at(item, p0 + v * L, k0 + j) + part * x.p.imag;
+                    lane word[W];
+                    const lane signed_first = part == 1 ? first * broadcast<lane>(x.p.sign) : first;
+                    load_words<Engine, N>(x.p, from, x.p.row, count(v), signed_first, second, word);
+                    is_short = is_short && Engine::is_short(word);
+                    static_for<0, W>([&](auto w) MDQR_LAMBDA { store(to + w * L, word[w]); });
+                }
+        }
+        return is_short;
+    }
+
+    template <int N> bool pack_scalars(ptrdiff_t k0, ptrdiff_t k) {
+        bool is_short = true;
+        for (ptrdiff_t r = 0; r < rows_s; ++r) {
+            const lane first = broadcast<lane>(scale_s.first[r]),
+                       second = broadcast<lane>(scale_s.second[r]);
+            double* to = pack_s + r * parts * row_words;
+            for (ptrdiff_t j = 0; j < k; j += L) {
+                const double* from = x.s.at(item, s0 + r, k0 + j);
+                lane word[W];
+                load_words<Engine, N>(x.s, from, x.s.step, k - j, first, second, word);
+                is_short = is_short && Engine::is_short(word);
+                put_scalars(to, parts * j, word);
+                if (parts == 1)
+                    continue;
+                // Rows (re, -im) and (im, re) meet lanes (re, im).
+                put_scalars(to + row_words, 2 * j + 1, word);
+                load_words<Engine, N>(x.s, from + x.s.imag, x.s.step, k - j,
+                                      first * broadcast<lane>(x.s.sign), second, word);
+                is_short = is_short && Engine::is_short(word);
+                put_scalars(to + row_words, 2 * j, word);
+                static_for<0, W>([&](auto w) MDQR_LAMBDA { word[w] = -word[w]; });
+                put_scalars(to, 2 * j + 1, word);
+            }
+        }
+        return is_short;
+    }
+
+    MDQR_FN void put_scalars(double* to, ptrdiff_t at, const lane* word) const {
+        double t[W * L];
+        static_for<0, W>([&](auto w) MDQR_LAMBDA { store(t + w * L, word[w]); });
+        for (int l = 0; l < L; ++l)
+            for (int w = 0; w < W; ++w)
+                to[(at + l * parts) * W + w] = t[w * L + l];
+    }
+
+    // Magnitudes of the lanes at k: the larger of real and imaginary part.
+    MDQR_FN lane magnitude_at(ptrdiff_t v, ptrdiff_t k) const {
+        const double* from = x.p.at(item, p0 + v * L, k);
+        lane a = abs(gather(from, x.p.row, count(v)));
+        if (x.is_complex) {
+            const lane b = abs(gather(from + x.p.imag, x.p.row, count(v)));
+            a = select(a < b, b, a);
+        }
+        return a;
+    }
+    MDQR_FN lane scaled(ptrdiff_t v, lane x) const {
+        return x * load<lane>(scale_p.first + v * L) * load<lane>(scale_p.second + v * L);
+    }
+
+    __attribute__((noinline)) mask_t<lane> spans(ptrdiff_t v, ptrdiff_t s, lane least) const {
+        const lane zero = broadcast<lane>(0.0);
+        lane largest = zero;
+        mask_t<lane> is_zero = all(true);
+        for (ptrdiff_t k = 0; k < x.k; ++k) {
+            const double* q = x.s.at(item, s0 + s, k);
+            double y = abs(*q);
+            if (x.is_complex && abs(q[x.s.imag]) > y)
+                y = abs(q[x.s.imag]);
+            if (y == 0.0)
+                continue;
+            const lane magnitude = magnitude_at(v, k), a = scaled(v, magnitude);
+            const lane b = broadcast<lane>(y * scale_s.first[s] * scale_s.second[s]);
+            // Powers of two; both below 1, so their product is 2^(E + F - e - f - 2).
+            const lane t =
+                from_bits(bits(a) & i64(infinity_bits)) * from_bits(bits(b) & i64(infinity_bits));
+            largest = select(largest < t, t, largest);
+            // Scaled values may underflow; zeros are told by those that are not.
+            is_zero = is_zero & (magnitude == zero);
+        }
+        return (largest >= least * broadcast<lane>(0.5)) | is_zero;
+    }
+};
+
+MDQR_END
