@@ -335,14 +335,18 @@ NB_MODULE(_mdqr_host, m) {
     m.def("level", [] { return std::string(level_name()); });
     m.def("num_threads", &num_threads);
     // A call that holds the threads may wait for the GIL.
-    m.def("set_num_threads", &set_num_threads, nb::call_guard<released_gil>());
-    m.def("set_ftz", [](bool on) {
+    m.def("set_num_threads", &set_num_threads, "count"_a, nb::call_guard<released_gil>());
+    m.def(
+        "set_ftz",
+        [](bool on) {
 #if defined(__SSE2__)
-        _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);
+            _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);
 #else
-        if (on) throw std::invalid_argument("set_ftz: x86 only");
+            if (on)
+                throw std::invalid_argument("set_ftz: x86 only");
 #endif
-    });
+        },
+        "on"_a);
     // An array is taken as it is or refused: a converted copy of a result would be lost.
     m.def("unary", &unary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("binary", &binary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(),
