@@ -4,15 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <stdexcept>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "module/arrays.hpp"
 #include "module/dispatch.hpp"
+#include "module/gil.hpp"
 #include "products/matmul_scratch.hpp"
 #include "module/pool.hpp"
 
@@ -68,36 +66,6 @@ template <class Entry> Entry* existing(Entry* entry) {
             "no kernel for one limb: float64 products and panels are NumPy's");
     return entry;
 }
-
-// Before 3.14 Python ends a thread that asks for the GIL after the main thread has ended: it
-// unwinds its stack, which destructors and nanobind do not bear. Such a thread sleeps until the
-// process ends.
-void take_gil(PyThreadState* state) {
-    try {
-        PyEval_RestoreThread(state);
-    } catch (...) {
-        for (;;)
-            std::this_thread::sleep_for(std::chrono::hours(1));
-    }
-}
-
-thread_local PyThreadState* released = nullptr;
-
-class released_gil {
-public:
-    released_gil() { released = PyEval_SaveThread(); }
-    ~released_gil() { take_gil(std::exchange(released, nullptr)); }
-    released_gil(const released_gil&) = delete;
-    released_gil& operator=(const released_gil&) = delete;
-};
-
-class taken_gil {
-public:
-    taken_gil() { take_gil(std::exchange(released, nullptr)); }
-    ~taken_gil() { released = PyEval_SaveThread(); }
-    taken_gil(const taken_gil&) = delete;
-    taken_gil& operator=(const taken_gil&) = delete;
-};
 
 // Signal handlers run between the tasks of a call, so that Ctrl-C ends it. What they compute takes
 // other working memory.
