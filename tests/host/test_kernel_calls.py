@@ -1,5 +1,6 @@
 """The extension takes blocks that fit, and refuses all others before a kernel runs."""
 
+import ast
 import re
 
 import numpy as np
@@ -32,6 +33,24 @@ def test_the_protocol_names_the_operations_of_the_kernels():
 def test_there_are_kernels_for_every_precision():
     counts = [int(count) for (count,) in listed("limb_counts.def", "MDQR_LIMB_COUNT")]
     assert counts == [p.limbs for p in PRECISIONS]
+
+
+def test_the_stub_describes_the_extension():
+    """mypy checks calls by the stub: it has the functions and their parameters."""
+    stub = ast.parse((kernels_folder() / "host" / "module" / "_mdqr_host.pyi").read_text())
+    functions = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in stub.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = {
+        name: re.findall(r"(?:\(|, )(\w+): ", function.__doc__)
+        for name, function in vars(extension()).items()
+        if callable(function) and name[0] != "_"
+    }
+    assert functions == found
+    constants = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    assert constants == {name for name in vars(extension()) if name[0] != "_"} - set(found)
 
 
 @pytest.mark.parametrize(("op", "is_complex"), [*((op, True) for op in REAL_ONLY), ("abs", False)])

@@ -341,7 +341,7 @@ def test_python_has_the_constants_of_the_kernels():
     assert (caqr["panel_columns"], caqr["block_columns"]) == (CUTOFF, SMALL)
     assert caqr["block_rows"] == max(map(rows_of_block, range(1, 20000)))
     assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, numpy_panels.NOISE)
-    assert constants("caqr.cu")["most_levels"] == cuda_panels._LEVELS
+    assert constants("caqr_tree.hpp")["most_levels"] == cuda_panels._LEVELS
     threads = cuda_panels._THREADS
     assert (gram["gram_threads"], gram["panel_columns"]) == (threads, CUTOFF)
     assert gram["tile_rows"] == cuda_panels._TILE_ROWS

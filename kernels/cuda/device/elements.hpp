@@ -47,4 +47,4 @@ template <class... Views> MDQR_FN places find(i64 flat, const extent& e, const V
 MDQR_END
 
 #define MDQR_PASTE(a, b) a##b
-#define MDQR_APPLY(operation) MDQR_PASTE(apply_, operation)
+#define MDQR_JOIN(a, b) MDQR_PASTE(a, b) // of what macros stand for

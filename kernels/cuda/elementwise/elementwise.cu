@@ -27,7 +27,7 @@ MDQR_KERNEL(mdqr_unary, unary_arguments, block_threads) {
         return;
     const places where = find(i, p.all, p.out, p.x);
     const number x = load_as<number>(p.x.to, where.at[1]);
-    store_number(p.out.to, where.at[0], MDQR_APPLY(MDQR_UNARY)(x));
+    store_number(p.out.to, where.at[0], MDQR_JOIN(apply_, MDQR_UNARY)(x));
 }
 #endif
 
@@ -39,7 +39,7 @@ MDQR_KERNEL(mdqr_binary, binary_arguments, block_threads) {
     const places where = find(i, p.all, p.out, p.x, p.y);
     const number x = load_as<number>(p.x.to, where.at[1]);
     const number y = load_as<number>(p.y.to, where.at[2]);
-    store_number(p.out.to, where.at[0], MDQR_APPLY(MDQR_BINARY)(x, y));
+    store_number(p.out.to, where.at[0], MDQR_JOIN(apply_, MDQR_BINARY)(x, y));
 }
 #endif
 

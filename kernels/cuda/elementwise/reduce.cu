@@ -17,7 +17,7 @@ MDQR_BEGIN
 #include "mdqr/operations.def"
 
 MDQR_FN number combine(const number& a, const number& b) {
-    return MDQR_PASTE(combine_, MDQR_REDUCE)(a, b);
+    return MDQR_JOIN(combine_, MDQR_REDUCE)(a, b);
 }
 
 MDQR_COLD number combine_call(const number& a, const number& b) { return combine(a, b); }

@@ -4,15 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <stdexcept>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "module/arrays.hpp"
 #include "module/dispatch.hpp"
+#include "module/gil.hpp"
 #include "products/matmul_scratch.hpp"
 #include "module/pool.hpp"
 
@@ -68,36 +66,6 @@ template <class Entry> Entry* existing(Entry* entry) {
             "no kernel for one limb: float64 products and panels are NumPy's");
     return entry;
 }
-
-// Before 3.14 Python ends a thread that asks for the GIL after the main thread has ended: it
-// unwinds its stack, which destructors and nanobind do not bear. Such a thread sleeps until the
-// process ends.
-void take_gil(PyThreadState* state) {
-    try {
-        PyEval_RestoreThread(state);
-    } catch (...) {
-        for (;;)
-            std::this_thread::sleep_for(std::chrono::hours(1));
-    }
-}
-
-thread_local PyThreadState* released = nullptr;
-
-class released_gil {
-public:
-    released_gil() { released = PyEval_SaveThread(); }
-    ~released_gil() { take_gil(std::exchange(released, nullptr)); }
-    released_gil(const released_gil&) = delete;
-    released_gil& operator=(const released_gil&) = delete;
-};
-
-class taken_gil {
-public:
-    taken_gil() { take_gil(std::exchange(released, nullptr)); }
-    ~taken_gil() { released = PyEval_SaveThread(); }
-    taken_gil(const taken_gil&) = delete;
-    taken_gil& operator=(const taken_gil&) = delete;
-};
 
 // Signal handlers run between the tasks of a call, so that Ctrl-C ends it. What they compute takes
 // other working memory.
@@ -335,14 +303,18 @@ NB_MODULE(_mdqr_host, m) {
     m.def("level", [] { return std::string(level_name()); });
     m.def("num_threads", &num_threads);
     // A call that holds the threads may wait for the GIL.
-    m.def("set_num_threads", &set_num_threads, nb::call_guard<released_gil>());
-    m.def("set_ftz", [](bool on) {
+    m.def("set_num_threads", &set_num_threads, "count"_a, nb::call_guard<released_gil>());
+    m.def(
+        "set_ftz",
+        [](bool on) {
 #if defined(__SSE2__)
-        _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);
+            _mm_setcsr(on ? _mm_getcsr() | 0x8040u : _mm_getcsr() & ~0x8040u);
 #else
-        if (on) throw std::invalid_argument("set_ftz: x86 only");
+            if (on)
+                throw std::invalid_argument("set_ftz: x86 only");
 #endif
-    });
+        },
+        "on"_a);
     // An array is taken as it is or refused: a converted copy of a result would be lost.
     m.def("unary", &unary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("binary", &binary, "op"_a, "out"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(),

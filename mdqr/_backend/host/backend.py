@@ -48,7 +48,8 @@ def extension() -> ModuleType:
 @cache
 def backend() -> HostBackend:
     """Return the only instance."""
-    return HostBackend(extension())
+    extension()
+    return HostBackend()
 
 
 class HostBackend:
@@ -57,8 +58,10 @@ class HostBackend:
     name = "cpu"
     xp: ModuleType = np
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self) -> None:
+        import _mdqr_host
+
+        self._kernels = _mdqr_host
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are the only instance."""
@@ -74,7 +77,7 @@ class HostBackend:
         if out is None:
             out = empty(np, shape, limbs, is_complex and op != "abs")
         if out.size:
-            self._module.unary(op, out, x, limbs, is_complex)
+            self._kernels.unary(op, out, x, limbs, is_complex)
         return out
 
     def binary(
@@ -86,7 +89,7 @@ class HostBackend:
             out = empty(np, shape, limbs, is_complex)
         x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
         if out.size:
-            self._module.binary(op, out, x, y, limbs, is_complex)
+            self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
@@ -96,7 +99,7 @@ class HostBackend:
         if out.size:
             limbs = max(len(x), len(y))
             x, y = broadcast(x, False, shape), broadcast(y, False, shape)
-            self._module.compare(out, x, y, limbs)
+            self._kernels.compare(out, x, y, limbs)
         return out
 
     def ldexp(self, x: Block, exponent: NDArray[np.int64]) -> Block:
@@ -105,7 +108,7 @@ class HostBackend:
         out = np.empty((len(x), *shape))
         if out.size:
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
-            self._module.ldexp(out, broadcast(x, False, shape), exponent, len(x))
+            self._kernels.ldexp(out, broadcast(x, False, shape), exponent, len(x))
         return out
 
     def balance_triangle(
@@ -130,7 +133,7 @@ class HostBackend:
         """Reduce the last axis."""
         out = empty(np, value_shape(x, is_complex)[:-1], limbs, is_complex)
         if x.size:
-            self._module.reduce(op, out, x, limbs, is_complex)
+            self._kernels.reduce(op, out, x, limbs, is_complex)
         else:
             # The planes of an empty NumPy array may have no distance, which reads as real.
             fill_with_identity(out, op, is_complex)
@@ -140,14 +143,14 @@ class HostBackend:
         """Return running sums along the last axis."""
         out = empty(np, value_shape(x, is_complex), limbs, is_complex)
         if out.size:
-            self._module.cumsum(out, x, limbs, is_complex)
+            self._kernels.cumsum(out, x, limbs, is_complex)
         return out
 
     def argreduce(self, op: str, x: Block) -> NDArray[np.int64]:
         """Return the position of the first maximum or minimum along the last axis."""
         out = np.empty(x.shape[1:-1], dtype=np.int64)
         if out.size:
-            self._module.argreduce(op == "max", out, x, len(x))
+            self._kernels.argreduce(op == "max", out, x, len(x))
         return out
 
     def matmul(
@@ -176,7 +179,7 @@ class HostBackend:
         addend = [] if c is None else [batched(c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = batched(result, batch, 2, is_complex)
-        self._module.matmul(target, addend, x, y, limbs, is_complex, conj_a, conj_b, subtract)
+        self._kernels.matmul(target, addend, x, y, limbs, is_complex, conj_a, conj_b, subtract)
         if not np.may_share_memory(target, result):
             result[...] = target.reshape(result.shape)
         return result
@@ -204,7 +207,7 @@ class HostBackend:
         x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
         addends = [batched(term, batch, 2, is_complex) for _, term in terms]
         target = batched(result, batch, 2, is_complex)
-        self._module.residual(
+        self._kernels.residual(
             target, [sign for sign, _ in terms], addends, x, y, limbs, is_complex, conj_a
         )
         return result
@@ -219,7 +222,7 @@ class HostBackend:
         tau = empty(np, (*batch, w), limbs, is_complex)
         t = empty(np, (*batch, w, w), limbs, is_complex)
         if h.size:
-            self._module.qr_panel(
+            self._kernels.qr_panel(
                 batched(h, batch, 2, is_complex), batched(tau, batch, 1, is_complex),
                 batched(t, batch, 2, is_complex), batched(a, batch, 2, is_complex),
                 limbs, is_complex,
@@ -284,7 +287,7 @@ class HostBackend:
         is_complex: bool,
     ) -> None:
         """Make windows triangular, and multiply what belongs to them."""
-        host_window.reduce(self, self._module, (r, left, right), below, limbs, is_complex)
+        host_window.reduce(self, (r, left, right), below, limbs, is_complex)
 
     def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
         """Return how many columns windows get; 0 where panels are better."""
@@ -298,13 +301,13 @@ class HostBackend:
         self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
     ) -> None:
         """Make windows triangular, or reduce columns, and write E to `out`."""
-        host_window.form(self._module, r, out, below, limbs, is_complex)
+        host_window.form(r, out, below, limbs, is_complex)
 
     def rise(
         self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
     ) -> None:
         """Reduce columns from their ends upwards, and multiply what belongs to them."""
-        host_window.reduce(self, self._module, (z, left, right), 0, limbs, is_complex)
+        host_window.reduce(self, (z, left, right), 0, limbs, is_complex)
 
     def reflectors(self, raw: Block, tau: Block) -> None:
         """Return nothing: NumPy has only factorisations."""
@@ -327,7 +330,7 @@ class HostBackend:
         batch, m, n = matrix_shape([a, b], is_complex)
         out = empty(np, (*batch, m, n), limbs, is_complex)
         if out.size:
-            self._module.solve_triangular_tile(
+            self._kernels.solve_triangular_tile(
                 batched(out, batch, 2, is_complex), batched(a, batch, 2, is_complex),
                 batched(b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
             )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +39,6 @@ def is_formed(below: int, limbs: int) -> bool:
 
 def reduce(
     backend: Backend,
-    module: ModuleType,
     blocks: tuple[Block, Block, Block | None],
     below: int,
     limbs: int,
@@ -54,24 +51,21 @@ def reduce(
     """
     r, left, right = blocks
     if limbs <= _DIRECT_LIMBS:
-        _reflect(module, r, left if left.size else None, right, below, limbs, is_complex)
+        _reflect(r, left if left.size else None, right, below, limbs, is_complex)
         return
     e = np.empty((*r.shape[:-1], r.shape[-2]))
-    form(module, r, e, below, limbs, is_complex)
+    form(r, e, below, limbs, is_complex)
     replace_products(backend, e, left, right, limbs, is_complex)
 
 
-def form(
-    module: ModuleType, r: Block, out: Block, below: int, limbs: int, is_complex: bool
-) -> None:
+def form(r: Block, out: Block, below: int, limbs: int, is_complex: bool) -> None:
     """Make windows triangular, and write the orthogonal matrices to `out`."""
     out[...] = 0.0
     np.einsum("...ii->...i", out)[(0, 0) if is_complex else 0] = 1.0
-    _reflect(module, r, None, out, below, limbs, is_complex)
+    _reflect(r, None, out, below, limbs, is_complex)
 
 
 def _reflect(
-    module: ModuleType,
     r: Block,
     left: Block | None,
     right: Block | None,
@@ -80,13 +74,15 @@ def _reflect(
     is_complex: bool,
 ) -> None:
     """Make the reflectors, and apply them one by one."""
+    import _mdqr_host  # absent where nothing calls this
+
     *batch, m, _ = value_shape(r, is_complex)
     below = min(below, m - 1)
     blocks = [block for block in (r, left, right) if block is not None]
     used = [batched(block, tuple(batch), 2, is_complex) for block in blocks]
     rest = used[1:]
     lefts = rest[:1] if left is not None else []
-    call = module.window_float32 if r.dtype == np.float32 else module.window
+    call = _mdqr_host.window_float32 if r.dtype == np.float32 else _mdqr_host.window
     call(used[0], lefts, rest[len(lefts) :], below, window_lanes(below), limbs, is_complex)
     for block, wanted in zip(used, blocks, strict=True):
         if not np.may_share_memory(block, wanted):

@@ -1,0 +1,70 @@
+"""The compiled extension: what bind.cpp defines, for type checkers.
+
+Blocks have the shapes that mdqr/_backend/protocol.py says, with the leading axes of matrices in
+one; results are written into the arrays that are handed in.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block = NDArray[np.float64]
+
+digests: dict[str, str]
+compiler: str
+
+def level() -> str: ...
+def num_threads() -> int: ...
+def set_num_threads(count: int) -> None: ...
+def set_ftz(on: bool) -> None: ...
+def unary(op: str, out: Block, x: Block, limbs: int, complex: bool) -> None: ...
+def binary(op: str, out: Block, x: Block, y: Block, limbs: int, complex: bool) -> None: ...
+def compare(out: NDArray[np.int8], x: Block, y: Block, limbs: int) -> None: ...
+def ldexp(out: Block, x: Block, exponent: NDArray[np.int64], limbs: int) -> None: ...
+def reduce(op: str, out: Block, x: Block, limbs: int, complex: bool) -> None: ...
+def cumsum(out: Block, x: Block, limbs: int, complex: bool) -> None: ...
+def argreduce(maximum: bool, out: NDArray[np.int64], x: Block, limbs: int) -> None: ...
+def matmul(
+    out: Block,
+    c: Sequence[Block],
+    a: Block,
+    b: Block,
+    limbs: int,
+    complex: bool,
+    conj_a: bool,
+    conj_b: bool,
+    subtract: bool,
+) -> None: ...
+def residual(
+    out: Block,
+    signs: Sequence[int],
+    terms: Sequence[Block],
+    a: Block,
+    b: Block,
+    limbs: int,
+    complex: bool,
+    conj_a: bool,
+) -> None: ...
+def qr_panel(h: Block, tau: Block, t: Block, a: Block, limbs: int, complex: bool) -> None: ...
+def solve_triangular_tile(
+    out: Block, a: Block, b: Block, limbs: int, complex: bool, lower: bool, unit_diagonal: bool
+) -> None: ...
+def window(
+    r: Block,
+    left: Sequence[Block],
+    right: Sequence[Block],
+    below: int,
+    lanes: int,
+    limbs: int,
+    complex: bool,
+) -> None: ...
+def window_float32(
+    r: NDArray[np.float32],
+    left: Sequence[NDArray[np.float32]],
+    right: Sequence[NDArray[np.float32]],
+    below: int,
+    lanes: int,
+    limbs: int,
+    complex: bool,
+) -> None: ...
