@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_hashes import draws, mixed, plain
 
+from mdqr._backend import protocol
 from mdqr._backend.cuda import elementwise
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
 from mdqr._backend.cuda.runtime.kernels import Module, fields, planes
 from mdqr._backend.host import backend as host
 from mdqr.testing import arrays, pairs
 
-UNARY = ("sqrt", "square", "reciprocal", "abs", "floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide", "hypot")
+UNARY = [op for op in protocol.UNARY if op != "renormalize"]
 VALUES = 96
 
 
@@ -37,7 +37,7 @@ def test_unary_as_on_the_host(kernels, backend, op, precision, dtype):
     check()
 
 
-@pytest.mark.parametrize(("op", "precision", "dtype"), cases(BINARY))
+@pytest.mark.parametrize(("op", "precision", "dtype"), cases(protocol.BINARY))
 def test_binary_as_on_the_host(kernels, backend, op, precision, dtype):
     limbs, is_complex = precision.limbs, dtype is complex
 
