@@ -1,5 +1,5 @@
-// One kernel for each operation of the headers, at MDQR_LIMBS limbs: tests/host/test_headers.py reads
-// registers and spills.
+// One kernel for each operation of the headers, at MDQR_LIMBS limbs: tests/host/test_headers.py
+// reads registers and spills.
 #include "mdqr/compare.hpp"
 #include "mdqr/complex.hpp"
 #include "mdqr/contract.hpp"
