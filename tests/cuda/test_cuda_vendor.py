@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from host_library import ADDRESSES, libraries
+from fake_cuda_libraries import ADDRESSES, libraries
 
 from mdqr._backend.cuda.runtime import kernels as runtime
 from mdqr._backend.cuda.vendor.cusolver import Reflectors
