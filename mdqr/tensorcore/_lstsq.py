@@ -31,6 +31,8 @@ _LEAST_ORDER = 16
 # Columns are scaled if their exponents are beyond: of others neither ``a.T @ r`` overflows, nor x
 # before it has the exponents of b back.
 _FAR = 512
+# Exponents of R are larger than those of its columns by so many at most.
+_HEADROOM = 64
 # Lengths are no smaller, or zero.
 _TINY = 2.0**-900
 # Squares of singular values of R**-1, over the largest: each stands for several directions that
@@ -164,9 +166,15 @@ def lstsq(
         )
     engine = engine_for(a)
     xp, m = engine.xp, len(a)
-    a, columns, scales, exponents = _scaled(engine, a, b.reshape(m, -1))
-    whole = _in_one_piece(a)
-    tried, made = _iterated(engine, (a, whole, columns), plan, most)
+    columns, exponents = _near_one(engine, b.reshape(m, -1))
+    whole, scales = _in_one_piece(a), xp.zeros(a.shape[1], dtype=np.int32)
+    try:
+        tried, made = _iterated(engine, (a, whole, columns), plan, most)
+    except _FarFromOne:
+        found = engine.exponents(a)
+        scales = xp.where(xp.abs(found) > _FAR - _HEADROOM, found, scales)
+        whole = xp.ldexp(whole, -scales)
+        tried, made = _iterated(engine, (whole, whole, columns), plan, most)
     if tried is not None and tried.reached.all():
         found, method = tried, "cgls"
     else:
@@ -199,25 +207,15 @@ def _check(a: Block, b: Block) -> None:
         )
 
 
-def _scaled(engine: Engine, a: Block, b: Block) -> tuple[Block, Block, Block, Block]:
-    """Return the columns of `a` and, in float64, those of `b`, divided by powers of two, and these.
-
-    Columns of `a` that are not far from 1 are not divided.
-    """
-    xp, scales = engine.xp, engine.xp.zeros(a.shape[1], dtype=np.int32)
+def _near_one(engine: Engine, b: Block) -> tuple[Block, Block]:
+    """Return the columns of b in float64, scaled by powers of two, and the exponents of these."""
+    xp = engine.xp
     b = b.astype(np.float64, order="F")
-    far = scales
-    if a.dtype != np.float32:
-        found = engine.exponents(a)
-        far = xp.abs(found) > _FAR
-        scales = xp.where(far, found, scales)
-    _, (finite, any_far) = engine.report(xp.isfinite(b).all(), far.any())
+    _, (finite,) = engine.report(xp.isfinite(b).all())
     if not finite:
         raise np.linalg.LinAlgError("lstsq: b has entries that are not finite")
-    if any_far:
-        a = xp.ldexp(a, -scales)
     exponents = engine.exponents(b)
-    return a, xp.asfortranarray(xp.ldexp(b, -exponents)), scales, exponents
+    return xp.asfortranarray(xp.ldexp(b, -exponents)), exponents
 
 
 def _in_one_piece(a: Block) -> Block:
@@ -236,6 +234,7 @@ def _iterated(
     # Of one panel R is the same whatever the format.
     for final in (FINE[plan.compute] == plan.compute or a.shape[1] <= CUTOFF, True):
         m = _preconditioner(a, plan)
+        _require_near_one(engine, a, m)
         if m is None:
             return None, plan.compute
         size = m.size()
@@ -250,6 +249,19 @@ def _iterated(
         plan = plan._replace(compute=FINE[plan.compute])
         del m
     return found, plan.compute
+
+
+class _FarFromOne(Exception):
+    """Columns whose products with unknowns may overflow, or underflow."""
+
+
+def _require_near_one(engine: Engine, a: Block, m: Preconditioner | None) -> None:
+    """Raise if columns are far from 1, as R tells; the matrix is read only where there is none."""
+    if a.dtype == np.float32:
+        return
+    exponents = engine.exponents(a) if m is None else m.exponents
+    if engine.report((engine.xp.abs(exponents) > _FAR).any())[1][0]:
+        raise _FarFromOne
 
 
 def _preconditioner(a: Block, plan: Plan) -> Preconditioner | None:

@@ -242,6 +242,7 @@ MIXED = {
 }
 
 
+@pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("name", MIXED)
 def test_arrays_of_two_devices(precision, name, rng):
     a, b = operands(rng, precision, float)

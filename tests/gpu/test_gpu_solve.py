@@ -185,7 +185,7 @@ def test_blocks_of_far_scales(precision, sorted_rows, rng):
     away = [mdqr.array(v, precision=precision, device=cases.DEVICE) for v in (a[order], b[order])]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit = lstsq(*away, weights=weights)
+        fit = lstsq(*away, weights=weights.tolist())
     exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v[:9]) for v in (a, b)))
     assert_close(cases.to_host(fit.x), exact, ulps=4)
     assert (fit.info.digits == precision.digits).all()

@@ -45,6 +45,7 @@ class Preconditioner:
     def __init__(self, engine: Engine, r: Block, exponents: Block) -> None:
         xp, n = engine.xp, r.shape[1]
         self._engine, self._n = engine, n
+        self.exponents = exponents
         self._up = exponents[:, None].astype(np.int32)
         self._down = -self._up
         order = min(_MOST_ORDER, max(TRIANGLE, 1 << (n - 1).bit_length()))
