@@ -37,6 +37,7 @@ def windows(limbs, field):
                 yield m, w, below
 
 
+@pytest.mark.usefixtures("host")
 def test_triangles_of_the_host(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
     options = {"limbs": limbs, "is_complex": field}
@@ -57,6 +58,7 @@ def test_triangles_of_the_host(precision, dtype, rng, cupy):
             np.testing.assert_array_equal(r.get(), wanted)
 
 
+@pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("kind", FLOATS)
 def test_floats(kind, rng, cupy):
     """Computed in float64, and rounded where they are float32; also numbers near the ends."""
@@ -81,6 +83,7 @@ def test_floats(kind, rng, cupy):
         assert error <= (2.0**-24 if block.dtype == np.float32 else 20 * 40 * 2.0**-52)
 
 
+@pytest.mark.usefixtures("host")
 def test_columns_that_rise(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
     options = {"limbs": limbs, "is_complex": field}
@@ -96,6 +99,7 @@ def test_columns_that_rise(precision, dtype, rng, cupy):
         np.testing.assert_array_equal(z.get(), wanted)
 
 
+@pytest.mark.usefixtures("host")
 def test_batches_in_one_launch(multiple, dtype, rng, cupy):
     """Not the vectors of the host: rounding errors turn those of columns of different lengths."""
     field = dtype is complex
