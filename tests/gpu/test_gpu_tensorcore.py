@@ -244,10 +244,7 @@ def test_least_squares_of_dependent_columns(cupy, panel, rng):
     for m, n in ((131, 128), (451, 260), (1500, 1000)):
         a, b = rng.standard_normal((m, n)), cupy.asarray(rng.standard_normal(m))
         a[:, -3] = a[:, 2] * 1.5 + a[:, 4]
-        with (
-            pytest.warns(mdqr.PrecisionWarning, match="solved by QR in float64"),
-            pytest.raises(np.linalg.LinAlgError, match=f"column {n - 3} of a depends"),
-        ):
+        with pytest.raises(np.linalg.LinAlgError, match=f"column {n - 3} of a depends"):
             lstsq(cupy.asarray(a), b, panel=panel)
 
 

@@ -31,7 +31,11 @@ class Inputs(NamedTuple):
     work: Precision
     is_complex: bool
     blocks: list[Block]
-    backend: Backend
+
+    @property
+    def backend(self) -> Backend:
+        """Where the blocks are: asked only by who computes there."""
+        return for_block(self.blocks[0])
 
     @property
     def front(self) -> int:
@@ -96,7 +100,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     operands = [
         planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
-    return Inputs(answer, work, is_complex, operands, for_block(operands[0]))
+    return Inputs(answer, work, is_complex, operands)
 
 
 def on_host(*values: Any) -> bool:
