@@ -1,0 +1,61 @@
+"""How far a call walks: Python calls in files of mdqr, and files met, for small operands.
+
+``python -m benchmarks.cpu.walks [NUMBER]`` names as many of the functions that are called most.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mdqr
+from mdqr import linalg
+
+PACKAGE = str(Path(mdqr.__file__).parent)
+
+
+def walk(call: Callable[[], Any]) -> Counter[tuple[str, str]]:
+    """Return how often each function, by file and name, is called once all is warm."""
+    call()
+    found: Counter[tuple[str, str]] = Counter()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(PACKAGE):
+            found[code.co_filename[len(PACKAGE) + 1 :], code.co_name] += 1
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    a = mdqr.random.normal((8, 4), precision="qd", rng=1)
+    b, u = (mdqr.random.normal(n, precision="qd", rng=2) for n in (8, 4))
+    q, r = linalg.qr(a, mode="complete")
+    return {
+        "qr 8x4": lambda: linalg.qr(a),
+        "lstsq 8x4": lambda: linalg.lstsq(a, b),
+        "solve 4x4": lambda: linalg.solve(a[:4], b[:4]),
+        "qr_insert, a row into 8x4": lambda: linalg.qr_insert(q, r, u, 2),
+    }
+
+
+def main() -> None:
+    most = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    for name, call in calls().items():
+        found = walk(call)
+        files = len({file for file, _ in found})
+        print(f"{name}: {found.total()} calls in {files} files")
+        for (file, function), count in found.most_common(most):
+            print(f"    {count:5d} {file} {function}")
+
+
+if __name__ == "__main__":
+    main()
