@@ -36,6 +36,7 @@ def walk(call: Callable[[], Any]) -> Counter[tuple[str, str]]:
 
 
 def calls() -> dict[str, Callable[[], Any]]:
+    """Return the calls by name."""
     a = mdqr.random.normal((8, 4), precision="qd", rng=1)
     b, u = (mdqr.random.normal(n, precision="qd", rng=2) for n in (8, 4))
     q, r = linalg.qr(a, mode="complete")
@@ -48,6 +49,7 @@ def calls() -> dict[str, Callable[[], Any]]:
 
 
 def main() -> None:
+    """Print the counts of all calls."""
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 0
     for name, call in calls().items():
         found = walk(call)
