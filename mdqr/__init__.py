@@ -25,7 +25,6 @@ from mdqr._functions.creation import (
     asarray,
     empty,
     empty_like,
-    from_limbs,
     full,
     full_like,
     ones,
@@ -46,6 +45,7 @@ from mdqr._functions.elementwise import (
     sqrt,
     square,
 )
+from mdqr._functions.from_limbs import from_limbs
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
 from mdqr._functions.power import polyval, power
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot

@@ -51,12 +51,12 @@ def plain(x: Any) -> Any:
     return x.tolist() if hasattr(x, "tolist") else x
 
 
-def has_values(x: object) -> bool:
+def has_values(x: Any) -> bool:
     """Return whether NumPy takes `x` for an array, by a protocol or as a buffer."""
     if any(hasattr(x, name) for name in _PROTOCOLS):
         return True
     try:
-        memoryview(x)  # type: ignore[arg-type]
+        memoryview(x)
     except TypeError:
         return False
     return True

@@ -135,23 +135,28 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, what, unbuffered):
     assert output.exists() == (what == "lstsq")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.fixture
+def full():
+    """A file on a disk that is full, which Linux has."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    with open("/dev/full", "wb") as file:
+        yield file
+
+
 @pytest.mark.parametrize("what", [["lstsq", LONGLEY], ["info"], ["--help"]], ids=str)
-def test_a_full_disk_is_named(what):
-    with open("/dev/full", "wb") as full:
-        process = command(*what, stdout=full)
-        error = process.communicate()[1]
+def test_a_full_disk_is_named(full, what):
+    process = command(*what, stdout=full)
+    error = process.communicate()[1]
     assert error == b"mdqr: standard output: No space left on device\n"
     assert process.returncode == 2
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_errors_that_cannot_be_written_keep_the_exit_code():
-    with open("/dev/full", "wb") as full:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mdqr", "lstsq", "nothing.csv"], stderr=full, cwd=ROOT
-        )
-        assert process.wait() == 2
+def test_errors_that_cannot_be_written_keep_the_exit_code(full):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mdqr", "lstsq", "nothing.csv"], stderr=full, cwd=ROOT
+    )
+    assert process.wait() == 2
 
 
 def test_closed_standard_output(monkeypatch):

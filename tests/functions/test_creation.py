@@ -204,25 +204,23 @@ def test_the_precision_is_required(name):
         getattr(mdqr, name)(*arguments)
 
 
+OF_A_SHAPE = {
+    "zeros": mdqr.zeros,
+    "full": lambda shape, **options: mdqr.full(shape, 2, **options),
+    "array": lambda shape, **options: mdqr.array(np.ones(shape), **options),
+    "lists": lambda shape, **options: mdqr.array(np.ones(shape).tolist(), **options),
+    "uniform": mdqr.random.uniform,
+    "normal": mdqr.random.normal,
+}
+
+
+@pytest.mark.parametrize("make", OF_A_SHAPE.values(), ids=OF_A_SHAPE)
 @pytest.mark.parametrize("dtype", [float, complex])
-def test_more_axes_than_numpy_has(precision, dtype):
+def test_more_axes_than_numpy_has(precision, dtype, make):
     most = 62 if dtype is complex else 63
-    for shape in ((1,) * most, (1,) * (most + 1)):
-        values = np.ones(shape, dtype=dtype)
-        calls = [
-            lambda: mdqr.zeros(shape, precision=precision, dtype=dtype),  # noqa: B023
-            lambda: mdqr.full(shape, 2, precision=precision, dtype=dtype),  # noqa: B023
-            lambda: mdqr.array(values, precision=precision),  # noqa: B023
-            lambda: mdqr.array(values.tolist(), precision=precision),  # noqa: B023
-            lambda: mdqr.random.uniform(shape, precision=precision, dtype=dtype),  # noqa: B023
-            lambda: mdqr.random.normal(shape, precision=precision, dtype=dtype),  # noqa: B023
-        ]
-        for call in calls:
-            if len(shape) <= most:
-                assert call().shape == shape
-                continue
-            with pytest.raises(ValueError, match=r"at most 6[23] axes"):
-                call()
+    assert make((1,) * most, precision=precision, dtype=dtype).shape == (1,) * most
+    with pytest.raises(ValueError, match=r"at most 6[23] axes"):
+        make((1,) * (most + 1), precision=precision, dtype=dtype)
 
 
 @pytest.mark.parametrize(
