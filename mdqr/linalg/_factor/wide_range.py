@@ -13,8 +13,6 @@ from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 
-# An exponent below those of all products; the sum of two of them is one, too.
-_ABSENT = -(2**40)
 # Of what underflows a row loses fewer units than two to this power, however long it is.
 _SPARE = 40
 
@@ -29,7 +27,9 @@ def pieces(
     """
     xp, bits = backend.xp, scaling.magnitude_bits(b, is_complex)
     exponent = scaling.exponents_of(bits)
-    near = scaling.largest(xp.where(bits > 0, exponent, _ABSENT), -2, _ABSENT, keepdims=True)
+    near = scaling.largest(
+        xp.where(bits > 0, exponent, scaling.ABSENT), -2, scaling.ABSENT, keepdims=True
+    )
     place = xp.where(bits > 0, (near - exponent) // reach(limbs), 0)
     (last,) = checks.settle(scaling.largest(place, None, 0))
     return [xp.where(place == i, b, 0.0) for i in range(int(last) + 1)] if last else [b]
@@ -135,12 +135,12 @@ def substitute(
     batch = planes.value_shape(b, is_complex)[:-2]
     of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
     found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
-    powers = xp.full((*batch, width, order), _ABSENT, dtype=np.int64)
+    powers = xp.full((*batch, width, order), scaling.ABSENT, dtype=np.int64)
     for done, i in enumerate(range(order) if lower else reversed(range(order))):
         known = slice(0, i) if lower else slice(i + 1, order)
         terms = of_a[..., i, None, known] + powers[..., known]
-        most = xp.maximum(scaling.largest(terms, -1, _ABSENT), of_b[..., i, :])
-        most = xp.where(most > _ABSENT // 2, most, 0)
+        most = xp.maximum(scaling.largest(terms, -1, scaling.ABSENT), of_b[..., i, :])
+        most = xp.where(most > scaling.ABSENT // 2, most, 0)
         value = scaling.shifted(backend, b[..., i, :], -most, is_complex)
         if done:
             down = powers[..., known] - most[..., None]
@@ -163,7 +163,7 @@ def substitute(
         up = scaling.exponents_of(bits)
         value = scaling.shifted(backend, value, -up, is_complex)
         found[..., i] = planes.widen(value, is_complex, limbs)
-        powers[..., i] = xp.where(bits > 0, most + up, _ABSENT)
+        powers[..., i] = xp.where(bits > 0, most + up, scaling.ABSENT)
         if callback is not None:
             callback("substitute", done + 1, order)
     return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)
@@ -171,4 +171,4 @@ def substitute(
 
 def _exponents(block: Block, is_complex: bool) -> Block:
     bits = scaling.magnitude_bits(block, is_complex)
-    return planes.namespace(block).where(bits > 0, scaling.exponents_of(bits), _ABSENT)
+    return planes.namespace(block).where(bits > 0, scaling.exponents_of(bits), scaling.ABSENT)
