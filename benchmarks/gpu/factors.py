@@ -18,6 +18,7 @@ from benchmarks.gpu import arrays
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr, solve_triangular
 from mdqr.linalg._factor import householder
@@ -78,7 +79,7 @@ def accuracy(options: Options) -> Iterator[Row]:
                 Q, R = qr(a, check=False)
                 some = np.linspace(0, n - 1, SAMPLES).astype(int)
                 backend, complexes = for_block(a.limbs), dtype is complex
-                flags = {"limbs": p.limbs, "is_complex": complexes}
+                flags = {"kind": Kind(p.limbs, complexes)}
                 one = mdqr.eye(n, precision=p, dtype=dtype, device=a.device)[:, some]
                 q, columns = Q.limbs, a[:, some].limbs
                 residual = backend.residual([(1, columns)], q, R[:, some].limbs, **flags)
@@ -157,7 +158,7 @@ def substitution(options: Options) -> Iterator[Row]:
 
 def backward(a: mdqr.MDArray, x: mdqr.MDArray, b: mdqr.MDArray) -> float:
     """Return the largest ``|b - a x| / (eps |a| |x|)`` of the rows."""
-    flags = {"limbs": a.precision.limbs, "is_complex": a.is_complex}
+    flags = {"kind": Kind(a.precision.limbs, a.is_complex)}
     terms = [(1, b[:, None].limbs)]
     residual = for_block(a.limbs).residual(terms, a.limbs, x[:, None].limbs, **flags)
     parts = [abs(v.limbs[:, 0]).sum(axis=0) if a.is_complex else abs(v.limbs[0]) for v in (a, x)]

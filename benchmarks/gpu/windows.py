@@ -40,7 +40,7 @@ def engine_of(numbers: Numbers) -> Engine:
 
 def widths_of(engine: Engine, p: int) -> tuple[int, ...]:
     """Return the widths that fit a block of threads, and whose reflectors overlap."""
-    shapes = [(w + p, w, p, engine.limbs, engine.is_complex) for w in WIDTHS if p < 1.41 * w]
+    shapes = [(w + p, w, p, engine.kind) for w in WIDTHS if p < 1.41 * w]
     return tuple(shape[1] for shape in shapes if window.plan(*shape))
 
 

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
-from typing import Any
 
 from mdqr._backend.protocol import Backend
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import Block, absolute, broadcast
 
 Shape = tuple[int, ...]
@@ -47,11 +47,6 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(common)
 
 
-def empty(xp: ModuleType, shape: Shape, limbs: int, is_complex: bool) -> Block:
-    """Return a new block whose values are not set."""
-    return xp.empty(((2,) if is_complex else ()) + (limbs, *shape))
-
-
 def batched(block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
     """Return a block whose values have one batch axis before `core` axes, a view if possible."""
     front, end = 1 + is_complex, block.ndim - core
@@ -71,7 +66,7 @@ def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int,
 
 def real_abs(xp: ModuleType, x: Block, limbs: int, out: Block | None) -> Block:
     """Return the absolute values of real `x` with `limbs` limbs."""
-    result = empty(xp, x.shape[1:], limbs, False) if out is None else out
+    result = Kind(limbs, False).empty(xp, x.shape[1:]) if out is None else out
     result[: len(x)] = absolute(x)
     result[len(x) :] = 0.0
     return result
@@ -101,15 +96,14 @@ def replace_products(
     e: Block,
     left: Block | None,
     right: Block | None,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
 ) -> None:
     """Replace `left` by ``e^H left`` and `right` by ``right e``."""
-    options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+    kind = kind
     if left is not None and left.size:
-        left[...] = backend.matmul(e.swapaxes(-1, -2), left, conj_a=True, **options)
+        left[...] = backend.matmul(e.swapaxes(-1, -2), left, conj_a=True, kind=kind)
     if right is not None:
-        right[...] = backend.matmul(right, e, **options)
+        right[...] = backend.matmul(right, e, kind=kind)
 
 
 def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import Block as Block
 
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
@@ -62,9 +63,7 @@ class Backend(Protocol):
     xp: ModuleType  # numpy or cupy
 
     # -- elementwise -------------------------------------------------------------------------
-    def unary(
-        self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
-    ) -> Block:
+    def unary(self, op: str, x: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply ``op`` to every element of `x`.
 
         Operations: "sqrt", "square", "reciprocal"; "abs" (complex to real: the result has no
@@ -74,9 +73,7 @@ class Backend(Protocol):
         """
         ...
 
-    def binary(
-        self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
-    ) -> Block:
+    def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply ``op`` to the broadcast pairs; `x` and `y` are both real or both complex.
 
         Operations: "add", "subtract", "multiply", "divide"; "hypot" (real).
@@ -131,14 +128,14 @@ class Backend(Protocol):
         ...
 
     # -- reductions over the last axis ---------------------------------------------------------
-    def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
+    def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
         """Reduce the last axis: "sum" or "prod", over 8 virtual lanes and a fixed tree.
 
         "sum" satisfies ``|error| <= (K + 8) eps sum|x|``. An empty axis gives 0 or 1.
         """
         ...
 
-    def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
+    def cumsum(self, x: Block, *, kind: Kind) -> Block:
         """Return running sums along the last axis."""
         ...
 
@@ -155,8 +152,7 @@ class Backend(Protocol):
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         conj_a: bool = False,
         conj_b: bool = False,
         c: Block | None = None,
@@ -178,8 +174,7 @@ class Backend(Protocol):
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         conj_a: bool = False,
     ) -> Block:
         """Return ``sum(sign * term) - a @ b``, computed as if in ``2 * limbs`` and rounded once.
@@ -190,9 +185,7 @@ class Backend(Protocol):
         ...
 
     # -- factorisations ------------------------------------------------------------------------
-    def qr_panel(
-        self, a: Block, *, limbs: int, is_complex: bool, out: PanelOut | None = None
-    ) -> PanelOut:
+    def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
         """Factor panels ``(..., m, w)``, m >= w, by Householder reflections, column by column.
 
         Returns ``(h, tau, v, t)`` in LAPACK's storage: `h` ``(..., m, w)`` has R on and above the
@@ -211,8 +204,7 @@ class Backend(Protocol):
         t: Block,
         x: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         adjoint: bool,
         unit: int = 0,
     ) -> None:
@@ -229,8 +221,7 @@ class Backend(Protocol):
         ts: Sequence[Block],
         x: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         adjoint: bool,
     ) -> None:
         """Replace `x` ``(..., m, n)`` by ``Q x``, or by ``Q^H x`` if `adjoint`; tile by tile.
@@ -247,8 +238,7 @@ class Backend(Protocol):
         right: Block | None,
         *,
         below: int,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
     ) -> None:
         """Make windows triangular by short reflectors, and multiply what belongs to them.
 
@@ -262,7 +252,7 @@ class Backend(Protocol):
         """
         ...
 
-    def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
+    def window_columns(self, below: int, *, kind: Kind) -> int:
         """Return how many columns windows with so many diagonals get; 0 where panels are better."""
         ...
 
@@ -270,9 +260,7 @@ class Backend(Protocol):
         """Return whether E of `window` is better formed than reflectors are applied one by one."""
         ...
 
-    def form_window(
-        self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
-    ) -> None:
+    def form_window(self, r: Block, out: Block, *, below: int, kind: Kind) -> None:
         """Make windows triangular, and write E of `window` to `out` ``(..., m, m)``.
 
         With `below` 0, columns `r` ``(..., m, 1)`` are reduced, and E is that of `rise`. Blocks of
@@ -280,9 +268,7 @@ class Backend(Protocol):
         """
         ...
 
-    def rise(
-        self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
-    ) -> None:
+    def rise(self, z: Block, left: Block, right: Block | None, *, kind: Kind) -> None:
         """Reduce columns from their ends upwards, and multiply what belongs to them.
 
         `z` ``(..., m, 1)``, m at least 2, becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``; `left`
@@ -298,7 +284,7 @@ class Backend(Protocol):
         """
         ...
 
-    def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
+    def triangular_tile(self, order: int, columns: int, *, kind: Kind) -> int:
         """Return the order of the tiles that `solve_triangular_tile` should get.
 
         `order` is that of the whole triangle, `columns` the number of right-hand sides.
@@ -310,8 +296,7 @@ class Backend(Protocol):
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         lower: bool,
         unit_diagonal: bool,
     ) -> Block:

@@ -17,6 +17,7 @@ from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, sca
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 
@@ -34,6 +35,11 @@ class Operands(NamedTuple):
     precision: Precision
     is_complex: bool
     blocks: list[Block]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of results in the precision of the operands."""
+        return Kind(self.precision.limbs, self.is_complex)
 
     def wrap(self, block: Block) -> MDArray:
         """Return the array of a result of the same field."""

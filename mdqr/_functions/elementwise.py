@@ -11,6 +11,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, operands
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import Block
 
 if TYPE_CHECKING:
@@ -390,10 +391,10 @@ def _to_integer(op: str, x: Any) -> MDArray:
     block, limbs = ops.blocks[0], ops.precision.limbs
     backend = for_block(block)
     if not ops.is_complex:
-        return ops.wrap(backend.unary(op, block, limbs=limbs, is_complex=False))
+        return ops.wrap(backend.unary(op, block, kind=Kind(limbs, False)))
     if op != "rint":
         raise TypeError(f"{op} is for real values; take a.real and a.imag")
-    parts = [backend.unary(op, part, limbs=limbs, is_complex=False) for part in block]
+    parts = [backend.unary(op, part, kind=Kind(limbs, False)) for part in block]
     return ops.wrap(backend.xp.stack(parts))
 
 
@@ -404,7 +405,7 @@ def _unary(op: str, x: Any) -> MDArray:
 
 
 def _unary_block(op: str, block: Block, ops: Operands) -> Block:
-    return for_block(block).unary(op, block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+    return for_block(block).unary(op, block, kind=ops.kind)
 
 
 @advised
@@ -415,6 +416,4 @@ def _binary(op: str, x: Any, y: Any) -> MDArray:
 
 
 def _binary_block(op: str, x: Block, y: Block, ops: Operands, out: Block | None) -> Block:
-    return for_block(x).binary(
-        op, x, y, limbs=ops.precision.limbs, is_complex=ops.is_complex, out=out
-    )
+    return for_block(x).binary(op, x, y, kind=ops.kind, out=out)

@@ -14,6 +14,7 @@ from mdqr._errors import advised
 from mdqr._functions.creation import wants_complex
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import Block
 from mdqr._precision import precision_of_limbs
 
@@ -115,5 +116,5 @@ def _normalise(part: Block, limbs: int) -> None:
     broken = ~planes.is_normalised(part)
     if broken.any():
         part[:, broken] = for_block(part).unary(
-            "renormalize", part[:, broken], limbs=limbs, is_complex=False
+            "renormalize", part[:, broken], kind=Kind(limbs, False)
         )

@@ -136,7 +136,7 @@ def cumsum(x: Any, axis: int | None = None) -> MDArray:
     (index,) = _axes(-1 if axis is None else operator.index(axis), len(ops.shape))
     place = index + planes.lead(ops.is_complex)
     block = planes.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
-    sums = for_block(block).cumsum(block, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+    sums = for_block(block).cumsum(block, kind=ops.kind)
     return ops.wrap(planes.namespace(sums).moveaxis(sums, -1, place))
 
 
@@ -303,7 +303,7 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
 @advised
 def _reduce(op: str, x: Any, axis: Axis, keepdims: bool) -> MDArray:
     ops, rows, shape = _rows(x, axis, keepdims)
-    values = for_block(rows).reduce(op, rows, limbs=ops.precision.limbs, is_complex=ops.is_complex)
+    values = for_block(rows).reduce(op, rows, kind=ops.kind)
     return ops.wrap(values.reshape(_front(values, ops.is_complex) + shape))
 
 
@@ -360,8 +360,7 @@ def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
     product_block = for_block(left._block).matmul(
         left.reshape(product(left.shape[:-1]), length)._block,
         columns.reshape(length, product(columns.shape[1:]))._block,
-        limbs=ops.precision.limbs,
-        is_complex=ops.is_complex,
+        kind=ops.kind,
         conj_a=conjugate and ops.is_complex,
     )
     return ops.wrap(product_block).reshape(left.shape[:-1] + columns.shape[1:])

@@ -11,6 +11,7 @@ import pytest
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle
@@ -40,7 +41,7 @@ def factor(backend, a, tile):
     """Return Q and R as the algorithm leaves them: the diagonal of R may be negative."""
     count = min(a.shape)
     factors = householder.factor(
-        backend, a.limbs.copy(), limbs=a.precision.limbs, is_complex=a.is_complex, tile=tile
+        backend, a.limbs.copy(), kind=Kind(a.precision.limbs, a.is_complex), tile=tile
     )
     blocks = factors.form_q(count), factors.form_r(count)
     return factors, [mdqr.MDArray._wrap(block, a.precision, a.is_complex) for block in blocks]
@@ -78,7 +79,7 @@ def test_implicit_q(backend, precision, dtype, rng):
 def test_reflections(backend, precision, dtype, adjoint, batch, rng):
     """One plan for three products gives their limbs; a corner of the identity is only a hint."""
     is_complex = dtype is complex
-    options = {"limbs": precision.limbs, "is_complex": is_complex}
+    options = {"kind": Kind(precision.limbs, is_complex)}
 
     def draw(m, n):
         found = cases.random(m, n, precision, dtype, rng)
@@ -105,9 +106,7 @@ def test_reflections(backend, precision, dtype, adjoint, batch, rng):
 def test_batch(backend, precision, dtype, rng):
     parts = [cases.random(7, 4, precision, dtype, rng) for _ in range(2)]
     a = mdqr.stack(parts)
-    factors = householder.factor(
-        backend, a.limbs.copy(), limbs=precision.limbs, is_complex=a.is_complex
-    )
+    factors = householder.factor(backend, a.limbs.copy(), kind=Kind(precision.limbs, a.is_complex))
     Q, R = (
         mdqr.MDArray._wrap(block, precision, a.is_complex)
         for block in (factors.form_q(4), factors.form_r(4))
@@ -122,7 +121,7 @@ def test_one_limb_by_the_library(backend, dtype, shape, rng):
     """A few matrices go to the library as they are, batches of many get tiles."""
     a = cases.random(*shape[-2:], mdqr.d, dtype, rng)
     a = mdqr.stack([a] * shape[0]) if len(shape) > 2 else a
-    factors = householder.factor(backend, a.limbs.copy(), limbs=1, is_complex=a.is_complex)
+    factors = householder.factor(backend, a.limbs.copy(), kind=Kind(1, a.is_complex))
     assert (factors.library is None) == (shape[0] > 8 and len(shape) > 2) == bool(factors.vs)
     m, n = shape[-2:]
 
@@ -150,8 +149,7 @@ def test_triangle(backend, precision, dtype, lower, trans, rng):
     triangle = Triangle(
         backend,
         full.limbs,
-        limbs=precision.limbs,
-        is_complex=full.is_complex,
+        kind=Kind(precision.limbs, full.is_complex),
         lower=lower,
         function="test",
         checks=Checks(),
@@ -171,7 +169,7 @@ def test_errors_of_factors(backend, precision, dtype, rng):
     """The residual that certificates and refinement rest on, as if in twice the limbs."""
     a, b, c = (cases.random(m, n, precision, dtype, rng) for m, n in ((5, 9), (9, 4), (5, 4)))
     block = backend.residual(
-        [(1, c.limbs)], a.limbs, b.limbs, limbs=precision.limbs, is_complex=c.is_complex
+        [(1, c.limbs)], a.limbs, b.limbs, kind=Kind(precision.limbs, c.is_complex)
     )
     found = cases.Exact.of(mdqr.MDArray._wrap(block, precision, c.is_complex))
     wanted = cases.Exact.of(c) - cases.Exact.of(a) @ cases.Exact.of(b)

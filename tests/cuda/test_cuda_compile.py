@@ -63,20 +63,20 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
 
 
 def name_of(module) -> str:
-    field = "complex" if module.is_complex else "real"
-    return "-".join([module.source, str(module.limbs), field, *module.defines])
+    field = "complex" if module.kind.is_complex else "real"
+    return "-".join([module.source, str(module.kind.limbs), field, *module.defines])
 
 
 def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
     """Say whether the plain run compiles a module: some seconds in all."""
-    if module.is_complex:
+    if module.kind.is_complex:
         return False
     if arch != ARCHITECTURES[0]:
-        return module.limbs == PAIR and is_hot(module)
+        return module.kind.limbs == PAIR and is_hot(module)
     largest = {"products/matmul", "panel/panel"}
     if module.source.startswith(("tensorcore/", "floats/")):
         return True
-    return module.limbs == PAIR or (module.limbs == MOST and module.source in largest)
+    return module.kind.limbs == PAIR or (module.kind.limbs == MOST and module.source in largest)
 
 
 def is_hot(module) -> bool:
@@ -129,5 +129,5 @@ def test_module_compiles(module, arch, tmp_path):
     assert modules()[module] <= set(re.findall(r"entry function '(\w+)'", log))
     assert "registers" in log
     if is_hot(module):
-        key = (module.source, module.limbs, module.is_complex)
+        key = (module.source, module.kind.limbs, module.kind.is_complex)
         assert spilled(log) <= SPILLS[arch].get(key, 0), log

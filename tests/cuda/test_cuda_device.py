@@ -10,6 +10,7 @@ import pytest
 from mdqr._backend.cuda.runtime import kernels
 from mdqr._backend.cuda.runtime.kernels import CupyKernels, Module
 from mdqr._limbs import device
+from mdqr._limbs.kind import Kind
 
 
 def kernels_on(**properties):
@@ -109,5 +110,5 @@ def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
 
 
 def test_long_compilations_are_announced(capsys):
-    kernels._announce(Module("panel/panel", 4, False))
+    kernels._announce(Module("panel/panel", Kind(4, False)))
     assert "compiling panel/panel for 4 limbs" in capsys.readouterr().err

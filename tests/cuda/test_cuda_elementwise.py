@@ -14,6 +14,7 @@ from mdqr._backend.cuda import elementwise
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
 from mdqr._backend.cuda.runtime.kernels import Module, fields, planes
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr.testing import arrays, pairs
 
 UNARY = [op for op in protocol.UNARY if op != "renormalize"]
@@ -31,8 +32,10 @@ def test_unary_as_on_the_host(kernels, backend, op, precision, dtype):
 
     @given(arrays(precision, VALUES, dtype=dtype))
     def check(x):
-        expected = backend.unary(op, x.limbs, limbs=limbs, is_complex=is_complex)
-        assert_same(elementwise.unary(kernels, op, x.limbs, limbs, is_complex, None), expected)
+        expected = backend.unary(op, x.limbs, kind=Kind(limbs, is_complex))
+        assert_same(
+            elementwise.unary(kernels, op, x.limbs, Kind(limbs, is_complex), None), expected
+        )
 
     check()
 
@@ -44,8 +47,8 @@ def test_binary_as_on_the_host(kernels, backend, op, precision, dtype):
     @given(pairs(precision, VALUES, dtype=dtype))
     def check(xy):
         x, y = (operand.limbs for operand in xy)
-        expected = backend.binary(op, x, y, limbs=limbs, is_complex=is_complex)
-        assert_same(elementwise.binary(kernels, op, x, y, limbs, is_complex, None), expected)
+        expected = backend.binary(op, x, y, kind=Kind(limbs, is_complex))
+        assert_same(elementwise.binary(kernels, op, x, y, Kind(limbs, is_complex), None), expected)
 
     check()
 
@@ -79,8 +82,8 @@ def test_renormalize_as_on_the_host(kernels, backend, op, precision, dtype, rng)
     for held in (1, limbs + 3):
         x = draws(rng, held, (200,), is_complex, mixed)
         x = np.concatenate([x, rng.permuted(x, axis=-1)], axis=-2)
-        expected = backend.unary(op, x, limbs=limbs, is_complex=is_complex)
-        assert_same(elementwise.unary(kernels, op, x, limbs, is_complex, None), expected)
+        expected = backend.unary(op, x, kind=Kind(limbs, is_complex))
+        assert_same(elementwise.unary(kernels, op, x, Kind(limbs, is_complex), None), expected)
 
 
 # Views of values.
@@ -101,7 +104,7 @@ def test_strides_and_broadcasting(kernels, backend, view, dtype, rng):
     is_complex = dtype is complex
     x, y, z = (draws(rng, 2, (12, 24), is_complex, mixed) for _ in range(3))
     one, two = VIEWS[view](x), VIEWS[view](y)
-    options = {"limbs": 2, "is_complex": is_complex}
+    options = {"kind": Kind(2, is_complex)}
     expected = backend.binary("add", one, two, **options)
     assert_same(elementwise.binary(kernels, "add", one, two, 2, is_complex, None), expected)
     out = VIEWS[view](z)
@@ -116,10 +119,10 @@ def test_operands_of_two_shapes(kernels, backend, view, rng):
     x = draws(rng, 2, (12, 24), True, plain)
     short = VIEWS[view](x)[:, :1]
     for one, two in ((x, short), (short, x)):
-        expected = backend.binary("add", one, two, limbs=2, is_complex=True)
+        expected = backend.binary("add", one, two, kind=Kind(2, True))
         assert_same(elementwise.binary(kernels, "add", one, two, 2, True, None), expected)
     spread = np.broadcast_to(short[:1], short.shape)
-    expected = backend.binary("add", spread, x, limbs=2, is_complex=True)
+    expected = backend.binary("add", spread, x, kind=Kind(2, True))
     assert_same(elementwise.binary(kernels, "add", spread, x, 2, True, None), expected)
 
 
@@ -127,7 +130,7 @@ def test_more_axes_than_a_kernel_takes(kernels, backend, rng):
     x, y, z = (draws(rng, 2, (2,) * (MAX_AXES + 2), True, plain) for _ in range(3))
     y = flipped_axes(y, MAX_AXES + 2)
     out = z[..., ::-1, :]
-    expected = backend.binary("add", x, y, limbs=2, is_complex=True)
+    expected = backend.binary("add", x, y, kind=Kind(2, True))
     assert elementwise.binary(kernels, "add", x, y, 2, True, out) is out
     assert_same(out, expected)
     exponent = np.arange(128).reshape((2,) * (MAX_AXES + 1)).T
@@ -149,7 +152,7 @@ def test_offsets_beyond_32_bits(kernels, rng):
     view = [*planes(kernels, x.swapaxes(-1, -2), False), *padded([1, 64], 0)]
     to = [*planes(kernels, out, False), *padded([4, 1], 0)]
     arguments = fields(2**33, 2, padded([2**31, 4], 1), to, view)
-    module = Module("elementwise/elementwise", 1, False, ("MDQR_UNARY=square",))
+    module = Module("elementwise/elementwise", Kind(1, False), ("MDQR_UNARY=square",))
     kernels.launch(module, "mdqr_unary", arguments, grid=(1,), threads=256)
     np.testing.assert_array_equal(out.reshape(64, 4), (x * x)[0].T)
 

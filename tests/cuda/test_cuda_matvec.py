@@ -14,6 +14,7 @@ from product_cases import CASES, WILD, call, check, check_residual, draw
 import mdqr
 from mdqr._backend.cuda.products import matvec, products
 from mdqr._backend.cuda.runtime.kernels import matrix_view
+from mdqr._limbs.kind import Kind
 from mdqr.testing import arrays, assert_close
 
 
@@ -100,7 +101,7 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(kernels, kind, n):
         for a, b in ((last, far), (far.T, last.T)):
             assert (call(kernels, a, b) == small).all()
             left = products.residual(
-                kernels, [], a.limbs, b.limbs, precision.limbs, dtype is complex
+                kernels, [], a.limbs, b.limbs, Kind(precision.limbs, dtype is complex)
             )
             assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
 

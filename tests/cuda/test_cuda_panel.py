@@ -16,6 +16,7 @@ import mdqr
 from mdqr._backend.cuda.factor import panel
 from mdqr._backend.host import backend as host
 from mdqr._backend.protocol import PanelOut
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -38,7 +39,7 @@ def blocks(request, monkeypatch):
 def factors_of(kernels, block, limbs, is_complex):
     """h, tau and t, planned anew, since tests move the rules; V is checked against h."""
     kernels.plans.clear()
-    h, tau, v, t = panel.qr_panel(kernels, block, limbs, is_complex)
+    h, tau, v, t = panel.qr_panel(kernels, block, Kind(limbs, is_complex))
     unit = np.tril(h, -1)
     diagonal = np.arange(h.shape[-1])
     unit[(0, 0) if is_complex else 0][..., diagonal, diagonal] = 1.0
@@ -99,7 +100,7 @@ def test_rows_in_global_memory_give_the_same_bits(
     wanted = factor(kernels, a)
     monkeypatch.setattr(panel, "SHARED_BYTES", 0)
     panel.plan.cache_clear()
-    assert not panel.plan(1, 21, 6, precision.limbs, dtype is complex).in_shared
+    assert not panel.plan(1, 21, 6, Kind(precision.limbs, dtype is complex)).in_shared
     for x, y in zip(factor(kernels, a), wanted, strict=True):
         assert_same(x, y)
 
@@ -214,7 +215,7 @@ def distance(x, y, field):
     """The largest difference of leading limbs after an exact subtraction, relative to 1."""
     backend = host.backend()
     limbs = x.shape[1] if field else len(x)
-    difference = backend.binary("subtract", x, y, limbs=limbs, is_complex=field)
+    difference = backend.binary("subtract", x, y, kind=Kind(limbs, field))
     return np.abs(difference[:, 0] if field else difference[0]).max()
 
 
@@ -224,7 +225,7 @@ def test_agrees_with_the_host(kernels, precision, dtype, rows, rng):
     field = dtype is complex
     a = cases.random(rows, 3, precision, dtype, rng, cond=4)
     found = factor(kernels, a)
-    h, tau, _, t = host.backend().qr_panel(a.limbs, limbs=precision.limbs, is_complex=field)
+    h, tau, _, t = host.backend().qr_panel(a.limbs, kind=Kind(precision.limbs, field))
     wanted = h, tau, t
     # Both have backward errors of some eps; a condition of 4 and 3 reflectors enlarge them.
     for x, y in zip(found, wanted, strict=True):
@@ -282,7 +283,7 @@ def test_batches_give_the_bits_of_their_items(kernels, precision, dtype, rng):
 def test_batches_of_panels_that_are_shared(kernels, rng):
     """Several panels of several blocks each in one launch."""
     items = [cases.random(200, 3, mdqr.dd, float, rng) for _ in range(2)]
-    assert panel.plan(2, 200, 3, 2, False).blocks > 1
+    assert panel.plan(2, 200, 3, Kind(2, False)).blocks > 1
     results = factor(kernels, mdqr.stack(items))
     for i, a in enumerate(items):
         h, tau, t = (block[:, i] for block in results)
@@ -293,7 +294,7 @@ def test_batches_of_panels_that_are_shared(kernels, rng):
 def test_batches_of_many_small_panels(kernels, rng):
     """Blocks of fewer threads."""
     items = cases.random(8 * 100, 5, mdqr.dd, float, rng).reshape(100, 8, 5)
-    assert panel.plan(100, 8, 5, 2, False).threads == 64
+    assert panel.plan(100, 8, 5, Kind(2, False)).threads == 64
     h, tau, t = factor(kernels, items)
     check_form(h, tau, t, False)
     for i in range(0, 100, 33):
@@ -350,7 +351,7 @@ def test_results_in_place(kernels, blocks, precision, dtype, rng):
     tau, t = np.full((*a.shape[:-2], 9), np.nan), np.full((*a.shape[:-2], 9, 9), np.nan)
     part = slice(2, 6)
     out = PanelOut(h[..., part], tau[..., part], v[..., part], t[..., part, part])
-    assert panel.qr_panel(kernels, out.h, precision.limbs, is_complex, out) is out
+    assert panel.qr_panel(kernels, out.h, Kind(precision.limbs, is_complex), out) is out
     for x, y in zip((out.h, out.tau, out.t), wanted, strict=True):
         assert_same(np.ascontiguousarray(x), y)
     assert_same(np.ascontiguousarray(out.v), vectors(wanted[0]))
@@ -367,10 +368,10 @@ def test_batches_whose_axes_do_not_merge(kernels, rng):
     wide[:, :, ::2] = a
     shapes = ((19, 4), (4,), (19, 4), (4, 4))
     out = PanelOut(*(np.full((2, 2, 4, *shape), np.nan)[:, :, ::2] for shape in shapes))
-    panel.qr_panel(kernels, wide[:, :, ::2], 2, False, out)
+    panel.qr_panel(kernels, wide[:, :, ::2], Kind(2, False), out)
     for i in range(2):
         for j in range(2):
-            wanted = panel.qr_panel(kernels, a[:, i, j], 2, False)
+            wanted = panel.qr_panel(kernels, a[:, i, j], Kind(2, False))
             for x, y in zip(out, wanted, strict=True):
                 assert_same(np.ascontiguousarray(x[:, i, j]), y)
 

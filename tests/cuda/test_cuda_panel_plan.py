@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdqr._backend.cuda.factor import panel
+from mdqr._limbs.kind import Kind
 
 
 @given(
@@ -16,7 +17,7 @@ from mdqr._backend.cuda.factor import panel
 )
 def test_every_plan_can_run(precision, items, w, rest, is_complex):
     m = w + rest
-    launch = panel.plan(items, m, w, precision.limbs, is_complex)
+    launch = panel.plan(items, m, w, Kind(precision.limbs, is_complex))
     assert launch.blocks * launch.rows_a_block >= m
     # What meets must run at once, also where a multiprocessor holds one block.
     assert launch.blocks == 1 or items * launch.group <= 96

@@ -13,6 +13,7 @@ from kernel_hashes import draws, mixed, plain
 from mdqr._backend.cuda import reductions
 from mdqr._backend.cuda.axes import MAX_AXES
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,8 @@ def test_reduce_as_on_the_host(kernels, backend, op, precision, dtype, kind, rng
     limbs, is_complex = precision.limbs, dtype is complex
     for name in ROWS:
         x = rows(name, rng, limbs, is_complex, kind)
-        expected = backend.reduce(op, x, limbs=limbs, is_complex=is_complex)
-        assert_same(reductions.reduce(kernels, op, x, limbs, is_complex), expected)
+        expected = backend.reduce(op, x, kind=Kind(limbs, is_complex))
+        assert_same(reductions.reduce(kernels, op, x, Kind(limbs, is_complex)), expected)
 
 
 @pytest.mark.parametrize("op", ["sum", "prod"])
@@ -52,7 +53,7 @@ def test_reduce_as_on_the_host(kernels, backend, op, precision, dtype, kind, rng
 def test_reduce_of_nothing(kernels, backend, op, shape):
     for is_complex in (False, True):
         x = np.empty(((2,) if is_complex else ()) + (2, *shape))
-        expected = backend.reduce(op, x, limbs=2, is_complex=is_complex)
+        expected = backend.reduce(op, x, kind=Kind(2, is_complex))
         assert_same(reductions.reduce(kernels, op, x, 2, is_complex), expected)
 
 
@@ -74,8 +75,8 @@ def test_short_running_sums_as_on_the_host(kernels, backend, op, precision, dtyp
         rows("axes", rng, limbs, is_complex, kind),
         rows("vector", rng, limbs, is_complex, kind)[..., :0],
     ):
-        expected = backend.cumsum(x, limbs=limbs, is_complex=is_complex)
-        assert_same(reductions.cumsum(kernels, x, limbs, is_complex), expected)
+        expected = backend.cumsum(x, kind=Kind(limbs, is_complex))
+        assert_same(reductions.cumsum(kernels, x, Kind(limbs, is_complex)), expected)
 
 
 def exact_values(block):

@@ -10,6 +10,7 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import reflect
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor import householder
 
 
@@ -22,7 +23,7 @@ def factored(m, n, precision, dtype, rng, tile, batch=()):
     """Factors of random matrices on the host."""
     parts = [cases.random(m, n, precision, dtype, rng) for _ in range(max(1, *batch, 1))]
     a = mdqr.stack(parts) if batch else parts[0]
-    options = {"limbs": precision.limbs, "is_complex": a.is_complex, "tile": tile}
+    options = {"kind": Kind(precision.limbs, a.is_complex), "tile": tile}
     return householder.factor(host.backend(), a.limbs.copy(), **options)
 
 
@@ -32,7 +33,7 @@ def wrapped(block, precision, dtype):
 
 def check(backend, factors, x, precision, dtype, adjoint):
     """Both results are within the error of the reflections from each other, column by column."""
-    options = {"limbs": precision.limbs, "is_complex": dtype is complex, "adjoint": adjoint}
+    options = {"kind": Kind(precision.limbs, dtype is complex), "adjoint": adjoint}
     assert reflect.serves(factors.vs, x, dtype is complex)
     backend.kernels.launched.clear()
     found, wanted = x.copy(), x.copy()
@@ -85,7 +86,7 @@ def test_columns_of_any_size(backend, multiple, exponent, rng):
     factors = factored(20, 6, multiple, float, rng, 3)
     x = cases.random(20, 2, multiple, float, rng)
     x = x * 2.0 ** -int(np.ceil(np.log2(abs(x.to_numpy()).max())))
-    options = {"limbs": multiple.limbs, "is_complex": False, "adjoint": True}
+    options = {"kind": Kind(multiple.limbs, False), "adjoint": True}
     near, far = x.limbs.copy(), (x * 2.0**exponent).limbs
     backend.reflect_all(factors.vs, factors.ts, near, **options)
     backend.reflect_all(factors.vs, factors.ts, far, **options)
@@ -100,7 +101,7 @@ def test_zeros_and_what_is_not_finite(backend, dtype, bad, rng):
     factors = factored(20, 6, mdqr.dd, dtype, rng, 3)
     x = cases.random(20, 2, mdqr.dd, dtype, rng).limbs
     wanted = x.copy()
-    options = {"limbs": 2, "is_complex": dtype is complex, "adjoint": True}
+    options = {"kind": Kind(2, dtype is complex), "adjoint": True}
     backend.reflect_all(factors.vs, factors.ts, wanted, **options)
     if bad == 0.0:
         x[..., 1] = 0.0
@@ -127,7 +128,7 @@ def test_where_products_are_faster(backend, rng):
     assert not reflect.serves([], np.zeros((2, 12, 1)), False)
     wide = cases.random(12, 9, mdqr.dd, float, rng).limbs
     found = wide.copy()
-    options = {"limbs": 2, "is_complex": False, "adjoint": True}
+    options = {"kind": Kind(2, False), "adjoint": True}
     backend.reflect_all(factors.vs, factors.ts, found, **options)
     host.backend().reflect_all(factors.vs, factors.ts, wide, **options)
     np.testing.assert_allclose(found[0], wide[0], rtol=0, atol=1e-10)

@@ -12,6 +12,7 @@ import mdqr
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.products import products
 from mdqr._backend.cuda.runtime import replay
+from mdqr._limbs.kind import Kind
 
 
 def draw(rng, *shape):
@@ -34,9 +35,9 @@ def test_triangles(kernels, layout, lower, rng):
     kernels.plans.clear()
     for _ in range(3):
         a, b = draw(rng, 9, 9) + 3 * np.eye(9) * [[[1.0]], [[0.0]]], draw(rng, 9, 4)
-        found = triangular.solve(kernels, arrange(a), arrange(b), 2, False, lower, False)
+        found = triangular.solve(kernels, arrange(a), arrange(b), Kind(2, False), lower, False)
         fresh = EmulatedKernels(kernels._folder)
-        assert_same(found, triangular.solve(fresh, a, b, 2, False, lower, False))
+        assert_same(found, triangular.solve(fresh, a, b, Kind(2, False), lower, False))
     assert len(kernels.plans) == 1
     assert all(isinstance(plan, replay._Plan) for plan in kernels.plans.values())
 

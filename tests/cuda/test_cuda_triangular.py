@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.runtime.kernels import Kernels
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 
@@ -52,7 +53,7 @@ def solve(kernels, a, b, *, lower=False, unit=False, precision=None):
     """The solution as an array, limbs as the kernel left them."""
     limbs = (precision or a.precision).limbs
     kernels.plans.clear()  # tests move the rules by which launches are planned
-    x = triangular.solve(kernels, a.limbs, b.limbs, limbs, a.is_complex, lower, unit)
+    x = triangular.solve(kernels, a.limbs, b.limbs, Kind(limbs, a.is_complex), lower, unit)
     assert x.flags["C_CONTIGUOUS"]
     return mdqr.from_limbs(x, dtype=complex if a.is_complex else float, normalize=False)
 
@@ -332,7 +333,7 @@ def test_launches_fit_the_device(precision, dtype, batch, columns, order):
         for n in (order, columns)
     )
     counted = Counted()
-    triangular.solve(counted, a, b, precision.limbs, is_complex, False, False)
+    triangular.solve(counted, a, b, Kind(precision.limbs, is_complex), False, False)
     sizes = counted.sizes
     # An A100 gives a block 163 KiB, and has 108 multiprocessors.
     assert sizes["shared"] <= 163 * 1024
@@ -344,17 +345,19 @@ def test_launches_fit_the_device(precision, dtype, batch, columns, order):
 
 def test_order_of_tiles(precision, dtype):
     is_complex = dtype is complex
-    small = triangular.small_order(precision.limbs, is_complex)
+    small = triangular.small_order(Kind(precision.limbs, is_complex))
     assert small % ROWS == 0
-    assert triangular.order_of_tiles(0, 1, precision.limbs, is_complex) == 1
-    assert triangular.order_of_tiles(8192, 1, precision.limbs, is_complex) == 8192
-    assert triangular.order_of_tiles(8192, 1000, precision.limbs, is_complex) == small
+    assert triangular.order_of_tiles(0, 1, Kind(precision.limbs, is_complex)) == 1
+    assert triangular.order_of_tiles(8192, 1, Kind(precision.limbs, is_complex)) == 8192
+    assert triangular.order_of_tiles(8192, 1000, Kind(precision.limbs, is_complex)) == small
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 0)], ids=str)
 def test_empty(shape):
     n, k = shape
     counted = Counted()
-    x = triangular.solve(counted, np.ones((2, n, n)), np.ones((2, n, k)), 2, False, True, False)
+    x = triangular.solve(
+        counted, np.ones((2, n, n)), np.ones((2, n, k)), Kind(2, False), True, False
+    )
     assert x.shape == (2, n, k)
     assert not hasattr(counted, "name")

@@ -9,6 +9,7 @@ import gpu_cases as cases
 import numpy as np
 import pytest
 
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("host")]
@@ -65,7 +66,7 @@ def operations(both, real):
 
 @operations(UNARY, REAL_UNARY)
 def test_unary(compare, precision, dtype, op):
-    options = {"limbs": precision.limbs, "is_complex": dtype is complex}
+    options = {"kind": Kind(precision.limbs, dtype is complex)}
 
     def prepare(x, y):
         # Renormalisation takes any number of doubles in any order: the limbs of both operands.
@@ -76,7 +77,7 @@ def test_unary(compare, precision, dtype, op):
 
 @operations(BINARY, REAL_BINARY)
 def test_binary(compare, precision, dtype, op):
-    options = {"limbs": precision.limbs, "is_complex": dtype is complex}
+    options = {"kind": Kind(precision.limbs, dtype is complex)}
     compare(op, lambda backend, x, y: backend.binary(op, x, y, **options))
 
 
@@ -123,7 +124,7 @@ def views(rng, limbs, is_complex):
 def test_views(backends, precision, dtype, name, rng):
     device, host = backends
     is_complex = dtype is complex
-    options = {"limbs": precision.limbs, "is_complex": is_complex}
+    options = {"kind": Kind(precision.limbs, is_complex)}
     x, y = views(rng, precision.limbs, is_complex)[name]
     # Every stride must survive the way to the device: move the memory, then take the same views.
     given = [like(device.xp, block) for block in (x, y)]
@@ -154,7 +155,7 @@ def like(xp, block):
 def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
     device, host = backends
     is_complex = dtype is complex
-    options = {"limbs": multiple.limbs, "is_complex": is_complex}
+    options = {"kind": Kind(multiple.limbs, is_complex)}
     x, y = (cases.block(rng, multiple.limbs, (13, 17), is_complex) for _ in range(2))
     wanted = host.binary(op, x, y, **options)
     large = device.xp.zeros((*x.shape[:-2], 34, 26))
@@ -180,7 +181,7 @@ def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
 def test_fewer_limbs_than_the_result(backends, precision, dtype, op, held, rng):
     device, host = backends
     is_complex = dtype is complex
-    options = {"limbs": precision.limbs, "is_complex": is_complex}
+    options = {"kind": Kind(precision.limbs, is_complex)}
     wild = {"special": True, "bounds": cases.EVERYTHING}
     x = cases.block(rng, precision.limbs, (999,), is_complex, **wild)
     y = cases.block(rng, held.limbs, (999,), is_complex, **wild)

@@ -15,6 +15,7 @@ from exact_matrices import Exact
 
 import mdqr
 from mdqr import tensorcore
+from mdqr._limbs.kind import Kind
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import METHODS
 from mdqr.testing._exact import SCALE
@@ -35,11 +36,12 @@ def device(cupy):
 
 @pytest.fixture
 def options(precision, dtype):
-    return {"limbs": precision.limbs, "is_complex": dtype is complex}
+    return {"kind": Kind(precision.limbs, dtype is complex)}
 
 
 def block(rng, options, *shape):
-    return cases.block(rng, options["limbs"], shape, options["is_complex"])
+    kind = options["kind"]
+    return cases.block(rng, kind.limbs, shape, kind.is_complex)
 
 
 def wrap(value, precision, dtype):

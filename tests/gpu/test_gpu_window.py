@@ -10,6 +10,7 @@ import mdqr
 from mdqr._backend.cuda import backend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr.linalg import certify
 
 pytestmark = pytest.mark.gpu
@@ -31,7 +32,7 @@ def drawn(rng, precision, dtype, shape):
 def windows(limbs, field):
     """Shapes with their diagonals: as wide as the kernel takes them, and cut off at both ends."""
     for below in DIAGONALS:
-        columns = window.columns_of(below, limbs, field)
+        columns = window.columns_of(below, Kind(limbs, field))
         for w in {columns, min(columns, 5)} - {0}:
             for m in {w, w + below // 2, w + below}:
                 yield m, w, below
@@ -40,7 +41,7 @@ def windows(limbs, field):
 @pytest.mark.usefixtures("host")
 def test_triangles_of_the_host(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
-    options = {"limbs": limbs, "is_complex": field}
+    options = {"kind": Kind(limbs, field)}
     kernels = backend.backend().kernels
     for m, w, below in windows(limbs, field):
         block = band(drawn(rng, precision, dtype, (m, w)), below)
@@ -52,7 +53,7 @@ def test_triangles_of_the_host(precision, dtype, rng, cupy):
         assert max(found.normwise, found.orthogonality) <= 20 * w
         wanted = block.copy()
         host.backend().window(wanted, wanted[..., :0], None, below=below, **options)
-        steps = window.plan(m, w, min(below, m - 1), limbs, field)
+        steps = window.plan(m, w, min(below, m - 1), Kind(limbs, field))
         # Sums have as many parts as on the host where the threads suffice.
         if steps.lanes == window.window_lanes(min(below, m - 1)) and not (field and limbs > 4):
             np.testing.assert_array_equal(r.get(), wanted)
@@ -72,11 +73,11 @@ def test_floats(kind, rng, cupy):
         block[..., 7] *= block.dtype.type(2.0**-130)
         r = cupy.asarray(block)
         e = cupy.empty((*front, 40 + below, 40 + below), dtype=r.dtype)
-        window.factor(kernels, r, e, below, 1, field)
+        window.factor(kernels, r, e, below, Kind(1, field))
         wide = block.astype(np.float64)
         one = np.zeros((*front, 40 + below, 40 + below))
         one[(0,) * len(front)] = np.eye(40 + below)
-        host.backend().window(wide, wide[..., :0], one, below=below, limbs=1, is_complex=field)
+        host.backend().window(wide, wide[..., :0], one, below=below, kind=Kind(1, field))
         np.testing.assert_array_equal(r.get(), wide.astype(block.dtype))
         # float64: both err by some roundings a reflector.
         error = np.abs(e.get().astype(np.float64) - one).max()
@@ -86,8 +87,8 @@ def test_floats(kind, rng, cupy):
 @pytest.mark.usefixtures("host")
 def test_columns_that_rise(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
-    options = {"limbs": limbs, "is_complex": field}
-    for m in (2, 7, window.columns_of(1, limbs, field) + 1):
+    options = {"kind": Kind(limbs, field)}
+    for m in (2, 7, window.columns_of(1, Kind(limbs, field)) + 1):
         block = drawn(rng, precision, dtype, (m, 1))
         z, e = cupy.asarray(block), cupy.empty((*block.shape[:-1], m))
         window.rise(backend.backend().kernels, z, e, **options)
@@ -103,7 +104,7 @@ def test_columns_that_rise(precision, dtype, rng, cupy):
 def test_batches_in_one_launch(multiple, dtype, rng, cupy):
     """Not the vectors of the host: rounding errors turn those of columns of different lengths."""
     field = dtype is complex
-    options = {"limbs": multiple.limbs, "is_complex": field}
+    options = {"kind": Kind(multiple.limbs, field)}
     block = band(drawn(rng, multiple, dtype, (300, 9, 8)), 1)
     one = mdqr.eye(9, precision=multiple, dtype=dtype)
     left = np.broadcast_to(one.limbs[..., None, :, :], (*block.shape[:-2], 9, 9)).copy()

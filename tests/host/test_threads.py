@@ -12,6 +12,7 @@ import pytest
 
 import mdqr
 from mdqr._backend import for_block
+from mdqr._limbs.kind import Kind
 
 HERE = str(Path(__file__).parent)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")
@@ -100,7 +101,7 @@ def tall_panel():
 
 
 def panel(x):
-    h, tau, _, t = for_block(x.limbs).qr_panel(x.limbs, limbs=8, is_complex=False)
+    h, tau, _, t = for_block(x.limbs).qr_panel(x.limbs, kind=Kind(8, False))
     return np.concatenate([part.ravel() for part in (h, tau, t)])
 
 
@@ -109,11 +110,11 @@ def product(x, y):
 
 
 def blocks_product(x, y):
-    return for_block(x).matmul(x, y, limbs=8, is_complex=False)
+    return for_block(x).matmul(x, y, kind=Kind(8, False))
 
 
 def running_sums(x):
-    return for_block(x).cumsum(x, limbs=8, is_complex=False)
+    return for_block(x).cumsum(x, kind=Kind(8, False))
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ def test_an_exception_of_a_handler_ends_a_kernel(one_thread, on_alarm):
 
     on_alarm(stop)
     with pytest.raises(Stop):
-        for_block(out).matmul(x.limbs, y.limbs, limbs=8, is_complex=False, out=out)
+        for_block(out).matmul(x.limbs, y.limbs, kind=Kind(8, False), out=out)
     signal.setitimer(signal.ITIMER_REAL, 0)
     # A call that runs to its end leaves no NaN.
     assert np.isnan(out).any()

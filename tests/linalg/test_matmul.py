@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.host import backend
+from mdqr._limbs.kind import Kind
 from mdqr.linalg import matmul
 from mdqr.linalg._products import matmul as _products
 from mdqr.testing import arrays, assert_same_bits
@@ -167,7 +168,7 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(multiple, dtype):
             for a, b in ((last, far), (far.T, last.T)):
                 assert (matmul(a, b) == small).all()
                 left = backend.backend().residual(
-                    [], a.limbs, b.limbs, limbs=multiple.limbs, is_complex=dtype is complex
+                    [], a.limbs, b.limbs, kind=Kind(multiple.limbs, dtype is complex)
                 )
                 assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
 

@@ -10,6 +10,7 @@ from emulation.kernels import EmulatedKernels, build
 
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.sources import kernels_folder
+from mdqr._limbs.kind import Kind
 
 SOURCE = """
 #include "device/device.hpp"
@@ -67,7 +68,7 @@ def run(tmp_path_factory):
         out = np.zeros(64)
         arguments = np.array([out.ctypes.data])
         kernels.launch(
-            Module("own", 1, False), name, arguments, grid=(1,), threads=64, shared=shared
+            Module("own", Kind(1, False)), name, arguments, grid=(1,), threads=64, shared=shared
         )
         return out
 

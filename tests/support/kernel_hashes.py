@@ -15,6 +15,7 @@ import numpy as np
 import mdqr
 from mdqr._backend import for_block
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
@@ -60,7 +61,7 @@ def finite(rng, limbs, shape):
 def elementwise(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(1)
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
-    options = {"limbs": limbs, "is_complex": is_complex}
+    options = {"kind": Kind(limbs, is_complex)}
     without = REAL_ONLY if is_complex else frozenset()
     for op in UNARY:
         if op not in without:
@@ -76,7 +77,7 @@ def elementwise(backend, limbs, is_complex) -> Results:
 
 def reductions(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(2)
-    options = {"limbs": limbs, "is_complex": is_complex}
+    options = {"kind": Kind(limbs, is_complex)}
     for name, x in {
         "many": draws(rng, limbs, (37, 19), is_complex),
         "long": draws(rng, limbs, (1, 5_003), is_complex),
@@ -92,7 +93,7 @@ def reductions(backend, limbs, is_complex) -> Results:
 
 def products(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(3)
-    options = {"limbs": limbs, "is_complex": is_complex}
+    options = {"kind": Kind(limbs, is_complex)}
     a, b, c, batch = (
         draws(rng, limbs, shape, is_complex) for shape in ((67, 45), (45, 33), (67, 33), (5, 45, 7))
     )
@@ -112,7 +113,7 @@ def products(backend, limbs, is_complex) -> Results:
 
 def factorisations(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(4)
-    options = {"limbs": limbs, "is_complex": is_complex}
+    options = {"kind": Kind(limbs, is_complex)}
     panels, tiles, right = (
         draws(rng, limbs, shape, is_complex) for shape in ((3, 51, 13), (3, 17, 17), (3, 17, 7))
     )

@@ -10,6 +10,7 @@ import pytest
 
 import mdqr
 from mdqr._backend.cuda.products import products
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 
 # Compiling takes most of the time: by default the lower precisions, one field each.
@@ -30,7 +31,7 @@ def call(kernels, a, b, *, conj_a=False, conj_b=False, c=None, subtract=False, o
     """The product of arrays as an array."""
     addend = None if c is None else c.limbs
     block = products.matmul(
-        kernels, a.limbs, b.limbs, max(a.precision, b.precision).limbs, a.is_complex,
+        kernels, a.limbs, b.limbs, Kind(max(a.precision, b.precision).limbs, a.is_complex),
         conj_a, conj_b, addend, subtract, out,
     )  # fmt: skip
     return mdqr.from_limbs(block, dtype=complex if a.is_complex else float, normalize=False)
@@ -77,7 +78,7 @@ def check_residual(kernels, kind, terms, a, b, conj_a):
     precision, dtype = kind
     block = products.residual(
         kernels, [(sign, term.limbs) for sign, term in terms], a.limbs, b.limbs,
-        precision.limbs, dtype is complex, conj_a,
+        Kind(precision.limbs, dtype is complex), conj_a,
     )  # fmt: skip
     x, y = cases.Exact.of(a.conj() if conj_a else a), cases.Exact.of(b)
     wanted, room = x @ y, x.moduli() @ y.moduli()

@@ -42,7 +42,9 @@ def engine(request):
 
 def values(shape, engine, rng):
     a = rng.standard_normal(shape)
-    return (a + 1j * rng.standard_normal(shape) if engine.is_complex else a).astype(engine.dtype)
+    return (a + 1j * rng.standard_normal(shape) if engine.kind.is_complex else a).astype(
+        engine.dtype
+    )
 
 
 def near(x, y, engine, size=1.0):
@@ -186,7 +188,7 @@ def test_rows_that_leave_without_q(engine, rng):
 @pytest.mark.parametrize("shape", [(7, 5), (3, 1), (2, 6, 4), (40, 30)], ids=str)
 def test_largest_singular_values(engine, shape, rng):
     a = values(shape, engine, rng) * engine.dtype.type(1e-3)
-    native = to_native(np, engine.to_block(a), engine.is_complex)
+    native = to_native(np, engine.to_block(a), engine.kind.is_complex)
     exact = np.linalg.norm(native, 2, axis=(-2, -1))
     found = spectral_bound(engine, native) / exact
     assert (found >= 1 - 1e-12).all()
@@ -224,10 +226,10 @@ def test_triangles(engine, n, rng):
     r = values((n, n), engine, rng) + 3 * np.eye(n, dtype=engine.dtype)
     b = engine.to_block(values((n, 2), engine, rng))
     system = engine.triangle(r, "test", Checks())
-    upper = np.triu(to_native(np, engine.to_block(r), engine.is_complex))
+    upper = np.triu(to_native(np, engine.to_block(r), engine.kind.is_complex))
     for trans, a in (("N", upper), ("T", upper.T), ("C", upper.conj().T)):
-        found = to_native(np, system.solve(b, trans), engine.is_complex)
-        error = a @ found - to_native(np, b, engine.is_complex)
+        found = to_native(np, system.solve(b, trans), engine.kind.is_complex)
+        error = a @ found - to_native(np, b, engine.kind.is_complex)
         assert abs(error).max(initial=0.0) <= 1e-13 * max(abs(found).max(initial=0.0), 1.0)
 
 
@@ -235,8 +237,8 @@ def test_triangles_of_batches(engine, rng):
     r = values((2, 4, 4), engine, rng) + 3 * np.eye(4, dtype=engine.dtype)
     b = engine.to_block(values((2, 4, 1), engine, rng))
     found = engine.triangle(r, "test", Checks()).solve(b)
-    wanted = np.linalg.solve(np.triu(r).astype(complex), to_native(np, b, engine.is_complex))
-    assert abs(to_native(np, found, engine.is_complex) - wanted).max() <= 1e-12
+    wanted = np.linalg.solve(np.triu(r).astype(complex), to_native(np, b, engine.kind.is_complex))
+    assert abs(to_native(np, found, engine.kind.is_complex) - wanted).max() <= 1e-12
 
 
 def test_columns_that_come_without_q(engine, rng):
@@ -256,7 +258,7 @@ def test_residual_of_twice_the_precision(engine, rng):
         left = a.conj() if conj else a
         found = engine.residual(*(engine.to_block(x) for x in (product, left, b)), conj_a=conj)
         wide = [
-            x.astype(np.clongdouble if engine.is_complex else np.longdouble)
+            x.astype(np.clongdouble if engine.kind.is_complex else np.longdouble)
             for x in (product, a, b)
         ]
         wanted = wide[0] - wide[1] @ wide[2]

@@ -14,6 +14,7 @@ from window_cases import check_form, errors, identity
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -32,7 +33,7 @@ def risen(backend, block, dtype):
     z, field = block.copy(), dtype is complex
     e = identity(block, block.shape[-2], field=field)
     limbs = block.shape[1 if field else 0]
-    backend.rise(z, e[..., :0], e, limbs=limbs, is_complex=field)
+    backend.rise(z, e[..., :0], e, kind=Kind(limbs, field))
     return z, e
 
 
@@ -105,7 +106,7 @@ def test_triangles_get_one_diagonal(backend, precision, dtype, rng):
     right = cases.random(5, m, precision, dtype, rng).limbs.copy()
     before = left.copy(), right.copy()
     _, e = risen(backend, z, dtype)
-    backend.rise(z, left, right, limbs=precision.limbs, is_complex=field)
+    backend.rise(z, left, right, kind=Kind(precision.limbs, field))
     assert not np.tril(left, -2).any()
     orthogonal = exact(e, field)
     wanted = orthogonal.H @ exact(before[0], field), orthogonal.H @ exact(before[1], field).H
@@ -137,19 +138,19 @@ def test_float32_is_rounded_once(kernels, kind, rng):
     z = rng.standard_normal((*front, 9, 1)).astype(np.float32)
     e = np.empty((*front, 9, 9), np.float32)
     wanted, one = risen(host.backend(), z.astype(np.float64), complex if field else float)
-    window.rise(kernels, z, e, 1, field)
+    window.rise(kernels, z, e, Kind(1, field))
     assert_same(z, wanted.astype(np.float32))
     assert np.abs(e - one).max() <= 2.0**-24
 
 
 def test_what_fits_a_block_of_threads(precision, dtype):
     """Columns as high as the windows of one diagonal."""
-    most = window.columns_of(1, precision.limbs, dtype is complex) + 1
+    most = window.columns_of(1, Kind(precision.limbs, dtype is complex)) + 1
     for m in range(2, most + 1):
-        assert window.rise_plan(m, precision.limbs, dtype is complex) is not None
+        assert window.rise_plan(m, Kind(precision.limbs, dtype is complex)) is not None
 
 
 def test_refused_columns(kernels):
     for m in (1, 600):
         with pytest.raises(ValueError, match="no kernel for columns"):
-            window.rise(kernels, np.zeros((2, m, 1)), np.zeros((2, m, m)), 2, False)
+            window.rise(kernels, np.zeros((2, m, 1)), np.zeros((2, m, m)), Kind(2, False))

@@ -19,6 +19,7 @@ from mdqr._backend.blocks import window_lanes
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -50,7 +51,7 @@ def factored(backend, block, below, dtype):
     r, field = block.copy(), dtype is complex
     limbs, m = block.shape[1 if field else 0], block.shape[-2]
     e = identity(block, m, field=field)
-    backend.window(r, e[..., :0], e, below=below, limbs=limbs, is_complex=field)
+    backend.window(r, e[..., :0], e, below=below, kind=Kind(limbs, field))
     return r, e
 
 
@@ -151,7 +152,9 @@ def test_both_backends_give_the_same_triangle(kernels, precision, dtype, shape, 
     m, w, below = shape
     block = band(cases.random(m, w, precision, dtype, rng).limbs, below)
     found = [factored(b, block, below, dtype)[0] for b in (host.backend(), CudaBackend(kernels))]
-    assert window.plan(m, w, below, precision.limbs, dtype is complex).lanes == window_lanes(below)
+    assert window.plan(m, w, below, Kind(precision.limbs, dtype is complex)).lanes == window_lanes(
+        below
+    )
     if dtype is float or precision.limbs <= 4:
         assert_same(*found)
         return
@@ -172,7 +175,7 @@ def test_what_belongs_to_a_window(backend, precision, dtype, columns, rng):
     wide[..., 1 : m + 1, :w] = block
     before = wide.copy(), high.copy()
     left, right = wide[..., 1 : m + 1, w:-1], high[..., 1 : m + 1]
-    options = {"below": below, "limbs": precision.limbs, "is_complex": field}
+    options = {"kind": Kind(precision.limbs, field), "below": below}
     backend.window(wide[..., 1 : m + 1, :w], left, right, **options)
     assert_same(np.ascontiguousarray(wide[..., 1 : m + 1, :w]), r)
     orthogonal = exact(e, field)
@@ -203,7 +206,7 @@ def test_batches_give_the_bits_of_their_items(backend, precision, dtype, rng):
     apart[(slice(None),) * front + (slice(None), slice(None, None, 2))] = block
     part = apart[(slice(None),) * front + (slice(None), slice(None, None, 2))]
     left = cases.random(42, 4, precision, dtype, rng).limbs.reshape(*block.shape[:-1], 4).copy()
-    options = {"below": 2, "limbs": precision.limbs, "is_complex": field}
+    options = {"kind": Kind(precision.limbs, field), "below": 2}
     wanted = left.copy()
     backend.window(part, left, None, **options)
     for index in np.ndindex(2, 3):
@@ -224,7 +227,7 @@ def test_float32_is_rounded_once(kernels, kind, rng):
     r[..., 3] *= np.float32(2.0**-140)
     wide, e = r.astype(np.float64), np.empty((*front, 9, 9), np.float32)
     wanted, one = factored(host.backend(), wide, 2, complex if field else float)
-    window.factor(kernels, r, e, 2, 1, field)
+    window.factor(kernels, r, e, 2, Kind(1, field))
     assert_same(r, wanted.astype(np.float32))
     assert np.abs(e - one).max() <= 2.0**-24
 
@@ -233,7 +236,7 @@ def test_float32_is_rounded_once(kernels, kind, rng):
 def test_float32_on_the_host(kind, rng):
     field = kind == "complex64"
     front = (2, 1) if field else (1,)
-    options = {"below": 2, "limbs": 1, "is_complex": field}
+    options = {"kind": Kind(1, field), "below": 2}
     shapes = ((9, 7), (9, 40), (33, 9))
     r, *rest = (rng.standard_normal((*front, *shape)).astype(np.float32) for shape in shapes)
     narrow = [band(r, 2), *rest]
@@ -248,13 +251,13 @@ def test_float32_on_the_host(kind, rng):
 def test_windows_that_fit_a_block_of_threads(multiple, dtype):
     """What the rule admits has a plan, whatever is cut off at the bottom or the end."""
     limbs, field = multiple.limbs, dtype is complex
-    served = {below: window.columns_of(below, limbs, field) for below in range(60)}
+    served = {below: window.columns_of(below, Kind(limbs, field)) for below in range(60)}
     assert served[1] == (64 if limbs == 2 else 32)
-    assert window.columns_of(120, limbs, field) == 0
+    assert window.columns_of(120, Kind(limbs, field)) == 0
     for below, columns in served.items():
         for w in range(1, columns + 1):
             for m in range(w, w + below + 1):
-                assert window.plan(m, w, min(below, m - 1), limbs, field) is not None
+                assert window.plan(m, w, min(below, m - 1), Kind(limbs, field)) is not None
 
 
 def test_refused_windows(kernels):
@@ -262,13 +265,13 @@ def test_refused_windows(kernels):
     for shape, below in (((200, 150), 50), ((9, 4), 4), ((4, 5), 2)):
         out = e[:, : shape[0], : shape[0]]
         with pytest.raises(ValueError, match="no kernel for windows"):
-            window.factor(kernels, np.zeros((2, *shape)), out, below, 2, False)
+            window.factor(kernels, np.zeros((2, *shape)), out, below, Kind(2, False))
     with pytest.raises(ValueError, match="not empty"):
-        window.factor(kernels, np.zeros((2, 0, 4, 4)), np.zeros((2, 0, 4, 4)), 1, 2, False)
+        window.factor(kernels, np.zeros((2, 0, 4, 4)), np.zeros((2, 0, 4, 4)), 1, Kind(2, False))
 
 
 @pytest.mark.parametrize("below", [1, 32, 45])
 def test_the_widest_windows(kernels, below, rng):
-    columns = window.columns_of(below, 2, False)
+    columns = window.columns_of(below, Kind(2, False))
     a = cases.random(columns + below, columns, mdqr.dd, float, rng)
     accept(CudaBackend(kernels), band(a.limbs, below), below, mdqr.dd, float)

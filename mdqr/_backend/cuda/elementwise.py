@@ -10,10 +10,11 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast_shapes, empty, real_abs
+from mdqr._backend.blocks import broadcast_shapes, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import broadcast, lead, value_shape
 
 _THREADS = 256
@@ -25,19 +26,18 @@ _Array = tuple[Block, bool | None]
 _Operand = tuple[Block, int, list[int]]
 
 
-def unary(
-    kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool, out: Block | None
-) -> Block:
+def unary(kernels: Kernels, op: str, x: Block, kind: Kind, out: Block | None) -> Block:
     """Apply `op` to every element; see `mdqr._backend.protocol.Backend.unary`."""
+    limbs, is_complex = kind
     if op == "abs" and not is_complex:
         return real_abs(kernels.xp, x, limbs, out)
     to_complex = is_complex and op != "abs"
     shape = value_shape(x, is_complex)
     if out is None:
-        out = empty(kernels.xp, shape, limbs, to_complex)
+        out = Kind(limbs, to_complex).empty(kernels.xp, shape)
     name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
     define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
-    module = Module("elementwise/elementwise", limbs, is_complex, (define,))
+    module = Module("elementwise/elementwise", kind, (define,))
     _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
     return out
 
@@ -47,15 +47,15 @@ def binary(
     op: str,
     x: Block,
     y: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     out: Block | None,
 ) -> Block:
     """Apply `op` to the broadcast pairs; see `mdqr._backend.protocol.Backend.binary`."""
+    is_complex = kind.is_complex
     shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
     if out is None:
-        out = empty(kernels.xp, shape, limbs, is_complex)
-    module = Module("elementwise/elementwise", limbs, is_complex, (f"MDQR_BINARY={op}",))
+        out = kind.empty(kernels.xp, shape)
+    module = Module("elementwise/elementwise", kind, (f"MDQR_BINARY={op}",))
     operands = [(x, is_complex), (y, is_complex)]
     _start(kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
     return out
@@ -65,7 +65,7 @@ def compare(kernels: Kernels, x: Block, y: Block) -> Block:
     """Return the sign of the exact difference as int8, 2 if unordered."""
     shape = broadcast_shapes(x.shape[1:], y.shape[1:])
     out = kernels.xp.empty(shape, dtype=np.int8)
-    module = Module("elementwise/elementwise", max(len(x), len(y)), False, ("MDQR_COMPARE",))
+    module = Module("elementwise/elementwise", Kind(max(len(x), len(y)), False), ("MDQR_COMPARE",))
     _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
     return out
 
@@ -74,8 +74,8 @@ def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
     """Multiply by ``2**exponent``."""
     exponent = kernels.xp.asarray(exponent, dtype=np.int64)
     shape = broadcast_shapes(x.shape[1:], exponent.shape)
-    out = empty(kernels.xp, shape, len(x), False)
-    module = Module("elementwise/elementwise", len(x), False, ("MDQR_LDEXP",))
+    out = Kind(len(x), False).empty(kernels.xp, shape)
+    module = Module("elementwise/elementwise", Kind(len(x), False), ("MDQR_LDEXP",))
     _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
     return out
 

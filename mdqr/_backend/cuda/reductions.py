@@ -14,10 +14,11 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.blocks import empty, fill_with_identity
+from mdqr._backend.blocks import fill_with_identity
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import lead, value_shape
 
 _THREADS = 64  # row_threads in kernels/cuda/device/rows.hpp
@@ -57,11 +58,11 @@ class _Rows:
         front = [self.count, length, self.step, piece, pieces, self.across]
         return front + self.lengths, pieces
 
-    def empty(self, xp: ModuleType, pieces: int, limbs: int, is_complex: bool) -> Block:
+    def empty(self, xp: ModuleType, pieces: int, kind: Kind) -> Block:
         """Return a block of one value for every piece of every row, laid out as tasks go."""
         if self.across:
-            return empty(xp, (pieces, self.count), limbs, is_complex).swapaxes(-1, -2)
-        return empty(xp, (self.count, pieces), limbs, is_complex)
+            return kind.empty(xp, (pieces, self.count)).swapaxes(-1, -2)
+        return kind.empty(xp, (self.count, pieces))
 
 
 def _part(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
@@ -85,25 +86,26 @@ def _shared(words: int) -> int:
     return 8 * _THREADS * words
 
 
-def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) -> Block:
+def reduce(kernels: Kernels, op: str, x: Block, kind: Kind) -> Block:
     """Reduce the last axis; see `mdqr._backend.protocol.Backend.reduce`.
 
     The limbs are those of the host backend.
     """
-    out = empty(kernels.xp, value_shape(x, is_complex)[:-1], limbs, is_complex)
+    is_complex = kind.is_complex
+    out = kind.empty(kernels.xp, value_shape(x, is_complex)[:-1])
     if out.size == 0:
         return out
     if x.shape[-1] == 0:
         fill_with_identity(out, op, is_complex)
         return out
-    module = Module("elementwise/reduce", limbs, is_complex, (f"MDQR_REDUCE={op}",))
+    module = Module("elementwise/reduce", kind, (f"MDQR_REDUCE={op}",))
     rows = _Rows(kernels, x, is_complex)
     result = out.reshape((*out.shape[: lead(is_complex)], rows.count, 1))
     if rows.length <= _REDUCE_PIECE:
         _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, result)
         return out
     pieces = divided(rows.length, _REDUCE_PIECE)
-    parts = rows.empty(kernels.xp, pieces, limbs, is_complex)
+    parts = rows.empty(kernels.xp, pieces, kind)
     _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, parts)
     _reduce_pieces(kernels, module, _Rows(kernels, parts, is_complex), pieces, result)
     return out
@@ -111,27 +113,28 @@ def reduce(kernels: Kernels, op: str, x: Block, limbs: int, is_complex: bool) ->
 
 def _reduce_pieces(kernels: Kernels, module: Module, rows: _Rows, piece: int, out: Block) -> None:
     extent, pieces = rows.extent(rows.length, piece)
-    arguments = fields(extent, rows.view, _part(kernels, out, module.is_complex))
+    arguments = fields(extent, rows.view, _part(kernels, out, module.kind.is_complex))
     kernels.launch(
         module,
         "mdqr_reduce",
         arguments,
         grid=_blocks(rows.count * pieces, _THREADS // _LANES),
         threads=_THREADS,
-        shared=_shared(module.limbs * (2 if module.is_complex else 1)),
+        shared=_shared(module.kind.limbs * (2 if module.kind.is_complex else 1)),
     )
 
 
-def cumsum(kernels: Kernels, x: Block, limbs: int, is_complex: bool) -> Block:
+def cumsum(kernels: Kernels, x: Block, kind: Kind) -> Block:
     """Return running sums along the last axis.
 
     The error of sum k is at most ``(k + 8) eps sum(abs(x[:k + 1]))``: no term passes through more
     additions than in a running sum.
     """
-    out = empty(kernels.xp, value_shape(x, is_complex), limbs, is_complex)
+    is_complex = kind.is_complex
+    out = kind.empty(kernels.xp, value_shape(x, is_complex))
     if out.size == 0:
         return out
-    module = Module("elementwise/reduce", limbs, is_complex, ("MDQR_CUMSUM",))
+    module = Module("elementwise/reduce", kind, ("MDQR_CUMSUM",))
     rows = _Rows(kernels, x, is_complex)
     result = out.reshape((*out.shape[: lead(is_complex)], rows.count, rows.length))
     extent, pieces = rows.extent(rows.length, _SCAN_PIECE)
@@ -141,10 +144,10 @@ def cumsum(kernels: Kernels, x: Block, limbs: int, is_complex: bool) -> Block:
     if pieces == 1:
         sums = None
     else:
-        parts = rows.empty(kernels.xp, pieces, limbs, is_complex)
+        parts = rows.empty(kernels.xp, pieces, kind)
         arguments = fields(extent, rows.view, _part(kernels, parts, is_complex), no_parts)
         kernels.launch(module, "mdqr_piece_sums", arguments, grid=grid, threads=_THREADS)
-        sums = cumsum(kernels, parts, limbs, is_complex)
+        sums = cumsum(kernels, parts, kind)
     below = no_parts if sums is None else _part(kernels, sums, is_complex)
     arguments = fields(extent, rows.view, below, target)
     kernels.launch(module, "mdqr_running_sums", arguments, grid=grid, threads=_THREADS)
@@ -158,7 +161,7 @@ def argreduce(kernels: Kernels, op: str, x: Block) -> Block:
         return out
     limbs = len(x)
     module = Module(
-        "elementwise/reduce", limbs, False, (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",)
+        "elementwise/reduce", Kind(limbs, False), (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",)
     )
     rows = _Rows(kernels, x, False)
     length, among = rows.length, None

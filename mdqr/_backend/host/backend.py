@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from mdqr._backend.blocks import (
     batched,
     broadcast_shapes,
-    empty,
     fill_with_identity,
     float_matmul,
     matrix_shape,
@@ -24,6 +23,7 @@ from mdqr._backend.host import powers
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import broadcast, negate, value_shape
 
 Block = NDArray[np.float64]
@@ -67,29 +67,27 @@ class HostBackend:
         """Copies and pickles are the only instance."""
         return backend, ()
 
-    def unary(
-        self, op: str, x: Block, *, limbs: int, is_complex: bool, out: Block | None = None
-    ) -> Block:
+    def unary(self, op: str, x: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply `op` to every element."""
+        limbs, is_complex = kind
         if op == "abs" and not is_complex:
             return real_abs(np, x, limbs, out)
         shape = value_shape(x, is_complex)
         if out is None:
-            out = empty(np, shape, limbs, is_complex and op != "abs")
+            out = Kind(limbs, is_complex and op != "abs").empty(np, shape)
         if out.size:
-            self._kernels.unary(op, out, x, limbs, is_complex)
+            self._kernels.unary(op, out, x, *kind)
         return out
 
-    def binary(
-        self, op: str, x: Block, y: Block, *, limbs: int, is_complex: bool, out: Block | None = None
-    ) -> Block:
+    def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply `op` to the broadcast pairs."""
+        is_complex = kind.is_complex
         shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
-            out = empty(np, shape, limbs, is_complex)
+            out = kind.empty(np, shape)
         x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
         if out.size:
-            self._kernels.binary(op, out, x, y, limbs, is_complex)
+            self._kernels.binary(op, out, x, y, *kind)
         return out
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
@@ -129,21 +127,23 @@ class HostBackend:
         """Multiply by powers of two, and tell whether something is not finite."""
         return powers.scale(self.ldexp, x, rows, columns, is_complex)
 
-    def reduce(self, op: str, x: Block, *, limbs: int, is_complex: bool) -> Block:
+    def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
         """Reduce the last axis."""
-        out = empty(np, value_shape(x, is_complex)[:-1], limbs, is_complex)
+        is_complex = kind.is_complex
+        out = kind.empty(np, value_shape(x, is_complex)[:-1])
         if x.size:
-            self._kernels.reduce(op, out, x, limbs, is_complex)
+            self._kernels.reduce(op, out, x, *kind)
         else:
             # The planes of an empty NumPy array may have no distance, which reads as real.
             fill_with_identity(out, op, is_complex)
         return out
 
-    def cumsum(self, x: Block, *, limbs: int, is_complex: bool) -> Block:
+    def cumsum(self, x: Block, *, kind: Kind) -> Block:
         """Return running sums along the last axis."""
-        out = empty(np, value_shape(x, is_complex), limbs, is_complex)
+        is_complex = kind.is_complex
+        out = kind.empty(np, value_shape(x, is_complex))
         if out.size:
-            self._kernels.cumsum(out, x, limbs, is_complex)
+            self._kernels.cumsum(out, x, *kind)
         return out
 
     def argreduce(self, op: str, x: Block) -> NDArray[np.int64]:
@@ -158,8 +158,7 @@ class HostBackend:
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         conj_a: bool = False,
         conj_b: bool = False,
         c: Block | None = None,
@@ -167,9 +166,10 @@ class HostBackend:
         out: Block | None = None,
     ) -> Block:
         """Return ``c + a @ b`` or ``c - a @ b``."""
+        limbs, is_complex = kind
         blocks = [a, b] if c is None else [a, b, c]
         batch, m, n = matrix_shape(blocks, is_complex)
-        result = empty(np, (*batch, m, n), limbs, is_complex) if out is None else out
+        result = kind.empty(np, (*batch, m, n)) if out is None else out
         if not result.size:
             return result
         if limbs == 1:
@@ -179,7 +179,7 @@ class HostBackend:
         addend = [] if c is None else [batched(c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = batched(result, batch, 2, is_complex)
-        self._kernels.matmul(target, addend, x, y, limbs, is_complex, conj_a, conj_b, subtract)
+        self._kernels.matmul(target, addend, x, y, *kind, conj_a, conj_b, subtract)
         if not np.may_share_memory(target, result):
             result[...] = target.reshape(result.shape)
         return result
@@ -190,42 +190,39 @@ class HostBackend:
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         conj_a: bool = False,
     ) -> Block:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
+        limbs, is_complex = kind
         batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
-        result = empty(np, (*batch, m, n), limbs, is_complex)
+        result = kind.empty(np, (*batch, m, n))
         if not result.size:
             return result
         if limbs == 1:
             # The first limb of a normalised pair is the sum rounded to one limb.
-            pair = self.residual(terms, a, b, limbs=2, is_complex=is_complex, conj_a=conj_a)
+            pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
             result[...] = pair[:, :1] if is_complex else pair[:1]
             return result
         x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
         addends = [batched(term, batch, 2, is_complex) for _, term in terms]
         target = batched(result, batch, 2, is_complex)
-        self._kernels.residual(
-            target, [sign for sign, _ in terms], addends, x, y, limbs, is_complex, conj_a
-        )
+        self._kernels.residual(target, [sign for sign, _ in terms], addends, x, y, *kind, conj_a)
         return result
 
-    def qr_panel(
-        self, a: Block, *, limbs: int, is_complex: bool, out: PanelOut | None = None
-    ) -> PanelOut:
+    def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
         """Factor panels by Householder reflections."""
+        is_complex = kind.is_complex
         shape = value_shape(a, is_complex)
         batch, m, w = shape[:-2], *shape[-2:]
-        h = empty(np, shape, limbs, is_complex)
-        tau = empty(np, (*batch, w), limbs, is_complex)
-        t = empty(np, (*batch, w, w), limbs, is_complex)
+        h = kind.empty(np, shape)
+        tau = kind.empty(np, (*batch, w))
+        t = kind.empty(np, (*batch, w, w))
         if h.size:
             self._kernels.qr_panel(
                 batched(h, batch, 2, is_complex), batched(tau, batch, 1, is_complex),
                 batched(t, batch, 2, is_complex), batched(a, batch, 2, is_complex),
-                limbs, is_complex,
+                *kind,
             )  # fmt: skip
         if out is None:
             out = PanelOut(h, tau, np.empty_like(h), t)
@@ -243,23 +240,22 @@ class HostBackend:
         t: Block,
         x: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         adjoint: bool,
         unit: int = 0,
     ) -> None:
         """Replace `x` by its product with a block of reflectors."""
-        options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+        is_complex = kind.is_complex
         below, rest = v[..., unit:, :].swapaxes(-1, -2), x[..., unit:, unit:]
-        w = self.matmul(below, rest, conj_a=True, **options)
+        w = self.matmul(below, rest, conj_a=True, kind=kind)
         if unit:
             top = v[..., :unit, :].swapaxes(-1, -2)
             if is_complex:
                 top = np.stack([top[0], negate(top[1], False)])
             w = np.concatenate([np.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
         transposed = t.swapaxes(-1, -2) if adjoint else t
-        w = self.matmul(transposed, w, conj_a=adjoint, **options)
-        self.matmul(v, w, c=x, subtract=True, out=x, **options)
+        w = self.matmul(transposed, w, conj_a=adjoint, kind=kind)
+        self.matmul(v, w, c=x, subtract=True, out=x, kind=kind)
 
     def reflect_all(
         self,
@@ -267,12 +263,11 @@ class HostBackend:
         ts: Sequence[Block],
         x: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         adjoint: bool,
     ) -> None:
         """Replace `x` by its product with Q, tile by tile."""
-        options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex, "adjoint": adjoint}
+        options: dict[str, Any] = {"kind": kind, "adjoint": adjoint}
         for v, t in reflections(vs, ts, adjoint=adjoint):
             self.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :], **options)
 
@@ -283,36 +278,32 @@ class HostBackend:
         right: Block | None,
         *,
         below: int,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
     ) -> None:
         """Make windows triangular, and multiply what belongs to them."""
-        host_window.reduce(self, (r, left, right), below, limbs, is_complex)
+        host_window.reduce(self, (r, left, right), below, kind)
 
-    def window_columns(self, below: int, *, limbs: int, is_complex: bool) -> int:
+    def window_columns(self, below: int, *, kind: Kind) -> int:
         """Return how many columns windows get; 0 where panels are better."""
+        limbs = kind.limbs
         return host_window.columns_of(below, limbs)
 
     def forms_windows(self, below: int, *, limbs: int) -> bool:
         """Return whether E is formed."""
         return host_window.is_formed(below, limbs)
 
-    def form_window(
-        self, r: Block, out: Block, *, below: int, limbs: int, is_complex: bool
-    ) -> None:
+    def form_window(self, r: Block, out: Block, *, below: int, kind: Kind) -> None:
         """Make windows triangular, or reduce columns, and write E to `out`."""
-        host_window.form(r, out, below, limbs, is_complex)
+        host_window.form(r, out, below, kind)
 
-    def rise(
-        self, z: Block, left: Block, right: Block | None, *, limbs: int, is_complex: bool
-    ) -> None:
+    def rise(self, z: Block, left: Block, right: Block | None, *, kind: Kind) -> None:
         """Reduce columns from their ends upwards, and multiply what belongs to them."""
-        host_window.reduce(self, (z, left, right), 0, limbs, is_complex)
+        host_window.reduce(self, (z, left, right), 0, kind)
 
     def reflectors(self, raw: Block, tau: Block) -> None:
         """Return nothing: NumPy has only factorisations."""
 
-    def triangular_tile(self, order: int, columns: int, *, limbs: int, is_complex: bool) -> int:
+    def triangular_tile(self, order: int, columns: int, *, kind: Kind) -> int:
         """Return the order of the tiles of a triangle; 16 and 64 are no faster."""
         return _TRIANGULAR_TILE
 
@@ -321,17 +312,17 @@ class HostBackend:
         a: Block,
         b: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         lower: bool,
         unit_diagonal: bool,
     ) -> Block:
         """Solve for triangular tiles by substitution."""
+        is_complex = kind.is_complex
         batch, m, n = matrix_shape([a, b], is_complex)
-        out = empty(np, (*batch, m, n), limbs, is_complex)
+        out = kind.empty(np, (*batch, m, n))
         if out.size:
             self._kernels.solve_triangular_tile(
                 batched(out, batch, 2, is_complex), batched(a, batch, 2, is_complex),
-                batched(b, batch, 2, is_complex), limbs, is_complex, lower, unit_diagonal,
+                batched(b, batch, 2, is_complex), *kind, lower, unit_diagonal,
             )  # fmt: skip
         return out

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdqr._backend.blocks import batched, replace_products, window_lanes
 from mdqr._backend.protocol import Backend
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
 Block = NDArray[np.float64]
@@ -41,28 +42,29 @@ def reduce(
     backend: Backend,
     blocks: tuple[Block, Block, Block | None],
     below: int,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
 ) -> None:
     """Do what `mdqr._backend.protocol.Backend.window` does to its three blocks.
 
     A single column with nothing below its first row is one that rises. Blocks of one limb may be
     float32.
     """
+    limbs = kind.limbs
     r, left, right = blocks
     if limbs <= _DIRECT_LIMBS:
-        _reflect(r, left if left.size else None, right, below, limbs, is_complex)
+        _reflect(r, left if left.size else None, right, below, kind)
         return
     e = np.empty((*r.shape[:-1], r.shape[-2]))
-    form(r, e, below, limbs, is_complex)
-    replace_products(backend, e, left, right, limbs, is_complex)
+    form(r, e, below, kind)
+    replace_products(backend, e, left, right, kind)
 
 
-def form(r: Block, out: Block, below: int, limbs: int, is_complex: bool) -> None:
+def form(r: Block, out: Block, below: int, kind: Kind) -> None:
     """Make windows triangular, and write the orthogonal matrices to `out`."""
+    is_complex = kind.is_complex
     out[...] = 0.0
     np.einsum("...ii->...i", out)[(0, 0) if is_complex else 0] = 1.0
-    _reflect(r, None, out, below, limbs, is_complex)
+    _reflect(r, None, out, below, kind)
 
 
 def _reflect(
@@ -70,10 +72,10 @@ def _reflect(
     left: Block | None,
     right: Block | None,
     below: int,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
 ) -> None:
     """Make the reflectors, and apply them one by one."""
+    is_complex = kind.is_complex
     import _mdqr_host  # absent where nothing calls this
 
     *batch, m, _ = value_shape(r, is_complex)
@@ -83,7 +85,7 @@ def _reflect(
     rest = used[1:]
     lefts = rest[:1] if left is not None else []
     call = _mdqr_host.window_float32 if r.dtype == np.float32 else _mdqr_host.window
-    call(used[0], lefts, rest[len(lefts) :], below, window_lanes(below), limbs, is_complex)
+    call(used[0], lefts, rest[len(lefts) :], below, window_lanes(below), *kind)
     for block, wanted in zip(used, blocks, strict=True):
         if not np.may_share_memory(block, wanted):
             wanted[...] = block.reshape(wanted.shape)

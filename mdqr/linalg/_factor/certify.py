@@ -120,8 +120,7 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
         [(1, scaling.shifted(backend, a, -columns, field))],
         scaling.shifted(backend, q, -size, field),
         scaling.shifted(backend, r, size - columns, field),
-        limbs=inputs.work.limbs,
-        is_complex=field,
+        kind=inputs.kind,
     )
     rows = scaling.exponents(scaling.magnitude_bits(a, field), -1)[..., :, None]
     overall = scaling.largest(sizes, -1, 0)[..., None]
@@ -188,8 +187,7 @@ def _orthogonality(inputs: Inputs) -> Block:
         [(1, scaling.shifted(backend, one, -2 * size, field))],
         q.swapaxes(-1, -2),
         q,
-        limbs=inputs.work.limbs,
-        is_complex=field,
+        kind=inputs.kind,
         conj_a=True,
     )
     with np.errstate(over="ignore"):

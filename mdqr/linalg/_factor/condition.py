@@ -53,7 +53,7 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
     Condition
         The estimate; infinity where a solution overflows.
     """
-    xp, field = triangle.backend.xp, triangle.is_complex
+    xp, field = triangle.backend.xp, triangle.kind.is_complex
     batch = planes.value_shape(triangle.block, field)[:-2]
     x = _starts(triangle, batch)
     largest = _largest_singular_value(triangle, x[..., :1])
@@ -95,7 +95,7 @@ def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
     row = xp.arange(1.0, triangle.order + 1.0)[:, None]
     column = xp.arange(1.0, _STARTS + 1.0)
     start = (row * (row + column) * _GOLDEN) % 1.0 - 0.5
-    start = start.astype(xp.complex128) if triangle.is_complex else start
+    start = start.astype(xp.complex128) if triangle.kind.is_complex else start
     return xp.broadcast_to(start, (*batch, *start.shape))
 
 
@@ -105,7 +105,7 @@ def _norms(x: Block) -> Block:
 
 def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
     """Return the leading limbs with columns scaled near 1, and the powers that did it."""
-    field = triangle.is_complex
+    field = triangle.kind.is_complex
     first = block[:, :1] if field else block[:1]
     with np.errstate(all="ignore"):
         small, powers = triangle.backend.balance_columns(first, None, is_complex=field)
@@ -114,7 +114,7 @@ def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
 
 def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     """Return the 2-norm of the matrix by power iteration on its leading limbs, in float64."""
-    xp, field = triangle.backend.xp, triangle.is_complex
+    xp, field = triangle.backend.xp, triangle.kind.is_complex
     first = triangle.block[:, :1] if field else triangle.block[:1]
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
     r = to_native(xp, xp.ldexp(first, -shift), field)

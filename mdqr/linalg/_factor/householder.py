@@ -15,6 +15,7 @@ from typing import Any
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._shared.operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -53,8 +54,7 @@ class Factors:
     """
 
     backend: Backend
-    limbs: int
-    is_complex: bool
+    kind: Kind
     h: Block
     tau: Block
     vs: list[Block] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Factors:
 
     def multiply(self, a: Block, b: Block, **options: Any) -> Block:
         """Return the product of two blocks, as `Backend.matmul`."""
-        return self.backend.matmul(a, b, limbs=self.limbs, is_complex=self.is_complex, **options)
+        return self.backend.matmul(a, b, kind=self.kind, **options)
 
     def adjoint_multiply(self, a: Block, b: Block, **options: Any) -> Block:
         """Return ``a^H b``."""
@@ -82,8 +82,7 @@ class Factors:
 
     def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool, unit: int = 0) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
-        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
-        self.backend.reflect(v, t, x, adjoint=adjoint, unit=unit, **options)
+        self.backend.reflect(v, t, x, adjoint=adjoint, unit=unit, kind=self.kind)
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
@@ -97,23 +96,22 @@ class Factors:
         y = self.work_copy(x)
         if self.library is not None:
             xp = self.backend.xp
-            found = self.library.apply(to_native(xp, y, self.is_complex), adjoint=adjoint)
-            return from_native(xp, found, self.is_complex)
-        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
-        self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, **options)
+            found = self.library.apply(to_native(xp, y, self.kind.is_complex), adjoint=adjoint)
+            return from_native(xp, found, self.kind.is_complex)
+        self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, kind=self.kind)
         return y
 
     def work_copy(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
-        front = planes.lead(self.is_complex)
+        front = self.kind.lead
         xp = self.backend.xp
-        batch = planes.value_shape(self.h, self.is_complex)[:-2]
-        shape = planes.value_shape(x, self.is_complex)
+        batch = planes.value_shape(self.h, self.kind.is_complex)[:-2]
+        shape = planes.value_shape(x, self.kind.is_complex)
         full = (*broadcast_shapes(batch, shape[:-2]), *shape[-2:])
-        y = xp.zeros((*x.shape[: front - 1], self.limbs, *full))
-        held = planes.limb_count(x, self.is_complex)
+        y = xp.zeros((*x.shape[: front - 1], self.kind.limbs, *full))
+        held = planes.limb_count(x, self.kind.is_complex)
         y[(slice(None),) * (front - 1) + (slice(held),)] = planes.broadcast(
-            x, self.is_complex, full
+            x, self.kind.is_complex, full
         )
         return y
 
@@ -123,9 +121,9 @@ class Factors:
         Tiles are applied from the last to the first, each to the part that is not yet trivial.
         """
         if self.library is not None:
-            return from_native(self.backend.xp, self.library.form(columns), self.is_complex)
+            return from_native(self.backend.xp, self.library.form(columns), self.kind.is_complex)
         q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
-        set_unit_diagonal(q, self.is_complex)
+        set_unit_diagonal(q, self.kind.is_complex)
         for v, t in reflections(self.vs, self.ts, adjoint=False):
             start = self.rows - v.shape[-2]
             self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=v.shape[-1])
@@ -153,8 +151,7 @@ def factor(
     backend: Backend,
     work: Block,
     *,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     tile: int | None = None,
     keep_q: bool = True,
     callback: Callback | None = None,
@@ -183,11 +180,12 @@ def factor(
     Factors
         The factorisation.
     """
+    limbs = kind.limbs
     m, n = work.shape[-2:]
     count = min(m, n)
     width = tile or tile_width(count, backend.name)
     tau = backend.xp.zeros((*work.shape[:-2], count))
-    factors = Factors(backend, limbs, is_complex, work, tau)
+    factors = Factors(backend, kind, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
     for start in range(0, count, width):
@@ -208,7 +206,7 @@ def _factor_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]
     rows = factors.h[..., start:, :]
     panel = rows[..., start:stop]
     width = stop - start
-    whole = width <= leaf_width(factors.limbs, factors.backend.name)
+    whole = width <= leaf_width(factors.kind.limbs, factors.backend.name)
     new = factors.backend.xp.empty if whole else factors.backend.xp.zeros
     v, t = new(panel.shape), new((*panel.shape[:-2], width, width))
     _factor_columns(factors, PanelOut(panel, factors.tau[..., start:stop], v, t))
@@ -223,9 +221,9 @@ def _factor_columns(factors: Factors, panel: PanelOut) -> None:
     The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
     """
     h, tau, v, t = panel
-    width, leaf = h.shape[-1], leaf_width(factors.limbs, factors.backend.name)
+    width, leaf = h.shape[-1], leaf_width(factors.kind.limbs, factors.backend.name)
     if width <= leaf:
-        factors.backend.qr_panel(h, limbs=factors.limbs, is_complex=factors.is_complex, out=panel)
+        factors.backend.qr_panel(h, kind=factors.kind, out=panel)
         return
     half = leaf * ((width + 2 * leaf - 1) // (2 * leaf))
     v1, t1 = v[..., :half], t[..., :half, :half]
@@ -241,7 +239,7 @@ def _factor_columns(factors: Factors, panel: PanelOut) -> None:
 
 def _factor_by_lapack(factors: Factors) -> None:
     """Fill `h` and `tau` of one limb by LAPACK, and `library` where the device has one."""
-    backend, xp, field = factors.backend, factors.backend.xp, factors.is_complex
+    backend, xp, field = factors.backend, factors.backend.xp, factors.kind.is_complex
     raw, tau = xp.linalg.qr(to_native(xp, factors.h, field), mode="raw")
     factors.h[...] = from_native(xp, raw.swapaxes(-1, -2), field)
     factors.tau[...] = from_native(xp, tau, field)
@@ -253,7 +251,7 @@ def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block
 
     D holds tau, and U is the part of ``V^H V`` above the diagonal.
     """
-    xp, field = factors.backend.xp, factors.is_complex
+    xp, field = factors.backend.xp, factors.kind.is_complex
     v = xp.tril(factors.h[..., start:, start:stop], -1)
     set_unit_diagonal(v, field)
     gram = to_native(xp, factors.adjoint_multiply(v, v), field)

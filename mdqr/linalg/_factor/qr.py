@@ -55,7 +55,7 @@ class Scaled(NamedTuple):
     def signs(self) -> Block:
         """Return -1 where the diagonal of the implicit R is negative, else 1: ``(..., k)``."""
         xp = self.factors.backend.xp
-        plane = self.factors.h[0, 0] if self.factors.is_complex else self.factors.h[0]
+        plane = self.factors.h[0, 0] if self.factors.kind.is_complex else self.factors.h[0]
         return xp.where(diagonal(plane) < 0, -1.0, 1.0)
 
     def unscaled_r(self, rows: int) -> Block:
@@ -64,23 +64,23 @@ class Scaled(NamedTuple):
             self.factors.backend,
             self.factors.h[..., :rows, :],
             self.exponents[..., None, :],
-            self.factors.is_complex,
+            self.factors.kind.is_complex,
         )
 
     def signed_r(self, rows: int) -> Block:
         """Return R of the original matrix with a diagonal that is not negative."""
         r = self.unscaled_r(rows)
         count = self.factors.count
-        multiply_signs(r[..., :count, :], self.signs[..., :, None], self.factors.is_complex)
+        multiply_signs(r[..., :count, :], self.signs[..., :, None], self.factors.kind.is_complex)
         clear_below_diagonal(r)
-        clear_diagonal_signs(r, self.factors.is_complex)
+        clear_diagonal_signs(r, self.factors.kind.is_complex)
         return r
 
     def signed_q(self, columns: int) -> Block:
         """Return the columns of Q that belong to `signed_r`."""
         q = self.factors.form_q(columns)
         count = self.factors.count
-        multiply_signs(q[..., :count], self.signs[..., None, :], self.factors.is_complex)
+        multiply_signs(q[..., :count], self.signs[..., None, :], self.factors.kind.is_complex)
         return q
 
 
@@ -130,8 +130,7 @@ def scaled_factors(
     factors = householder.factor(
         inputs.backend,
         work,
-        limbs=inputs.work.limbs,
-        is_complex=field,
+        kind=inputs.kind,
         tile=width,
         keep_q=keep_q,
         callback=callback,

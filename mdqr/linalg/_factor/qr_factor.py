@@ -166,12 +166,12 @@ class QRFactor:
             )
         operand, is_vector = self._operand("QRFactor.solve", b, (m,))
         checks, block, backend = Checks(), operand.blocks[0], operand.backend
-        options: dict[str, Any] = {"limbs": operand.work.limbs, "is_complex": operand.is_complex}
+        kind = operand.kind
         scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
         require_digits(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []
-        for piece in wide_range.pieces(backend, block, checks, **options):
+        for piece in wide_range.pieces(backend, block, checks, kind=kind):
             near, powers = backend.balance_columns(piece, None, is_complex=operand.is_complex)
             x = triangle.solve(
                 factors.apply_qh(near)[..., :n, :],
@@ -181,7 +181,7 @@ class QRFactor:
             )
             parts.append(x)
         checks.settle()
-        x = reduce(lambda x, y: backend.binary("add", x, y, **options), parts)
+        x = reduce(lambda x, y: backend.binary("add", x, y, kind=kind), parts)
         return operand.wrap(x[..., 0] if is_vector else x)
 
     @cached_property
@@ -191,8 +191,7 @@ class QRFactor:
         triangle = Triangle(
             factors.backend,
             factors.form_r(factors.count),
-            limbs=factors.limbs,
-            is_complex=factors.is_complex,
+            kind=factors.kind,
             function="QRFactor.solve",
             checks=checks,
         )

@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend, Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.householder import diagonal
@@ -71,15 +72,15 @@ class Triangle:
         backend: Backend,
         block: Block,
         *,
-        limbs: int,
-        is_complex: bool,
+        kind: Kind,
         lower: bool = False,
         unit_diagonal: bool = False,
         function: str,
         checks: Checks,
         singular: Callable[[str, int, tuple[int, ...]], str] = _singular,
     ) -> None:
-        self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
+        self.backend, self.kind = backend, kind
+        is_complex = kind.is_complex
         self.lower, self.function = lower, function
         self.order, self.unit_diagonal = int(block.shape[-1]), unit_diagonal
         self.block, self.rows, self.columns, faults = backend.balance_triangle(
@@ -138,7 +139,7 @@ class Triangle:
         """
         rows, columns = (self.rows, self.columns) if trans == "N" else (self.columns, self.rows)
         a = self.block if trans == "N" else self.block.swapaxes(-1, -2)
-        lower, field = self.lower == (trans == "N"), self.is_complex
+        lower, field = self.lower == (trans == "N"), self.kind.is_complex
         _, (a, wide) = broadcast_batch(self.function, [a, b], field)
         y, powers = self.backend.balance_columns(wide, rows, is_complex=field)
         conjugate = trans == "C" and field
@@ -148,7 +149,7 @@ class Triangle:
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
         if entries is not None and checks is not None and y.size:
             *found, fault = checks.settle(*wide_range.extremes(a, y, field), fault)
-            if wide_range.doubtful(*found, limbs=self.limbs):
+            if wide_range.doubtful(*found, limbs=self.kind.limbs):
                 self._require_finite(checks, name, b)
                 x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
                 fault = (~scaling.finite(x, field)).astype(np.int64).reshape(1)
@@ -163,7 +164,7 @@ class Triangle:
         return x
 
     def _require_finite(self, checks: Checks, name: str | None, b: Block) -> None:
-        scaling.require_finite(checks, self.function, name or "b", b, self.is_complex)
+        scaling.require_finite(checks, self.function, name or "b", b, self.kind.is_complex)
         checks.settle()
 
     def _solve_lost(
@@ -177,10 +178,10 @@ class Triangle:
     ) -> Block:
         """Return x, of a triple a, y, x, with those columns solved anew where underflow counts."""
         a, y, x = solved
-        field, xp, lower = self.is_complex, self.backend.xp, self.lower == (trans == "N")
+        field, xp, lower = self.kind.is_complex, self.backend.xp, self.lower == (trans == "N")
         given = entries if trans == "N" else entries.swapaxes(-1, -2)
         _, (given, _) = broadcast_batch(self.function, [given, b], field)
-        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": field, "lower": lower}
+        options: dict[str, Any] = {"kind": Kind(self.kind.limbs, field), "lower": lower}
         lost = wide_range.lost_columns(self.backend, a, y, given, b, **options)
         (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
         if places.size == 0:
@@ -204,22 +205,22 @@ class Triangle:
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
-        options: dict[str, Any] = {"limbs": self.limbs, "is_complex": self.is_complex}
+        kind = self.kind
 
         def solve(tile: Block, right: Block) -> Block:
             tile = conjugated(tile) if conjugate else tile
             return self.backend.solve_triangular_tile(
-                tile, right, lower=lower, unit_diagonal=False, **options
+                tile, right, lower=lower, unit_diagonal=False, kind=kind
             )
 
-        width = self.backend.triangular_tile(self.order, b.shape[-1], **options)
+        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=kind)
         if width >= self.order:
             x = solve(a, b)
             if callback is not None and self.order:
                 callback("substitute", self.order, self.order)
             return x
-        front = planes.lead(self.is_complex)
-        x = self.backend.xp.empty((*b.shape[: front - 1], self.limbs, *b.shape[front:]))
+        front = self.kind.lead
+        x = self.backend.xp.empty((*b.shape[: front - 1], self.kind.limbs, *b.shape[front:]))
         starts = range(0, self.order, width)
         done = 0
         for start in starts if lower else reversed(starts):
@@ -234,7 +235,7 @@ class Triangle:
                     conj_a=conjugate,
                     c=right,
                     subtract=True,
-                    **options,
+                    kind=kind,
                 )
             x[..., rows, :] = solve(a[..., rows, rows], right)
             done += stop - start
@@ -319,8 +320,7 @@ def solve_triangular(
     triangle = Triangle(
         inputs.backend,
         inputs.blocks[0],
-        limbs=inputs.work.limbs,
-        is_complex=inputs.is_complex,
+        kind=inputs.kind,
         lower=lower,
         unit_diagonal=unit_diagonal,
         function="solve_triangular",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
@@ -17,14 +16,13 @@ from mdqr.linalg._shared.operands import Callback
 _SPARE = 40
 
 
-def pieces(
-    backend: Backend, b: Block, checks: Checks, *, limbs: int, is_complex: bool
-) -> list[Block]:
+def pieces(backend: Backend, b: Block, checks: Checks, *, kind: Kind) -> list[Block]:
     """Return blocks whose sum is `b`, the largest entries of each column first; settles `checks`.
 
     The entries of a column of one piece are so near to each other that, scaled near 1, products
     keep their digits: one piece, `b` itself, unless entries are far apart.
     """
+    limbs, is_complex = kind
     xp, bits = backend.xp, scaling.magnitude_bits(b, is_complex)
     exponent = scaling.exponents_of(bits)
     near = scaling.largest(
@@ -62,8 +60,7 @@ def lost_columns(
     entries: Block,
     b: Block,
     *,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     lower: bool,
 ) -> Block:
     """Return in which columns of `y` underflow may count, a bool array ``(..., k)``.
@@ -71,6 +68,7 @@ def lost_columns(
     It does not where the terms of a row are large, nor where all of them are exactly zero; that
     is seen in the `entries` of the triangle and in `b` as they were before they were scaled.
     """
+    limbs, is_complex = kind
     xp = backend.xp
     size, on_diagonal = scaling.leading(y, is_complex), diagonal(scaling.leading(a, is_complex))
     part = (xp.tril if lower else xp.triu)(scaling.magnitude_bits(entries, is_complex))
@@ -102,7 +100,7 @@ def reach(limbs: int) -> int:
 
 def product(backend: Backend, a: Block, b: Block) -> Block:
     """Return the product of real blocks of one limb, such as magnitudes."""
-    return backend.matmul(a, b, limbs=1, is_complex=False)
+    return backend.matmul(a, b, kind=Kind(1, False))
 
 
 def substitute(
@@ -110,8 +108,7 @@ def substitute(
     a: Block,
     b: Block,
     *,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     lower: bool,
     conjugate: bool,
     unit_diagonal: bool,
@@ -129,8 +126,9 @@ def substitute(
     Block
         The exponents of these powers, int64 ``(..., n, k)``, which may be beyond those of doubles.
     """
+    limbs, is_complex = kind
     xp = backend.xp
-    options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
+    kind = kind
     order, width = int(a.shape[-1]), int(b.shape[-1])
     batch = planes.value_shape(b, is_complex)[:-2]
     of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
@@ -151,14 +149,14 @@ def substitute(
                 conj_a=conjugate,
                 c=planes.widen(value, is_complex, limbs)[..., None, None],
                 subtract=True,
-                **options,
+                kind=kind,
             )[..., 0, 0]
         if not unit_diagonal:
             pivot = of_a[..., i, i, None]
             divisor = scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
             if conjugate:
                 divisor[1] = planes.negate(divisor[1], False)
-            value, most = backend.binary("divide", value, divisor, **options), most - pivot
+            value, most = backend.binary("divide", value, divisor, kind=kind), most - pivot
         bits = scaling.magnitude_bits(value, is_complex)
         up = scaling.exponents_of(bits)
         value = scaling.shifted(backend, value, -up, is_complex)

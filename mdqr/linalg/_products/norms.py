@@ -12,6 +12,7 @@ from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather
@@ -166,11 +167,11 @@ def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
 def _absolute(inputs: Inputs, block: Block) -> Block:
     """Return the absolute values, as a real block of the limbs of the work."""
     limbs = inputs.work.limbs
-    return inputs.backend.unary("abs", block, limbs=limbs, is_complex=inputs.is_complex)
+    return inputs.backend.unary("abs", block, kind=Kind(limbs, inputs.is_complex))
 
 
 def _sum(inputs: Inputs, values: Block) -> Block:
-    return inputs.backend.reduce("sum", values, limbs=inputs.work.limbs, is_complex=False)
+    return inputs.backend.reduce("sum", values, kind=inputs.kind.real)
 
 
 def _extreme(inputs: Inputs, values: Block, op: str) -> Block:
@@ -188,10 +189,10 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
     exponent = scaling.exponents(scaling.magnitude_bits(block, False), -1)
     scaled = scaling.shifted(backend, block, -exponent[..., None], False)
-    squares = backend.matmul(
-        scaled[..., None, :], scaled[..., None], limbs=limbs, is_complex=False
-    )[..., 0, 0]
-    root = backend.unary("sqrt", squares, limbs=limbs, is_complex=False)
+    squares = backend.matmul(scaled[..., None, :], scaled[..., None], kind=Kind(limbs, False))[
+        ..., 0, 0
+    ]
+    root = backend.unary("sqrt", squares, kind=Kind(limbs, False))
     return scaling.shifted(backend, root, exponent, False)
 
 
@@ -212,7 +213,7 @@ def _lowest_exponents(xp: ModuleType, bits: Block) -> Block:
 
 
 def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:
-    options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": False}
+    kind = inputs.kind.real
     result: Block | None = None
     square, left = x, abs(power)
     while left:
@@ -220,18 +221,18 @@ def _integer_power(inputs: Inputs, x: Block, power: int) -> Block:
             result = (
                 square
                 if result is None
-                else inputs.backend.binary("multiply", result, square, **options)
+                else inputs.backend.binary("multiply", result, square, kind=kind)
             )
         left >>= 1
         if left:
-            square = inputs.backend.binary("multiply", square, square, **options)
-    return inputs.backend.unary("reciprocal", result, **options) if power < 0 else result
+            square = inputs.backend.binary("multiply", square, square, kind=kind)
+    return inputs.backend.unary("reciprocal", result, kind=kind) if power < 0 else result
 
 
 def _root(inputs: Inputs, total: Block, power: int) -> Block:
     """Return ``total**(1/power)`` by Newton's method from the float64 root."""
     backend, xp = inputs.backend, inputs.backend.xp
-    options: dict[str, Any] = {"limbs": inputs.work.limbs, "is_complex": False}
+    kind = inputs.kind.real
     with np.errstate(all="ignore"):
         seed = xp.power(total[0], 1.0 / power)
     usable = xp.isfinite(seed) & (seed > 0)
@@ -241,11 +242,11 @@ def _root(inputs: Inputs, total: Block, power: int) -> Block:
     bits = 40
     while bits < 53 * inputs.work.limbs + 8:
         slope = _integer_power(inputs, root, power)
-        error = backend.binary("subtract", target, slope, **options)
-        error = backend.binary("divide", error, slope, **options)
-        step = backend.binary("divide", error, _constant(root, power), **options)
-        change = backend.binary("multiply", step, root, **options)
-        root = backend.binary("add", root, change, **options)
+        error = backend.binary("subtract", target, slope, kind=kind)
+        error = backend.binary("divide", error, slope, kind=kind)
+        step = backend.binary("divide", error, _constant(root, power), kind=kind)
+        change = backend.binary("multiply", step, root, kind=kind)
+        root = backend.binary("add", root, change, kind=kind)
         bits *= 2
     root = planes.widen(root, False, inputs.work.limbs)
     edge = xp.zeros_like(root)

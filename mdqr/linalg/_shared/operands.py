@@ -18,6 +18,7 @@ from mdqr._backend.protocol import Backend, Block
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.linalg._shared.checks import fetch
 
@@ -36,6 +37,11 @@ class Inputs(NamedTuple):
     def backend(self) -> Backend:
         """Where the blocks are: asked only by who computes there."""
         return for_block(self.blocks[0])
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the results of the work."""
+        return Kind(self.work.limbs, self.is_complex)
 
     @property
     def front(self) -> int:

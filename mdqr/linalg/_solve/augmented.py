@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
@@ -41,8 +41,7 @@ class System:
     """
 
     backend: Backend
-    limbs: int
-    is_complex: bool
+    kind: Kind
     a: Block
     factors: Factors
     triangle: Triangle
@@ -75,20 +74,16 @@ class System:
         `scaled` is `given`, the rows multiplied by those of the system and the columns by
         ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
         """
-        field, rows = self.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
+        field, rows = self.kind.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
         back = scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
         if bool(self.checks.settle((back == given).all())[0]):
             return None
         limbs = planes.limb_count(given, field)
         return (scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
 
-    def options(self, limbs: int | None = None) -> dict[str, Any]:
-        """Return the keywords of a kernel call; the limbs are those of the work by default."""
-        return {"limbs": limbs or self.limbs, "is_complex": self.is_complex}
-
     def binary(self, op: str, x: Block, y: Block) -> Block:
         """Apply an elementwise operation."""
-        return self.backend.binary(op, x, y, **self.options())
+        return self.backend.binary(op, x, y, kind=self.kind)
 
     def correct(self, f: Block, g: Block | None) -> tuple[Block, Block]:
         """Return dx and dr for the right-hand sides f and g; no g stands for zeros."""
@@ -111,40 +106,41 @@ class System:
         """Return f and g, as if computed in twice the precision and rounded once."""
         return self.residual(b, x, r), None if self.is_square else self.gradient([], r)
 
-    def residual(self, b: Block, x: Block, r: Block, limbs: int | None = None) -> Block:
-        """Return f; `limbs`, by default those of the work, are those of x, r and the result."""
+    def residual(self, b: Block, x: Block, r: Block) -> Block:
+        """Return f."""
         terms = [(1, b)] if self.is_square else [(1, b), (-1, r)]
-        return self.backend.residual(terms, self.a, x, **self.options(limbs))
+        return self.backend.residual(terms, self.a, x, kind=self.kind)
 
-    def gradient(self, terms: list[tuple[int, Block]], r: Block, limbs: int | None = None) -> Block:
-        """Return the sum of `terms` less ``A^H W r``, as `residual`."""
-        options, transposed = self.options(limbs), self.a.swapaxes(-1, -2)
-        for part in self.weighted(r, limbs):
-            g = self.backend.residual(terms, transposed, part, conj_a=True, **options)
+    def gradient(self, terms: list[tuple[int, Block]], r: Block, kind: Kind | None = None) -> Block:
+        """Return the sum of `terms` less ``A^H W r``; `kind` is that of the work by default."""
+        transposed = self.a.swapaxes(-1, -2)
+        for part in self.weighted(r, kind):
+            g = self.backend.residual(terms, transposed, part, conj_a=True, kind=kind or self.kind)
             terms = [(1, g)]
         return g
 
-    def weighted(self, r: Block, limbs: int | None = None) -> list[Block]:
+    def weighted(self, r: Block, kind: Kind | None = None) -> list[Block]:
         """Return blocks whose sum is ``W r`` to twice the precision."""
         if self.weight is None:
             return [r]
-        scalars, rows, options = self.weight[..., None], r[..., None, :], self.options(limbs)
-        high = self.backend.matmul(scalars, rows, **options)
-        low = self.backend.residual([(1, high)], scalars, rows, **options)
-        return [high[..., 0, :], planes.negate(low[..., 0, :], self.is_complex)]
+        kind = kind or self.kind
+        scalars, rows = self.weight[..., None], r[..., None, :]
+        high = self.backend.matmul(scalars, rows, kind=kind)
+        low = self.backend.residual([(1, high)], scalars, rows, kind=kind)
+        return [high[..., 0, :], planes.negate(low[..., 0, :], self.kind.is_complex)]
 
-    def add_rounded(self, x: Block, dx: Block, limbs: int | None = None) -> Block:
+    def add_rounded(self, x: Block, dx: Block) -> Block:
         """Return ``x + dx``, correctly rounded."""
-        axis = planes.lead(self.is_complex) - 1
+        axis = self.kind.lead - 1
         terms = self.backend.xp.concatenate([x, dx], axis=axis)
-        return self.backend.unary("renormalize", terms, **self.options(limbs))
+        return self.backend.unary("renormalize", terms, kind=self.kind)
 
     @cached_property
     def _divisor(self) -> Block:
         """The roots of the weights with ones for zeros, whose rows of Q are zero."""
         assert self.root is not None
         divisor = self.root.copy()
-        plane = divisor[0, 0] if self.is_complex else divisor[0]
+        plane = divisor[0, 0] if self.kind.is_complex else divisor[0]
         plane[...] = self.backend.xp.where(plane == 0, 1.0, plane)
         return divisor
 
@@ -219,8 +215,8 @@ def refine(
     -----
     All steps but the last wait for a device, once each: whether the solution has settled.
     """
-    field_, xp = system.is_complex, system.backend.xp
-    x, r = system.correct(planes.widen(b, field_, system.limbs), None)
+    field_, xp = system.kind.is_complex, system.backend.xp
+    x, r = system.correct(planes.widen(b, field_, system.kind.limbs), None)
     size = scaling.leading(x, field_)
     solution = Solution(x, r, r, [scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):

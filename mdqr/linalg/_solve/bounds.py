@@ -60,7 +60,7 @@ def normwise(
         A bound for all components of each column, float64 ``(..., k)``; infinite where the steps
         need not converge.
     """
-    xp, field = system.backend.xp, system.is_complex
+    xp, field = system.backend.xp, system.kind.is_complex
     (m, n), limit = system.a.shape[-2:], limit[..., None]
     leading = scaling.leading(solution.x, field)
     right = scaling.largest(scaling.leading(b, field), -2, 0.0)
@@ -95,7 +95,7 @@ def _larger_rate(rate: Block, before: Block, after: Block, floor: Block) -> Bloc
 
 def _weighted_norm(system: System, r: Block) -> Block:
     """Return the float64 norms of the columns of ``sqrt(W) r``, at most 1.5 times too large."""
-    size = scaling.leading(r, system.is_complex)
+    size = scaling.leading(r, system.kind.is_complex)
     if system.root is not None:
-        size = size * scaling.leading(system.root, system.is_complex)
+        size = size * scaling.leading(system.root, system.kind.is_complex)
     return ((2.0 * size**2).sum(axis=-2)) ** 0.5

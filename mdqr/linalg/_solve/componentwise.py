@@ -67,7 +67,7 @@ def _error_of_f(
     system: System, b: Block, step: Step, extension: Extension, lost: Block | None
 ) -> Block:
     """Bound what the step leaves of ``b - r - A x``, in its units."""
-    xp, field, wide = system.backend.xp, system.is_complex, extension.precision
+    xp, field, wide = system.backend.xp, system.kind.is_complex, extension.precision
     size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
     lossless = lost is None and system.lost is None
     sums = partial(Sums.of, system.backend, lossless=lossless)
@@ -86,7 +86,7 @@ def _error_of_f(
         reduce(xp.minimum, lows) if lossless else None,
         zero + step.least[0] if extension.exact else None,
     ).error(powers, wide.eps, factor)
-    after = system.backend.residual(terms, system.a, step.dx, **system.options(wide.limbs))
+    after = system.backend.residual(terms, system.a, step.dx, kind=extension.kind)
     near = sums(a, size(step.dx), size(step.f), size(step.dr))
     f = f + size(after) * (1 + wide.eps) + near.error(wide.eps, factor)
     if lost is not None:
@@ -98,7 +98,7 @@ def _error_of_f(
 
 def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | None) -> Block:
     """Bound what the step leaves of ``-A^H W r``, in its units."""
-    xp, field, wide = system.backend.xp, system.is_complex, extension.precision
+    xp, field, wide = system.backend.xp, system.kind.is_complex, extension.precision
     size, low = partial(magnitudes, is_complex=field), partial(lowest_bits, is_complex=field)
     lossless = lost is None and system.lost is None
     sums = partial(Sums.of, system.backend, lossless=lossless)
@@ -109,7 +109,7 @@ def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | 
         lowest = lowest + low(system.weight).swapaxes(-1, -2)
     g, factor = step.g, 2 * (int(system.a.shape[-2]) + 8)
     assert g is not None
-    after = system.gradient([(1, g)], step.dr, wide.limbs)
+    after = system.gradient([(1, g)], step.dr, extension.kind)
     error = Evaluated(
         size(g),
         sums(transposed, size(step.r[0])),

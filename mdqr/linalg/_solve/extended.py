@@ -53,7 +53,7 @@ class Step:
     def unscaled(self, system: System, block: Block) -> Block:
         """Return `block` in the units of the system."""
         shift = self.powers[..., None, :]
-        return scaling.shifted(system.backend, block, shift, system.is_complex)
+        return scaling.shifted(system.backend, block, shift, system.kind.is_complex)
 
 
 class Extension:
@@ -71,26 +71,26 @@ class Extension:
 
     def __init__(self, system: System, work: Precision, columns: int) -> None:
         higher = [p for p in PRECISIONS if p > work]
-        size = prod(planes.value_shape(system.a, system.is_complex)) * columns
+        size = prod(planes.value_shape(system.a, system.kind.is_complex)) * columns
         self.precision = higher[0] if higher else work
         self.exact = size <= _MOST_EXACT
         self.blocks = 2 if self.exact and not higher else 1
+        self.kind = system.kind._replace(limbs=self.precision.limbs)
         self._system = system
 
     def spread(self, block: Block) -> list[Block]:
         """Return `block` as a sum."""
-        first = planes.widen(block, self._system.is_complex, self.precision.limbs)
+        first = planes.widen(block, self.kind.is_complex, self.kind.limbs)
         zeros = planes.namespace(block).zeros_like
         return [first, *(zeros(first) for _ in range(self.blocks - 1))]
 
     def add(self, sums: list[Block], block: Block) -> list[Block]:
         """Return the sum of `sums` and `block`, rounded to as many blocks."""
-        field, xp = self._system.is_complex, self._system.backend.xp
-        options = self._system.options(self.precision.limbs)
+        field, xp = self._system.kind.is_complex, self._system.backend.xp
         axis, terms, found = planes.lead(field) - 1, [*sums, block], []
         for _ in sums:
             both = xp.concatenate(terms, axis=axis)
-            found.append(self._system.backend.unary("renormalize", both, **options))
+            found.append(self._system.backend.unary("renormalize", both, kind=self.kind))
             terms.append(planes.negate(found[-1], field))
         return found
 
@@ -102,34 +102,33 @@ class Extension:
     def gradient(self, terms: list[tuple[int, Block]], r: list[Block]) -> tuple[Block, int]:
         """Return the sum of `terms` less ``A^H W r``, as `residual`."""
         system = self._system
-        parts = [part for block in r for part in system.weighted(block, self.precision.limbs)]
+        parts = [part for block in r for part in system.weighted(block, self.kind)]
         return self._residual(terms, system.a.swapaxes(-1, -2), parts, conj_a=True)
 
     def _residual(
         self, terms: list[tuple[int, Block]], a: Block, x: list[Block], *, conj_a: bool
     ) -> tuple[Block, int]:
         system, xp = self._system, self._system.backend.xp
-        options = system.options(self.precision.limbs)
         if not self.exact:
-            return system.backend.residual(terms, a, x[0], conj_a=conj_a, **options), 0
+            return system.backend.residual(terms, a, x[0], conj_a=conj_a, kind=self.kind), 0
         # Nothing underflows either: all terms are brought to the upper end of the range.
         shift = (_TOP - self._highest([*(term for _, term in terms), *x])) // 2
         a, *x = (self._shifted(block, shift) for block in (a, *x))
         terms = [(sign, self._shifted(term, 2 * shift)) for sign, term in terms]
         # A zero times a huge number: all others are far below the maxima of row and column.
         column, row = xp.zeros((*a.shape[:-1], 1)), xp.zeros_like(x[0][..., :1, :])
-        column[(0, 0) if system.is_complex else 0] = _HUGE
+        column[(0, 0) if system.kind.is_complex else 0] = _HUGE
         a, y = xp.concatenate([*[a] * len(x), column], axis=-1), xp.concatenate([*x, row], axis=-2)
-        return system.backend.residual(terms, a, y, conj_a=conj_a, **options), 2 * shift
+        return system.backend.residual(terms, a, y, conj_a=conj_a, kind=self.kind), 2 * shift
 
     def _highest(self, blocks: list[Block]) -> int:
         """Return an exponent e such that no value reaches ``2**e``, at least 0."""
-        field = self._system.is_complex
+        field = self._system.kind.is_complex
         bits = (scaling.largest(scaling.magnitude_bits(b, field), None, 0) for b in blocks)
         return max(0, *((int(found) >> 52) - 1022 for found in self._system.checks.settle(*bits)))
 
     def _shifted(self, block: Block, shift: int) -> Block:
-        backend, field = self._system.backend, self._system.is_complex
+        backend, field = self._system.backend, self._system.kind.is_complex
         return scaling.shifted(backend, block, backend.xp.asarray(shift), field)
 
 
@@ -158,7 +157,7 @@ def refine_further(
     Step
         The last step, which the solution has taken.
     """
-    xp, field = system.backend.xp, system.is_complex
+    xp, field = system.backend.xp, system.kind.is_complex
     x, r, sizes = extension.spread(before.x), extension.spread(before.r), list(before.sizes)
     last: Any = np.inf
     for more in reversed(range(_MOST_STEPS)):
@@ -170,7 +169,7 @@ def refine_further(
         change, size = scaling.leading(dx, field), scaling.leading(x[0], field)
         sizes.append(scaling.largest(change, -2, 0.0))
         moved = xp.maximum(sizes[-1], scaling.largest(scaling.leading(dr, field), -2, 0.0))
-        settled = change <= _SETTLED * 2.0 ** (-53 * system.limbs) * size
+        settled = change <= _SETTLED * 2.0 ** (-53 * system.kind.limbs) * size
         # A component that is zero is shown to be so where nothing else moves.
         settled &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
         done, now = system.checks.settle(settled.all(), moved)
@@ -194,12 +193,12 @@ def _step(
     system: System, b: Block, at: tuple[list[Block], list[Block]], extension: Extension
 ) -> Step:
     """Return residuals and corrections, the columns of both scaled near 1."""
-    backend, field, (x, r) = system.backend, system.is_complex, at
+    backend, field, (x, r) = system.backend, system.kind.is_complex, at
     f, lift = extension.residual(b, x, r)
     f, down = backend.balance_columns(f, None, is_complex=field)
     down = down + lift
     if system.is_square:
-        dx, dr = system.correct(planes.narrow(f, field, system.limbs), None)
+        dx, dr = system.correct(planes.narrow(f, field, system.kind.limbs), None)
         return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
     first, up = backend.balance_columns(r[0], None, is_complex=field)
     shift = up[..., None, :]
@@ -214,7 +213,7 @@ def _step(
         scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
         for block, unit in pairs
     )
-    short = (planes.narrow(block, field, system.limbs) for block in (f, g))
+    short = (planes.narrow(block, field, system.kind.limbs) for block in (f, g))
     least = -lift, -(raised + up[..., None, :])
     return Step(x, r, -up, f, g, *system.correct(*short), powers, least)
 

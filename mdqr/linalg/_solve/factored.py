@@ -7,8 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
@@ -28,7 +29,7 @@ def factored(
     given: Block,
     checks: Checks,
     *,
-    limbs: int | None = None,
+    kind: Kind | None = None,
     rows: Block | None = None,
     weight: Block | None = None,
     root: Block | None = None,
@@ -47,29 +48,29 @@ def factored(
     checks : Checks
         Gets what is demanded of them: that no column depends on others exactly, and where rows are
         sorted that none is zero.
-    limbs : int, optional
-        Those of the work, by default those of `inputs`.
+    kind : Kind, optional
+        That of the work, by default that of `inputs`.
     rows, weight, root : Block, optional
         As in `System`.
     callback : callable, optional
         Called as ``callback("factor", done, total)``.
     """
-    backend, field = inputs.backend, inputs.is_complex
-    limbs = limbs or (inputs.limbs if isinstance(inputs, System) else inputs.work.limbs)
+    kind = kind or inputs.kind
+    backend, field = inputs.backend, kind.is_complex
     scaled, powers = backend.balance_columns(given, rows, is_complex=field)
     work = scaled
     if root is not None:
-        work = backend.binary("multiply", root, scaled, limbs=limbs, is_complex=field)
+        work = backend.binary("multiply", root, scaled, kind=kind)
     order = None
     # Scaled rows are of one size.
     if rows is None or root is not None:
         bits = scaling.magnitude_bits(work, field)
         require_columns(function, checks, bits)
         order = _row_order(checks, bits, weighted=root is not None)
-    factors = _factors(inputs, work, order, limbs, callback, keep=work is scaled)
+    factors = _factors(backend, work, order, kind, callback, keep=work is scaled)
     triangle = triangle_of(factors, function, checks)
     return System(
-        backend, limbs, field, scaled, factors, triangle, checks, given, powers, rows, weight,
+        backend, kind, scaled, factors, triangle, checks, given, powers, rows, weight,
         root, order,
     )  # fmt: skip
 
@@ -77,28 +78,25 @@ def factored(
 def refactored(system: System, order: Block, function: str) -> System:
     """Return a system whose rows are factored in another order."""
     work = system.a if system.root is None else system.binary("multiply", system.root, system.a)
-    factors = _factors(system, work, order, system.limbs, None, keep=system.root is None)
+    factors = _factors(system.backend, work, order, system.kind, None, keep=system.root is None)
     triangle = triangle_of(factors, function, system.checks)
     return replace(system, factors=factors, triangle=triangle, order=order)
 
 
 def _factors(
-    inputs: Inputs | System,
+    backend: Backend,
     work: Block,
     order: Block | None,
-    limbs: int,
+    kind: Kind,
     callback: Callback | None,
     *,
     keep: bool,
 ) -> Factors:
     """Factor `work`, which is overwritten unless it is to be kept."""
-    field = inputs.is_complex
     sorted_ = work if order is None else take_rows(work, order)
-    wide = planes.widen(sorted_, field, limbs)
+    wide = planes.widen(sorted_, kind.is_complex, kind.limbs)
     wide = wide.copy() if keep and wide is work else wide
-    return householder.factor(
-        inputs.backend, wide, limbs=limbs, is_complex=field, callback=callback
-    )
+    return householder.factor(backend, wide, kind=kind, callback=callback)
 
 
 def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
@@ -109,8 +107,7 @@ def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
     return Triangle(
         factors.backend,
         factors.h[..., : factors.count, :],
-        limbs=factors.limbs,
-        is_complex=factors.is_complex,
+        kind=factors.kind,
         function=function,
         checks=checks,
         singular=deficient,

@@ -135,7 +135,7 @@ class LstsqInfo:
         system = self._fit.system
         inverse = self._inverse
         squares = real_part(system, self._product(inverse.block[..., None, :])[..., 0, 0])
-        roots = system.backend.unary("sqrt", squares, limbs=system.limbs, is_complex=False)
+        roots = system.backend.unary("sqrt", squares, kind=system.kind.real)
         errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
         shift = self._shift + inverse.exponents[..., :, None]
         errors = scaling.shifted(system.backend, errors, shift, False)
@@ -154,7 +154,7 @@ class LstsqInfo:
         """
         fit, system = self._fit, self._fit.system
         variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
-        if system.is_complex:
+        if system.kind.is_complex:
             variance = planes.complexify(variance)
         product = self._product(self._inverse.block)[..., None, :, :]
         shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
@@ -162,7 +162,7 @@ class LstsqInfo:
             system.backend,
             system.binary("multiply", product, variance),
             shift[..., :, None] + shift[..., None, :],
-            system.is_complex,
+            system.kind.is_complex,
         )
         return fit.inputs.wrap(covariance[..., 0, :, :] if fit.is_vector else covariance)
 
@@ -178,10 +178,10 @@ class LstsqInfo:
         one = system.backend.xp.zeros(
             (*system.a.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
         )
-        set_unit_diagonal(one, system.is_complex)
+        set_unit_diagonal(one, system.kind.is_complex)
         transposed = system.triangle.solve(one).swapaxes(-1, -2)
         near, powers = system.backend.balance_columns(
-            transposed, None, is_complex=system.is_complex
+            transposed, None, is_complex=system.kind.is_complex
         )
         return Scaled(near.swapaxes(-1, -2), -powers)
 
@@ -194,18 +194,18 @@ class LstsqInfo:
         freedom = (rows - system.columns).astype(xp.float64)
         freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
         mean = self._real("divide", sum_of_squares(fit, fit.r.block), freedom)
-        return system.backend.unary("sqrt", mean, limbs=system.limbs, is_complex=False)
+        return system.backend.unary("sqrt", mean, kind=system.kind.real)
 
     def _product(self, rows: Block) -> Block:
         """Return ``rows rows^H``."""
         system = self._fit.system
         return system.backend.matmul(
-            rows, rows.swapaxes(-1, -2), conj_b=system.is_complex, **system.options()
+            rows, rows.swapaxes(-1, -2), conj_b=system.kind.is_complex, kind=system.kind
         )
 
     def _real(self, op: str, x: Block, y: Block) -> Block:
         system = self._fit.system
-        return system.backend.binary(op, x, y, limbs=system.limbs, is_complex=False)
+        return system.backend.binary(op, x, y, kind=system.kind.real)
 
     def _wrap(self, block: Block) -> MDArray:
         return self._fit.inputs.wrap(block[..., 0] if self._fit.is_vector else block, False)
@@ -216,7 +216,7 @@ LstsqInfo.__module__ = "mdqr.linalg"
 
 def real_part(system: System, block: Block) -> Block:
     """Return the real planes of a block."""
-    return block[0] if system.is_complex else block
+    return block[0] if system.kind.is_complex else block
 
 
 def sum_of_squares(fit: Fit, r: Block) -> Block:
@@ -224,14 +224,14 @@ def sum_of_squares(fit: Fit, r: Block) -> Block:
     system = fit.system
     weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
     left, right = r.swapaxes(-1, -2)[..., None, :], weighted.swapaxes(-1, -2)[..., :, None]
-    total = system.backend.matmul(left, right, conj_a=system.is_complex, **system.options())
+    total = system.backend.matmul(left, right, conj_a=system.kind.is_complex, kind=system.kind)
     return real_part(system, total[..., 0, 0])
 
 
 def centred(fit: Fit) -> Block:
     """Return b less its weighted mean where a column of a is constant, else b."""
-    system, field = fit.system, fit.system.is_complex
-    options, xp = system.options(), system.backend.xp
+    system, field = fit.system, fit.system.kind.is_complex
+    xp = system.backend.xp
     ones = xp.ones((1, *planes.value_shape(fit.b.block, field)[:-1], 1))
     constant = planes.complexify(ones) if field else ones
     weight = constant if system.weight is None else system.weight
@@ -242,10 +242,12 @@ def centred(fit: Fit) -> Block:
             scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
         )
     transposed = weight.swapaxes(-1, -2)
-    total = system.backend.matmul(transposed, constant, **options)
-    mean = system.binary("divide", system.backend.matmul(transposed, fit.b.block, **options), total)
+    total = system.backend.matmul(transposed, constant, kind=system.kind)
+    mean = system.binary(
+        "divide", system.backend.matmul(transposed, fit.b.block, kind=system.kind), total
+    )
     mean = xp.where(_has_constant(fit)[..., None, None], mean, 0.0)
-    return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, **options)
+    return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, kind=system.kind)
 
 
 def _has_constant(fit: Fit) -> Block:

@@ -247,7 +247,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
     block = scaling.shifted(inputs.backend, block, -2 * rows, False)
-    root = inputs.backend.unary("sqrt", block, limbs=inputs.work.limbs, is_complex=False)
+    root = inputs.backend.unary("sqrt", block, kind=inputs.kind.real)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
         columns = [planes.complexify(column) for column in columns]

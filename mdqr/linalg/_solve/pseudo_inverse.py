@@ -61,7 +61,7 @@ class Inverse:
     @np.errstate(all="ignore")
     def __init__(self, system: System, joined: Joined, eps: float, limit: Block) -> None:
         self.system, self.eps, self.limit = system, eps, limit[..., None, None]
-        field, xp = system.is_complex, system.backend.xp
+        field, xp = system.kind.is_complex, system.backend.xp
         shape = planes.value_shape(system.a, field)
         one = xp.zeros((*((2,) if field else ()), 1, *shape[:-2], system.columns, system.columns))
         set_unit_diagonal(one, field)
@@ -70,7 +70,7 @@ class Inverse:
         self._together, self._joined = joined.unknowns[None], joined.rows[None]
         q = system.form_q()
         y = system.backend.matmul(
-            self._inverse_r, q.swapaxes(-1, -2), conj_b=field, **system.options()
+            self._inverse_r, q.swapaxes(-1, -2), conj_b=field, kind=system.kind
         )
         self._y = xp.where(self._joined, y, 0.0)
         self._rows = magnitudes(self._y, field)
@@ -82,7 +82,7 @@ class Inverse:
         """Bound the error of unknowns by the magnitudes of residuals, ``(1, ..., m | n, k)``."""
         system, times = self.system, partial(product, self.system.backend)
         if system.root is not None:
-            f = f * magnitudes(system.root, system.is_complex)
+            f = f * magnitudes(system.root, system.kind.is_complex)
         rest = times(self._rows, f)
         if g is not None:
             rest = rest + times(times(self._r, self._r.swapaxes(-1, -2)) * self._together, g)
@@ -119,20 +119,24 @@ class Inverse:
         """Return bounds of I - Y A and of the lengths of the rows of D, computed."""
         system, field, times = (
             self.system,
-            self.system.is_complex,
+            self.system.kind.is_complex,
             partial(product, self.system.backend),
         )
-        (m, n), eps, options = system.a.shape[-2:], self.eps, system.options()
+        (m, n), eps = system.a.shape[-2:], self.eps
         a, y = system.a, self._y
         if system.root is not None:
             a = system.binary("multiply", system.root, a)
             y = system.binary("multiply", y, system.root.swapaxes(-1, -2))
         size, further = magnitudes(a, field), (m + 8) * (eps**2 + UNDERFLOW)
         rounded = 0.0 if system.root is None else 4.0 * eps
-        h = magnitudes(system.backend.residual([(1, self._one)], y, system.a, **options), field)
+        h = magnitudes(
+            system.backend.residual([(1, self._one)], y, system.a, kind=system.kind), field
+        )
         h = h * (1 + eps) + (further + rounded) * times(self._rows, size)
         h = h + further * magnitudes(self._one, field)
-        left = magnitudes(system.backend.residual([(1, q)], a, self._inverse_r, **options), field)
+        left = magnitudes(
+            system.backend.residual([(1, q)], a, self._inverse_r, kind=system.kind), field
+        )
         left = left * (1 + eps) + (further + rounded) * (
             times(size, self._r) + magnitudes(q, field)
         )
@@ -142,7 +146,7 @@ class Inverse:
     def _estimated(self) -> tuple[Block, Block]:
         """Return bounds of the same from the backward errors of the factorisation."""
         system, xp = self.system, self.system.backend.xp
-        r = magnitudes(system.factors.form_r(system.columns), system.is_complex)
+        r = magnitudes(system.factors.form_r(system.columns), system.kind.is_complex)
         growth = 16.0 * max(system.columns, 1) * self.eps * product(system.backend, self._r, r)
         growth = xp.where(self._together, xp.where(self.limit < 0.5, growth, xp.inf), 0.0)
         return growth, product(system.backend, growth, _lengths(self._rows))

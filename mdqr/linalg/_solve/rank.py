@@ -102,7 +102,7 @@ def _depends(
         return False
     if n == 1:
         return True
-    front = (slice(None),) * planes.lead(system.is_complex)
+    front = (slice(None),) * system.kind.lead
     a = system.a[front + index]
     column = int(vector.argmax())
     rest = factored("lstsq", system, _without(a, column), Checks())
@@ -113,7 +113,7 @@ def _depends(
     target = a[..., column : column + 1]
     distance = refine(rest, target, eps, limit).r
     sizes = rest.checks.settle(
-        *(scaling.leading(x, system.is_complex).max() for x in (distance, target))
+        *(scaling.leading(x, system.kind.is_complex).max() for x in (distance, target))
     )
     noise = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
     return bool(sizes[0] <= noise * sizes[1])
@@ -127,15 +127,14 @@ def _without(block: Block, column: int) -> Block:
 
 def _peeled(system: System, index: tuple[int, ...], column: int, threshold: float) -> int:
     """Return the number of columns left when those that depend on others are taken out of R."""
-    front = (slice(None),) * planes.lead(system.is_complex)
+    front = (slice(None),) * system.kind.lead
     r = system.factors.form_r(system.columns)[front + index]
     while r.shape[-1] > 1:
         r = _without(r, column)
         factors = householder.factor(
             system.backend,
             r.copy(),
-            limbs=system.limbs,
-            is_complex=system.is_complex,
+            kind=system.kind,
             keep_q=False,
         )
         checks = Checks()

@@ -135,7 +135,7 @@ class Refined:
 
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""
-        parts, eps, field = [], self._inputs.work.eps, system.is_complex
+        parts, eps, field = [], self._inputs.work.eps, system.kind.is_complex
         limit = bounds.contraction_limit(system, self._condition, eps)
         for piece in pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
@@ -182,7 +182,7 @@ class Refined:
     def _together(self, pairs: list[Pair]) -> Scaled:
         """Return the sum of blocks that columns were multiplied by powers of two."""
         system, xp = self.system, self.system.backend.xp
-        field, found = system.is_complex, []
+        field, found = system.kind.is_complex, []
         for block, powers in pairs:
             near, own = system.backend.balance_columns(block, None, is_complex=field)
             held = (scaling.magnitude_bits(near, field) != 0).any(axis=-2)
@@ -190,7 +190,7 @@ class Refined:
         unit = reduce(xp.maximum, [exponents for _, exponents in found])
         shifts = [(near, (own - unit)[..., None, :]) for near, own in found]
         unit = xp.where(unit > scaling.ABSENT, unit, 0)
-        return Scaled(_sum(system, shifts, system.limbs), unit)
+        return Scaled(_sum(system, shifts, system.kind.limbs), unit)
 
     def warn(self, condition: np.ndarray, stacklevel: int) -> None:
         """Warn if digits are missing; `stacklevel` is that of the caller."""
@@ -225,9 +225,9 @@ class Refined:
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
             lost = system.underflow(part.given, part.b, part.powers)
             part.error = bound_components(system, inverse, part.b, step, extension, lost)
-            part.rounded = scaling.leading(step.dx, system.is_complex) != 0
+            part.rounded = scaling.leading(step.dx, system.kind.is_complex) != 0
             if part.solution.low is not None:
-                part.rounded |= scaling.leading(part.solution.low, system.is_complex) != 0
+                part.rounded |= scaling.leading(part.solution.low, system.kind.is_complex) != 0
 
     def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
         """Return the solution and, after a wait, whether it is as good as promised."""
@@ -239,7 +239,7 @@ class Refined:
                 self._function,
                 "the solution",
                 found.x,
-                system.is_complex,
+                system.kind.is_complex,
                 "; multiply a or b by a power of two",
             )
         return found, bool(system.checks.settle(found.promised)[0])
@@ -248,7 +248,7 @@ class Refined:
 @np.errstate(all="ignore")
 def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
     """Return the sum of the parts in the units of the data, and the bounds of its errors."""
-    xp, field = system.backend.xp, system.is_complex
+    xp, field = system.backend.xp, system.kind.is_complex
     limbs = max(planes.limb_count(part.solution.x, field) for part in parts)
     shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
     pairs = [
@@ -291,7 +291,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
-    field, limbs = system.is_complex, planes.limb_count(x, system.is_complex)
+    field, limbs = system.kind.is_complex, planes.limb_count(x, system.kind.is_complex)
     near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
     back = scaling.shifted(system.backend, x, -exponent, field)
     left = _added(system, [near, planes.negate(back, field)], 1)
@@ -300,7 +300,7 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
 
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
-    field = system.is_complex
+    field = system.kind.is_complex
     shifted = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
     return (
         planes.narrow(shifted[0], field, limbs)
@@ -311,5 +311,5 @@ def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
 
 def _added(system: System, blocks: list[Block], limbs: int) -> Block:
     """Return the sum of blocks, correctly rounded."""
-    terms = system.backend.xp.concatenate(blocks, axis=planes.lead(system.is_complex) - 1)
-    return system.backend.unary("renormalize", terms, **system.options(limbs))
+    terms = system.backend.xp.concatenate(blocks, axis=system.kind.lead - 1)
+    return system.backend.unary("renormalize", terms, kind=system.kind._replace(limbs=limbs))

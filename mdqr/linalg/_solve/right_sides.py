@@ -26,7 +26,7 @@ def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
 
     `spread` is what `spread_of` found. One piece where that is small; who has more waits.
     """
-    width = _width(system.limbs)
+    width = _width(system.kind.limbs)
     if spread <= width:
         yield b
         return
@@ -40,7 +40,7 @@ def pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
 
 def _exponents(system: System, b: Block) -> Block:
     """Return the exponents of the entries in the rows of the system; subnormal ones are rough."""
-    bits = scaling.magnitude_bits(b, system.is_complex)
+    bits = scaling.magnitude_bits(b, system.kind.is_complex)
     exponent = bits >> 52
     if system.rows is not None:
         exponent = exponent + system.rows[..., :, None]

@@ -26,7 +26,7 @@ class Joined(NamedTuple):
     @classmethod
     def of(cls, system: System) -> Joined:
         """Return what the entries of a system join; who asks waits."""
-        field, settle = system.is_complex, system.checks.settle
+        field, settle = system.kind.is_complex, system.checks.settle
         # Rows or columns of zeros have no exponent.
         held = (scaling.magnitude_bits(system.given, field) != 0) * 1.0
         transposed = held.swapaxes(-1, -2)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
@@ -143,7 +142,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     the distances are the reciprocals of the diagonal of X. For multiple doubles in float64: what
     cancels there belongs to a column that is further away than another, and the closest decides.
     """
-    xp, field, n = engine.backend.xp, engine.is_complex, int(r.shape[-1])
+    xp, field, n = engine.backend.xp, engine.kind.is_complex, int(r.shape[-1])
     size = column_norms(engine, r)[..., k : k + p][..., ::-1]
     unit = engine.zeros(r, n - k, p)
     set_identity(engine, unit[..., ::-1])
@@ -154,7 +153,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     first = scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
     with np.errstate(all="ignore"):
         if isinstance(engine, Planes):
-            householder.factor(engine.backend, first, limbs=1, is_complex=field)
+            householder.factor(engine.backend, first, kind=Kind(1, field))
             entries = abs(diagonal(to_native(xp, first, field)))
         else:
             own = engine.from_block(first)
@@ -194,17 +193,17 @@ def insert_unknown_columns(
 
 def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Block, Block]:
     """Return ``Q^H u`` and ``u - Q Q^H u`` by A and R; the sums with A in twice the precision."""
-    backend, field = engine.backend, engine.is_complex
+    backend, field = engine.backend, engine.kind.is_complex
     matrix, rest = engine.to_block(a), engine.to_block(u)
     # Floats come unscaled, and A^H u would leave the range.
     size = scaling.column_exponents(rest, field)[..., None, :]
     rest, total = scaling.shifted(backend, rest, -size, field), None
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": field}
+    kind = Kind(engine.kind.limbs, field)
     for _ in range(2):
         g = engine.residual(None, matrix.swapaxes(-1, -2), rest, conj_a=True)
         w = system.solve(planes.negate(g, field), "C")
         rest = engine.residual(rest, matrix, system.solve(w, "N"))
-        total = w if total is None else backend.binary("add", total, w, **options)
+        total = w if total is None else backend.binary("add", total, w, kind=kind)
     total, rest = (scaling.shifted(backend, x, size, field) for x in (total, rest))
     return engine.from_block(total), engine.from_block(rest)
 

@@ -89,13 +89,13 @@ def rates_of(engine: Engine) -> Rates:
 def seconds(engine: Engine, work: Work) -> float:
     """Return about how long `work` takes."""
     rates = rates_of(engine)
-    complexity = 4.0 if engine.is_complex else 1.0
-    rate = rates.products * engine.limbs**rates.products_power / complexity
-    column = rates.column * engine.limbs**rates.column_power * complexity**0.5
-    entry = rates.entry * complexity / engine.limbs**rates.products_power
+    complexity = 4.0 if engine.kind.is_complex else 1.0
+    rate = rates.products * engine.kind.limbs**rates.products_power / complexity
+    column = rates.column * engine.kind.limbs**rates.column_power * complexity**0.5
+    entry = rates.entry * complexity / engine.kind.limbs**rates.products_power
     products = work.products + rates.residual * work.residuals
     panels = work.columns * column + work.entries * entry
-    reflector = rates.reflector * engine.limbs**rates.reflector_power * complexity**0.5
+    reflector = rates.reflector * engine.kind.limbs**rates.reflector_power * complexity**0.5
     calls = work.calls * rates.call + work.reflectors * reflector
     return products / rate + panels + work.windows * rates.window + calls
 
@@ -140,7 +140,7 @@ def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: 
     width = min(quick, max(reflectors, 1))
     direct = not sweeps.forms_windows(engine, lower)
     # Two products with the vector and two numbers, not as fast as those of a matrix.
-    one = _DIRECT_FLOATS if engine.limbs == 1 else _DIRECT
+    one = _DIRECT_FLOATS if engine.kind.limbs == 1 else _DIRECT
     each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width
     waits = reflectors * (1.0 + lower / _DIAGONALS)
     calls = float(-(-reflectors // width))
@@ -218,7 +218,7 @@ def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
 
 def shares_work(engine: Engine, n: int) -> Work:
     """Work of comparing a fresh R with the old one: two inverses of triangles, in one limb."""
-    return Work(2.0 * n**3 * engine.limbs ** rates_of(engine).products_power)
+    return Work(2.0 * n**3 * engine.kind.limbs ** rates_of(engine).products_power)
 
 
 def _split(size: Size) -> tuple[Size, Size]:
@@ -249,14 +249,14 @@ def _known_removal_work(engine: Engine, size: Size) -> Work:
     n, p = size.n, size.p
     products = float(p) * n * n + 2.0 * n * p * p + float(p) ** 3 / 3
     # Multiple doubles are factored by Cholesky row by row.
-    columns = _solving(engine, 2 * n) + (12.0 * p if engine.limbs > 1 else 0.0)
+    columns = _solving(engine, 2 * n) + (12.0 * p if engine.kind.limbs > 1 else 0.0)
     solved = Work(products, columns, windows=4)
     return solved.plus(spike_work(engine, n + p, n, 0, p))
 
 
 def _solving(engine: Engine, rows: int) -> float:
     """Return the columns of panels that so many rows of triangles wait for; floats do not."""
-    return rows / 5 if engine.limbs > 1 else 0.0
+    return rows / 5 if engine.kind.limbs > 1 else 0.0
 
 
 def insertion_work(engine: Engine, size: Size) -> Work:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update.arithmetic.engine import attempted, clear_below
@@ -27,7 +27,7 @@ def normalise(state: State, untouched: int) -> None:
     `untouched` were in none, and have the diagonal that the caller gave.
     """
     engine, count = state.engine, state.count
-    if engine.is_complex:
+    if engine.kind.is_complex:
         _rotate(state, count if state.turned else min(untouched, count))
     r, q = state.r[..., :count, :], state.q
     xp = engine.backend.xp
@@ -38,11 +38,11 @@ def normalise(state: State, untouched: int) -> None:
             xp.multiply(own, signs[..., None, :], out=own)
         return
     signs = xp.where(diagonal(leading(engine, r)) < 0, -1.0, 1.0)
-    multiply_signs(r, signs[..., :, None], engine.is_complex)
+    multiply_signs(r, signs[..., :, None], engine.kind.is_complex)
     clear_below(state.r[..., : state.n])
-    clear_diagonal_signs(r, engine.is_complex)
+    clear_diagonal_signs(r, engine.kind.is_complex)
     if q is not None:
-        multiply_signs(q[..., :count], signs[..., None, :], engine.is_complex)
+        multiply_signs(q[..., :count], signs[..., None, :], engine.kind.is_complex)
 
 
 def _rotate(state: State, rows: int) -> None:
@@ -50,19 +50,19 @@ def _rotate(state: State, rows: int) -> None:
     if not rows:
         return
     engine, xp = state.engine, state.engine.backend.xp
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": True}
+    kind = Kind(engine.kind.limbs, True)
     block = engine.to_block(state.r[..., :rows, :])
     on_diagonal = xp.stack([xp.stack([diagonal(limb) for limb in part]) for part in block])
     size = planes.complexify(
-        engine.backend.unary("abs", on_diagonal, limbs=engine.limbs, is_complex=True)
+        engine.backend.unary("abs", on_diagonal, kind=Kind(engine.kind.limbs, True))
     )
     turned = on_diagonal[1, 0] != 0
     one = xp.zeros_like(size)
     one[0, 0] = 1.0
     phase = engine.backend.binary(
-        "divide", xp.where(turned, on_diagonal, one), xp.where(turned, size, one), **options
+        "divide", xp.where(turned, on_diagonal, one), xp.where(turned, size, one), kind=kind
     )
-    found = engine.backend.binary("multiply", _conjugate(phase)[..., :, None], block, **options)
+    found = engine.backend.binary("multiply", _conjugate(phase)[..., :, None], block, kind=kind)
     state.r[..., :rows, :] = engine.from_block(xp.where(turned[..., :, None], found, block))
     imaginary = engine.to_block(state.r)[1]
     for limb in imaginary:
@@ -71,7 +71,7 @@ def _rotate(state: State, rows: int) -> None:
         diagonal(state.r[..., :rows, :]).imag[...] = 0.0
     if state.q is not None:
         columns = engine.to_block(state.q[..., :rows])
-        found = engine.backend.binary("multiply", columns, phase[..., None, :], **options)
+        found = engine.backend.binary("multiply", columns, phase[..., None, :], kind=kind)
         state.q[..., :rows] = engine.from_block(xp.where(turned[..., None, :], found, columns))
 
 

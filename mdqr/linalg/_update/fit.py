@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -142,7 +141,7 @@ def _note_peak(fit: Fit) -> None:
     """Note how long the columns of R are, where only that tells later what was lost."""
     if fit.data is None:
         block = fit.engine.to_block(fit.r[..., : fit.n])
-        found = scaling.column_exponents(block, fit.engine.is_complex)
+        found = scaling.column_exponents(block, fit.engine.kind.is_complex)
         fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
 
 
@@ -168,23 +167,23 @@ def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     """Add the sums of squares of the columns of `x`, or take them away."""
     engine, backend = fit.engine, fit.engine.backend
     block, old = engine.to_block(x), fit.beta
-    bits = scaling.largest(scaling.magnitude_bits(block, engine.is_complex), -2, 0)
+    bits = scaling.largest(scaling.magnitude_bits(block, engine.kind.is_complex), -2, 0)
     found = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
     fit.beta = backend.xp.maximum(old, found)
     fit.squares = scaling.shifted(backend, fit.squares, 2 * (old - fit.beta), False)
-    parts = scaling.shifted(backend, block, -fit.beta[..., None, :], engine.is_complex)
-    if engine.is_complex:
+    parts = scaling.shifted(backend, block, -fit.beta[..., None, :], engine.kind.is_complex)
+    if engine.kind.is_complex:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     turned = parts.swapaxes(-1, -2)
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": False}
-    found = backend.matmul(turned[..., None, :], turned[..., None], **options)[..., 0, 0]
-    fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, **options)
+    kind = engine.kind.real
+    found = backend.matmul(turned[..., None, :], turned[..., None], kind=kind)[..., 0, 0]
+    fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, kind=kind)
 
 
 def _no_squares(engine: Engine, right: int) -> tuple[Block, Block]:
     """Return the sums of squares of no rows, and their exponents."""
     xp = engine.backend.xp
-    return xp.zeros((engine.limbs, right)), xp.full(right, _ABSENT, dtype=np.int64)
+    return xp.zeros((engine.kind.limbs, right)), xp.full(right, _ABSENT, dtype=np.int64)
 
 
 def _state(fit: Fit, r: Block) -> State:
@@ -308,7 +307,7 @@ def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
 
 def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, Block]:
     """Return R with scaled columns, which must not be singular, its block, and the exponents."""
-    engine, field = fit.engine, fit.engine.is_complex
+    engine, field = fit.engine, fit.engine.kind.is_complex
     block = engine.to_block(fit.r[..., : fit.n, : fit.n])
     alpha = scaling.column_exponents(block, field)
     r = scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
@@ -353,7 +352,7 @@ def residual_norm(fit: Fit) -> Block:
     """Return the norms of the residuals as a real block ``(limbs, k)``, from R alone."""
     xp, squares = fit.engine.backend.xp, fit.squares
     squares = xp.where(squares[0] > 0, squares, 0.0)
-    root = fit.engine.backend.unary("sqrt", squares, limbs=fit.engine.limbs, is_complex=False)
+    root = fit.engine.backend.unary("sqrt", squares, kind=fit.engine.kind.real)
     return scaling.shifted(fit.engine.backend, root, fit.beta, False)
 
 

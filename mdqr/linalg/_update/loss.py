@@ -13,6 +13,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared import scaling
@@ -47,37 +48,37 @@ def rounding(engine: Engine, n: int) -> float:
 def leading(engine: Engine, x: Block) -> Block:
     """Return the real parts of first limbs."""
     block = engine.to_block(x)
-    return block[0, 0] if engine.is_complex else block[0]
+    return block[0, 0] if engine.kind.is_complex else block[0]
 
 
 def magnitudes(engine: Engine, x: Block) -> Block:
     """Return float64 moduli, of first limbs."""
     xp = engine.backend.xp
     block = engine.to_block(x)
-    return xp.hypot(block[0, 0], block[1, 0]) if engine.is_complex else abs(block[0])
+    return xp.hypot(block[0, 0], block[1, 0]) if engine.kind.is_complex else abs(block[0])
 
 
 def diagonal_magnitudes(engine: Engine, x: Block) -> Block:
     """Return the `magnitudes` on the diagonals."""
     if isinstance(engine, Planes):
-        parts = [diagonal(part[0]) for part in (x if engine.is_complex else x[None])]
+        parts = [diagonal(part[0]) for part in (x if engine.kind.is_complex else x[None])]
     else:
         block = engine.to_block(diagonal(x))
-        parts = [part[0] for part in (block if engine.is_complex else block[None])]
-    return engine.backend.xp.hypot(*parts) if engine.is_complex else abs(parts[0])
+        parts = [part[0] for part in (block if engine.kind.is_complex else block[None])]
+    return engine.backend.xp.hypot(*parts) if engine.kind.is_complex else abs(parts[0])
 
 
 def column_norms(engine: Engine, x: Block) -> Block:
     """Return the float64 norms of columns of any size."""
     if isinstance(x, np.ndarray) and not isinstance(engine, Planes):
-        parts = (x.real, x.imag) if engine.is_complex else (x,)
+        parts = (x.real, x.imag) if engine.kind.is_complex else (x,)
         squares = sum(np.einsum("...ij,...ij->...j", y, y, dtype=np.float64) for y in parts)
         # Where no square left the range, and none came near its end.
         if ((squares > _SMALL) & (squares < 1.0 / _SMALL)).all():
             return np.sqrt(squares)
     xp = engine.backend.xp
     if x.dtype.char in "fF":
-        parts = (x.real, x.imag) if engine.is_complex else (x,)
+        parts = (x.real, x.imag) if engine.kind.is_complex else (x,)
         # Their squares are within the range of 64 bits.
         return xp.sqrt(sum(xp.square(y, dtype=np.float64).sum(axis=-2) for y in parts))
     size = magnitudes(engine, x)
@@ -93,7 +94,7 @@ def smallest_share(engine: Engine, triangle: Block) -> Block:
     Computed from the leading limbs after a scaling by powers of two, so that no small value is
     lost; zero where the diagonal has a zero.
     """
-    xp, field = engine.backend.xp, engine.is_complex
+    xp, field = engine.backend.xp, engine.kind.is_complex
     block = engine.to_block(triangle)
     first = block[:, :1] if field else block[:1]
     rows = scaling.exponents(scaling.magnitude_bits(first, field), -1)
@@ -104,7 +105,7 @@ def smallest_share(engine: Engine, triangle: Block) -> Block:
 def float_share(engine: Engine, triangle: Block, size: Block) -> Block:
     """Return ``1 / norm_F(triangle^-1)`` with columns divided by `size`, all within range."""
     xp = engine.backend.xp
-    native = to_native(xp, engine.to_block(triangle), engine.is_complex)
+    native = to_native(xp, engine.to_block(triangle), engine.kind.is_complex)
     rows = xp.zeros(native.shape[:-1], dtype=xp.int64)
     with np.errstate(all="ignore"):
         return _share(engine, native / size[..., None, :], rows, _frobenius)
@@ -129,11 +130,11 @@ def _share(engine: Engine, scaled: Block, rows: Block, norm: _Norm) -> Block:
 
 def _inverse(engine: Engine, triangle: Block, one: Block) -> Block:
     """Return the inverses of upper triangles of floats without zeros on the diagonals."""
-    xp, field = engine.backend.xp, engine.is_complex
+    xp, field = engine.backend.xp, engine.kind.is_complex
     if isinstance(engine, Floats):
         return engine.inverse(triangle)
     # No LAPACK: its threads and those of the kernels would wait for each other's.
-    options: dict[str, Any] = {"limbs": 1, "is_complex": field, "checks": Unchecked()}
+    options: dict[str, Any] = {"kind": Kind(1, field), "checks": Unchecked()}
     blocks = [from_native(xp, x, field) for x in (triangle, one)]
     system = Triangle(engine.backend, blocks[0], function="share", **options)
     return to_native(xp, system.solve(blocks[1]), field)
@@ -148,14 +149,14 @@ def spectral_bound(engine: Engine, x: Block) -> Block:
 
     The Frobenius norm of the eighth power of ``x^H x``, by three squarings.
     """
-    xp, field = engine.backend.xp, engine.is_complex
+    xp, field = engine.backend.xp, engine.kind.is_complex
     size = scaling.largest(scaling.largest(abs(x), -1, 0.0), -1, 0.0)
     safe = xp.where(size > 0, size, 1.0)
     power = from_native(xp, x / safe[..., None, None], field)
     factors = []
     for i in range(4):
         left = power if i else power.swapaxes(-1, -2)
-        power = engine.backend.matmul(left, power, limbs=1, is_complex=field, conj_a=not i)
+        power = engine.backend.matmul(left, power, kind=Kind(1, field), conj_a=not i)
         total = _frobenius(engine, to_native(xp, power, field))
         factors.append(total)
         power = power / xp.where(total > 0, total, 1.0)[..., None, None]

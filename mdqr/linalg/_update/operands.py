@@ -106,7 +106,7 @@ def convert(function: str, precision: Precision | str | None, **operands: Any) -
         for name in operands
     }
     if limbs > 1:
-        return Given(Planes(inputs.backend, limbs, field), wide, inputs)
+        return Given(Planes(inputs.backend, inputs.kind), wide, inputs)
     engine = float_engine(inputs.backend, np.complex128 if field else np.float64)
     arrays = {
         name: None if block is None else to_native(inputs.backend.xp, block, field)
@@ -188,7 +188,7 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
             raise TypeError(
                 f"{function}: {name} must be numbers; got {type(x).__name__}: {x!r:.60}"
             )
-        if array.dtype.kind == "c" and not engine.is_complex:
+        if array.dtype.kind == "c" and not engine.kind.is_complex:
             raise ValueError(f"{function}: {name} is complex, and the factors are real")
         if not is_cuda_array(x) and not isinstance(x, np.ndarray):
             array = place_beside(array, beside)
@@ -197,14 +197,14 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
     found = gather(
         x, precision=None if isinstance(x, MDArray) else given.inputs.work, trimmed=False
     )
-    if found.is_complex and not engine.is_complex:
+    if found.is_complex and not engine.kind.is_complex:
         raise ValueError(f"{function}: {name} is complex, and the factors are real")
-    block = planes.narrow(found.blocks[0], found.is_complex, engine.limbs)
+    block = planes.narrow(found.blocks[0], found.is_complex, engine.kind.limbs)
     block = together(
-        [(engine.to_block(beside), engine.is_complex), (block, found.is_complex)],
-        (MDArray._wrap(engine.to_block(beside), given.inputs.work, engine.is_complex), x),
+        [(engine.to_block(beside), engine.kind.is_complex), (block, found.is_complex)],
+        (MDArray._wrap(engine.to_block(beside), given.inputs.work, engine.kind.is_complex), x),
     )[1][0]
-    if engine.is_complex and not found.is_complex:
+    if engine.kind.is_complex and not found.is_complex:
         block = planes.complexify(block)
     return engine.from_block(block)
 
@@ -381,7 +381,9 @@ def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: 
     """Demand finite numbers of an operand."""
     checks.require(
         engine.finite(x),
-        lambda: scaling.complain_of_special(function, name, engine.to_block(x), engine.is_complex),
+        lambda: scaling.complain_of_special(
+            function, name, engine.to_block(x), engine.kind.is_complex
+        ),
     )
 
 
@@ -390,7 +392,7 @@ def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x
     checks.require(
         engine.finite(x),
         lambda: scaling.complain_of_range(
-            function, name, engine.to_block(x), engine.is_complex, ""
+            function, name, engine.to_block(x), engine.kind.is_complex, ""
         ),
     )
 
@@ -425,7 +427,7 @@ def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block
         own, _ = scaled(engine, *parts)
         return own, None, xp.asarray(False)
     exponents, span = _exponents(engine, parts), _span(engine, [part[..., n:] for part in parts])
-    reach = wide_range.reach(engine.limbs)
+    reach = wide_range.reach(engine.kind.limbs)
     exponents[..., n:] -= xp.where(span > reach, _FAR, 0)
     own = [shifted(engine, part, -exponents) for part in parts]
     return own, exponents, (span > reach + _FAR).any()
@@ -433,11 +435,11 @@ def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block
 
 def is_wide(engine: Engine, x: Block) -> Block:
     """Return whether entries of a column are too far apart to be scaled near 1, a 0-d bool."""
-    return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.limbs)).any()
+    return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.kind.limbs)).any()
 
 
 def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
-    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    bits = [scaling.magnitude_bits(part, engine.kind.is_complex) for part in parts]
     found = [scaling.largest(part, -2, 0) for part in bits]
     return scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
 
@@ -445,7 +447,7 @@ def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
 def _span(engine: Engine, parts: Sequence[Block]) -> Block:
     """Return how many powers of two lie between the entries of common columns, zeros aside."""
     xp = engine.backend.xp
-    bits = [scaling.magnitude_bits(part, engine.is_complex) for part in parts]
+    bits = [scaling.magnitude_bits(part, engine.kind.is_complex) for part in parts]
     found = [scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
     return _exponents(engine, parts) - scaling.exponents_of(-reduce(xp.maximum, found))
 
@@ -454,4 +456,4 @@ def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:
     """Return `x` with its columns multiplied by powers of two."""
     if exponents is None:
         return x
-    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.is_complex)
+    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.kind.is_complex)

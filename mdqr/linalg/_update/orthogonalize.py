@@ -92,8 +92,8 @@ def _directed(engine: Engine, basis: Block, triangle: Block, size: Block) -> Blo
     lost = diagonal_magnitudes(engine, triangle) <= _NOTHING * engine.eps * size
     noise = xp.cos(xp.arange(1.0, m * p + 1).reshape(m, p)) * (engine.eps / (4.0 * m**0.5))
     noise = xp.where(lost[..., None, :], noise, 0.0)
-    native = noise.astype(np.complex128) if engine.is_complex else noise
-    return engine.add(basis, engine.from_block(from_native(xp, native, engine.is_complex)))
+    native = noise.astype(np.complex128) if engine.kind.is_complex else noise
+    return engine.add(basis, engine.from_block(from_native(xp, native, engine.kind.is_complex)))
 
 
 def _cleaned(engine: Engine, q: Block, u: Block, w: Block) -> tuple[Block, Block]:

@@ -174,9 +174,9 @@ def _upper(engine: Engine, q: Block) -> Block:
 def _half_upper(engine: Engine, x: Block) -> Block:
     """Return the upper part of a Hermitian matrix with half its diagonal, which is made real."""
     block = engine.backend.xp.triu(engine.to_block(x))
-    for limb in planes.flat_planes(block, engine.is_complex):
+    for limb in planes.flat_planes(block, engine.kind.is_complex):
         householder.diagonal(limb)[...] *= 0.5
-    if engine.is_complex:
+    if engine.kind.is_complex:
         for limb in block[1]:
             householder.diagonal(limb)[...] = 0.0
     return engine.from_block(block)

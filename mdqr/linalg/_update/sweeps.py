@@ -9,8 +9,6 @@ overlap nearly everywhere.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mdqr._backend.blocks import FORMED
 from mdqr._backend.protocol import Block
 from mdqr.linalg._update.arithmetic.engine import (
@@ -213,19 +211,19 @@ def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
     if engine.has_panels:
         return 0
-    return engine.backend.window_columns(below, limbs=engine.limbs, is_complex=engine.is_complex)
+    return engine.backend.window_columns(below, kind=engine.kind)
 
 
 def rises(engine: Engine, p: int) -> bool:
     """Return whether p columns in front of others are reduced one after the other."""
     lines = _MOST_RISES[engine.backend.name]
-    most = next(columns for limbs, columns in lines if engine.limbs <= limbs)
+    most = next(columns for limbs, columns in lines if engine.kind.limbs <= limbs)
     return p <= most and window_columns(engine, 1) > 0
 
 
 def forms_windows(engine: Engine, below: int) -> bool:
     """Return whether reflectors are applied by their product, and not one by one."""
-    return engine.backend.forms_windows(below, limbs=engine.limbs)
+    return engine.backend.forms_windows(below, limbs=engine.kind.limbs)
 
 
 def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: int) -> None:
@@ -246,14 +244,14 @@ def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: i
     """
     if not r.size:
         return
-    if engine.limbs == 1 and forms_windows(engine, below):
+    if engine.kind.limbs == 1 and forms_windows(engine, below):
         # Products of floats are those of the library, in their own width.
         _multiply_both(engine, formed_window(engine, r, below), [left], right)
         return
     last = None if right is None else engine.planes(right)
     engine.backend.window(
         engine.planes(r), engine.planes(left), last,
-        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+        below=below, kind=engine.kind,
     )  # fmt: skip
 
 
@@ -276,13 +274,13 @@ def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> 
     if forms_windows(engine, 1):
         _multiply_both(engine, formed_window(engine, z, 0), lefts, right)
         return
-    options: dict[str, Any] = {"limbs": engine.limbs, "is_complex": engine.is_complex}
+    kind = engine.kind
     first, *others = map(engine.planes, lefts)
     for left in others:
         if left.shape[-1]:
-            engine.backend.rise(engine.planes(z.copy()), left, None, **options)
+            engine.backend.rise(engine.planes(z.copy()), left, None, kind=kind)
     last = None if right is None else engine.planes(right)
-    engine.backend.rise(engine.planes(z), first, last, **options)
+    engine.backend.rise(engine.planes(z), first, last, kind=kind)
 
 
 def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | None) -> None:
@@ -299,6 +297,6 @@ def formed_window(engine: Engine, r: Block, below: int) -> Block:
     e = engine.backend.xp.empty((*r.shape[:-1], int(r.shape[-2])), dtype=engine.dtype)
     engine.backend.form_window(
         engine.planes(r), engine.planes(e),
-        below=below, limbs=engine.limbs, is_complex=engine.is_complex,
+        below=below, kind=engine.kind,
     )  # fmt: skip
     return e

@@ -12,12 +12,13 @@ from mdqr._backend.cuda.floats.panels import NO_OPERAND, CudaPanels, column_stri
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
 from mdqr._backend.float_panels import NO_FLOOR
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._shared.checks import fetch
 from mdqr.tensorcore._engine.formats import Format, pairs
 from mdqr.tensorcore._engine.protocol import PROBES, TRIANGLE, Loaded, Operand, Report, headroom
 
-SCALE = Module("tensorcore/scale", 1, False)
-VECTORS = Module("tensorcore/vectors", 1, False)
+SCALE = Module("tensorcore/scale", Kind(1, False))
+VECTORS = Module("tensorcore/vectors", Kind(1, False))
 
 _THREADS = 256
 # Kernels of formats, as in kernels/cuda/tensorcore_formats.hpp.
@@ -67,7 +68,7 @@ class Products(Protocol):
 
 def round_module(form: Format) -> Module:
     """Return the module that rounds to a format."""
-    return Module("tensorcore/round", 1, False, (f"MDQR_FORMAT={form.kernel}",))
+    return Module("tensorcore/round", Kind(1, False), (f"MDQR_FORMAT={form.kernel}",))
 
 
 def _load_grid(a: Block) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from mdqr._backend.cuda.factor import window
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
 
@@ -52,7 +53,7 @@ def blocks(limbs: int, is_complex: bool, *shapes: tuple[int, ...]) -> Iterator[n
 
 def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     """Make every call of the protocol that this limb count and field has."""
-    options = {"limbs": limbs, "is_complex": is_complex}
+    options = {"kind": Kind(limbs, is_complex)}
     x, y = blocks(limbs, is_complex, (3, 40), (3, 40))
     without = REAL_ONLY if is_complex else frozenset()
     for op in UNARY:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import Shape, batched, empty
+from mdqr._backend.blocks import Shape, batched
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Balanced, Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import lead, value_shape
 
 # `most_threads` and `scale_threads` of the kernels.
@@ -32,7 +33,7 @@ def triangle(
     xp = kernels.xp
     shape = value_shape(a, is_complex)
     batch, n = shape[:-2], shape[-1]
-    block = empty(xp, shape, a.shape[lead(is_complex) - 1], is_complex)
+    block = Kind(a.shape[lead(is_complex) - 1], is_complex).empty(xp, shape)
     rows, columns = (xp.empty((*batch, n), dtype=np.int64) for _ in range(2))
     if not block.size:
         return Balanced(block, rows, columns, xp.zeros(2, dtype=np.int64))
@@ -59,7 +60,7 @@ def columns(
     """Scale rows, then columns; see `mdqr._backend.protocol.Backend.balance_columns`."""
     xp = kernels.xp
     *batch, m, n = value_shape(x, is_complex)
-    block = empty(xp, (*batch, m, n), x.shape[lead(is_complex) - 1], is_complex)
+    block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
     if not block.size:
         return block, xp.zeros((*batch, n), dtype=np.int64)
     found = xp.empty((*batch, n), dtype=np.int64)
@@ -81,7 +82,7 @@ def scale(
     """Scale and look; see `mdqr._backend.protocol.Backend.scale`."""
     xp = kernels.xp
     *batch, m, n = value_shape(x, is_complex)
-    block = empty(xp, (*batch, m, n), x.shape[lead(is_complex) - 1], is_complex)
+    block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
     fault = xp.zeros(1, dtype=np.int64)
     if not block.size:
         return block, fault
@@ -117,7 +118,7 @@ class _Matrices(NamedTuple):
 
 def _matrices(kernels: Kernels, block: Block, batch: Shape, is_complex: bool) -> _Matrices:
     block = batched(block, batch, 2, is_complex)
-    module = Module("triangular/balance", block.shape[lead(is_complex) - 1], is_complex)
+    module = Module("triangular/balance", Kind(block.shape[lead(is_complex) - 1], is_complex))
     return _Matrices(block, module, matrix_view(kernels, block, is_complex))
 
 

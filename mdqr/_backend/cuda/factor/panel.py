@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from mdqr._backend.blocks import batched, empty
+from mdqr._backend.blocks import batched
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     SHARED_BYTES,
@@ -18,6 +18,7 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block, PanelOut
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), and columns at most:
@@ -86,8 +87,9 @@ def _threads(items: int, m: int, w: int, blocks: int, planes: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
+def plan(items: int, m: int, w: int, kind: Kind) -> Plan:
     """Return the launch for `items` panels of shape ``(m, w)``."""
+    limbs, is_complex = kind
     parts = 1 + is_complex
     values = limbs * parts
     digits = next(count for most, count in _DIGITS if limbs <= most) * parts
@@ -112,17 +114,16 @@ def plan(items: int, m: int, w: int, limbs: int, is_complex: bool) -> Plan:
     )
 
 
-def qr_panel(
-    kernels: Kernels, a: Block, limbs: int, is_complex: bool, out: PanelOut | None = None
-) -> PanelOut:
+def qr_panel(kernels: Kernels, a: Block, kind: Kind, out: PanelOut | None = None) -> PanelOut:
     """Factor panels by Householder reflections; see `protocol.Backend.qr_panel`."""
+    is_complex = kind.is_complex
     xp = kernels.xp
     *batch, m, w = value_shape(a, is_complex)
     if w > _MOST_COLUMNS:
         raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
     if out is None:
         shapes = ((m, w), (w,), (m, w), (w, w))
-        out = PanelOut(*(empty(xp, (*batch, *shape), limbs, is_complex) for shape in shapes))
+        out = PanelOut(*(kind.empty(xp, (*batch, *shape)) for shape in shapes))
     if not prod((*batch, m, w)):
         return out
     results = out
@@ -133,14 +134,14 @@ def qr_panel(
         used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
         views = [matrix_view(kernels, block, is_complex) for block in used]
         items = prod(batch)
-        steps = plan(items, m, w, limbs, is_complex)
+        steps = plan(items, m, w, kind)
         exchange, meetings = (None, 0), (None, 0)
         if steps.exchange:
             exchange = kernels.scratch(items * steps.exchange)
         if steps.counters:
             meetings = kernels.scratch(items * steps.counters, zero=True)
         kernels.launch(
-            Module("panel/panel", limbs, is_complex),
+            Module("panel/panel", kind),
             "mdqr_qr_panel",
             fields(
                 *views,
@@ -161,5 +162,5 @@ def qr_panel(
             if not xp.may_share_memory(block, wanted):
                 wanted[...] = block.reshape(wanted.shape)
 
-    planned(kernels, ("qr_panel", limbs, is_complex), [a, *out], launch)
+    planned(kernels, ("qr_panel", kind), [a, *out], launch)
     return out

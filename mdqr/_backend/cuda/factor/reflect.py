@@ -8,6 +8,7 @@ from math import prod
 from mdqr._backend.blocks import batched
 from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
 # `most_tiles`, `most_width`, `reflect_threads` and `warps_of_block` of the kernel.
@@ -39,14 +40,14 @@ def reflect_all(
     vs: Sequence[Block],
     ts: Sequence[Block],
     x: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     adjoint: bool,
 ) -> None:
     """Replace `x` by ``Q x`` or ``Q^H x``; see `mdqr._backend.protocol.Backend.reflect_all`.
 
     What `serves` is true for, of more than one limb.
     """
+    limbs, is_complex = kind
     *batch, rows, columns = value_shape(x, is_complex)
     items, width = prod(batch), vs[0].shape[-1]
     jobs = items * columns
@@ -64,7 +65,7 @@ def reflect_all(
         _counters, counters = kernels.scratch(jobs, zero=True)
         numbers_of_tiles = [len(vs), done, count, parts, counters]
         kernels.launch(
-            Module("reflect/reflect", limbs, is_complex),
+            Module("reflect/reflect", kind),
             "mdqr_reflect",
             fields(
                 view,

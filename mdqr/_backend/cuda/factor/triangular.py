@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from math import prod
 
-from mdqr._backend.blocks import batched, empty, matrix_shape
+from mdqr._backend.blocks import batched, matrix_shape
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     Kernels,
@@ -27,6 +27,7 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 
 _ROWS = 32  # of a tile: the lanes of a warp
 _WARPS = 8  # of a block at most
@@ -40,12 +41,12 @@ _GUARDED_ORDER = 64
 _UNGUARDED_LIMBS = 4
 
 
-def small_order(limbs: int, is_complex: bool) -> int:
+def small_order(kind: Kind) -> int:
     """Return the largest order whose divided rows fit in the shared memory of a block."""
-    return 2 * _ROWS if _number_planes(limbs, is_complex) <= 4 else _ROWS
+    return 2 * _ROWS if _number_planes(kind) <= 4 else _ROWS
 
 
-def order_of_tiles(order: int, columns: int, limbs: int, is_complex: bool) -> int:
+def order_of_tiles(order: int, columns: int, kind: Kind) -> int:
     """Return the order of the tiles by which `columns` right-hand sides are best solved.
 
     The whole order for few right-hand sides: one launch, whose blocks wait for each other on the
@@ -67,18 +68,18 @@ def order_of_tiles(order: int, columns: int, limbs: int, is_complex: bool) -> in
     int
         At least 1.
     """
+    limbs = kind.limbs
     few = columns <= _FEW_COLUMNS
     if few or (columns * limbs <= _COLUMN_LIMBS and order <= _MODERATE_ORDER):
         return max(order, 1)
-    return small_order(limbs, is_complex)
+    return small_order(kind)
 
 
 def solve(
     kernels: Kernels,
     a: Block,
     b: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     lower: bool,
     unit_diagonal: bool,
 ) -> Block:
@@ -107,12 +108,13 @@ def solve(
         The solutions ``(..., w, n)``: ``abs(b - a x) <= (w + 16) eps abs(a) abs(x)`` in every
         entry, twice that for complex values.
     """
+    is_complex = kind.is_complex
     xp = kernels.xp
     batch, order, columns = matrix_shape([a, b], is_complex)
-    out = empty(xp, (*batch, order, columns), limbs, is_complex)
+    out = kind.empty(xp, (*batch, order, columns))
     if not out.size:
         return out
-    flags = ("solve_triangular_tile", limbs, is_complex, lower, unit_diagonal)
+    flags = ("solve_triangular_tile", kind, lower, unit_diagonal)
 
     def launch(kernels: Kernels) -> None:
         # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
@@ -122,14 +124,15 @@ def solve(
             for block, square in zip(blocks, (False, True, False), strict=True)
         ]
         sizes = [order, columns, int(unit_diagonal)]
-        solve = _solve_small if order <= small_order(limbs, is_complex) else _solve_large
-        solve(kernels, views, sizes, limbs, is_complex, prod(batch))
+        solve = _solve_small if order <= small_order(kind) else _solve_large
+        solve(kernels, views, sizes, kind, prod(batch))
 
     planned(kernels, flags, [out, a, b], launch)
     return out
 
 
-def _number_planes(limbs: int, is_complex: bool) -> int:
+def _number_planes(kind: Kind) -> int:
+    limbs, is_complex = kind
     return 2 * limbs if is_complex else limbs
 
 
@@ -146,17 +149,16 @@ def _solve_small(
     kernels: Kernels,
     views: list[list[int]],
     flags: list[int],
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     items: int,
 ) -> None:
     order, columns, unit = flags
     warps = min(columns, _WARPS)
     blocks = min(divided(columns, warps), max(1, _MOST_BLOCKS // items))
     parts, rows = (3, _ROWS) if order > _ROWS else (1, order)
-    doubles = _number_planes(limbs, is_complex) * (parts * rows * rows + order) + warps
+    doubles = _number_planes(kind) * (parts * rows * rows + order) + warps
     kernels.launch(
-        Module("triangular/tile", limbs, is_complex),
+        Module("triangular/tile", kind),
         "mdqr_solve_triangular_tile",
         fields(*views, order, columns, unit, blocks),
         grid=(items * blocks,),
@@ -169,21 +171,19 @@ def _solve_large(
     kernels: Kernels,
     views: list[list[int]],
     flags: list[int],
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     items: int,
 ) -> None:
+    limbs = kind.limbs
     order, columns, unit = flags
     jobs = items * columns
     blocks = max(1, min(divided(order, _ROWS), BLOCKS_TOGETHER // jobs))
     groups = min(jobs, BLOCKS_TOGETHER // blocks if blocks > 1 else _MOST_BLOCKS)
     _state, address = kernels.scratch(groups + jobs, zero=True)
-    doubles = _number_planes(limbs, is_complex) * _ROWS * (_ROWS + 2) + _ROWS
+    doubles = _number_planes(kind) * _ROWS * (_ROWS + 2) + _ROWS
     needs_guard = order < _GUARDED_ORDER and limbs > _UNGUARDED_LIMBS
     kernels.launch(
-        Module(
-            "triangular/triangular", limbs, is_complex, ("MDQR_GUARDED",) if needs_guard else ()
-        ),
+        Module("triangular/triangular", kind, ("MDQR_GUARDED",) if needs_guard else ()),
         "mdqr_solve_triangular",
         fields(*views, order, columns, jobs, unit, blocks, address),
         grid=(groups * blocks,),

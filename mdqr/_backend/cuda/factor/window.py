@@ -12,6 +12,7 @@ from mdqr._backend.blocks import FORMED, batched, window_lanes
 from mdqr._backend.cuda.runtime.kernels import SHARED_BYTES, Kernels, Module, divided, fields
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
 # As in kernels/cuda/window/block.hpp: threads of a warp, and of a block for numbers of so many
@@ -36,8 +37,9 @@ class Plan(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def plan(rows: int, columns: int, below: int, limbs: int, is_complex: bool) -> Plan | None:
+def plan(rows: int, columns: int, below: int, kind: Kind) -> Plan | None:
     """Return the launch for windows with `below` diagonals, or None if one does not fit a block."""
+    limbs, is_complex = kind
     planes = limbs * (1 + is_complex)
     slots = columns + below
     room = next(count for most, count in _THREADS if planes <= most) - _WARP
@@ -55,17 +57,16 @@ def plan(rows: int, columns: int, below: int, limbs: int, is_complex: bool) -> P
 
 
 @lru_cache(maxsize=1024)
-def columns_of(below: int, limbs: int, is_complex: bool) -> int:
+def columns_of(below: int, kind: Kind) -> int:
     """Return how many columns a window has; 0 where the kernel does not serve."""
+    limbs = kind.limbs
     for columns in _COLUMNS[limbs <= _CHEAP_LIMBS]:
-        if below < FORMED * columns and plan(columns + below, columns, below, limbs, is_complex):
+        if below < FORMED * columns and plan(columns + below, columns, below, kind):
             return columns
     return 0
 
 
-def factor(
-    kernels: Kernels, r: Block, out: Block, below: int, limbs: int, is_complex: bool
-) -> Block:
+def factor(kernels: Kernels, r: Block, out: Block, below: int, kind: Kind) -> Block:
     """Replace windows by R and write the orthogonal matrices to `out`, which is returned.
 
     Parameters
@@ -91,17 +92,18 @@ def factor(
     """
     m, w = r.shape[-2:]
     below = min(below, m - 1)
-    steps = plan(m, w, below, limbs, is_complex)
+    steps = plan(m, w, below, kind)
     if steps is None or not w <= m <= w + below:
         raise ValueError(f"no kernel for windows of shape {(m, w)} with {below} diagonals below")
     numbers = (m, w, below, steps.lanes, steps.stride)
-    _launch(kernels, "window", [r, out], limbs, is_complex, numbers, steps)
+    _launch(kernels, "window", [r, out], kind, numbers, steps)
     return out
 
 
 @lru_cache(maxsize=1024)
-def rise_plan(rows: int, limbs: int, is_complex: bool) -> Plan | None:
+def rise_plan(rows: int, kind: Kind) -> Plan | None:
     """Return the launch for columns of so many rows, or None if they do not fit a block."""
+    limbs, is_complex = kind
     planes = limbs * (1 + is_complex)
     stride = rows + 1 - rows % 2
     words = planes * (rows * (stride + 1) + 8) + 3
@@ -112,7 +114,7 @@ def rise_plan(rows: int, limbs: int, is_complex: bool) -> Plan | None:
     return Plan(1, stride, threads, 8 * words)
 
 
-def rise(kernels: Kernels, z: Block, out: Block, limbs: int, is_complex: bool) -> Block:
+def rise(kernels: Kernels, z: Block, out: Block, kind: Kind) -> Block:
     """Replace columns ``(..., m, 1)``, m at least 2, by ``(zeta, 0)``; the rest as in `factor`.
 
     Returns
@@ -121,10 +123,10 @@ def rise(kernels: Kernels, z: Block, out: Block, limbs: int, is_complex: bool) -
         `out`, E of ``z = E (zeta, 0)``, zero above the first diagonal over the main one.
     """
     m = z.shape[-2]
-    steps = rise_plan(m, limbs, is_complex)
+    steps = rise_plan(m, kind)
     if steps is None or m < 2:
         raise ValueError(f"no kernel for columns of {m} rows")
-    _launch(kernels, "rise", [z, out], limbs, is_complex, (m, steps.stride), steps)
+    _launch(kernels, "rise", [z, out], kind, (m, steps.stride), steps)
     return out
 
 
@@ -132,12 +134,12 @@ def _launch(
     kernels: Kernels,
     name: str,
     blocks: list[Block],
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     numbers: tuple[int, ...],
     steps: Plan,
 ) -> None:
     """Start a kernel over two blocks of matrices, one block of threads each."""
+    is_complex = kind.is_complex
     batch = value_shape(blocks[0], is_complex)[:-2]
     single, item = blocks[0].dtype == np.float32, blocks[0].dtype.itemsize
     if not blocks[0].size:
@@ -148,7 +150,7 @@ def _launch(
         used = [batched(block, batch, 2, is_complex) for block in blocks]
         views = [_view(kernels, block, is_complex, item) for block in used]
         kernels.launch(
-            Module(f"window/{name}", limbs, is_complex, ("MDQR_FLOAT32",) if single else ()),
+            Module(f"window/{name}", kind, ("MDQR_FLOAT32",) if single else ()),
             f"mdqr_{name}",
             fields(*views, *numbers),
             grid=(prod(batch),),
@@ -159,7 +161,7 @@ def _launch(
             if not xp.may_share_memory(block, wanted):
                 wanted[...] = block.reshape(wanted.shape)
 
-    planned(kernels, (name, limbs, is_complex, single, *numbers), blocks, launch)
+    planned(kernels, (name, kind, single, *numbers), blocks, launch)
 
 
 def _view(kernels: Kernels, block: Block, is_complex: bool, item: int) -> list[int]:

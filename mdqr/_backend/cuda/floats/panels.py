@@ -11,10 +11,11 @@ import numpy as np
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided, fields
 from mdqr._backend.float_panels import CUTOFF, FAN_IN, NO_FLOOR, SMALL, rows_of_block
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 
-CAQR = Module("tensorcore/caqr", 1, False)
-CHOLESKY = Module("tensorcore/cholesky", 1, False)
-REFLECTOR = Module("tensorcore/reflector", 1, False)
+CAQR = Module("tensorcore/caqr", Kind(1, False))
+CHOLESKY = Module("tensorcore/cholesky", Kind(1, False))
+REFLECTOR = Module("tensorcore/reflector", Kind(1, False))
 
 _THREADS = 256
 # Shared words of a caqr panel: a tile, sums, a square and what lies behind.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 
-_MODULE = Module("floats/signs", 1, False)
+_MODULE = Module("floats/signs", Kind(1, False))
 _THREADS = 256
 
 

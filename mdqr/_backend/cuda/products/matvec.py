@@ -94,9 +94,9 @@ def _run(
     kernels: Kernels, product: Product, out: list[int], ending: list[int], is_residual: bool
 ) -> Todo:
     items, m, n, k = product.shape
-    is_complex = product.is_complex
+    is_complex = product.kind.is_complex
     value_words, sum_words = (
-        (2 if is_complex else 1) * words for words in _words(product.limbs, is_residual)
+        (2 if is_complex else 1) * words for words in _words(product.kind.limbs, is_residual)
     )
     tiles = _Tiles.of(product, value_words)
     elements = items * m * n
@@ -120,7 +120,7 @@ def _run(
         f"MDQR_LAYOUT={tiles.layout}",
         f"MDQR_STAGE={tiles.stage}",
     )
-    module = Module("products/matvec", product.limbs, is_complex, defines)
+    module = Module("products/matvec", product.kind, defines)
     # Words of the warps, eight at a time, share the room with the vector.
     shared = 8 * max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
     kernels.launch(

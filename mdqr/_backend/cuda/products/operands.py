@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 
 # A `matrix_view` that is absent.
 NO_VIEW = [0] * 7
@@ -18,8 +19,7 @@ class Product(NamedTuple):
     b: Block
     conj_a: bool
     conj_b: bool
-    limbs: int
-    is_complex: bool
+    kind: Kind
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import Shape, batched, empty, float_matmul, matrix_shape
+from mdqr._backend.blocks import Shape, batched, float_matmul, matrix_shape
 from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
+from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
@@ -28,8 +29,7 @@ def matmul(
     kernels: Kernels,
     a: Block,
     b: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     conj_a: bool = False,
     conj_b: bool = False,
     c: Block | None = None,
@@ -37,6 +37,7 @@ def matmul(
     out: Block | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b``; see `mdqr._backend.protocol.Backend.matmul`."""
+    limbs, is_complex = kind
     xp = kernels.xp
     batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], is_complex)
     size = prod(batch) * m * n
@@ -47,14 +48,14 @@ def matmul(
             return found
         out[...] = found
         return out
-    result = empty(xp, (*batch, m, n), limbs, is_complex) if out is None else out
+    result = kind.empty(xp, (*batch, m, n)) if out is None else out
     if not size:
         return result
-    flags = ("matmul", limbs, is_complex, conj_a, conj_b, subtract)
+    flags = ("matmul", kind, conj_a, conj_b, subtract)
     operands = [a, b, result] if c is None else [a, b, result, c]
 
     def launch(kernels: Kernels) -> None:
-        product = Product(a, b, conj_a, conj_b, limbs, is_complex)
+        product = Product(a, b, conj_a, conj_b, kind)
         _batches(kernels, product, batch, c, subtract, result)
 
     planned(kernels, flags, operands, launch)
@@ -66,35 +67,35 @@ def reflect(
     v: Block,
     t: Block,
     x: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     adjoint: bool,
 ) -> None:
     """Replace `x` by ``(I - V T V^H) x``; see `mdqr._backend.protocol.Backend.reflect`.
 
     One plan for the three products: Python would take longer than a GPU for small ones.
     """
+    limbs, is_complex = kind
     if not x.size:
         return
-    xp, options = kernels.xp, (limbs, is_complex)
+    xp = kernels.xp
     if limbs == 1:
-        w = matmul(kernels, v.swapaxes(-1, -2), x, *options, conj_a=True)
-        w = matmul(kernels, t.swapaxes(-1, -2) if adjoint else t, w, *options, conj_a=adjoint)
-        matmul(kernels, v, w, *options, c=x, subtract=True, out=x)
+        w = matmul(kernels, v.swapaxes(-1, -2), x, kind, conj_a=True)
+        w = matmul(kernels, t.swapaxes(-1, -2) if adjoint else t, w, kind, conj_a=adjoint)
+        matmul(kernels, v, w, kind, c=x, subtract=True, out=x)
         return
     *batch, _, n = value_shape(x, is_complex)
-    first, second = (empty(xp, (*batch, v.shape[-1], n), limbs, is_complex) for _ in range(2))
+    first, second = (kind.empty(xp, (*batch, v.shape[-1], n)) for _ in range(2))
 
     def launch(kernels: Kernels) -> None:
         def run(a: Block, b: Block, conj_a: bool, out: Block, c: Block | None = None) -> None:
-            product = Product(a, b, conj_a, False, limbs, is_complex)
+            product = Product(a, b, conj_a, False, kind)
             _batches(kernels, product, tuple(batch), c, c is not None, out)
 
         run(v.swapaxes(-1, -2), x, True, first)
         run(t.swapaxes(-1, -2) if adjoint else t, first, adjoint, second)
         run(v, second, False, x, x)
 
-    planned(kernels, ("reflect", limbs, is_complex, adjoint), [v, t, x, first, second], launch)
+    planned(kernels, ("reflect", kind, adjoint), [v, t, x, first, second], launch)
 
 
 def _batches(
@@ -106,7 +107,7 @@ def _batches(
     out: Block,
 ) -> None:
     """Write a product of blocks with any batch axes to `out`."""
-    xp, is_complex = kernels.xp, given.is_complex
+    xp, is_complex = kernels.xp, given.kind.is_complex
     a, b, target = (batched(v, batch, 2, is_complex) for v in (given.a, given.b, out))
     addend = None if c is None else batched(c, batch, 2, is_complex)
     product = given._replace(a=a, b=b)
@@ -124,12 +125,12 @@ def _batches(
 def _matmul(
     kernels: Kernels, product: Product, c: Block | None, subtract: bool, out: Block
 ) -> None:
-    is_complex = product.is_complex
+    is_complex = product.kind.is_complex
     start = NO_VIEW if c is None else matrix_view(kernels, c, is_complex)
     to = matrix_view(kernels, out, is_complex)
     run = matvec.product if product.shape[2] <= _FEW else sliced.product
     todo = run(kernels, product, start, to, subtract)
-    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=0",))
+    module = Module("products/accumulator", product.kind, ("MDQR_RESIDUAL=0",))
     _accumulate(kernels, module, product, todo, to, [*start, int(subtract)])
 
 
@@ -138,11 +139,11 @@ def residual(
     terms: Sequence[tuple[int, Block]],
     a: Block,
     b: Block,
-    limbs: int,
-    is_complex: bool,
+    kind: Kind,
     conj_a: bool = False,
 ) -> Block:
     """Return ``sum(sign * term) - a @ b``; see `mdqr._backend.protocol.Backend.residual`."""
+    limbs, is_complex = kind
     xp = kernels.xp
     if len(terms) > _MOST_TERMS:
         message = f"a residual takes at most {_MOST_TERMS} terms on the GPU; got {len(terms)}"
@@ -150,9 +151,9 @@ def residual(
     batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
     if limbs == 1:
         # The first limb of a normalised pair is the sum rounded to one limb.
-        pair = residual(kernels, terms, a, b, 2, is_complex, conj_a)
+        pair = residual(kernels, terms, a, b, Kind(2, is_complex), conj_a)
         return pair[:, :1].copy() if is_complex else pair[:1].copy()
-    result = empty(xp, (*batch, m, n), limbs, is_complex)
+    result = kind.empty(xp, (*batch, m, n))
     if not prod((*batch, m, n)):
         return result
     signs = [sign for sign, _ in terms]
@@ -160,13 +161,13 @@ def residual(
     def launch(kernels: Kernels) -> None:
         x, y, target = (batched(v, batch, 2, is_complex) for v in (a, b, result))
         addends = [batched(term, batch, 2, is_complex) for _, term in terms]
-        product = Product(x, y, conj_a, False, limbs, is_complex)
+        product = Product(x, y, conj_a, False, kind)
         if m < n:
             product, target = product.transposed(), target.swapaxes(-1, -2)
             addends = [term.swapaxes(-1, -2) for term in addends]
         _residual(kernels, product, signs, addends, target)
 
-    flags = ("residual", limbs, is_complex, conj_a, *signs)
+    flags = ("residual", kind, conj_a, *signs)
     planned(kernels, flags, [result, a, b, *(term for _, term in terms)], launch)
     return result
 
@@ -174,12 +175,12 @@ def residual(
 def _residual(
     kernels: Kernels, product: Product, signs: list[int], addends: list[Block], target: Block
 ) -> None:
-    is_complex, missing = product.is_complex, _MOST_TERMS - len(signs)
+    is_complex, missing = product.kind.is_complex, _MOST_TERMS - len(signs)
     views = [field for term in addends for field in matrix_view(kernels, term, is_complex)]
     packed = [len(signs), *signs, *[1] * missing, *views, *NO_VIEW * missing]
     out = matrix_view(kernels, target, is_complex)
     todo = matvec.residual(kernels, product, out, packed)
-    module = Module("products/accumulator", product.limbs, is_complex, ("MDQR_RESIDUAL=1",))
+    module = Module("products/accumulator", product.kind, ("MDQR_RESIDUAL=1",))
     _accumulate(kernels, module, product, todo, out, packed)
 
 
@@ -193,8 +194,8 @@ def _accumulate(
 ) -> None:
     """Compute the elements that the kernels before have put on the list."""
     _, m, n, k = product.shape
-    a = matrix_view(kernels, product.a, product.is_complex)
-    b = matrix_view(kernels, product.b, product.is_complex)
+    a = matrix_view(kernels, product.a, product.kind.is_complex)
+    b = matrix_view(kernels, product.b, product.kind.is_complex)
     arguments = fields(
         a,
         b,

@@ -72,16 +72,16 @@ class Sliced:
         self, block: Block, product: Product, conjugate: bool, right: bool, tile: Tile,
         scratch: Scratch,
     ) -> None:  # fmt: skip
-        parts = 2 if product.is_complex else 1
+        parts = 2 if product.kind.is_complex else 1
         items, rows, inner = block.shape[-3:]
         if block.strides[-3] == 0 and items > 1:
             block, items = block[..., :1, :, :], 1
-        self.block, self.limbs, self.is_complex = block, product.limbs, product.is_complex
+        self.block, self.kind = block, product.kind
         self.flags = [rows, inner, int(conjugate), int(right)]
         self.items = items
         self.rows = divided(rows * (parts if right else 1), tile.side) * tile.side
         self.quads = max(1, divided(inner * parts, _QUAD * _QUAD_PADDING)) * _QUAD_PADDING
-        lines = items * self.quads * (slices(product.limbs) + 1)
+        lines = items * self.quads * (slices(product.kind.limbs) + 1)
         self.words = scratch.take(lines * self.rows * _QUAD // 2)
         self.exponents = scratch.take(items * self.rows)
 
@@ -93,7 +93,7 @@ class Sliced:
         """Return the fields of `struct slicing`, and the number of blocks that cut the operand."""
         groups = self.rows // 8
         segments = min(max(1, _MANY // (self.items * groups)), max(1, self.quads // 8))
-        block = matrix_view(kernels, self.block, self.is_complex)
+        block = matrix_view(kernels, self.block, self.kind.is_complex)
         fields = [*block, *self.view(base), *self.flags, groups, segments]
         return fields, self.items * groups * segments
 
@@ -103,7 +103,7 @@ def product(
 ) -> Todo:
     """Write ``c + a @ b`` or ``c - a @ b`` to `out`, but for the elements on the returned list."""
     items, m, n, _ = product.shape
-    columns = n * (2 if product.is_complex else 1)
+    columns = n * (2 if product.kind.is_complex else 1)
     tile = choose_tile(items, m, columns)
     scratch = Scratch()
     a = Sliced(product.a, product, product.conj_a, False, tile, scratch)
@@ -113,13 +113,13 @@ def product(
     splits = max(1, min(_BUSY // tiles, a.quads // _LEAST_QUADS))
     split_quads = divided(divided(a.quads, splits), _QUAD_PADDING) * _QUAD_PADDING
     splits = divided(a.quads, split_quads)
-    sums = scratch.take(splits * tiles * tile.sums(product.limbs) if splits > 1 else 0)
+    sums = scratch.take(splits * tiles * tile.sums(product.kind.limbs) if splits > 1 else 0)
     todo, count = scratch.take(items * m * n), scratch.take(1)
     memory, base = scratch.allocate(kernels)
     (cut_a, blocks_a), (cut_b, blocks_b) = (v.slicing(kernels, base) for v in (a, b))
     # A row maximum a warp and row.
     kernels.launch(
-        Module("products/slices", product.limbs, product.is_complex), "mdqr_slices",
+        Module("products/slices", product.kind), "mdqr_slices",
         fields(cut_a, cut_b, blocks_a, base + count),
         grid=(blocks_a + blocks_b,), threads=_THREADS, shared=512,
     )  # fmt: skip
@@ -127,10 +127,8 @@ def product(
         a.view(base), b.view(base), c, out, int(subtract), items, m, n, tiles_m, tiles_n,
         splits, split_quads, base + sums, base + todo, base + count,
     )  # fmt: skip
-    module = Module(
-        "products/matmul", product.limbs, product.is_complex, (f"MDQR_TILE={tile.variant}",)
-    )
-    shared = tile.shared(product.limbs)
+    module = Module("products/matmul", product.kind, (f"MDQR_TILE={tile.variant}",))
+    shared = tile.shared(product.kind.limbs)
     kernels.launch(
         module, "mdqr_matmul", arguments, grid=(tiles * splits,), threads=_THREADS, shared=shared
     )

@@ -27,6 +27,7 @@ from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Block, Reflectors
 from mdqr._backend.sources import digest, kernels_folder
+from mdqr._limbs.kind import Kind
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
@@ -45,14 +46,14 @@ class Module(NamedTuple):
     """What a module is compiled from: ``kernels/cuda/<source>.cu`` and its macros."""
 
     source: str
-    limbs: int
-    is_complex: bool
+    kind: Kind
     defines: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
         """The macros as compiler options."""
-        names = (f"MDQR_LIMBS={self.limbs}", f"MDQR_COMPLEX={int(self.is_complex)}", *self.defines)
+        limbs, is_complex = self.kind
+        names = (f"MDQR_LIMBS={limbs}", f"MDQR_COMPLEX={int(is_complex)}", *self.defines)
         return tuple(f"-D{name}" for name in names)
 
 
@@ -155,7 +156,7 @@ def fields(*values: int | list[int]) -> NDArray[np.int64]:
 
 def _announce(module: Module) -> None:
     print(
-        f"mdqr: compiling {module.source} for {module.limbs} limbs; it is kept on disk",
+        f"mdqr: compiling {module.source} for {module.kind.limbs} limbs; it is kept on disk",
         file=sys.stderr,
     )
 

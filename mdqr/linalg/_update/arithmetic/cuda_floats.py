@@ -89,7 +89,7 @@ class LibraryTriangle(Triangle):
         if b.shape[-1] <= _FEW_SIDES:
             options: dict[str, Any] = {"conjugate": conjugate, "callback": callback}
             return super()._substitute(a, b, lower=lower, **options)
-        xp, field = self.backend.xp, self.is_complex
+        xp, field = self.backend.xp, self.kind.is_complex
         matrix = to_native(xp, a, field, conjugate)
         x = xp.array(to_native(xp, b, field), order="C")
         if x.size:
@@ -181,9 +181,9 @@ class CudaFloats(Floats):
         """Return the square upper triangle `r`, for solutions in 64 bits."""
         if r.ndim > 2:
             return super().triangle(r, function, checks)
-        options: dict[str, Any] = {"limbs": 1, "is_complex": self.is_complex}
+        kind = self.kind
         return LibraryTriangle(
-            self._wide, self.backend, self.to_block(r), function=function, checks=checks, **options
+            self._wide, self.backend, self.to_block(r), function=function, checks=checks, kind=kind
         )
 
     @cached_property
@@ -194,9 +194,9 @@ class CudaFloats(Floats):
         """Multiply batches; the backend keeps 64 bits from being emulated by integers."""
         if self._is_single:
             return a @ b
-        planes = (from_native(self.backend.xp, x, self.is_complex) for x in (a, b))
-        found = self.backend.matmul(*planes, limbs=1, is_complex=self.is_complex)
-        return to_native(self.backend.xp, found, self.is_complex)
+        planes = (from_native(self.backend.xp, x, self.kind.is_complex) for x in (a, b))
+        found = self.backend.matmul(*planes, kind=self.kind)
+        return to_native(self.backend.xp, found, self.kind.is_complex)
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""

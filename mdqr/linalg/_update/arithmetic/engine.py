@@ -16,6 +16,7 @@ import numpy as np
 from mdqr._backend.blocks import reflections
 from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs import planes
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.householder import diagonal
@@ -61,8 +62,7 @@ class Engine(Protocol):
 
     quick: bool
     backend: Backend
-    limbs: int
-    is_complex: bool
+    kind: Kind
     eps: float
     dtype: Any
 
@@ -173,15 +173,14 @@ class Arithmetic:
         return Triangle(
             self.backend,
             self.to_block(r),
-            limbs=self.limbs,
-            is_complex=self.is_complex,
+            kind=self.kind,
             function=function,
             checks=checks,
         )
 
     def width(self: Engine, kind: str, p: int) -> int:
         """Return the number of columns that a window takes."""
-        return window_width(self.backend.name, kind, p, self.limbs)
+        return window_width(self.backend.name, kind, p, self.kind.limbs)
 
 
 class Planes(Arithmetic):
@@ -190,46 +189,45 @@ class Planes(Arithmetic):
     quick = False
     doubtful: Block | None = None
 
-    def __init__(self, backend: Backend, limbs: int, is_complex: bool) -> None:
-        self.backend, self.limbs, self.is_complex = backend, limbs, is_complex
-        self.eps = covering(limbs).eps
+    def __init__(self, backend: Backend, kind: Kind) -> None:
+        self.backend, self.kind = backend, kind
+        self.eps = covering(kind.limbs).eps
         self.dtype = np.dtype(np.float64)
-        self._options: dict[str, Any] = {"limbs": limbs, "is_complex": is_complex}
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
         """Return a zero matrix with the batch of `like`."""
-        front = like.shape[: planes.lead(self.is_complex) - 1]
-        batch = planes.value_shape(like, self.is_complex)[:-2]
-        return self.backend.xp.zeros((*front, self.limbs, *batch, rows, columns))
+        front = like.shape[: self.kind.lead - 1]
+        batch = planes.value_shape(like, self.kind.is_complex)[:-2]
+        return self.backend.xp.zeros((*front, self.kind.limbs, *batch, rows, columns))
 
     def multiply(self, a: Block, b: Block, **options: Any) -> Block:
         """Return ``c + a b`` or ``c - a b``."""
-        return self.backend.matmul(a, b, **options, **self._options)
+        return self.backend.matmul(a, b, **options, kind=self.kind)
 
     def accumulate(
         self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
     ) -> None:
         """Replace `x` by ``x + a b`` or ``x - a b``."""
-        options: dict[str, Any] = {"subtract": subtract, "conj_b": conj_b, **self._options}
-        self.backend.matmul(a, b, c=x, out=x, **options)
+        options: dict[str, Any] = {"subtract": subtract, "conj_b": conj_b}
+        self.backend.matmul(a, b, c=x, out=x, kind=self.kind, **options)
 
     def add(self, x: Block, y: Block, *, subtract: bool = False, out: Block | None = None) -> Block:
         """Return ``x + y`` or ``x - y``."""
         operation = "subtract" if subtract else "add"
-        return self.backend.binary(operation, x, y, out=out, **self._options)
+        return self.backend.binary(operation, x, y, out=out, kind=self.kind)
 
     def residual(self, term: Block | None, a: Block, b: Block, *, conj_a: bool = False) -> Block:
         """Return ``term - a b``, as if in twice the precision."""
         terms = [] if term is None else [(1, term)]
-        return self.backend.residual(terms, a, b, conj_a=conj_a, **self._options)
+        return self.backend.residual(terms, a, b, conj_a=conj_a, kind=self.kind)
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor."""
-        return cholesky(self.backend, gram, self.limbs, self.is_complex)
+        return cholesky(self.backend, gram, self.kind)
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""
-        factors = householder.factor(self.backend, x, tile=tile, **self._options)
+        factors = householder.factor(self.backend, x, tile=tile, kind=self.kind)
         # The vectors are copied to the tiles; what stays below the diagonal is not needed.
         if clear:
             clear_below(x)
@@ -237,17 +235,17 @@ class Planes(Arithmetic):
 
     def reflect(self, v: Block, t: Block, x: Block) -> None:
         """Replace `x` by ``(I - V T^H V^H) x``."""
-        self.backend.reflect(v, t, x, adjoint=True, **self._options)
+        self.backend.reflect(v, t, x, adjoint=True, kind=self.kind)
 
     def orthogonal(self, x: Block, columns: int | None = None) -> Block:
         """Replace `x` by R, and return Q."""
-        factors = householder.factor(self.backend, x, **self._options)
+        factors = householder.factor(self.backend, x, kind=self.kind)
         clear_below(x)
         return factors.form_q(x.shape[-2] if columns is None else columns)
 
     def finite(self, x: Block) -> Block:
         """Return whether all numbers are finite."""
-        return finite(x, self.is_complex)
+        return finite(x, self.kind.is_complex)
 
     def to_block(self, x: Block) -> Block:
         """Return `x`."""
@@ -259,22 +257,22 @@ class Planes(Arithmetic):
 
     def shape(self, x: Block) -> tuple[int, ...]:
         """Return the shape of the values."""
-        return tuple(planes.value_shape(x, self.is_complex))
+        return tuple(planes.value_shape(x, self.kind.is_complex))
 
     def broadcast(self, x: Block, shape: tuple[int, ...]) -> Block:
         """Return values of `x` repeated to a shape, a copy."""
-        return planes.broadcast(x, self.is_complex, shape).copy()
+        return planes.broadcast(x, self.kind.is_complex, shape).copy()
 
     def conj(self, x: Block) -> Block:
         """Return the complex conjugates, a copy."""
         found = x.copy()
-        if self.is_complex:
+        if self.kind.is_complex:
             found[1] = planes.negate(found[1], False)
         return found
 
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
-        return planes.widen(block, self.is_complex, self.limbs)
+        return planes.widen(block, self.kind.is_complex, self.kind.limbs)
 
 
 class Window(NamedTuple):
@@ -350,7 +348,7 @@ def adjoint_multiply(engine: Engine, a: Block, b: Block, **options: Any) -> Bloc
 def adjoint(engine: Engine, x: Block) -> Block:
     """Return the conjugate transpose, a view if real."""
     transposed = x.swapaxes(-1, -2)
-    return engine.conj(transposed) if engine.is_complex else transposed
+    return engine.conj(transposed) if engine.kind.is_complex else transposed
 
 
 def clear_below(x: Block) -> None:
@@ -362,8 +360,8 @@ def clear_below(x: Block) -> None:
 def set_identity(engine: Engine, x: Block) -> None:
     """Write ones on the diagonal of a zero matrix."""
     plane = x
-    if engine.limbs > 1:
-        plane = x[0, 0] if engine.is_complex else x[0]
+    if engine.kind.limbs > 1:
+        plane = x[0, 0] if engine.kind.is_complex else x[0]
     diagonal(plane)[...] = 1
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, Block
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._update.arithmetic.engine import (
@@ -32,12 +33,11 @@ _LARGE = 2**14
 class Floats(Arithmetic):
     """Float arrays by what NumPy and CuPy have."""
 
-    limbs = 1
     tile = 64
 
     def __init__(self, backend: Backend, dtype: Any) -> None:
         self.backend, self.dtype = backend, np.dtype(dtype)
-        self.is_complex = self.dtype.kind == "c"
+        self.kind = Kind(1, self.dtype.kind == "c")
         self.eps = float(np.finfo(self.dtype).eps)
         self.quick = False
 
@@ -61,8 +61,8 @@ class Floats(Arithmetic):
         conj_b: bool = False,
     ) -> Block:
         """Return ``c + a b`` or ``c - a b``."""
-        x = a.conj() if conj_a and self.is_complex else a
-        y = b.conj() if conj_b and self.is_complex else b
+        x = a.conj() if conj_a and self.kind.is_complex else a
+        y = b.conj() if conj_b and self.kind.is_complex else b
         product, xp = self._product(x, y), self.backend.xp
         if c is not None:
             return (xp.subtract if subtract else xp.add)(c, product, out=product)
@@ -88,14 +88,14 @@ class Floats(Arithmetic):
 
     def residual(self, term: Block | None, a: Block, b: Block, *, conj_a: bool = False) -> Block:
         """Return ``term - a b`` of blocks: plain float64 is twice the precision of float32."""
-        options: dict[str, Any] = {"limbs": 1, "is_complex": self.is_complex, "conj_a": conj_a}
+        options: dict[str, Any] = {"kind": self.kind, "conj_a": conj_a}
         if self._is_single:
             return self.backend.matmul(a, b, c=term, subtract=True, **options)
         return self.backend.residual([] if term is None else [(1, term)], a, b, **options)
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor; `numpy.linalg` raises where this has to go on."""
-        return self.from_block(cholesky(self.backend, self.to_block(gram), 1, self.is_complex))
+        return self.from_block(cholesky(self.backend, self.to_block(gram), self.kind))
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""
@@ -176,12 +176,12 @@ class Floats(Arithmetic):
 
     def to_block(self, x: Block) -> Block:
         """Return a block of one limb, of 64 bits."""
-        wide = x.astype(np.complex128 if self.is_complex else np.float64, copy=False)
-        return from_native(self.backend.xp, wide, self.is_complex)
+        wide = x.astype(np.complex128 if self.kind.is_complex else np.float64, copy=False)
+        return from_native(self.backend.xp, wide, self.kind.is_complex)
 
     def planes(self, x: Block) -> Block:
         """Return `x` as a block of one limb, a view of its own type."""
-        if not self.is_complex:
+        if not self.kind.is_complex:
             return x[None]
         part, step = x.real, x.dtype.itemsize // 2
         strided = self.backend.xp.lib.stride_tricks.as_strided
@@ -201,7 +201,7 @@ class Floats(Arithmetic):
 
     def from_block(self, block: Block) -> Block:
         """Return the floats of a block of one limb."""
-        native = to_native(self.backend.xp, block, self.is_complex)
+        native = to_native(self.backend.xp, block, self.kind.is_complex)
         return native.astype(self.dtype, copy=False)
 
 
@@ -275,7 +275,7 @@ def formed(engine: Floats, shape: tuple[int, ...], vs: list[Block], ts: list[Blo
         # All that the first one meets is the identity.
         if i == 0:
             w = v[..., : part.shape[-1], :].swapaxes(-1, -2)
-            w = w.conj() if engine.is_complex else w
+            w = w.conj() if engine.kind.is_complex else w
         else:
             w = adjoint_multiply(engine, v, part)
         engine.accumulate(part, v, engine.multiply(t, w), subtract=True)
