@@ -11,6 +11,7 @@ import mdqr
 from benchmarks.update.paper import Cell
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host.backend import HostBackend
+from mdqr._limbs.kind import Kind
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats
@@ -35,7 +36,7 @@ def engine_of(name: str, device: str) -> Engine:
         return Panelled(backend, np.dtype(name))
     if name.startswith("float"):
         return Floats(backend, np.dtype(name))
-    return Planes(backend, getattr(mdqr, name).limbs, False)
+    return Planes(backend, Kind(getattr(mdqr, name).limbs, False))
 
 
 class Works(NamedTuple):
@@ -113,7 +114,7 @@ def fresh_work(cell: Cell) -> cost.Work:
 
 def operations(engine: Engine, work: cost.Work) -> float:
     """Return multiply-adds; one in twice the precision counts as four."""
-    return work.products + (4.0 if engine.limbs > 1 else 1.0) * work.residuals
+    return work.products + (4.0 if engine.kind.limbs > 1 else 1.0) * work.residuals
 
 
 def expected(engine: Engine, cell: Cell, form: str) -> float:
