@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr._backend.blocks import broadcast_shapes, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
-from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
+from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import broadcast, lead, value_shape
@@ -24,60 +24,6 @@ _Array = tuple[Block, bool | None]
 
 # An array, the axes before those of its values, and the fields of its struct planes.
 _Operand = tuple[Block, int, list[int]]
-
-
-def unary(kernels: Kernels, op: str, x: Block, kind: Kind, out: Block | None) -> Block:
-    """Apply `op` to every element; see `mdqr._backend.protocol.Backend.unary`."""
-    limbs, is_complex = kind
-    if op == "abs" and not is_complex:
-        return real_abs(kernels.xp, x, limbs, out)
-    to_complex = is_complex and op != "abs"
-    shape = value_shape(x, is_complex)
-    if out is None:
-        out = Kind(limbs, to_complex).empty(kernels.xp, shape)
-    name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
-    define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
-    module = Module("elementwise/elementwise", kind, (define,))
-    _start(kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
-    return out
-
-
-def binary(
-    kernels: Kernels,
-    op: str,
-    x: Block,
-    y: Block,
-    kind: Kind,
-    out: Block | None,
-) -> Block:
-    """Apply `op` to the broadcast pairs; see `mdqr._backend.protocol.Backend.binary`."""
-    is_complex = kind.is_complex
-    shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
-    if out is None:
-        out = kind.empty(kernels.xp, shape)
-    module = Module("elementwise/elementwise", kind, (f"MDQR_BINARY={op}",))
-    operands = [(x, is_complex), (y, is_complex)]
-    _start(kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
-    return out
-
-
-def compare(kernels: Kernels, x: Block, y: Block) -> Block:
-    """Return the sign of the exact difference as int8, 2 if unordered."""
-    shape = broadcast_shapes(x.shape[1:], y.shape[1:])
-    out = kernels.xp.empty(shape, dtype=np.int8)
-    module = Module("elementwise/elementwise", Kind(max(len(x), len(y)), False), ("MDQR_COMPARE",))
-    _start(kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
-    return out
-
-
-def ldexp(kernels: Kernels, x: Block, exponent: Block) -> Block:
-    """Multiply by ``2**exponent``."""
-    exponent = kernels.xp.asarray(exponent, dtype=np.int64)
-    shape = broadcast_shapes(x.shape[1:], exponent.shape)
-    out = Kind(len(x), False).empty(kernels.xp, shape)
-    module = Module("elementwise/elementwise", Kind(len(x), False), ("MDQR_LDEXP",))
-    _start(kernels, module, "mdqr_ldexp", shape, (out, False), [(x, False), (exponent, None)])
-    return out
 
 
 def _operand(kernels: Kernels, array: Block, is_complex: bool | None) -> _Operand:
@@ -137,3 +83,53 @@ def _start_on_copies(
     result = xp.empty(out[0].shape, dtype=out[0].dtype)
     _start(kernels, module, name, shape, (result, out[1]), copies)
     out[0][...] = result
+
+
+class Elementwise(KernelCalls):
+    """Operations on every element."""
+
+    def unary(self, op: str, x: Block, *, kind: Kind, out: Block | None = None) -> Block:
+        """Apply `op` to every element."""
+        limbs, is_complex = kind
+        if op == "abs" and not is_complex:
+            return real_abs(self.xp, x, limbs, out)
+        to_complex = is_complex and op != "abs"
+        shape = value_shape(x, is_complex)
+        if out is None:
+            out = Kind(limbs, to_complex).empty(self.xp, shape)
+        name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
+        define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
+        module = Module("elementwise/elementwise", kind, (define,))
+        _start(self.kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
+        return out
+
+    def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
+        """Apply `op` to the broadcast pairs."""
+        is_complex = kind.is_complex
+        shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
+        if out is None:
+            out = kind.empty(self.xp, shape)
+        module = Module("elementwise/elementwise", kind, (f"MDQR_BINARY={op}",))
+        operands = [(x, is_complex), (y, is_complex)]
+        _start(self.kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
+        return out
+
+    def compare(self, x: Block, y: Block) -> Block:
+        """Return the sign of the exact difference as int8, 2 if unordered."""
+        shape = broadcast_shapes(x.shape[1:], y.shape[1:])
+        out = self.xp.empty(shape, dtype=np.int8)
+        kind = Kind(max(len(x), len(y)), False)
+        module = Module("elementwise/elementwise", kind, ("MDQR_COMPARE",))
+        _start(self.kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
+        return out
+
+    def ldexp(self, x: Block, exponent: Block) -> Block:
+        """Multiply by ``2**exponent``."""
+        exponent = self.xp.asarray(exponent, dtype=np.int64)
+        shape = broadcast_shapes(x.shape[1:], exponent.shape)
+        kind = Kind(len(x), False)
+        out = kind.empty(self.xp, shape)
+        module = Module("elementwise/elementwise", kind, ("MDQR_LDEXP",))
+        operands = [(x, False), (exponent, None)]
+        _start(self.kernels, module, "mdqr_ldexp", shape, (out, False), operands)
+        return out

@@ -16,7 +16,7 @@ import numpy as np
 
 from mdqr._backend.blocks import fill_with_identity
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
-from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
+from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import Block
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import lead, value_shape
@@ -86,31 +86,6 @@ def _shared(words: int) -> int:
     return 8 * _THREADS * words
 
 
-def reduce(kernels: Kernels, op: str, x: Block, kind: Kind) -> Block:
-    """Reduce the last axis; see `mdqr._backend.protocol.Backend.reduce`.
-
-    The limbs are those of the host backend.
-    """
-    is_complex = kind.is_complex
-    out = kind.empty(kernels.xp, value_shape(x, is_complex)[:-1])
-    if out.size == 0:
-        return out
-    if x.shape[-1] == 0:
-        fill_with_identity(out, op, is_complex)
-        return out
-    module = Module("elementwise/reduce", kind, (f"MDQR_REDUCE={op}",))
-    rows = _Rows(kernels, x, is_complex)
-    result = out.reshape((*out.shape[: lead(is_complex)], rows.count, 1))
-    if rows.length <= _REDUCE_PIECE:
-        _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, result)
-        return out
-    pieces = divided(rows.length, _REDUCE_PIECE)
-    parts = rows.empty(kernels.xp, pieces, kind)
-    _reduce_pieces(kernels, module, rows, _REDUCE_PIECE, parts)
-    _reduce_pieces(kernels, module, _Rows(kernels, parts, is_complex), pieces, result)
-    return out
-
-
 def _reduce_pieces(kernels: Kernels, module: Module, rows: _Rows, piece: int, out: Block) -> None:
     extent, pieces = rows.extent(rows.length, piece)
     arguments = fields(extent, rows.view, _part(kernels, out, module.kind.is_complex))
@@ -124,62 +99,90 @@ def _reduce_pieces(kernels: Kernels, module: Module, rows: _Rows, piece: int, ou
     )
 
 
-def cumsum(kernels: Kernels, x: Block, kind: Kind) -> Block:
-    """Return running sums along the last axis.
+class Reductions(KernelCalls):
+    """Reductions over the last axis."""
 
-    The error of sum k is at most ``(k + 8) eps sum(abs(x[:k + 1]))``: no term passes through more
-    additions than in a running sum.
-    """
-    is_complex = kind.is_complex
-    out = kind.empty(kernels.xp, value_shape(x, is_complex))
-    if out.size == 0:
+    def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
+        """Reduce the last axis."""
+        is_complex = kind.is_complex
+        out = kind.empty(self.xp, value_shape(x, is_complex)[:-1])
+        if out.size == 0:
+            return out
+        if x.shape[-1] == 0:
+            fill_with_identity(out, op, is_complex)
+            return out
+        module = Module("elementwise/reduce", kind, (f"MDQR_REDUCE={op}",))
+        rows = _Rows(self.kernels, x, is_complex)
+        result = out.reshape((*out.shape[: lead(is_complex)], rows.count, 1))
+        if rows.length <= _REDUCE_PIECE:
+            _reduce_pieces(self.kernels, module, rows, _REDUCE_PIECE, result)
+            return out
+        pieces = divided(rows.length, _REDUCE_PIECE)
+        parts = rows.empty(self.xp, pieces, kind)
+        _reduce_pieces(self.kernels, module, rows, _REDUCE_PIECE, parts)
+        _reduce_pieces(self.kernels, module, _Rows(self.kernels, parts, is_complex), pieces, result)
         return out
-    module = Module("elementwise/reduce", kind, ("MDQR_CUMSUM",))
-    rows = _Rows(kernels, x, is_complex)
-    result = out.reshape((*out.shape[: lead(is_complex)], rows.count, rows.length))
-    extent, pieces = rows.extent(rows.length, _SCAN_PIECE)
-    grid = _blocks(rows.count * pieces, _THREADS)
-    no_parts = [*_NO_PLANES, 0, 0]
-    target = _part(kernels, result, is_complex)
-    if pieces == 1:
-        sums = None
-    else:
-        parts = rows.empty(kernels.xp, pieces, kind)
-        arguments = fields(extent, rows.view, _part(kernels, parts, is_complex), no_parts)
-        kernels.launch(module, "mdqr_piece_sums", arguments, grid=grid, threads=_THREADS)
-        sums = cumsum(kernels, parts, kind)
-    below = no_parts if sums is None else _part(kernels, sums, is_complex)
-    arguments = fields(extent, rows.view, below, target)
-    kernels.launch(module, "mdqr_running_sums", arguments, grid=grid, threads=_THREADS)
-    return out
 
+    def cumsum(self, x: Block, *, kind: Kind) -> Block:
+        """Return running sums along the last axis.
 
-def argreduce(kernels: Kernels, op: str, x: Block) -> Block:
-    """Return the position of the first maximum or minimum along the last axis; a NaN wins."""
-    out = kernels.xp.empty(x.shape[1:-1], dtype=np.int64)
-    if out.size == 0:
+        The error of sum k is at most ``(k + 8) eps sum(abs(x[:k + 1]))``: no term passes through
+        more additions than in a running sum.
+        """
+        is_complex = kind.is_complex
+        out = kind.empty(self.xp, value_shape(x, is_complex))
+        if out.size == 0:
+            return out
+        module = Module("elementwise/reduce", kind, ("MDQR_CUMSUM",))
+        rows = _Rows(self.kernels, x, is_complex)
+        result = out.reshape((*out.shape[: lead(is_complex)], rows.count, rows.length))
+        extent, pieces = rows.extent(rows.length, _SCAN_PIECE)
+        grid = _blocks(rows.count * pieces, _THREADS)
+        no_parts = [*_NO_PLANES, 0, 0]
+        target = _part(self.kernels, result, is_complex)
+        if pieces == 1:
+            sums = None
+        else:
+            parts = rows.empty(self.xp, pieces, kind)
+            arguments = fields(extent, rows.view, _part(self.kernels, parts, is_complex), no_parts)
+            self.kernels.launch(module, "mdqr_piece_sums", arguments, grid=grid, threads=_THREADS)
+            sums = self.cumsum(parts, kind=kind)
+        below = no_parts if sums is None else _part(self.kernels, sums, is_complex)
+        arguments = fields(extent, rows.view, below, target)
+        self.kernels.launch(module, "mdqr_running_sums", arguments, grid=grid, threads=_THREADS)
         return out
-    limbs = len(x)
-    module = Module(
-        "elementwise/reduce", Kind(limbs, False), (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",)
-    )
-    rows = _Rows(kernels, x, False)
-    length, among = rows.length, None
-    while among is None or length > 1:
-        extent, pieces = rows.extent(length, _ARG_PIECE)
-        found = out.reshape(rows.count, 1)
-        if pieces > 1:
-            found = kernels.xp.empty((rows.count, pieces), dtype=np.int64)
-        arguments = fields(
-            extent, rows.view, _integer_part(kernels, among), _integer_part(kernels, found)
+
+    def argreduce(self, op: str, x: Block) -> Block:
+        """Return the position of the first maximum or minimum along the last axis; a NaN wins."""
+        out = self.xp.empty(x.shape[1:-1], dtype=np.int64)
+        if out.size == 0:
+            return out
+        limbs = len(x)
+        module = Module(
+            "elementwise/reduce",
+            Kind(limbs, False),
+            (f"MDQR_ARGREDUCE={1 if op == 'max' else -1}",),
         )
-        kernels.launch(
-            module,
-            "mdqr_argreduce",
-            arguments,
-            grid=_blocks(rows.count * pieces, _THREADS // _LANES),
-            threads=_THREADS,
-            shared=_shared(limbs + 1),
-        )
-        length, among = pieces, found
-    return out
+        rows = _Rows(self.kernels, x, False)
+        length, among = rows.length, None
+        while among is None or length > 1:
+            extent, pieces = rows.extent(length, _ARG_PIECE)
+            found = out.reshape(rows.count, 1)
+            if pieces > 1:
+                found = self.xp.empty((rows.count, pieces), dtype=np.int64)
+            arguments = fields(
+                extent,
+                rows.view,
+                _integer_part(self.kernels, among),
+                _integer_part(self.kernels, found),
+            )
+            self.kernels.launch(
+                module,
+                "mdqr_argreduce",
+                arguments,
+                grid=_blocks(rows.count * pieces, _THREADS // _LANES),
+                threads=_THREADS,
+                shared=_shared(limbs + 1),
+            )
+            length, among = pieces, found
+        return out

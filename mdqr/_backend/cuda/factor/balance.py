@@ -9,7 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import Shape, batched
-from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
+from mdqr._backend.cuda.runtime.kernels import (
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+)
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Balanced, Block
 from mdqr._limbs.kind import Kind
@@ -24,77 +31,6 @@ _LINES = 8
 
 # `part_of_matrix` of the kernels.
 _WHOLE, _BELOW, _ABOVE = 0, 1, 2
-
-
-def triangle(
-    kernels: Kernels, a: Block, is_complex: bool, lower: bool, unit_diagonal: bool
-) -> Balanced:
-    """Scale triangles; see `mdqr._backend.protocol.Backend.balance_triangle`."""
-    xp = kernels.xp
-    shape = value_shape(a, is_complex)
-    batch, n = shape[:-2], shape[-1]
-    block = Kind(a.shape[lead(is_complex) - 1], is_complex).empty(xp, shape)
-    rows, columns = (xp.empty((*batch, n), dtype=np.int64) for _ in range(2))
-    if not block.size:
-        return Balanced(block, rows, columns, xp.zeros(2, dtype=np.int64))
-    faults = xp.empty(2, dtype=np.int64)
-
-    def launch(kernels: Kernels) -> None:
-        x, to = (_matrices(kernels, v, batch, is_complex) for v in (a, block))
-        first, second, marks = (kernels.address(v) for v in (rows, columns, faults))
-        _unsound, unsound = kernels.scratch(prod(batch))
-        part, transposed = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
-        unit, found = int(unit_diagonal), [marks, unsound, prod(batch)]
-        _powers(kernels, x, [part, unit], [0, second, *found, 1])
-        _powers(kernels, x.transposed(), [transposed, unit], [second, first, *found, 0])
-        _scale(kernels, to, x, [part, unit], [first, second, 1, unsound, 0])
-
-    flags = ("balance_triangle", is_complex, lower, unit_diagonal)
-    planned(kernels, flags, [a, block, rows, columns, faults], launch)
-    return Balanced(block, rows, columns, faults)
-
-
-def columns(
-    kernels: Kernels, x: Block, rows: Block | None, is_complex: bool
-) -> tuple[Block, Block]:
-    """Scale rows, then columns; see `mdqr._backend.protocol.Backend.balance_columns`."""
-    xp = kernels.xp
-    *batch, m, n = value_shape(x, is_complex)
-    block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
-    if not block.size:
-        return block, xp.zeros((*batch, n), dtype=np.int64)
-    found = xp.empty((*batch, n), dtype=np.int64)
-    given = [] if rows is None else [_spread(xp, rows, (*batch, m))]
-
-    def launch(kernels: Kernels) -> None:
-        source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
-        first = kernels.address(given[0]) if given else 0
-        results = [first, kernels.address(found), 0, 0, 0, 0, *to.view]
-        _powers(kernels, source, [_WHOLE, 0], results, "mdqr_balance_lines")
-
-    planned(kernels, ("balance_columns", is_complex), [x, block, found, *given], launch)
-    return block, found
-
-
-def scale(
-    kernels: Kernels, x: Block, rows: Block, columns: Block, is_complex: bool
-) -> tuple[Block, Block]:
-    """Scale and look; see `mdqr._backend.protocol.Backend.scale`."""
-    xp = kernels.xp
-    *batch, m, n = value_shape(x, is_complex)
-    block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
-    fault = xp.zeros(1, dtype=np.int64)
-    if not block.size:
-        return block, fault
-    given = [_spread(xp, rows, (*batch, m)), _spread(xp, columns, (*batch, n))]
-
-    def launch(kernels: Kernels) -> None:
-        source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
-        first, second, mark = (kernels.address(v) for v in (*given, fault))
-        _scale(kernels, to, source, [_WHOLE, 0], [first, second, -1, 0, mark])
-
-    planned(kernels, ("scale", is_complex), [x, block, *given, fault], launch)
-    return block, fault
 
 
 class _Matrices(NamedTuple):
@@ -167,3 +103,75 @@ def _scale(
         grid=(divided(size, _SCALE_THREADS),),
         threads=_SCALE_THREADS,
     )
+
+
+class Balance(KernelCalls):
+    """Powers of two for rows and columns."""
+
+    def balance_triangle(
+        self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
+    ) -> Balanced:
+        """Multiply rows and columns of triangles by powers of two."""
+        xp = self.xp
+        shape = value_shape(a, is_complex)
+        batch, n = shape[:-2], shape[-1]
+        block = Kind(a.shape[lead(is_complex) - 1], is_complex).empty(xp, shape)
+        rows, columns = (xp.empty((*batch, n), dtype=np.int64) for _ in range(2))
+        if not block.size:
+            return Balanced(block, rows, columns, xp.zeros(2, dtype=np.int64))
+        faults = xp.empty(2, dtype=np.int64)
+
+        def launch(kernels: Kernels) -> None:
+            x, to = (_matrices(kernels, v, batch, is_complex) for v in (a, block))
+            first, second, marks = (kernels.address(v) for v in (rows, columns, faults))
+            _unsound, unsound = kernels.scratch(prod(batch))
+            part, transposed = (_BELOW, _ABOVE) if lower else (_ABOVE, _BELOW)
+            unit, found = int(unit_diagonal), [marks, unsound, prod(batch)]
+            _powers(kernels, x, [part, unit], [0, second, *found, 1])
+            _powers(kernels, x.transposed(), [transposed, unit], [second, first, *found, 0])
+            _scale(kernels, to, x, [part, unit], [first, second, 1, unsound, 0])
+
+        flags = ("balance_triangle", is_complex, lower, unit_diagonal)
+        planned(self.kernels, flags, [a, block, rows, columns, faults], launch)
+        return Balanced(block, rows, columns, faults)
+
+    def balance_columns(
+        self, x: Block, rows: Block | None, *, is_complex: bool
+    ) -> tuple[Block, Block]:
+        """Multiply rows by given powers of two, then columns by others."""
+        xp = self.xp
+        *batch, m, n = value_shape(x, is_complex)
+        block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
+        if not block.size:
+            return block, xp.zeros((*batch, n), dtype=np.int64)
+        found = xp.empty((*batch, n), dtype=np.int64)
+        given = [] if rows is None else [_spread(xp, rows, (*batch, m))]
+
+        def launch(kernels: Kernels) -> None:
+            source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
+            first = kernels.address(given[0]) if given else 0
+            results = [first, kernels.address(found), 0, 0, 0, 0, *to.view]
+            _powers(kernels, source, [_WHOLE, 0], results, "mdqr_balance_lines")
+
+        planned(self.kernels, ("balance_columns", is_complex), [x, block, found, *given], launch)
+        return block, found
+
+    def scale(
+        self, x: Block, rows: Block, columns: Block, *, is_complex: bool
+    ) -> tuple[Block, Block]:
+        """Multiply by powers of two, and tell whether something is not finite."""
+        xp = self.xp
+        *batch, m, n = value_shape(x, is_complex)
+        block = Kind(x.shape[lead(is_complex) - 1], is_complex).empty(xp, (*batch, m, n))
+        fault = xp.zeros(1, dtype=np.int64)
+        if not block.size:
+            return block, fault
+        given = [_spread(xp, rows, (*batch, m)), _spread(xp, columns, (*batch, n))]
+
+        def launch(kernels: Kernels) -> None:
+            source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
+            first, second, mark = (kernels.address(v) for v in (*given, fault))
+            _scale(kernels, to, source, [_WHOLE, 0], [first, second, -1, 0, mark])
+
+        planned(self.kernels, ("scale", is_complex), [x, block, *given, fault], launch)
+        return block, fault

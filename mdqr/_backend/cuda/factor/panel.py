@@ -10,6 +10,7 @@ from mdqr._backend.blocks import batched
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
     SHARED_BYTES,
+    KernelCalls,
     Kernels,
     Module,
     divided,
@@ -114,53 +115,56 @@ def plan(items: int, m: int, w: int, kind: Kind) -> Plan:
     )
 
 
-def qr_panel(kernels: Kernels, a: Block, kind: Kind, out: PanelOut | None = None) -> PanelOut:
-    """Factor panels by Householder reflections; see `protocol.Backend.qr_panel`."""
-    is_complex = kind.is_complex
-    xp = kernels.xp
-    *batch, m, w = value_shape(a, is_complex)
-    if w > _MOST_COLUMNS:
-        raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
-    if out is None:
-        shapes = ((m, w), (w,), (m, w), (w, w))
-        out = PanelOut(*(kind.empty(xp, (*batch, *shape)) for shape in shapes))
-    if not prod((*batch, m, w)):
+class Panels(KernelCalls):
+    """Householder panels."""
+
+    def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
+        """Factor panels by Householder reflections."""
+        is_complex = kind.is_complex
+        xp = self.xp
+        *batch, m, w = value_shape(a, is_complex)
+        if w > _MOST_COLUMNS:
+            raise ValueError(f"a panel has at most {_MOST_COLUMNS} columns, this one has {w}")
+        if out is None:
+            shapes = ((m, w), (w,), (m, w), (w, w))
+            out = PanelOut(*(kind.empty(xp, (*batch, *shape)) for shape in shapes))
+        if not prod((*batch, m, w)):
+            return out
+        results = out
+
+        def launch(kernels: Kernels) -> None:
+            matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
+            # Blocks whose batch axes do not merge are copied; the copies live until the launch.
+            used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
+            views = [matrix_view(kernels, block, is_complex) for block in used]
+            items = prod(batch)
+            steps = plan(items, m, w, kind)
+            exchange, meetings = (None, 0), (None, 0)
+            if steps.exchange:
+                exchange = kernels.scratch(items * steps.exchange)
+            if steps.counters:
+                meetings = kernels.scratch(items * steps.counters, zero=True)
+            kernels.launch(
+                Module("panel/panel", kind),
+                "mdqr_qr_panel",
+                fields(
+                    *views,
+                    exchange[1],
+                    meetings[1],
+                    m,
+                    w,
+                    steps.blocks,
+                    steps.rows_a_block,
+                    steps.in_shared,
+                ),
+                grid=(items * steps.group,),
+                threads=steps.threads,
+                shared=steps.shared,
+                cooperative=steps.blocks > 1,
+            )
+            for block, wanted in zip(used[1:], matrices[1:], strict=True):
+                if not xp.may_share_memory(block, wanted):
+                    wanted[...] = block.reshape(wanted.shape)
+
+        planned(self.kernels, ("qr_panel", kind), [a, *out], launch)
         return out
-    results = out
-
-    def launch(kernels: Kernels) -> None:
-        matrices = [a, results.h, results.v, results.t, results.tau[..., None, :]]
-        # Blocks whose batch axes do not merge are copied; the copies live until the launch.
-        used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
-        views = [matrix_view(kernels, block, is_complex) for block in used]
-        items = prod(batch)
-        steps = plan(items, m, w, kind)
-        exchange, meetings = (None, 0), (None, 0)
-        if steps.exchange:
-            exchange = kernels.scratch(items * steps.exchange)
-        if steps.counters:
-            meetings = kernels.scratch(items * steps.counters, zero=True)
-        kernels.launch(
-            Module("panel/panel", kind),
-            "mdqr_qr_panel",
-            fields(
-                *views,
-                exchange[1],
-                meetings[1],
-                m,
-                w,
-                steps.blocks,
-                steps.rows_a_block,
-                steps.in_shared,
-            ),
-            grid=(items * steps.group,),
-            threads=steps.threads,
-            shared=steps.shared,
-            cooperative=steps.blocks > 1,
-        )
-        for block, wanted in zip(used[1:], matrices[1:], strict=True):
-            if not xp.may_share_memory(block, wanted):
-                wanted[...] = block.reshape(wanted.shape)
-
-    planned(kernels, ("qr_panel", kind), [a, *out], launch)
-    return out

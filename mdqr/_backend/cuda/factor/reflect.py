@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from mdqr._backend.blocks import batched
+from mdqr._backend.blocks import batched, reflections
+from mdqr._backend.cuda.products.products import Products
 from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Block, Reflectors
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
@@ -21,6 +22,8 @@ _WARPS = 8
 _MOST_JOBS = 8
 # Rows of x that a block has at least.
 _LEAST_ROWS = 8
+# Matrices of a batch that are handed to cuSOLVER one by one.
+_FEW_MATRICES = 8
 
 
 def serves(vs: Sequence[Block], x: Block, is_complex: bool) -> bool:
@@ -35,7 +38,7 @@ def serves(vs: Sequence[Block], x: Block, is_complex: bool) -> bool:
     )
 
 
-def reflect_all(
+def _reflect_few(
     kernels: Kernels,
     vs: Sequence[Block],
     ts: Sequence[Block],
@@ -43,10 +46,7 @@ def reflect_all(
     kind: Kind,
     adjoint: bool,
 ) -> None:
-    """Replace `x` by ``Q x`` or ``Q^H x``; see `mdqr._backend.protocol.Backend.reflect_all`.
-
-    What `serves` is true for, of more than one limb.
-    """
+    """Do what `serves` is true for, of more than one limb."""
     limbs, is_complex = kind
     *batch, rows, columns = value_shape(x, is_complex)
     items, width = prod(batch), vs[0].shape[-1]
@@ -78,3 +78,29 @@ def reflect_all(
             shared=8 * max(numbers * (_WARPS + 1), _THREADS),
             cooperative=blocks > 1,
         )
+
+
+class Reflections(Products):
+    """Q times matrices."""
+
+    def reflectors(self, raw: Block, tau: Block) -> Reflectors | None:
+        """Return Q by cuSOLVER, matrix by matrix."""
+        few = prod(raw.shape[:-2]) <= _FEW_MATRICES
+        return self.kernels.reflectors(raw, tau) if few else None
+
+    def reflect_all(
+        self,
+        vs: Sequence[Block],
+        ts: Sequence[Block],
+        x: Block,
+        *,
+        kind: Kind,
+        adjoint: bool,
+    ) -> None:
+        """Replace `x` by ``Q x`` or ``Q^H x``: a few columns by one launch, many tile by tile."""
+        if kind.limbs > 1 and serves(vs, x, kind.is_complex):
+            _reflect_few(self.kernels, vs, ts, x, kind, adjoint)
+            return
+        for v, t in reflections(vs, ts, adjoint=adjoint):
+            rows = x[..., x.shape[-2] - v.shape[-2] :, :]
+            self.reflect(v, t, rows, kind=kind, adjoint=adjoint)

@@ -9,7 +9,7 @@ Three shapes of work, told apart by a static rule:
   matrix is a job, for which as many blocks work together as keep the launch within 96.
 - From 49 jobs on that is one block a job, and the launch need not be cooperative.
 
-Large triangles with many right-hand sides are cheaper by tiles and products: `order_of_tiles`.
+Large triangles with many right-hand sides are cheaper by tiles and products: `triangular_tile`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from math import prod
 from mdqr._backend.blocks import batched, matrix_shape
 from mdqr._backend.cuda.runtime.kernels import (
     BLOCKS_TOGETHER,
+    KernelCalls,
     Kernels,
     Module,
     divided,
@@ -44,91 +45,6 @@ _UNGUARDED_LIMBS = 4
 def small_order(kind: Kind) -> int:
     """Return the largest order whose divided rows fit in the shared memory of a block."""
     return 2 * _ROWS if _number_planes(kind) <= 4 else _ROWS
-
-
-def order_of_tiles(order: int, columns: int, kind: Kind) -> int:
-    """Return the order of the tiles by which `columns` right-hand sides are best solved.
-
-    The whole order for few right-hand sides: one launch, whose blocks wait for each other on the
-    device. Otherwise `small_order`: the rest of the work is products.
-
-    Parameters
-    ----------
-    order : int
-        The order of the triangle.
-    columns : int
-        Number of right-hand sides.
-    limbs : int
-        Number of limbs of the result.
-    is_complex : bool
-        Whether the values are complex.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    limbs = kind.limbs
-    few = columns <= _FEW_COLUMNS
-    if few or (columns * limbs <= _COLUMN_LIMBS and order <= _MODERATE_ORDER):
-        return max(order, 1)
-    return small_order(kind)
-
-
-def solve(
-    kernels: Kernels,
-    a: Block,
-    b: Block,
-    kind: Kind,
-    lower: bool,
-    unit_diagonal: bool,
-) -> Block:
-    """Solve ``a x = b`` for triangles of any order; see `Backend.solve_triangular_tile`.
-
-    Parameters
-    ----------
-    kernels : Kernels
-        Where the kernels run.
-    a : Block
-        Matrices ``(..., w, w)``; only the named triangle is read.
-    b : Block
-        Right-hand sides ``(..., w, n)``; leading dimensions broadcast.
-    limbs : int
-        Number of limbs of the result.
-    is_complex : bool
-        Whether the values are complex.
-    lower : bool
-        Which triangle.
-    unit_diagonal : bool
-        Take the diagonal as ones; it is not read.
-
-    Returns
-    -------
-    Block
-        The solutions ``(..., w, n)``: ``abs(b - a x) <= (w + 16) eps abs(a) abs(x)`` in every
-        entry, twice that for complex values.
-    """
-    is_complex = kind.is_complex
-    xp = kernels.xp
-    batch, order, columns = matrix_shape([a, b], is_complex)
-    out = kind.empty(xp, (*batch, order, columns))
-    if not out.size:
-        return out
-    flags = ("solve_triangular_tile", kind, lower, unit_diagonal)
-
-    def launch(kernels: Kernels) -> None:
-        # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
-        blocks = [batched(block, batch, 2, is_complex) for block in (out, a, b)]
-        views = [
-            _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
-            for block, square in zip(blocks, (False, True, False), strict=True)
-        ]
-        sizes = [order, columns, int(unit_diagonal)]
-        solve = _solve_small if order <= small_order(kind) else _solve_large
-        solve(kernels, views, sizes, kind, prod(batch))
-
-    planned(kernels, flags, [out, a, b], launch)
-    return out
 
 
 def _number_planes(kind: Kind) -> int:
@@ -191,3 +107,54 @@ def _solve_large(
         shared=8 * doubles,
         cooperative=blocks > 1,
     )
+
+
+class Triangles(KernelCalls):
+    """Systems with triangles."""
+
+    def triangular_tile(self, order: int, columns: int, *, kind: Kind) -> int:
+        """Return the order of the tiles of a triangle.
+
+        The whole order for few right-hand sides: one launch, whose blocks wait for each other on
+        the device. Otherwise `small_order`: the rest of the work is products.
+        """
+        limbs = kind.limbs
+        few = columns <= _FEW_COLUMNS
+        if few or (columns * limbs <= _COLUMN_LIMBS and order <= _MODERATE_ORDER):
+            return max(order, 1)
+        return small_order(kind)
+
+    def solve_triangular_tile(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        kind: Kind,
+        lower: bool,
+        unit_diagonal: bool,
+    ) -> Block:
+        """Solve for triangles of any order by substitution.
+
+        ``abs(b - a x) <= (w + 16) eps abs(a) abs(x)`` in every entry, twice that for complex
+        values.
+        """
+        is_complex = kind.is_complex
+        batch, order, columns = matrix_shape([a, b], is_complex)
+        out = kind.empty(self.xp, (*batch, order, columns))
+        if not out.size:
+            return out
+        flags = ("solve_triangular_tile", kind, lower, unit_diagonal)
+
+        def launch(kernels: Kernels) -> None:
+            # Transposes and other views hold their strides; reshaping may copy a broadcast batch.
+            blocks = [batched(block, batch, 2, is_complex) for block in (out, a, b)]
+            views = [
+                _from_the_first_row(matrix_view(kernels, block, is_complex), order, lower, square)
+                for block, square in zip(blocks, (False, True, False), strict=True)
+            ]
+            sizes = [order, columns, int(unit_diagonal)]
+            solve = _solve_small if order <= small_order(kind) else _solve_large
+            solve(kernels, views, sizes, kind, prod(batch))
+
+        planned(self.kernels, flags, [out, a, b], launch)
+        return out

@@ -8,10 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import FORMED, batched, window_lanes
-from mdqr._backend.cuda.runtime.kernels import SHARED_BYTES, Kernels, Module, divided, fields
+from mdqr._backend.blocks import FORMED, batched, replace_products, window_lanes
+from mdqr._backend.cuda.runtime.kernels import (
+    SHARED_BYTES,
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+)
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import Backend, Block
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import value_shape
 
@@ -57,50 +64,6 @@ def plan(rows: int, columns: int, below: int, kind: Kind) -> Plan | None:
 
 
 @lru_cache(maxsize=1024)
-def columns_of(below: int, kind: Kind) -> int:
-    """Return how many columns a window has; 0 where the kernel does not serve."""
-    limbs = kind.limbs
-    for columns in _COLUMNS[limbs <= _CHEAP_LIMBS]:
-        if below < FORMED * columns and plan(columns + below, columns, below, kind):
-            return columns
-    return 0
-
-
-def factor(kernels: Kernels, r: Block, out: Block, below: int, kind: Kind) -> Block:
-    """Replace windows by R and write the orthogonal matrices to `out`, which is returned.
-
-    Parameters
-    ----------
-    kernels : Kernels
-        Where the launch goes.
-    r : Block
-        ``(..., m, w)`` with ``w <= m <= w + below``, zero below `below` diagonals; of one limb it
-        may be float32. Any strides whose batch is a view.
-    out : Block
-        ``(..., m, m)``, likewise.
-    below : int
-        Number of diagonals below the main one.
-    limbs : int
-        Number of limbs.
-    is_complex : bool
-        Whether the values are complex.
-
-    Returns
-    -------
-    Block
-        `out`, E of ``window = E R``.
-    """
-    m, w = r.shape[-2:]
-    below = min(below, m - 1)
-    steps = plan(m, w, below, kind)
-    if steps is None or not w <= m <= w + below:
-        raise ValueError(f"no kernel for windows of shape {(m, w)} with {below} diagonals below")
-    numbers = (m, w, below, steps.lanes, steps.stride)
-    _launch(kernels, "window", [r, out], kind, numbers, steps)
-    return out
-
-
-@lru_cache(maxsize=1024)
 def rise_plan(rows: int, kind: Kind) -> Plan | None:
     """Return the launch for columns of so many rows, or None if they do not fit a block."""
     limbs, is_complex = kind
@@ -112,22 +75,6 @@ def rise_plan(rows: int, kind: Kind) -> Plan | None:
     if threads > room or 8 * words > SHARED_BYTES:
         return None
     return Plan(1, stride, threads, 8 * words)
-
-
-def rise(kernels: Kernels, z: Block, out: Block, kind: Kind) -> Block:
-    """Replace columns ``(..., m, 1)``, m at least 2, by ``(zeta, 0)``; the rest as in `factor`.
-
-    Returns
-    -------
-    Block
-        `out`, E of ``z = E (zeta, 0)``, zero above the first diagonal over the main one.
-    """
-    m = z.shape[-2]
-    steps = rise_plan(m, kind)
-    if steps is None or m < 2:
-        raise ValueError(f"no kernel for columns of {m} rows")
-    _launch(kernels, "rise", [z, out], kind, (m, steps.stride), steps)
-    return out
 
 
 def _launch(
@@ -169,3 +116,54 @@ def _view(kernels: Kernels, block: Block, is_complex: bool, item: int) -> list[i
     strides = [stride // item for stride in block.strides]
     front = [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
     return [kernels.address(block), *front, *strides[-3:]]
+
+
+class Windows(KernelCalls):
+    """Windows, and columns reduced from their ends upwards."""
+
+    def window(
+        self: Backend,
+        r: Block,
+        left: Block,
+        right: Block | None,
+        *,
+        below: int,
+        kind: Kind,
+    ) -> None:
+        """Make windows triangular, and multiply what belongs to them."""
+        e = self.xp.empty((*r.shape[:-1], r.shape[-2]))
+        self.form_window(r, e, below=below, kind=kind)
+        replace_products(self, e, left, right, kind)
+
+    def rise(self: Backend, z: Block, left: Block, right: Block | None, *, kind: Kind) -> None:
+        """Reduce columns from their ends upwards, and multiply what belongs to them."""
+        self.window(z, left, right, below=0, kind=kind)
+
+    def form_window(self, r: Block, out: Block, *, below: int, kind: Kind) -> None:
+        """Make windows triangular, or reduce columns, and write E to `out`.
+
+        Any strides whose batch is a view.
+        """
+        m, w = r.shape[-2:]
+        numbers: tuple[int, ...]
+        if below or m == w:
+            name, below = "window", min(below, m - 1)
+            steps = plan(m, w, below, kind) if w <= m <= w + below else None
+        else:
+            name, steps = "rise", rise_plan(m, kind) if w == 1 else None
+        if steps is None:
+            shape = f"{(m, w)} with {below} diagonals below"
+            raise ValueError(f"no kernel for windows of shape {shape}")
+        numbers = (m, w, below, steps.lanes) if name == "window" else (m,)
+        _launch(self.kernels, name, [r, out], kind, (*numbers, steps.stride), steps)
+
+    def window_columns(self, below: int, *, kind: Kind) -> int:
+        """Return how many columns windows get; 0 where panels are better."""
+        for columns in _COLUMNS[kind.limbs <= _CHEAP_LIMBS]:
+            if below < FORMED * columns and plan(columns + below, columns, below, kind):
+                return columns
+        return 0
+
+    def forms_windows(self, below: int, *, limbs: int) -> bool:
+        """Return True: one block of threads makes E, and products apply it."""
+        return True

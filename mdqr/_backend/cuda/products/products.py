@@ -8,7 +8,7 @@ from math import prod
 from mdqr._backend.blocks import Shape, batched, float_matmul, matrix_shape
 from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
-from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.protocol import Block
 from mdqr._limbs.kind import Kind
@@ -23,79 +23,6 @@ _ACCUMULATOR_SHARED = 136 * 32 * 8
 
 # As in kernels/cuda/products/residual_terms.hpp.
 _MOST_TERMS = 8
-
-
-def matmul(
-    kernels: Kernels,
-    a: Block,
-    b: Block,
-    kind: Kind,
-    conj_a: bool = False,
-    conj_b: bool = False,
-    c: Block | None = None,
-    subtract: bool = False,
-    out: Block | None = None,
-) -> Block:
-    """Return ``c + a @ b`` or ``c - a @ b``; see `mdqr._backend.protocol.Backend.matmul`."""
-    limbs, is_complex = kind
-    xp = kernels.xp
-    batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], is_complex)
-    size = prod(batch) * m * n
-    if limbs == 1 and size:
-        multiply = kernels.multiply
-        found = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract, multiply)
-        if out is None:
-            return found
-        out[...] = found
-        return out
-    result = kind.empty(xp, (*batch, m, n)) if out is None else out
-    if not size:
-        return result
-    flags = ("matmul", kind, conj_a, conj_b, subtract)
-    operands = [a, b, result] if c is None else [a, b, result, c]
-
-    def launch(kernels: Kernels) -> None:
-        product = Product(a, b, conj_a, conj_b, kind)
-        _batches(kernels, product, batch, c, subtract, result)
-
-    planned(kernels, flags, operands, launch)
-    return result
-
-
-def reflect(
-    kernels: Kernels,
-    v: Block,
-    t: Block,
-    x: Block,
-    kind: Kind,
-    adjoint: bool,
-) -> None:
-    """Replace `x` by ``(I - V T V^H) x``; see `mdqr._backend.protocol.Backend.reflect`.
-
-    One plan for the three products: Python would take longer than a GPU for small ones.
-    """
-    limbs, is_complex = kind
-    if not x.size:
-        return
-    xp = kernels.xp
-    if limbs == 1:
-        w = matmul(kernels, v.swapaxes(-1, -2), x, kind, conj_a=True)
-        w = matmul(kernels, t.swapaxes(-1, -2) if adjoint else t, w, kind, conj_a=adjoint)
-        matmul(kernels, v, w, kind, c=x, subtract=True, out=x)
-        return
-    *batch, _, n = value_shape(x, is_complex)
-    first, second = (kind.empty(xp, (*batch, v.shape[-1], n)) for _ in range(2))
-
-    def launch(kernels: Kernels) -> None:
-        def run(a: Block, b: Block, conj_a: bool, out: Block, c: Block | None = None) -> None:
-            product = Product(a, b, conj_a, False, kind)
-            _batches(kernels, product, tuple(batch), c, c is not None, out)
-
-        run(v.swapaxes(-1, -2), x, True, first)
-        run(t.swapaxes(-1, -2) if adjoint else t, first, adjoint, second)
-        run(v, second, False, x, x)
-
-    planned(kernels, ("reflect", kind, adjoint), [v, t, x, first, second], launch)
 
 
 def _batches(
@@ -134,44 +61,6 @@ def _matmul(
     _accumulate(kernels, module, product, todo, to, [*start, int(subtract)])
 
 
-def residual(
-    kernels: Kernels,
-    terms: Sequence[tuple[int, Block]],
-    a: Block,
-    b: Block,
-    kind: Kind,
-    conj_a: bool = False,
-) -> Block:
-    """Return ``sum(sign * term) - a @ b``; see `mdqr._backend.protocol.Backend.residual`."""
-    limbs, is_complex = kind
-    xp = kernels.xp
-    if len(terms) > _MOST_TERMS:
-        message = f"a residual takes at most {_MOST_TERMS} terms on the GPU; got {len(terms)}"
-        raise ValueError(message)
-    batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
-    if limbs == 1:
-        # The first limb of a normalised pair is the sum rounded to one limb.
-        pair = residual(kernels, terms, a, b, Kind(2, is_complex), conj_a)
-        return pair[:, :1].copy() if is_complex else pair[:1].copy()
-    result = kind.empty(xp, (*batch, m, n))
-    if not prod((*batch, m, n)):
-        return result
-    signs = [sign for sign, _ in terms]
-
-    def launch(kernels: Kernels) -> None:
-        x, y, target = (batched(v, batch, 2, is_complex) for v in (a, b, result))
-        addends = [batched(term, batch, 2, is_complex) for _, term in terms]
-        product = Product(x, y, conj_a, False, kind)
-        if m < n:
-            product, target = product.transposed(), target.swapaxes(-1, -2)
-            addends = [term.swapaxes(-1, -2) for term in addends]
-        _residual(kernels, product, signs, addends, target)
-
-    flags = ("residual", kind, conj_a, *signs)
-    planned(kernels, flags, [result, a, b, *(term for _, term in terms)], launch)
-    return result
-
-
 def _residual(
     kernels: Kernels, product: Product, signs: list[int], addends: list[Block], target: Block
 ) -> None:
@@ -193,27 +82,129 @@ def _accumulate(
     ending: list[int],
 ) -> None:
     """Compute the elements that the kernels before have put on the list."""
-    _, m, n, k = product.shape
-    a = matrix_view(kernels, product.a, product.kind.is_complex)
-    b = matrix_view(kernels, product.b, product.kind.is_complex)
+    a, b = (matrix_view(kernels, x, product.kind.is_complex) for x in (product.a, product.b))
     arguments = fields(
-        a,
-        b,
-        int(product.conj_a),
-        int(product.conj_b),
-        m,
-        n,
-        k,
-        todo.elements,
-        todo.number,
-        out,
-        ending,
-    )
+        a, b, int(product.conj_a), int(product.conj_b), *product.shape[1:],
+        todo.elements, todo.number, out, ending,
+    )  # fmt: skip
     kernels.launch(
-        module,
-        "mdqr_accumulator",
-        arguments,
-        grid=(_ACCUMULATOR_BLOCKS,),
-        threads=32,
-        shared=_ACCUMULATOR_SHARED,
-    )
+        module, "mdqr_accumulator", arguments,
+        grid=(_ACCUMULATOR_BLOCKS,), threads=32, shared=_ACCUMULATOR_SHARED,
+    )  # fmt: skip
+
+
+class Products(KernelCalls):
+    """Products."""
+
+    def matmul(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        kind: Kind,
+        conj_a: bool = False,
+        conj_b: bool = False,
+        c: Block | None = None,
+        subtract: bool = False,
+        out: Block | None = None,
+    ) -> Block:
+        """Return ``c + a @ b`` or ``c - a @ b``."""
+        limbs, is_complex = kind
+        xp = self.xp
+        batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], is_complex)
+        size = prod(batch) * m * n
+        if limbs == 1 and size:
+            multiply = self.kernels.multiply
+            found = float_matmul(xp, a, b, is_complex, conj_a, conj_b, c, subtract, multiply)
+            if out is None:
+                return found
+            out[...] = found
+            return out
+        result = kind.empty(xp, (*batch, m, n)) if out is None else out
+        if not size:
+            return result
+        flags = ("matmul", kind, conj_a, conj_b, subtract)
+        operands = [a, b, result] if c is None else [a, b, result, c]
+
+        def launch(kernels: Kernels) -> None:
+            product = Product(a, b, conj_a, conj_b, kind)
+            _batches(kernels, product, batch, c, subtract, result)
+
+        planned(self.kernels, flags, operands, launch)
+        return result
+
+    def reflect(
+        self,
+        v: Block,
+        t: Block,
+        x: Block,
+        *,
+        kind: Kind,
+        adjoint: bool,
+        unit: int = 0,
+    ) -> None:
+        """Replace `x` by ``(I - V T V^H) x``.
+
+        One plan for the three products: Python would take longer than a GPU for small ones.
+        """
+        limbs, is_complex = kind
+        if not x.size:
+            return
+        xp = self.xp
+        if limbs == 1:
+            w = self.matmul(v.swapaxes(-1, -2), x, kind=kind, conj_a=True)
+            factor = t.swapaxes(-1, -2) if adjoint else t
+            w = self.matmul(factor, w, kind=kind, conj_a=adjoint)
+            self.matmul(v, w, kind=kind, c=x, subtract=True, out=x)
+            return
+        *batch, _, n = value_shape(x, is_complex)
+        first, second = (kind.empty(xp, (*batch, v.shape[-1], n)) for _ in range(2))
+
+        def launch(kernels: Kernels) -> None:
+            def run(a: Block, b: Block, conj_a: bool, out: Block, c: Block | None = None) -> None:
+                product = Product(a, b, conj_a, False, kind)
+                _batches(kernels, product, tuple(batch), c, c is not None, out)
+
+            run(v.swapaxes(-1, -2), x, True, first)
+            run(t.swapaxes(-1, -2) if adjoint else t, first, adjoint, second)
+            run(v, second, False, x, x)
+
+        planned(self.kernels, ("reflect", kind, adjoint), [v, t, x, first, second], launch)
+
+    def residual(
+        self,
+        terms: Sequence[tuple[int, Block]],
+        a: Block,
+        b: Block,
+        *,
+        kind: Kind,
+        conj_a: bool = False,
+    ) -> Block:
+        """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
+        limbs, is_complex = kind
+        xp = self.xp
+        if len(terms) > _MOST_TERMS:
+            message = f"a residual takes at most {_MOST_TERMS} terms on the GPU; got {len(terms)}"
+            raise ValueError(message)
+        batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
+        if limbs == 1:
+            # The first limb of a normalised pair is the sum rounded to one limb.
+            pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
+            return pair[:, :1].copy() if is_complex else pair[:1].copy()
+        result = kind.empty(xp, (*batch, m, n))
+        if not prod((*batch, m, n)):
+            return result
+        signs = [sign for sign, _ in terms]
+
+        def launch(kernels: Kernels) -> None:
+            x, y, target = (batched(v, batch, 2, is_complex) for v in (a, b, result))
+            addends = [batched(term, batch, 2, is_complex) for _, term in terms]
+            product = Product(x, y, conj_a, False, kind)
+            if m < n:
+                product, target = product.transposed(), target.swapaxes(-1, -2)
+                addends = [term.swapaxes(-1, -2) for term in addends]
+            _residual(kernels, product, signs, addends, target)
+
+        flags = ("residual", kind, conj_a, *signs)
+        planned(self.kernels, flags, [result, a, b, *(term for _, term in terms)], launch)
+        return result

@@ -126,6 +126,14 @@ class Kernels(Protocol):
             )  # fmt: skip
 
 
+class KernelCalls:
+    """A family of the calls of `mdqr._backend.protocol.Backend`, which says what each computes."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.xp: ModuleType = kernels.xp
+
+
 def divided(x: int, y: int) -> int:
     """Return ``x / y`` rounded up."""
     return -(-x // y)
