@@ -87,6 +87,14 @@ def kernels(kernel_folder):
     return EmulatedKernels(kernel_folder)
 
 
+@pytest.fixture(scope="session")
+def cuda(kernels):
+    """Return the CUDA backend over kernels run by the CPU."""
+    from mdqr._backend.cuda.backend import CudaBackend
+
+    return CudaBackend(kernels)
+
+
 @pytest.fixture
 def run(capsys):
     """The command line: arguments to the exit code and what was written to the two streams."""

@@ -14,10 +14,11 @@ from mdqr._array.array import MDArray
 from mdqr._convert.array_like import plain
 from mdqr.testing._exact import SCALE, Integers, rational, to_integers
 
-__all__ = ["Exact", "exact", "exact_value", "host_block", "leading"]
+__all__ = ["Exact", "exact", "exact_value", "host_block"]
 
 ONE: Final = 1 << SCALE
 Triple = tuple[int, int, int] | None  # real and imaginary numerator, positive denominator
+Part = tuple[NDArray[np.float64], Integers]  # real or imaginary: first limbs, exact values
 
 
 class Exact(NamedTuple):
@@ -30,7 +31,8 @@ class Exact(NamedTuple):
     special : ndarray of bool
         Where there is no exact value: an operand is not finite, or the result is undefined.
     ieee : ndarray of float64 or complex128
-        What NumPy computes from the first limbs; the value where `special` is true.
+        What NumPy computes from the first limbs, but for the partial products of a complex
+        product, which are those of all limbs; the value where `special` is true.
     """
 
     real: Integers
@@ -65,16 +67,6 @@ def host_block(x: Any) -> tuple[NDArray[np.float64], bool]:
     )
 
 
-def leading(x: Any) -> NDArray[Any]:
-    """Return the first limbs as float64 or complex128."""
-    block, is_complex = host_block(x)
-    if not is_complex:
-        return np.asarray(block[0])
-    out = np.empty(block.shape[2:], dtype=np.complex128)  # re + 1j * im would spoil inf and -0
-    out.real, out.imag = block[0, 0], block[1, 0]
-    return out
-
-
 def exact_value(x: Any) -> Exact:
     """Return the exact values of an array: limbs, NumPy floats, or an object array of numbers."""
     if isinstance(x, Exact):
@@ -83,6 +75,10 @@ def exact_value(x: Any) -> Exact:
         x = plain(x)
         if np.asarray(x).dtype.kind not in "fc":
             return _object_value(x)
+    return _float_value(x)
+
+
+def _float_value(x: Any) -> Exact:
     block, is_complex = host_block(x)
     planes = block if is_complex else block[None]
     regular = np.isfinite(planes).all(axis=1, keepdims=True)
@@ -90,7 +86,11 @@ def exact_value(x: Any) -> Exact:
     special = np.any(~np.isfinite(planes), axis=(0, 1))
     real = to_integers(finite[0])
     imag = to_integers(finite[1]) if is_complex else np.zeros(real.shape, dtype=object)
-    return Exact(real, imag, np.ones(real.shape, dtype=object), special, leading(x))
+    leading = np.empty(real.shape, dtype=np.complex128 if is_complex else np.float64)
+    leading.real = planes[0, 0]  # re + 1j * im would change infinities and the signs of zeros
+    if is_complex:
+        leading.imag = planes[1, 0]
+    return Exact(real, imag, np.ones(real.shape, dtype=object), special, leading)
 
 
 def _object_value(x: Any) -> Exact:
@@ -126,7 +126,8 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     Exact
         The values, as a reference for `ulp_error` and `assert_close`. Square roots and moduli
         have 600 correct bits. Where an operand is not finite or the result does not exist, the
-        reference is what NumPy computes from the first limbs.
+        reference is what NumPy computes from the first limbs; the partial products of a complex
+        product are those of all limbs.
 
     Raises
     ------
@@ -154,9 +155,9 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
             f"no exact result of {op!r} with {len(operands)} operand(s); there are "
             f"{', '.join(sorted(_UNARY))} with one and {', '.join(sorted(_BINARY))} with two"
         )
-    values = [exact_value(operand) for operand in operands]
+    values = [_float_value(operand) for operand in operands]
     with np.errstate(all="ignore"):
-        ieee = _ieee(op, *(leading(operand) for operand in operands))
+        ieee = _ieee(op, *values)
     function = table[op]
     if op == "sqrt" and ieee.dtype.kind == "c":
         result = _apply(_complex_sqrt, values, ieee)
@@ -169,17 +170,32 @@ def exact(op: str, x: Any, y: Any = None) -> Exact:
     return _apply(function, values, ieee)
 
 
-def _ieee(op: str, *operands: NDArray[Any]) -> NDArray[Any]:
+def _ieee(op: str, *operands: Exact) -> NDArray[Any]:
     if op == "square":
         return _ieee("multiply", *operands, *operands)
-    if op == "multiply" and any(operand.dtype.kind == "c" for operand in operands):
+    leads = [operand.ieee for operand in operands]
+    if op == "multiply" and any(lead.dtype.kind == "c" for lead in leads):
         # as the definition says: NumPy's own loop may fuse, so its infinities depend on the CPU
-        x, y = np.broadcast_arrays(*operands)
-        out = np.empty(x.shape, dtype=np.complex128)
-        out.real = x.real * y.real - x.imag * y.imag
-        out.imag = x.real * y.imag + x.imag * y.real
+        (a, b), (c, d) = (((x.ieee.real, x.real), (x.ieee.imag, x.imag)) for x in operands)
+        out = np.empty(np.broadcast_shapes(*(lead.shape for lead in leads)), dtype=np.complex128)
+        out.real = _part_product(a, c) - _part_product(b, d)
+        out.imag = _part_product(a, d) + _part_product(b, c)
         return out
-    return np.array(getattr(np, op)(*operands))
+    return np.array(getattr(np, op)(*leads))
+
+
+def _part_product(x: Part, y: Part) -> NDArray[np.float64]:
+    """Return products of all limbs, rounded once: beside an infinity it counts which overflow."""
+    rounded = np.frompyfunc(_rounded_product, 2, 1)(x[1], y[1])
+    finite = np.isfinite(x[0]) & np.isfinite(y[0])
+    return np.where(finite, rounded, x[0] * y[0]).astype(np.float64)
+
+
+def _rounded_product(m: int, n: int) -> float:
+    try:
+        return m * n / (ONE << SCALE)
+    except OverflowError:
+        return math.inf if (m < 0) == (n < 0) else -math.inf
 
 
 def _apply(function: Callable[..., Triple], values: list[Exact], ieee: NDArray[Any]) -> Exact:

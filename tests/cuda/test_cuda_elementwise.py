@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from kernel_hashes import draws, mixed, plain
 
 from mdqr._backend import protocol
-from mdqr._backend.cuda import elementwise
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
 from mdqr._backend.cuda.runtime.kernels import Module, fields, planes
 from mdqr._backend.host import backend as host
@@ -27,63 +26,61 @@ def backend():
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(UNARY))
-def test_unary_as_on_the_host(kernels, backend, op, precision, dtype):
+def test_unary_as_on_the_host(cuda, backend, op, precision, dtype):
     limbs, is_complex = precision.limbs, dtype is complex
 
     @given(arrays(precision, VALUES, dtype=dtype))
     def check(x):
         expected = backend.unary(op, x.limbs, kind=Kind(limbs, is_complex))
-        assert_same(
-            elementwise.unary(kernels, op, x.limbs, Kind(limbs, is_complex), None), expected
-        )
+        assert_same(cuda.unary(op, x.limbs, kind=Kind(limbs, is_complex)), expected)
 
     check()
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(protocol.BINARY))
-def test_binary_as_on_the_host(kernels, backend, op, precision, dtype):
+def test_binary_as_on_the_host(cuda, backend, op, precision, dtype):
     limbs, is_complex = precision.limbs, dtype is complex
 
     @given(pairs(precision, VALUES, dtype=dtype))
     def check(xy):
         x, y = (operand.limbs for operand in xy)
         expected = backend.binary(op, x, y, kind=Kind(limbs, is_complex))
-        assert_same(elementwise.binary(kernels, op, x, y, Kind(limbs, is_complex), None), expected)
+        assert_same(cuda.binary(op, x, y, kind=Kind(limbs, is_complex)), expected)
 
     check()
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["compare"], [float]))
-def test_compare_as_on_the_host(kernels, backend, op, precision, dtype):
+def test_compare_as_on_the_host(cuda, backend, op, precision, dtype):
     @given(pairs(precision, VALUES))
     def check(xy):
         x, y = (operand.limbs for operand in xy)
         for other in (y, y[:1]):
-            assert_same(elementwise.compare(kernels, x, other), backend.compare(x, other))
+            assert_same(cuda.compare(x, other), backend.compare(x, other))
 
     check()
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["ldexp"], [float]))
-def test_ldexp_as_on_the_host(kernels, backend, op, precision, dtype):
+def test_ldexp_as_on_the_host(cuda, backend, op, precision, dtype):
     @given(arrays(precision, (4, 24)), st.integers(0, 2**32 - 1))
     def check(x, seed):
         exponent = np.random.default_rng(seed).integers(-2200, 2200, size=(4, 24))
         exponent[0, :3] = 2**63 - 1, -(2**63), 0
         for e in (exponent, exponent[1:2, ::-1], exponent[:, :1].astype(np.int32)):
-            assert_same(elementwise.ldexp(kernels, x.limbs, e), backend.ldexp(x.limbs, e))
+            assert_same(cuda.ldexp(x.limbs, e), backend.ldexp(x.limbs, e))
 
     check()
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["renormalize"]))
-def test_renormalize_as_on_the_host(kernels, backend, op, precision, dtype, rng):
+def test_renormalize_as_on_the_host(cuda, backend, op, precision, dtype, rng):
     limbs, is_complex = precision.limbs, dtype is complex
     for held in (1, limbs + 3):
         x = draws(rng, held, (200,), is_complex, mixed)
         x = np.concatenate([x, rng.permuted(x, axis=-1)], axis=-2)
         expected = backend.unary(op, x, kind=Kind(limbs, is_complex))
-        assert_same(elementwise.unary(kernels, op, x, Kind(limbs, is_complex), None), expected)
+        assert_same(cuda.unary(op, x, kind=Kind(limbs, is_complex)), expected)
 
 
 # Views of values.
@@ -100,47 +97,47 @@ VIEWS = {
 
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("view", VIEWS)
-def test_strides_and_broadcasting(kernels, backend, view, dtype, rng):
+def test_strides_and_broadcasting(cuda, backend, view, dtype, rng):
     is_complex = dtype is complex
     x, y, z = (draws(rng, 2, (12, 24), is_complex, mixed) for _ in range(3))
     one, two = VIEWS[view](x), VIEWS[view](y)
     options = {"kind": Kind(2, is_complex)}
     expected = backend.binary("add", one, two, **options)
-    assert_same(elementwise.binary(kernels, "add", one, two, 2, is_complex, None), expected)
+    assert_same(cuda.binary("add", one, two, kind=Kind(2, is_complex)), expected)
     out = VIEWS[view](z)
-    assert elementwise.binary(kernels, "add", one, two, 2, is_complex, out) is out
+    assert cuda.binary("add", one, two, kind=Kind(2, is_complex), out=out) is out
     assert_same(out, expected)
-    assert elementwise.binary(kernels, "add", one, two, 2, is_complex, one) is one
+    assert cuda.binary("add", one, two, kind=Kind(2, is_complex), out=one) is one
     assert_same(one, expected)
 
 
 @pytest.mark.parametrize("view", ["row", "column", "scalar"])
-def test_operands_of_two_shapes(kernels, backend, view, rng):
+def test_operands_of_two_shapes(cuda, backend, view, rng):
     x = draws(rng, 2, (12, 24), True, plain)
     short = VIEWS[view](x)[:, :1]
     for one, two in ((x, short), (short, x)):
         expected = backend.binary("add", one, two, kind=Kind(2, True))
-        assert_same(elementwise.binary(kernels, "add", one, two, 2, True, None), expected)
+        assert_same(cuda.binary("add", one, two, kind=Kind(2, True)), expected)
     spread = np.broadcast_to(short[:1], short.shape)
     expected = backend.binary("add", spread, x, kind=Kind(2, True))
-    assert_same(elementwise.binary(kernels, "add", spread, x, 2, True, None), expected)
+    assert_same(cuda.binary("add", spread, x, kind=Kind(2, True)), expected)
 
 
-def test_more_axes_than_a_kernel_takes(kernels, backend, rng):
+def test_more_axes_than_a_kernel_takes(cuda, backend, rng):
     x, y, z = (draws(rng, 2, (2,) * (MAX_AXES + 2), True, plain) for _ in range(3))
     y = flipped_axes(y, MAX_AXES + 2)
     out = z[..., ::-1, :]
     expected = backend.binary("add", x, y, kind=Kind(2, True))
-    assert elementwise.binary(kernels, "add", x, y, 2, True, out) is out
+    assert cuda.binary("add", x, y, kind=Kind(2, True), out=out) is out
     assert_same(out, expected)
     exponent = np.arange(128).reshape((2,) * (MAX_AXES + 1)).T
-    assert_same(elementwise.ldexp(kernels, x[0], exponent), backend.ldexp(x[0], exponent))
+    assert_same(cuda.ldexp(x[0], exponent), backend.ldexp(x[0], exponent))
 
 
-def test_real_abs_in_place_and_widened(kernels, rng):
+def test_real_abs_in_place_and_widened(cuda, rng):
     x = draws(rng, 2, (50,), False, mixed)
-    wide = elementwise.unary(kernels, "abs", x, 4, False, None)
-    elementwise.unary(kernels, "abs", x, 2, False, x)
+    wide = cuda.unary("abs", x, kind=Kind(4, False))
+    cuda.unary("abs", x, kind=Kind(2, False), out=x)
     assert_same(wide[:2], x)
     assert not wide[2:].any()
     assert not np.signbit(x[0]).any()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from product_cases import CASES, WILD, call, check, check_residual, draw
 
 import mdqr
-from mdqr._backend.cuda.products import matvec, products
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.products import matvec
 from mdqr._backend.cuda.runtime.kernels import matrix_view
 from mdqr._limbs.kind import Kind
 from mdqr.testing import arrays, assert_close
@@ -100,8 +101,8 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(kernels, kind, n):
         last = mdqr.array([[0, 1]] * 3, **options)
         for a, b in ((last, far), (far.T, last.T)):
             assert (call(kernels, a, b) == small).all()
-            left = products.residual(
-                kernels, [], a.limbs, b.limbs, Kind(precision.limbs, dtype is complex)
+            left = CudaBackend(kernels).residual(
+                [], a.limbs, b.limbs, kind=Kind(precision.limbs, dtype is complex)
             )
             assert (mdqr.from_limbs(left, dtype=dtype) == -small).all()
 
@@ -133,7 +134,7 @@ def test_residual_of_one_limb(kernels, rng):
     check_residual(kernels, (mdqr.d, float), [(1, c)], a, b, False)
 
 
-def test_too_many_terms(kernels):
+def test_too_many_terms(cuda):
     x = np.zeros((2, 1, 1))
     with pytest.raises(ValueError, match="a residual takes at most 8 terms on the GPU; got 9"):
-        products.residual(kernels, [(1, x)] * 9, x, x, 2, False)
+        cuda.residual([(1, x)] * 9, x, x, kind=Kind(2, False))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from panel_cases import array_of, check_form, errors, row_error, vectors
 
 import mdqr
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import panel
 from mdqr._backend.host import backend as host
 from mdqr._backend.protocol import PanelOut
@@ -39,7 +40,7 @@ def blocks(request, monkeypatch):
 def factors_of(kernels, block, limbs, is_complex):
     """h, tau and t, planned anew, since tests move the rules; V is checked against h."""
     kernels.plans.clear()
-    h, tau, v, t = panel.qr_panel(kernels, block, Kind(limbs, is_complex))
+    h, tau, v, t = CudaBackend(kernels).qr_panel(block, kind=Kind(limbs, is_complex))
     unit = np.tril(h, -1)
     diagonal = np.arange(h.shape[-1])
     unit[(0, 0) if is_complex else 0][..., diagonal, diagonal] = 1.0
@@ -351,7 +352,8 @@ def test_results_in_place(kernels, blocks, precision, dtype, rng):
     tau, t = np.full((*a.shape[:-2], 9), np.nan), np.full((*a.shape[:-2], 9, 9), np.nan)
     part = slice(2, 6)
     out = PanelOut(h[..., part], tau[..., part], v[..., part], t[..., part, part])
-    assert panel.qr_panel(kernels, out.h, Kind(precision.limbs, is_complex), out) is out
+    options = {"kind": Kind(precision.limbs, is_complex), "out": out}
+    assert CudaBackend(kernels).qr_panel(out.h, **options) is out
     for x, y in zip((out.h, out.tau, out.t), wanted, strict=True):
         assert_same(np.ascontiguousarray(x), y)
     assert_same(np.ascontiguousarray(out.v), vectors(wanted[0]))
@@ -361,17 +363,17 @@ def test_results_in_place(kernels, blocks, precision, dtype, rng):
         assert np.isnan(block[..., others]).all()
 
 
-def test_batches_whose_axes_do_not_merge(kernels, rng):
+def test_batches_whose_axes_do_not_merge(cuda, rng):
     """Operands and results are copied then, and the results written back."""
     a = cases.random(4 * 19, 4, mdqr.dd, float, rng).limbs.reshape(2, 2, 2, 19, 4)
     wide = np.full((2, 2, 4, 19, 4), np.nan)
     wide[:, :, ::2] = a
     shapes = ((19, 4), (4,), (19, 4), (4, 4))
     out = PanelOut(*(np.full((2, 2, 4, *shape), np.nan)[:, :, ::2] for shape in shapes))
-    panel.qr_panel(kernels, wide[:, :, ::2], Kind(2, False), out)
+    cuda.qr_panel(wide[:, :, ::2], kind=Kind(2, False), out=out)
     for i in range(2):
         for j in range(2):
-            wanted = panel.qr_panel(kernels, a[:, i, j], Kind(2, False))
+            wanted = cuda.qr_panel(a[:, i, j], kind=Kind(2, False))
             for x, y in zip(out, wanted, strict=True):
                 assert_same(np.ascontiguousarray(x[:, i, j]), y)
 

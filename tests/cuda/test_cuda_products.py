@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from product_cases import CASES, WILD, call, check, draw
 
 import mdqr
-from mdqr._backend.cuda.products import products, sliced
+from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.products import sliced
+from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -66,10 +68,8 @@ def test_result_in_the_memory_of_the_addend(kernels, kind, n, rng):
     out = memory[..., 1::2, ::-1][..., :n]
     out[...] = c.limbs
     before = memory.copy()
-    products.matmul(
-        kernels, a.limbs, b.limbs, kind[0].limbs, kind[1] is complex,
-        c=out, subtract=True, out=out,
-    )  # fmt: skip
+    options = {"kind": Kind(kind[0].limbs, kind[1] is complex), "subtract": True}
+    CudaBackend(kernels).matmul(a.limbs, b.limbs, c=out, out=out, **options)
     check(mdqr.from_limbs(out.copy(), dtype=kind[1], normalize=False), a, b, c, True)
     out[...] = before[..., 1::2, ::-1][..., :n]
     assert np.array_equal(memory, before, equal_nan=True)
@@ -233,9 +233,9 @@ def test_wild_entries(kernels, kind, data):
     check(call(kernels, a, b), a, b)
 
 
-def test_one_limb(kernels, rng):
+def test_one_limb(cuda, rng):
     a, b = rng.standard_normal((6, 9)), rng.standard_normal((9, 4))
     c = rng.standard_normal((6, 4))
-    assert np.array_equal(products.matmul(kernels, a[None], b[None], 1, False)[0], a @ b)
-    found = products.matmul(kernels, a[None], b[None], 1, False, c=c[None], subtract=True)
+    assert np.array_equal(cuda.matmul(a[None], b[None], kind=Kind(1, False))[0], a @ b)
+    found = cuda.matmul(a[None], b[None], kind=Kind(1, False), c=c[None], subtract=True)
     assert np.array_equal(found[0], c - a @ b)

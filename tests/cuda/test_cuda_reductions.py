@@ -10,7 +10,6 @@ import pytest
 from cuda_cases import assert_same, cases, flipped_axes
 from kernel_hashes import draws, mixed, plain
 
-from mdqr._backend.cuda import reductions
 from mdqr._backend.cuda.axes import MAX_AXES
 from mdqr._backend.host import backend as host
 from mdqr._limbs.kind import Kind
@@ -40,33 +39,33 @@ def rows(shape_name, rng, limbs, is_complex, kind=plain):
 
 @pytest.mark.parametrize("kind", [plain, mixed])
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["sum", "prod"]))
-def test_reduce_as_on_the_host(kernels, backend, op, precision, dtype, kind, rng):
+def test_reduce_as_on_the_host(cuda, backend, op, precision, dtype, kind, rng):
     limbs, is_complex = precision.limbs, dtype is complex
     for name in ROWS:
         x = rows(name, rng, limbs, is_complex, kind)
         expected = backend.reduce(op, x, kind=Kind(limbs, is_complex))
-        assert_same(reductions.reduce(kernels, op, x, Kind(limbs, is_complex)), expected)
+        assert_same(cuda.reduce(op, x, kind=Kind(limbs, is_complex)), expected)
 
 
 @pytest.mark.parametrize("op", ["sum", "prod"])
 @pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0), (2, 0, 4)])
-def test_reduce_of_nothing(kernels, backend, op, shape):
+def test_reduce_of_nothing(cuda, backend, op, shape):
     for is_complex in (False, True):
         x = np.empty(((2,) if is_complex else ()) + (2, *shape))
         expected = backend.reduce(op, x, kind=Kind(2, is_complex))
-        assert_same(reductions.reduce(kernels, op, x, 2, is_complex), expected)
+        assert_same(cuda.reduce(op, x, kind=Kind(2, is_complex)), expected)
 
 
-def test_launches_of_a_sum(kernels, rng):
+def test_launches_of_a_sum(cuda, rng):
     for length, launches in ((4096, 1), (4097, 2)):
-        del kernels.launched[:]
-        reductions.reduce(kernels, "sum", rng.standard_normal((2, length)), 2, False)
-        assert kernels.launched == ["mdqr_reduce"] * launches
+        del cuda.kernels.launched[:]
+        cuda.reduce("sum", rng.standard_normal((2, length)), kind=Kind(2, False))
+        assert cuda.kernels.launched == ["mdqr_reduce"] * launches
 
 
 @pytest.mark.parametrize("kind", [plain, mixed])
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["cumsum"]))
-def test_short_running_sums_as_on_the_host(kernels, backend, op, precision, dtype, kind, rng):
+def test_short_running_sums_as_on_the_host(cuda, backend, op, precision, dtype, kind, rng):
     limbs, is_complex = precision.limbs, dtype is complex
     for x in (
         rows("short", rng, limbs, is_complex, kind),
@@ -76,7 +75,7 @@ def test_short_running_sums_as_on_the_host(kernels, backend, op, precision, dtyp
         rows("vector", rng, limbs, is_complex, kind)[..., :0],
     ):
         expected = backend.cumsum(x, kind=Kind(limbs, is_complex))
-        assert_same(reductions.cumsum(kernels, x, Kind(limbs, is_complex)), expected)
+        assert_same(cuda.cumsum(x, kind=Kind(limbs, is_complex)), expected)
 
 
 def exact_values(block):
@@ -85,12 +84,12 @@ def exact_values(block):
 
 
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["cumsum"], [float]))
-def test_long_running_sums(kernels, op, precision, dtype, rng):
+def test_long_running_sums(cuda, op, precision, dtype, rng):
     for length, across in ((65, False), (200, True), (4_200, False)):
         x = draws(rng, precision.limbs, (4, length), False)
         if across:
             x = np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
-        sums = reductions.cumsum(kernels, x, precision.limbs, False)
+        sums = cuda.cumsum(x, kind=Kind(precision.limbs, False))
         terms = exact_values(x[:, 1])
         sizes = accumulate(map(abs, terms))
         for k, (found, wanted, size) in enumerate(
@@ -100,11 +99,11 @@ def test_long_running_sums(kernels, op, precision, dtype, rng):
             assert abs(found - wanted) <= (k + 8) * Fraction(precision.eps) * size
 
 
-def test_running_sums_of_values_that_are_not_finite(kernels, rng):
+def test_running_sums_of_values_that_are_not_finite(cuda, rng):
     x = draws(rng, 2, (3, 300), False)
     x[:, 0, 100], x[:, 1, 150], x[:, 2, 250] = np.nan, [np.inf, 0.0], [-np.inf, 0.0]
     x[:, 1, 170] = [-np.inf, 0.0]
-    sums = reductions.cumsum(kernels, x, 2, False)
+    sums = cuda.cumsum(x, kind=Kind(2, False))
     assert_same(np.isnan(sums[0, 0]), np.arange(300) >= 100)
     assert_same(sums[0, 1, 150:170], np.full(20, np.inf))
     assert_same(np.isnan(sums[0, 1]), np.arange(300) >= 170)
@@ -113,14 +112,14 @@ def test_running_sums_of_values_that_are_not_finite(kernels, rng):
 
 @pytest.mark.parametrize("kind", [plain, mixed])
 @pytest.mark.parametrize(("op", "precision", "dtype"), cases(["max", "min"], [float]))
-def test_argreduce_as_on_the_host(kernels, backend, op, precision, dtype, kind, rng):
+def test_argreduce_as_on_the_host(cuda, backend, op, precision, dtype, kind, rng):
     for name in ROWS:
         x = rows(name, rng, precision.limbs, False, kind)
-        assert_same(reductions.argreduce(kernels, op, x), backend.argreduce(op, x))
+        assert_same(cuda.argreduce(op, x), backend.argreduce(op, x))
 
 
 @pytest.mark.parametrize("op", ["max", "min"])
-def test_argreduce_takes_the_first(kernels, op):
+def test_argreduce_takes_the_first(cuda, op):
     x = np.zeros((2, 3, 2_000))
     # Two forms of one value, 1 + 2**-53.
     one_sided = [[1.0, 1.0 + 2.0**-52], [2.0**-53, -(2.0**-53)]]
@@ -128,4 +127,4 @@ def test_argreduce_takes_the_first(kernels, op):
     x[:, 0, [1_700, 900]] = x[:, 0, [901, 12]] = sign * np.array(one_sided)
     x[0, 1, [1_999, 3]] = sign * np.inf
     x[0, 1, [1_500, 700]] = np.nan
-    assert_same(reductions.argreduce(kernels, op, x), np.array([12, 700, 0]))
+    assert_same(cuda.argreduce(op, x), np.array([12, 700, 0]))

@@ -9,10 +9,11 @@ from cuda_cases import assert_same
 from emulation.kernels import EmulatedKernels
 
 import mdqr
-from mdqr._backend.cuda.factor import triangular
-from mdqr._backend.cuda.products import products
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.runtime import replay
 from mdqr._limbs.kind import Kind
+
+DD = Kind(2, False)
 
 
 def draw(rng, *shape):
@@ -29,57 +30,58 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("lower", [False, True])
-def test_triangles(kernels, layout, lower, rng):
+def test_triangles(cuda, layout, lower, rng):
     """Upper triangles begin at their last row, below the address of a reversed view."""
     arrange = LAYOUTS[layout]
-    kernels.plans.clear()
+    cuda.kernels.plans.clear()
+    options = {"kind": DD, "lower": lower, "unit_diagonal": False}
     for _ in range(3):
         a, b = draw(rng, 9, 9) + 3 * np.eye(9) * [[[1.0]], [[0.0]]], draw(rng, 9, 4)
-        found = triangular.solve(kernels, arrange(a), arrange(b), Kind(2, False), lower, False)
-        fresh = EmulatedKernels(kernels._folder)
-        assert_same(found, triangular.solve(fresh, a, b, Kind(2, False), lower, False))
-    assert len(kernels.plans) == 1
-    assert all(isinstance(plan, replay._Plan) for plan in kernels.plans.values())
+        found = cuda.solve_triangular_tile(arrange(a), arrange(b), **options)
+        fresh = CudaBackend(EmulatedKernels(cuda.kernels._folder))
+        assert_same(found, fresh.solve_triangular_tile(a, b, **options))
+    assert len(cuda.kernels.plans) == 1
+    assert all(isinstance(plan, replay._Plan) for plan in cuda.kernels.plans.values())
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_products(kernels, layout, rng):
+def test_products(cuda, layout, rng):
     arrange = LAYOUTS[layout]
-    kernels.plans.clear()
+    cuda.kernels.plans.clear()
     for _ in range(3):
         a, b, c = draw(rng, 5, 7), draw(rng, 7, 6), draw(rng, 5, 6)
         options = {"c": arrange(c), "subtract": True}
-        found = products.matmul(kernels, arrange(a), arrange(b), 2, False, **options)
-        fresh = EmulatedKernels(kernels._folder)
-        assert_same(found, products.matmul(fresh, a, b, 2, False, c=c, subtract=True))
-    assert len(kernels.plans) == 1
+        found = cuda.matmul(arrange(a), arrange(b), kind=DD, **options)
+        fresh = CudaBackend(EmulatedKernels(cuda.kernels._folder))
+        assert_same(found, fresh.matmul(a, b, kind=DD, c=c, subtract=True))
+    assert len(cuda.kernels.plans) == 1
 
 
-def test_operands_that_share_memory_have_a_plan_of_their_own(kernels, rng):
+def test_operands_that_share_memory_have_a_plan_of_their_own(cuda, rng):
     """With ``out`` being ``c``, or both operands one matrix, and then not, at the same shapes."""
-    kernels.plans.clear()
+    cuda.kernels.plans.clear()
     a, b, c = (draw(rng, 6, 6) for _ in range(3))
     options = {"c": c, "subtract": True}
-    wanted = products.matmul(kernels, a, b, 2, False, **options)
-    square = products.matmul(kernels, a, a, 2, False)
-    assert_same(products.matmul(kernels, a, a.copy(), 2, False), square)
+    wanted = cuda.matmul(a, b, kind=DD, **options)
+    square = cuda.matmul(a, a, kind=DD)
+    assert_same(cuda.matmul(a, a.copy(), kind=DD), square)
     target = np.empty_like(c)
-    assert_same(products.matmul(kernels, a, b, 2, False, **options, out=target), wanted)
+    assert_same(cuda.matmul(a, b, kind=DD, **options, out=target), wanted)
     shared = c.copy()
-    products.matmul(kernels, a, b, 2, False, c=shared, subtract=True, out=shared)
+    cuda.matmul(a, b, kind=DD, c=shared, subtract=True, out=shared)
     assert_same(shared, wanted)
 
 
-def test_what_has_to_be_copied_is_launched_anew(kernels, rng):
+def test_what_has_to_be_copied_is_launched_anew(cuda, rng):
     """A batch of two axes whose strides do not merge is copied: there is no plan."""
-    kernels.plans.clear()
+    cuda.kernels.plans.clear()
     a = draw(rng, 6, 4 * 5).reshape(2, 2, 3, 4, 5).swapaxes(1, 2)
     b = draw(rng, 5, 3)[:, None, None]
-    found = products.matmul(kernels, a, b, 2, False)
+    found = cuda.matmul(a, b, kind=DD)
     assert found.shape == (2, 3, 2, 4, 3)
     for i in range(3):
         for j in range(2):
             one = np.ascontiguousarray(a[:, i, j])
-            wanted = products.matmul(kernels, one, b[:, 0, 0], 2, False)
+            wanted = cuda.matmul(one, b[:, 0, 0], kind=DD)
             assert_same(np.ascontiguousarray(found[:, i, j]), wanted)
-    assert None in kernels.plans.values()
+    assert None in cuda.kernels.plans.values()

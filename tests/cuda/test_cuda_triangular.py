@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._limbs.kind import Kind
@@ -53,7 +54,9 @@ def solve(kernels, a, b, *, lower=False, unit=False, precision=None):
     """The solution as an array, limbs as the kernel left them."""
     limbs = (precision or a.precision).limbs
     kernels.plans.clear()  # tests move the rules by which launches are planned
-    x = triangular.solve(kernels, a.limbs, b.limbs, Kind(limbs, a.is_complex), lower, unit)
+    x = CudaBackend(kernels).solve_triangular_tile(
+        a.limbs, b.limbs, kind=Kind(limbs, a.is_complex), lower=lower, unit_diagonal=unit
+    )
     assert x.flags["C_CONTIGUOUS"]
     return mdqr.from_limbs(x, dtype=complex if a.is_complex else float, normalize=False)
 
@@ -333,7 +336,8 @@ def test_launches_fit_the_device(precision, dtype, batch, columns, order):
         for n in (order, columns)
     )
     counted = Counted()
-    triangular.solve(counted, a, b, Kind(precision.limbs, is_complex), False, False)
+    kind = Kind(precision.limbs, is_complex)
+    CudaBackend(counted).solve_triangular_tile(a, b, kind=kind, lower=False, unit_diagonal=False)
     sizes = counted.sizes
     # An A100 gives a block 163 KiB, and has 108 multiprocessors.
     assert sizes["shared"] <= 163 * 1024
@@ -344,20 +348,20 @@ def test_launches_fit_the_device(precision, dtype, batch, columns, order):
 
 
 def test_order_of_tiles(precision, dtype):
-    is_complex = dtype is complex
-    small = triangular.small_order(Kind(precision.limbs, is_complex))
+    kind = Kind(precision.limbs, dtype is complex)
+    small, tile = triangular.small_order(kind), CudaBackend(Counted()).triangular_tile
     assert small % ROWS == 0
-    assert triangular.order_of_tiles(0, 1, Kind(precision.limbs, is_complex)) == 1
-    assert triangular.order_of_tiles(8192, 1, Kind(precision.limbs, is_complex)) == 8192
-    assert triangular.order_of_tiles(8192, 1000, Kind(precision.limbs, is_complex)) == small
+    assert tile(0, 1, kind=kind) == 1
+    assert tile(8192, 1, kind=kind) == 8192
+    assert tile(8192, 1000, kind=kind) == small
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 0)], ids=str)
 def test_empty(shape):
     n, k = shape
     counted = Counted()
-    x = triangular.solve(
-        counted, np.ones((2, n, n)), np.ones((2, n, k)), Kind(2, False), True, False
-    )
+    options = {"kind": Kind(2, False), "lower": True, "unit_diagonal": False}
+    a, b = np.ones((2, n, n)), np.ones((2, n, k))
+    x = CudaBackend(counted).solve_triangular_tile(a, b, **options)
     assert x.shape == (2, n, k)
     assert not hasattr(counted, "name")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from elementwise_cases import (
     BINARY,
@@ -49,6 +52,30 @@ def test_unary(op, precision, dtype):
 @pytest.mark.parametrize("op", BINARY)
 def test_binary(op, precision, dtype):
     check_binary(op, precision, dtype)
+
+
+# Both limbs of two factors: their product overflows, that of the leading limbs alone does not; and
+# the other way round.
+AT_THE_LIMIT = {
+    "overflow": ((sys.float_info.max, 2.0**969), (1.0, 2.0**-54), True),
+    "in range": ((2.0**512, -1.5 * 2.0**457), (2.0**512, -1.5 * 2.0**457), False),
+}
+
+
+@pytest.mark.parametrize("case", AT_THE_LIMIT)
+def test_partial_products_with_an_infinite_part(case, multiple):
+    """``(inf + b i) (1 + d i)``: whether b d overflows is a matter of all limbs."""
+    b, d, overflows = AT_THE_LIMIT[case]
+    assert math.isinf(b[0] * d[0]) != overflows
+    blocks = np.zeros((2, 2, multiple.limbs, 1))
+    blocks[0, :, 0, 0], blocks[1, 0, 0, 0] = np.inf, 1.0
+    blocks[0, 1, :2, 0], blocks[1, 1, :2, 0] = b, d
+    x, y = (mdqr.from_limbs(block, dtype=complex, normalize=False) for block in blocks)
+    for factors in ((x, y), (y, x)):
+        result = operator.mul(*factors)
+        assert_contract("multiply", result, *factors)
+        assert np.isnan(result.limbs[0, 0, 0]) == overflows
+        assert result.limbs[1, 0, 0] == np.inf
 
 
 def test_hypot(precision):

@@ -32,7 +32,7 @@ def drawn(rng, precision, dtype, shape):
 def windows(limbs, field):
     """Shapes with their diagonals: as wide as the kernel takes them, and cut off at both ends."""
     for below in DIAGONALS:
-        columns = window.columns_of(below, Kind(limbs, field))
+        columns = backend.backend().window_columns(below, kind=Kind(limbs, field))
         for w in {columns, min(columns, 5)} - {0}:
             for m in {w, w + below // 2, w + below}:
                 yield m, w, below
@@ -42,12 +42,11 @@ def windows(limbs, field):
 def test_triangles_of_the_host(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
     options = {"kind": Kind(limbs, field)}
-    kernels = backend.backend().kernels
     for m, w, below in windows(limbs, field):
         block = band(drawn(rng, precision, dtype, (m, w)), below)
         r = cupy.asarray(block)
         e = cupy.empty((*block.shape[:-1], m))
-        window.factor(kernels, r, e, below, **options)
+        backend.backend().form_window(r, e, below=below, **options)
         arrays = [mdqr.from_limbs(x, dtype=dtype, normalize=False) for x in (e, r)]
         found = certify(mdqr.from_limbs(cupy.asarray(block), dtype=dtype), *arrays)
         assert max(found.normwise, found.orthogonality) <= 20 * w
@@ -65,7 +64,6 @@ def test_floats(kind, rng, cupy):
     """Computed in float64, and rounded where they are float32; also numbers near the ends."""
     field = kind[0] == "c"
     front = (2, 1) if field else (1,)
-    kernels = backend.backend().kernels
     for below in (1, 4, 8):
         block = band(rng.standard_normal((*front, 40 + below, 40)), below).astype(
             np.float32 if kind in ("float32", "complex64") else np.float64
@@ -73,7 +71,7 @@ def test_floats(kind, rng, cupy):
         block[..., 7] *= block.dtype.type(2.0**-130)
         r = cupy.asarray(block)
         e = cupy.empty((*front, 40 + below, 40 + below), dtype=r.dtype)
-        window.factor(kernels, r, e, below, Kind(1, field))
+        backend.backend().form_window(r, e, below=below, kind=Kind(1, field))
         wide = block.astype(np.float64)
         one = np.zeros((*front, 40 + below, 40 + below))
         one[(0,) * len(front)] = np.eye(40 + below)
@@ -88,10 +86,10 @@ def test_floats(kind, rng, cupy):
 def test_columns_that_rise(precision, dtype, rng, cupy):
     field, limbs = dtype is complex, precision.limbs
     options = {"kind": Kind(limbs, field)}
-    for m in (2, 7, window.columns_of(1, Kind(limbs, field)) + 1):
+    for m in (2, 7, backend.backend().window_columns(1, **options) + 1):
         block = drawn(rng, precision, dtype, (m, 1))
         z, e = cupy.asarray(block), cupy.empty((*block.shape[:-1], m))
-        window.rise(backend.backend().kernels, z, e, **options)
+        backend.backend().form_window(z, e, below=0, **options)
         arrays = [mdqr.from_limbs(x, dtype=dtype, normalize=False) for x in (e, z)]
         found = certify(mdqr.from_limbs(cupy.asarray(block), dtype=dtype), *arrays)
         assert max(found.normwise, found.orthogonality) <= 20 * m

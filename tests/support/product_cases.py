@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr._backend.cuda.products import products
+from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 
@@ -30,10 +30,9 @@ WILD = {"allow_nan": False, "allow_infinity": False, "min_exponent": -250, "max_
 def call(kernels, a, b, *, conj_a=False, conj_b=False, c=None, subtract=False, out=None):
     """The product of arrays as an array."""
     addend = None if c is None else c.limbs
-    block = products.matmul(
-        kernels, a.limbs, b.limbs, Kind(max(a.precision, b.precision).limbs, a.is_complex),
-        conj_a, conj_b, addend, subtract, out,
-    )  # fmt: skip
+    kind = Kind(max(a.precision, b.precision).limbs, a.is_complex)
+    options = {"conj_a": conj_a, "conj_b": conj_b, "c": addend, "subtract": subtract, "out": out}
+    block = CudaBackend(kernels).matmul(a.limbs, b.limbs, kind=kind, **options)
     return mdqr.from_limbs(block, dtype=complex if a.is_complex else float, normalize=False)
 
 
@@ -76,9 +75,9 @@ def draw(kind, rng, *shape):
 def check_residual(kernels, kind, terms, a, b, conj_a):
     """Within ``eps`` of the result and ``(k + 8) eps**2`` of the sums of moduli."""
     precision, dtype = kind
-    block = products.residual(
-        kernels, [(sign, term.limbs) for sign, term in terms], a.limbs, b.limbs,
-        Kind(precision.limbs, dtype is complex), conj_a,
+    block = CudaBackend(kernels).residual(
+        [(sign, term.limbs) for sign, term in terms], a.limbs, b.limbs,
+        kind=Kind(precision.limbs, dtype is complex), conj_a=conj_a,
     )  # fmt: skip
     x, y = cases.Exact.of(a.conj() if conj_a else a), cases.Exact.of(b)
     wanted, room = x @ y, x.moduli() @ y.moduli()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from panel_cases import exact
 from window_cases import check_form, errors, identity
 
-from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
 from mdqr._limbs.kind import Kind
@@ -23,9 +22,7 @@ every = pytest.mark.parametrize(("precision", "dtype"), EVERY)
 
 @pytest.fixture(scope="module", params=["cpu", "cuda"])
 def backend(request):
-    if request.param == "cpu":
-        return host.backend()
-    return CudaBackend(request.getfixturevalue("kernels"))
+    return host.backend() if request.param == "cpu" else request.getfixturevalue("cuda")
 
 
 def risen(backend, block, dtype):
@@ -91,9 +88,9 @@ def test_powers_of_two_leave_the_orthogonal_matrix(backend, precision, dtype, ex
 
 
 @every
-def test_both_backends_give_the_same_column(kernels, precision, dtype, rng):
+def test_both_backends_give_the_same_column(cuda, precision, dtype, rng):
     block = cases.random(12, 1, precision, dtype, rng).limbs
-    found = [risen(b, block, dtype)[0] for b in (host.backend(), CudaBackend(kernels))]
+    found = [risen(b, block, dtype)[0] for b in (host.backend(), cuda)]
     assert_same(*found)
 
 
@@ -132,25 +129,26 @@ def test_batches_give_the_bits_of_their_items(backend, precision, dtype, rng):
 
 
 @pytest.mark.parametrize("kind", ["float32", "complex64"])
-def test_float32_is_rounded_once(kernels, kind, rng):
+def test_float32_is_rounded_once(cuda, kind, rng):
     field = kind == "complex64"
     front = (2, 1) if field else (1,)
     z = rng.standard_normal((*front, 9, 1)).astype(np.float32)
     e = np.empty((*front, 9, 9), np.float32)
     wanted, one = risen(host.backend(), z.astype(np.float64), complex if field else float)
-    window.rise(kernels, z, e, Kind(1, field))
+    cuda.form_window(z, e, below=0, kind=Kind(1, field))
     assert_same(z, wanted.astype(np.float32))
     assert np.abs(e - one).max() <= 2.0**-24
 
 
-def test_what_fits_a_block_of_threads(precision, dtype):
+def test_what_fits_a_block_of_threads(cuda, precision, dtype):
     """Columns as high as the windows of one diagonal."""
-    most = window.columns_of(1, Kind(precision.limbs, dtype is complex)) + 1
-    for m in range(2, most + 1):
-        assert window.rise_plan(m, Kind(precision.limbs, dtype is complex)) is not None
+    kind = Kind(precision.limbs, dtype is complex)
+    for m in range(2, cuda.window_columns(1, kind=kind) + 2):
+        assert window.rise_plan(m, kind) is not None
 
 
-def test_refused_columns(kernels):
-    for m in (1, 600):
-        with pytest.raises(ValueError, match="no kernel for columns"):
-            window.rise(kernels, np.zeros((2, m, 1)), np.zeros((2, m, m)), Kind(2, False))
+def test_refused_columns(cuda):
+    for m, n in ((600, 1), (5, 2)):
+        r, e = np.zeros((2, m, n)), np.zeros((2, m, m))
+        with pytest.raises(ValueError, match="with 0 diagonals below"):
+            cuda.form_window(r, e, below=0, kind=Kind(2, False))

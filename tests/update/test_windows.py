@@ -16,7 +16,6 @@ from window_cases import band, check_form, errors, identity
 
 import mdqr
 from mdqr._backend.blocks import window_lanes
-from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
 from mdqr._limbs.kind import Kind
@@ -39,11 +38,7 @@ SHAPES = [
 
 @pytest.fixture(scope="module", params=["cpu", "cuda"])
 def backend(request):
-    return (
-        host.backend()
-        if request.param == "cpu"
-        else CudaBackend(request.getfixturevalue("kernels"))
-    )
+    return host.backend() if request.param == "cpu" else request.getfixturevalue("cuda")
 
 
 def factored(backend, block, below, dtype):
@@ -144,14 +139,14 @@ def test_what_is_not_finite(backend, precision, dtype, bad, rng):
 
 @every
 @pytest.mark.parametrize("shape", [(13, 9, 4), (9, 9, 1), (24, 9, 15)], ids=str)
-def test_both_backends_give_the_same_triangle(kernels, precision, dtype, shape, rng):
+def test_both_backends_give_the_same_triangle(cuda, precision, dtype, shape, rng):
     """The operations are the same, and so are the trees of the sums.
 
     Complex products of more than four limbs are summed from zero on one of them: another last bit.
     """
     m, w, below = shape
     block = band(cases.random(m, w, precision, dtype, rng).limbs, below)
-    found = [factored(b, block, below, dtype)[0] for b in (host.backend(), CudaBackend(kernels))]
+    found = [factored(b, block, below, dtype)[0] for b in (host.backend(), cuda)]
     assert window.plan(m, w, below, Kind(precision.limbs, dtype is complex)).lanes == window_lanes(
         below
     )
@@ -219,7 +214,7 @@ def test_batches_give_the_bits_of_their_items(backend, precision, dtype, rng):
 
 
 @pytest.mark.parametrize("kind", ["float32", "complex64"])
-def test_float32_is_rounded_once(kernels, kind, rng):
+def test_float32_is_rounded_once(cuda, kind, rng):
     """Window and orthogonal matrix are computed in float64, subnormal numbers too."""
     field = kind == "complex64"
     front = (2, 1) if field else (1,)
@@ -227,7 +222,7 @@ def test_float32_is_rounded_once(kernels, kind, rng):
     r[..., 3] *= np.float32(2.0**-140)
     wide, e = r.astype(np.float64), np.empty((*front, 9, 9), np.float32)
     wanted, one = factored(host.backend(), wide, 2, complex if field else float)
-    window.factor(kernels, r, e, 2, Kind(1, field))
+    cuda.form_window(r, e, below=2, kind=Kind(1, field))
     assert_same(r, wanted.astype(np.float32))
     assert np.abs(e - one).max() <= 2.0**-24
 
@@ -248,30 +243,30 @@ def test_float32_on_the_host(kind, rng):
         assert_same(x, y.astype(np.float32))
 
 
-def test_windows_that_fit_a_block_of_threads(multiple, dtype):
+def test_windows_that_fit_a_block_of_threads(cuda, multiple, dtype):
     """What the rule admits has a plan, whatever is cut off at the bottom or the end."""
-    limbs, field = multiple.limbs, dtype is complex
-    served = {below: window.columns_of(below, Kind(limbs, field)) for below in range(60)}
-    assert served[1] == (64 if limbs == 2 else 32)
-    assert window.columns_of(120, Kind(limbs, field)) == 0
+    kind = Kind(multiple.limbs, dtype is complex)
+    served = {below: cuda.window_columns(below, kind=kind) for below in range(60)}
+    assert served[1] == (64 if kind.limbs == 2 else 32)
+    assert cuda.window_columns(120, kind=kind) == 0
     for below, columns in served.items():
         for w in range(1, columns + 1):
             for m in range(w, w + below + 1):
-                assert window.plan(m, w, min(below, m - 1), Kind(limbs, field)) is not None
+                assert window.plan(m, w, min(below, m - 1), kind) is not None
 
 
-def test_refused_windows(kernels):
+def test_refused_windows(cuda):
     e = np.empty((2, 300, 300))
     for shape, below in (((200, 150), 50), ((9, 4), 4), ((4, 5), 2)):
         out = e[:, : shape[0], : shape[0]]
         with pytest.raises(ValueError, match="no kernel for windows"):
-            window.factor(kernels, np.zeros((2, *shape)), out, below, Kind(2, False))
+            cuda.form_window(np.zeros((2, *shape)), out, below=below, kind=Kind(2, False))
     with pytest.raises(ValueError, match="not empty"):
-        window.factor(kernels, np.zeros((2, 0, 4, 4)), np.zeros((2, 0, 4, 4)), 1, Kind(2, False))
+        cuda.form_window(*np.zeros((2, 2, 0, 4, 4)), below=1, kind=Kind(2, False))
 
 
 @pytest.mark.parametrize("below", [1, 32, 45])
-def test_the_widest_windows(kernels, below, rng):
-    columns = window.columns_of(below, Kind(2, False))
+def test_the_widest_windows(cuda, below, rng):
+    columns = cuda.window_columns(below, kind=Kind(2, False))
     a = cases.random(columns + below, columns, mdqr.dd, float, rng)
-    accept(CudaBackend(kernels), band(a.limbs, below), below, mdqr.dd, float)
+    accept(cuda, band(a.limbs, below), below, mdqr.dd, float)

@@ -11,7 +11,6 @@ from tensorcore_cases import emulated_engine
 
 from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
-from mdqr._backend.cuda.factor import window
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
@@ -87,8 +86,8 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         wide, narrow, one = (
             x.astype(np.float32) for x in (square[..., :5, :5], band, column[..., :5, :])
         )
-        window.factor(backend.kernels, narrow, wide, 1, **options)
-        window.rise(backend.kernels, one, wide, **options)
+        backend.form_window(narrow, wide, below=1, **options)
+        backend.form_window(one, wide, below=0, **options)
     if limbs > 1:
         v, t = blocks(limbs, is_complex, (40, 3), (3, 3))
         backend.reflect_all([v], [t], column, adjoint=True, **options)
