@@ -122,16 +122,16 @@ MDQR_FN float from_half(unsigned short x) {
 }
 
 // Memory that other blocks of the same launch write: past the first-level cache.
-MDQR_FN double load_fresh(const double* address) {
+MDQR_FN double load_past_cache(const double* address) {
 #if defined(__CUDA_ARCH__)
     return __ldcg(address);
 #else
     return *address;
 #endif
 }
-// A look at a word that another block may be changing at this moment: in a loop a plain load would
+// Load a word that another block may be changing at this moment: in a loop a plain load would
 // be taken as constant.
-MDQR_FN i64 look_at(const i64* address) {
+MDQR_FN i64 load_word(const i64* address) {
 #if defined(__CUDA_ARCH__)
     i64 seen;
     asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(seen) : "l"(address) : "memory");
@@ -140,7 +140,7 @@ MDQR_FN i64 look_at(const i64* address) {
     return *address;
 #endif
 }
-// One word, as a message to those who look at it.
+// One word, as a message to those who wait for it.
 MDQR_FN void publish(i64* address, i64 x) {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.relaxed.gpu.global.s64 [%0], %1;" : : "l"(address), "l"(x) : "memory");
@@ -177,7 +177,7 @@ MDQR_FN float near_reciprocal_root(float x) {
 #endif
     return r;
 }
-// Between two calls of load_fresh that look for what another block will publish.
+// Between two calls of load_past_cache that wait for what another block will publish.
 MDQR_FN void between_looks() {
 #if defined(__CUDA_ARCH__)
     asm volatile("" ::: "memory");
@@ -299,7 +299,7 @@ template <int N> MDQR_FN cmd<double, N> shuffle_xor(const cmd<double, N>& x, int
     return {shuffle_xor(x.re, mask), shuffle_xor(x.im, mask)};
 }
 
-// All blocks of one group of `count` meet; `step` counts the meetings from 1 on.
+// A barrier for all blocks of one group of `count`; `step` counts them from 1 on.
 MDQR_FN void sync_blocks(i64* counter, i64 count, i64 step) {
     if (count == 1) {
         sync_threads();

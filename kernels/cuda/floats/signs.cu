@@ -24,16 +24,16 @@ template <> struct word<unsigned long long> {
 template <class Word> MDQR_FN void sign_row(const sign_arguments& p, i64 i) {
     Word* row = static_cast<Word*>(p.data) + i * p.row;
     const i64 first = i * p.parts;
-    const bool own = i < p.count;
-    const Word entry = own ? row[first] : Word(0);
+    const bool within = i < p.count;
+    const Word entry = within ? row[first] : Word(0);
     const Word flip = Word(entry << 1) ? entry & word<Word>::sign : Word(0);
     // Before it is written by another thread.
     sync_threads();
-    if (thread_index() == 0 && own)
+    if (thread_index() == 0 && within)
         static_cast<Word*>(p.signs)[i] = word<Word>::one | flip;
     for (i64 j = thread_index(); j < p.columns; j += sign_threads) {
         const Word x = j < first && j < p.cleared ? Word(0) : Word(row[j] ^ flip);
-        row[j] = j == first && own && !Word(x << 1) ? Word(0) : x;
+        row[j] = j == first && within && !Word(x << 1) ? Word(0) : x;
     }
 }
 

@@ -47,11 +47,11 @@ struct panel_block {
     MDQR_FN bool makes_rows() const { return block < p.blocks; }
     MDQR_FN bool makes_t() const { return alone() || block == p.blocks; }
     MDQR_FN bool owns(int row) const { return row >= first && row < first + m_rows; }
-    // The first own row of the panel's rows from `row` on.
+    // The first row of this block among the panel's rows from `row` on.
     MDQR_FN int own_from(int row) const {
         return row <= first ? 0 : row - first < m_rows ? row - first : m_rows;
     }
-    MDQR_FN void meet() { sync_blocks(exchange.counter, alone() ? 1 : p.blocks + 1, ++step); }
+    MDQR_FN void barrier() { sync_blocks(exchange.counter, alone() ? 1 : p.blocks + 1, ++step); }
 
     // -- sizes of columns -------------------------------------------------------------------------
 
@@ -74,11 +74,11 @@ struct panel_block {
                 publish(exchange.column_size(c, block), size.exponent);
                 publish(exchange.column_size(c, block) + 1, size.squares);
             }
-            meet();
+            barrier();
             size = sizes_of_blocks(c, by);
         }
         if (c < w && by.lane == 0) {
-            const bool left = size.exponent > no_exponent && size.exponent < wild_exponent;
+            const bool left = size.exponent > no_exponent && size.exponent < non_finite_exponent;
             shared.base(c) = size.exponent;
             shared.size(c) = shared.first(c) = left ? size.squares : 0.0;
         }
@@ -112,7 +112,7 @@ private:
         const int blocks = c < w ? int(p.blocks) : 0;
         for (int b = by.lane; b < blocks; b += by.lanes) {
             const double* part = exchange.column_size(c, b);
-            size.add(load_fresh(part), load_fresh(part + 1));
+            size.add(load_past_cache(part), load_past_cache(part + 1));
         }
         size.combine(by.lanes, false);
         return size;

@@ -1,4 +1,4 @@
-// The steps of a panel that a block does on its own rows.
+// The steps of a panel that a block does on its rows.
 #pragma once
 #include "panel/block.hpp"
 
@@ -92,16 +92,16 @@ MDQR_FN int read_panel(panel_block& q) {
     q.measure(0, [&](int c, i64 i) MDQR_LAMBDA {
         return load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
     });
-    int first_wild = q.w;
+    int first_non_finite = q.w;
     for (int c = q.w - 1; c >= 0; --c)
-        first_wild = q.shared.base(c) == wild_exponent ? c : first_wild;
+        first_non_finite = q.shared.base(c) == non_finite_exponent ? c : first_non_finite;
     const lane_groups by = q.by();
     const int c = by.group;
     if (c < q.w) {
         const int mark = int(q.shared.base(c)), e = usable_exponent(mark);
         for (int i = by.lane; i < q.m_rows; i += by.lanes) {
             const number x = load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
-            q.rows.put(c, i, mark == wild_exponent ? zero_number() : divided_by_power(x, e));
+            q.rows.put(c, i, mark == non_finite_exponent ? zero_number() : divided_by_power(x, e));
         }
     }
     sync_threads();
@@ -111,7 +111,7 @@ MDQR_FN int read_panel(panel_block& q) {
         q.shared.set_power(k);
     }
     sync_threads();
-    return first_wild;
+    return first_non_finite;
 }
 
 // -- column j -------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ MDQR_FN void refresh_sizes(panel_block& q, int j) {
     const int c = by.group;
     for (int i = q.own_from(j) + by.lane; c < q.w && i < q.m_rows; i += by.lanes) {
         number x = q.rows.get(c, i);
-        settle(x);
+        normalise(x);
         q.rows.put(c, i, x);
     }
     q.measure(j, [&](int c, i64 i) MDQR_LAMBDA { return q.rows.get(c, i); });
@@ -145,7 +145,7 @@ MDQR_FN void make_pivot(const panel_block& q, int j) {
     bool below = false;
     for (int i = q.own_from(j) + q.thread; i < q.m_rows; i += q.threads) {
         number x = q.rows.get(j, i);
-        settle(x);
+        normalise(x);
         x = divided_by_power(x, e);
         q.pivot.put(0, i, x);
         each_plane(x, [&](int, double limb)
@@ -275,7 +275,7 @@ MDQR_FN void shrink_column(const panel_block& q, int j, int c, bool identity,
 
 // Element c on row j of R, for the column divided by 2^e.
 MDQR_FN void write_r(const panel_block& q, int j, int c, const number& r, int e) {
-    if (q.shared.exponent(c) == wild_exponent)
+    if (q.shared.exponent(c) == non_finite_exponent)
         return;
     number x = r;
     if (c == j)
@@ -297,17 +297,17 @@ MDQR_FN number unit_lower(const number& x, int row, int c) {
 }
 
 // The vectors; R was written row by row, and NaN is left from a column on that was not finite.
-MDQR_FN void write_panel(const panel_block& q, int first_wild) {
+MDQR_FN void write_panel(const panel_block& q, int first_non_finite) {
     const panel_arguments& p = q.p;
     const lane_groups by = q.by();
     const int c = by.group;
     if (c >= q.w)
         return;
-    const bool wild = q.shared.exponent(c) == wild_exponent;
+    const bool non_finite = q.shared.exponent(c) == non_finite_exponent;
     for (int i = by.lane; i < q.m_rows; i += by.lanes) {
         const int row = q.first + i;
         number x = q.rows.get(c, i);
-        const bool bad = c >= first_wild && (wild || row >= first_wild);
+        const bool bad = c >= first_non_finite && (non_finite || row >= first_non_finite);
         if (bad)
             x = not_numbers();
         if (p.v.to.data != nullptr)

@@ -110,7 +110,7 @@ template <int M> MDQR_FN words<M> as_words(const digits<M>& x) {
     static_for<0, M>([&](auto k) MDQR_LAMBDA { r.w[k] = to_integer(x.d[k]); });
     return r;
 }
-template <int M> MDQR_FN digits<M> settled(const words<M>& x) { return as_digits(carried(x)); }
+template <int M> MDQR_FN digits<M> normalised(const words<M>& x) { return as_digits(carried(x)); }
 
 // The first R digits, or zeros behind the last.
 template <int R, int M> MDQR_FN digits<R> first_of(const digits<M>& x) {
@@ -211,10 +211,10 @@ MDQR_FN digits<Result> corrected(const digits<Known>& x, const words<M>& residua
         const digits<M> d = as_digits(t);
         q = plus(q, times(carried(product<M, Zeros, Zeros>(d, d)), second));
     }
-    words<Result> r = product<Result, 0, (Zeros > 1 ? Zeros : 0)>(x, settled(q));
+    words<Result> r = product<Result, 0, (Zeros > 1 ? Zeros : 0)>(x, normalised(q));
     static_for<0, (Known < Result ? Known : Result)>(
         [&](auto k) MDQR_LAMBDA { r.w[k] += to_integer(x.d[k]); });
-    return settled(r);
+    return normalised(r);
 }
 
 // 1 / (8 sqrt(s)) for s between 1/16 and 1/4.
@@ -222,13 +222,13 @@ template <int M> MDQR_CALL digits<M> reciprocal_root(digits<M> s) {
     constexpr int first = M < 4 ? M : 4;
     digits<1> seed;
     seed.d[0] = to_double(to_integer(one_prod(two_to(48), quick_reciprocal_root(leading(s)))));
-    const digits<2> square = settled(product<2>(seed, seed));
+    const digits<2> square = normalised(product<2>(seed, seed));
     const words<4> e = less_than(-6, product<4>(first_of<first>(s), square));
     const digits<3> y = corrected<1, 3>(seed, e, 32, 1536);
     if constexpr (M == 3) {
         return y;
     } else {
-        const digits<6> square = settled(product<6>(y, y));
+        const digits<6> square = normalised(product<6>(y, y));
         return corrected<2, M>(y, less_than(-6, product<M>(s, square)), 32, 1536);
     }
 }

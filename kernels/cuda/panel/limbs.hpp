@@ -1,5 +1,5 @@
 // The scalars of a column in limbs, where there are few: every thread makes its factor from the
-// sums alone, without another meeting of the block. The formulas are those of panel/reflect.hpp.
+// sums alone, without another barrier of the block. The formulas are those of panel/reflect.hpp.
 #pragma once
 #include "panel/columns.hpp"
 
@@ -45,9 +45,9 @@ MDQR_FN number opposite_if(bool negative, const number& x) { return negative ? o
 // at most a unit of the first.
 template <int N> MDQR_FN void set_from_words(md<double, N>& x, const double* sums) {
     static_assert(N <= 2 && D == 3);
-    words<D> fresh;
-    static_for<0, D>([&](auto k) MDQR_LAMBDA { fresh.w[k] = bits(load_fresh(sums + k)); });
-    const digits<D> d = settled(fresh);
+    words<D> loaded;
+    static_for<0, D>([&](auto k) MDQR_LAMBDA { loaded.w[k] = bits(load_past_cache(sums + k)); });
+    const digits<D> d = normalised(loaded);
     double h, l;
     fast_two_sum(one_prod(d.d[0], two_to(-51)), one_prod(d.d[1], two_to(-102)), h, l);
     l = fma(d.d[2], two_to(-153), l);
@@ -61,7 +61,7 @@ template <int N> MDQR_FN void set_from_words(cmd<double, N>& x, const double* su
     set_from_words(x.im, sums + D);
 }
 
-// What the meeting of column j has brought for column c.
+// What the barrier of column j has brought for column c.
 struct column_sums {
     real_number s;
     number alpha, sum, row;
@@ -81,18 +81,22 @@ MDQR_FN column_sums gather_limbs(const panel_block& q, int j, int c) {
     const double* row = q.exchange.row_of(j);
     set_from_words(r.s, sums + j * number_digits);
     set_from_words(r.sum, sums + c * number_digits);
-    set_planes(r.alpha, [&](int l) MDQR_LAMBDA { return load_fresh(row + j * scalar_words + l); });
-    set_planes(r.row, [&](int l) MDQR_LAMBDA { return load_fresh(row + c * scalar_words + l); });
+    set_planes(r.alpha,
+               [&](int l) MDQR_LAMBDA { return load_past_cache(row + j * scalar_words + l); });
+    set_planes(r.row,
+               [&](int l) MDQR_LAMBDA { return load_past_cache(row + c * scalar_words + l); });
     return r;
 }
 
 MDQR_FN bool is_identity(const panel_block& q, int j) {
     const double* below =
         reinterpret_cast<const double*>(q.exchange.sums_of(j)) + q.exchange.column_digits(q.w);
-    bool identity = bits(q.alone() ? q.shared.memory[panel_shared::below] : load_fresh(below)) == 0;
+    bool identity =
+        bits(q.alone() ? q.shared.memory[panel_shared::below] : load_past_cache(below)) == 0;
     if (parts == 2) {
-        const double im = q.alone() ? q.shared.row(j)[limbs]
-                                    : load_fresh(q.exchange.row_of(j) + j * scalar_words + limbs);
+        const double im = q.alone()
+                              ? q.shared.row(j)[limbs]
+                              : load_past_cache(q.exchange.row_of(j) + j * scalar_words + limbs);
         identity = identity && im == 0.0;
     }
     return identity;

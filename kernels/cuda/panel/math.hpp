@@ -16,20 +16,20 @@ inline constexpr int rows_at_once = number_planes <= 2 ? 2 : 1;
 inline constexpr int scalar_words = sums_in_digits ? number_digits : number_planes;
 
 // By value, and out of line where there are many limbs.
-template <int N> MDQR_CALL md<double, N> settle_call(md<double, N> x) {
+template <int N> MDQR_CALL md<double, N> normalise_call(md<double, N> x) {
     return renormalize<N, N>(x.limb);
 }
-template <int N> MDQR_FN void settle(md<double, N>& x) {
+template <int N> MDQR_FN void normalise(md<double, N>& x) {
     if constexpr (N == 2)
         two_sum(x.limb[0], x.limb[1], x.limb[0], x.limb[1]);
     else if constexpr (N > 4)
-        x = settle_call(x);
+        x = normalise_call(x);
     else
         x = renormalize<N, N>(x.limb);
 }
-template <int N> MDQR_FN void settle(cmd<double, N>& x) {
-    settle(x.re);
-    settle(x.im);
+template <int N> MDQR_FN void normalise(cmd<double, N>& x) {
+    normalise(x.re);
+    normalise(x.im);
 }
 
 template <int N>
@@ -43,7 +43,7 @@ template <int N> MDQR_CALL md<double, N> plus_call(md<double, N> x, md<double, N
     return add_fast(x, y);
 }
 template <int N> MDQR_CALL md<double, N> scale_result_call(md<double, N> x, int e) {
-    settle(x);
+    normalise(x);
     return scale_result(x, e);
 }
 
@@ -73,7 +73,7 @@ MDQR_FN void add_four_products(cmd<double, N>& a, const cmd<double, N>& x,
     multiply_add(a.im, x.re, y.im);
     multiply_add(a.im, x.im, y.re);
 }
-// By reference: all parts of three numbers do not fit the registers beside a product.
+// By reference: all parts of three numbers do not fit the registers together with a product.
 template <int N>
 MDQR_CALL void multiply_add_call(cmd<double, N>& a, const cmd<double, N>& x,
                                  const cmd<double, N>& y) {
@@ -154,11 +154,11 @@ MDQR_FN double larger(double a, double b) { return bits(a) > bits(b) ? a : b; }
 
 // Exponents of columns and parts of them; these two stand for one without a nonzero, and one with
 // an infinity or a NaN.
-inline constexpr int no_exponent = -4096, wild_exponent = 4096;
+inline constexpr int no_exponent = -4096, non_finite_exponent = 4096;
 MDQR_FN int part_exponent(double peak) {
-    return peak == 0.0 ? no_exponent : is_finite(peak) ? exponent(peak) : wild_exponent;
+    return peak == 0.0 ? no_exponent : is_finite(peak) ? exponent(peak) : non_finite_exponent;
 }
-MDQR_FN int usable_exponent(int e) { return e == no_exponent || e == wild_exponent ? 0 : e; }
+MDQR_FN int usable_exponent(int e) { return e == no_exponent || e == non_finite_exponent ? 0 : e; }
 
 // The limbs of the real part, and of the imaginary one.
 template <int Part, int N> MDQR_FN const double* limbs_of(const md<double, N>& x) { return x.limb; }

@@ -1,4 +1,4 @@
-// Householder QR of panels: one launch a call, one meeting of the blocks a column.
+// Householder QR of panels: one launch a call, one grid barrier a column.
 #include "mdqr/config.hpp"
 
 // Calls save registers, which takes longer than a network of few limbs.
@@ -10,14 +10,14 @@
 
 MDQR_BEGIN
 
-// Nobody reads or adds to the sums of the next column before this one's meeting.
+// Nobody reads or adds to the sums of the next column before this one's barrier.
 MDQR_FN void clear_next_sums(const panel_block& q, int j) {
     i64* sums = q.exchange.sums_of(j + 1);
     for (i64 k = q.thread; k <= q.exchange.column_digits(q.w); k += q.threads)
         publish(sums + k, 0);
 }
 
-// One column: two passes over the rows, one meeting.
+// One column: two passes over the rows, one barrier.
 MDQR_FN void reflect_column(panel_block& q, int j) {
     refresh_sizes(q, j);
     if (q.makes_rows()) {
@@ -30,7 +30,7 @@ MDQR_FN void reflect_column(panel_block& q, int j) {
     } else {
         clear_next_sums(q, j);
     }
-    q.meet();
+    q.barrier();
     const bool identity = reflect(q, j);
     sync_threads();
     if (q.thread == 0 && q.alone())
@@ -53,10 +53,10 @@ MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, mdqr::pan
         clear_triangle(q);
     if (q.thread == 0)
         q.shared.memory[panel_shared::below] = q.shared.memory[panel_shared::stale] = 0.0;
-    const int first_wild = read_panel(q);
-    for (int j = 0; j < first_wild; ++j)
+    const int first_non_finite = read_panel(q);
+    for (int j = 0; j < first_non_finite; ++j)
         reflect_column(q, j);
-    write_panel(q, first_wild);
+    write_panel(q, first_non_finite);
     if (q.makes_t())
-        spoil_triangle(q, first_wild);
+        fill_triangle_with_nan(q, first_non_finite);
 }

@@ -1,9 +1,9 @@
 // A panel's memory: what a block of the launch keeps, and what the blocks tell each other.
 //
 // `blocks` blocks share the rows of one panel, and one more block makes T and R; a block of its own
-// does everything where there is one. Between two meetings a block touches only its own rows. What
-// all need to know - the root, 1 / (alpha - beta), the sizes of the columns - each computes from
-// the same numbers in the same order, so that one meeting a column is enough.
+// does everything where there is one. Between two grid barriers a block touches only its own rows.
+// What all need to know - the root, 1 / (alpha - beta), the sizes of the columns - each computes
+// from the same numbers in the same order, so that one barrier a column is enough.
 //
 // Sums over the rows are integers: x and y divided by the powers of two next to their norms, cut to
 // digits (panel/digits.hpp). Blocks add theirs to words in global memory, in any order.
@@ -117,13 +117,13 @@ struct panel_shared {
     }
 };
 
-// What the blocks of one item publish. Nobody adds to the sums of column j before the meeting of
+// What the blocks of one item publish. Nobody adds to the sums of column j before the barrier of
 // column j - 1, and nobody reads them after that of column j + 1; those of column j + 2 are cleared
-// between these two. A row is read between two meetings, and written two columns later.
+// between these two. A row is read between two barriers, and written two columns later.
 struct panel_exchange {
     static constexpr int line = 16; // words that keep the counter to itself
     double* sizes;
-    i64* counter; // of meetings; then sums
+    i64* counter; // of barriers; then sums
     int w, blocks;
 
     MDQR_FN static i64 column_digits(i64 w) { return w * number_digits; }

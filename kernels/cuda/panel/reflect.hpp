@@ -19,14 +19,14 @@ MDQR_FN bool gather(const panel_block& q, int j) {
         const int all = q.w * number_digits;
         for (int t = q.thread; t < all; t += q.threads) {
             const int k = t % D;
-            const i64 word = bits(load_fresh(sums + t));
-            const i64 next = k + 1 < D ? bits(load_fresh(sums + t + 1)) : 0;
-            const i64 own = k > 0 ? carry_of(word) * (i64(1) << 51) : 0;
-            shared.sums(0)[t] = to_double(word - own + carry_of(next));
-            shared.row(0)[t] = load_fresh(q.exchange.row_of(j) + t);
+            const i64 word = bits(load_past_cache(sums + t));
+            const i64 next = k + 1 < D ? bits(load_past_cache(sums + t + 1)) : 0;
+            const i64 carry = k > 0 ? carry_of(word) * (i64(1) << 51) : 0;
+            shared.sums(0)[t] = to_double(word - carry + carry_of(next));
+            shared.row(0)[t] = load_past_cache(q.exchange.row_of(j) + t);
         }
         if (q.thread == 0)
-            shared.memory[panel_shared::below] = load_fresh(sums + all);
+            shared.memory[panel_shared::below] = load_past_cache(sums + all);
     }
     sync_threads();
     bool identity = bits(shared.memory[panel_shared::below]) == 0;
@@ -64,7 +64,7 @@ MDQR_CALL void make_inverse(const double* sums, const double* row, double* to) {
     const bool negative = leading(alpha.part[0]) < 0.0;
     const digits<D> size = negative_if(negative, alpha.part[0]);
     const words<D> norm = carried(times_root(reciprocal_root(s), s, 8));
-    const digits<D> difference = settled(plus(norm, as_words(size)));
+    const digits<D> difference = normalised(plus(norm, as_words(size)));
     number_in_digits inverse;
     if constexpr (parts == 1) {
         inverse.part[0] = negative_if(negative, reciprocal<3>(difference));
@@ -72,10 +72,10 @@ MDQR_CALL void make_inverse(const double* sums, const double* row, double* to) {
         constexpr int im = parts - 1;
         const digits<D>& side = alpha.part[im];
         const digits<D> square =
-            settled(plus(full_product(difference, difference), full_product(side, side)));
+            normalised(plus(full_product(difference, difference), full_product(side, side)));
         const digits<D> q = reciprocal<5>(square);
-        inverse.part[0] = negative_if(negative, settled(times(full_product(difference, q), 4)));
-        inverse.part[im] = negative_if(true, settled(times(full_product(side, q), 4)));
+        inverse.part[0] = negative_if(negative, normalised(times(full_product(difference, q), 4)));
+        inverse.part[im] = negative_if(true, normalised(times(full_product(side, q), 4)));
     }
     static_for<0, number_digits>([&](auto k) MDQR_LAMBDA { to[k] = inverse.part[k / D].d[k % D]; });
 }
@@ -101,10 +101,10 @@ MDQR_CALL number_in_digits multiply_call(const double* at, i64 stride, number_in
     if constexpr (parts == 2) {
         constexpr int im = parts - 1;
         re = plus(re, full_product(negative_if(true, x.part[im]), y.part[im]));
-        r.part[im] =
-            settled(plus(full_product(x.part[0], y.part[im]), full_product(x.part[im], y.part[0])));
+        r.part[im] = normalised(
+            plus(full_product(x.part[0], y.part[im]), full_product(x.part[im], y.part[0])));
     }
-    r.part[0] = settled(re);
+    r.part[0] = normalised(re);
     return r;
 }
 
@@ -116,7 +116,7 @@ MDQR_FN void make_tau(const panel_block& q, int j, const digits<D>& root, bool n
         words<D> part = times_root(root, negative_if(negative, alpha.part[p]), 2);
         if (p == 0)
             part.w[0] += top_word(-2);
-        tau.part[p] = settled(part);
+        tau.part[p] = normalised(part);
     });
     q.shared.set_scalar(panel_shared::tau, to_number(tau, 2));
 }
@@ -130,7 +130,7 @@ MDQR_FN void make_factor(const panel_block& q, int j, int c, const digits<D>& ro
     static_for<0, parts>([&](auto p) MDQR_LAMBDA {
         const words<D> part = carried(times_root(root, negative_if(!negative, sum.part[p]), 8));
         r.part[p] = as_digits(part);
-        f.part[p] = settled(plus(part, as_words(negative_if(true, f.part[p]))));
+        f.part[p] = normalised(plus(part, as_words(negative_if(true, f.part[p]))));
     });
     if (c >= j && q.makes_t())
         write_r(q, j, c, to_number(r, 0), e);

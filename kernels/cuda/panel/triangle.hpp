@@ -14,7 +14,7 @@ MDQR_FN number row_of_triangle(const panel_block& q, int i, int j, const lane_gr
     for (int c = i + by.lane; i < j && c < j; c += by.lanes)
         multiply_add(sum, get_t(q.p, q.item, i, c), q.shared.factor(c));
     sum = group_sum(sum, by.lanes);
-    settle(sum);
+    normalise(sum);
     return sum;
 }
 #else
@@ -74,7 +74,7 @@ MDQR_FN void clear_triangle(const panel_block& q) {
 }
 
 // NaN from column `first` on.
-MDQR_FN void spoil_triangle(const panel_block& q, int first) {
+MDQR_FN void fill_triangle_with_nan(const panel_block& q, int first) {
     for (int k = q.thread; k < q.w * q.w; k += q.threads) {
         const int i = k / q.w, c = k % q.w;
         if (c >= first && i <= c)

@@ -55,7 +55,7 @@ MDQR_FN void update(const panel_block& q, int j, bool identity) {
             const int at = i + k * by.lanes, used = at < q.m_rows ? at : i;
             y[k] = plus_update(q, c == j ? zero_number() : q.rows.get(c, used), c, used, e);
             if (c == j)
-                settle(y[k]);
+                normalise(y[k]);
         });
         static_for<0, rows_at_once>([&](auto k) MDQR_LAMBDA {
             if (i + k * by.lanes < q.m_rows)

@@ -50,16 +50,16 @@ MDQR_FN void for_terms(const accumulator_arguments& p, const element& at, int pa
 }
 
 // True if a factor of the element is not finite.
-MDQR_FN bool has_special(const accumulator_arguments& p, const element& at) {
-    bool special = false;
+MDQR_FN bool has_non_finite(const accumulator_arguments& p, const element& at) {
+    bool non_finite = false;
     for_terms(p, at, 0, [&](i64 x, i64 y, double) MDQR_LAMBDA {
-        special = special || !is_finite(p.a.to.data[x]) || !is_finite(p.b.to.data[y]);
+        non_finite = non_finite || !is_finite(p.a.to.data[x]) || !is_finite(p.b.to.data[y]);
     });
-    return warp_any(special);
+    return warp_any(non_finite);
 }
 
 // The sum of those terms that are not finite; the finite ones cannot change it.
-MDQR_FN double special_sum(const accumulator_arguments& p, const element& at, int part) {
+MDQR_FN double non_finite_sum(const accumulator_arguments& p, const element& at, int part) {
     double sum = 0.0;
     for_terms(p, at, part, [&](i64 x, i64 y, double sign) MDQR_LAMBDA {
         const double a = p.a.to.data[x], b = p.b.to.data[y];
@@ -84,8 +84,8 @@ MDQR_FN void accumulate(const accumulator_arguments& p, const element& at, int p
 // The part of an element into lane 0's accumulator, times `sign`.
 MDQR_FN void sum_part(const accumulator_arguments& p, const element& at, int part, i64 sign,
                       superacc& acc) {
-    if (has_special(p, at)) {
-        acc.add(double(sign) * special_sum(p, at, part));
+    if (has_non_finite(p, at)) {
+        acc.add(double(sign) * non_finite_sum(p, at, part));
         return;
     }
     accumulator_column column;

@@ -89,14 +89,14 @@ private:
         carry_words<D>(word[part]);
     }
     MDQR_FN void add_split(const finished& at, int part, i64 s) {
-        i64 own[D + 1];
+        i64 partial[D + 1];
         static_for<0, D + 1>([&](auto w)
-                                 MDQR_LAMBDA { own[w] = bits(at.get(s, part * (D + 2) + w)); });
+                                 MDQR_LAMBDA { partial[w] = bits(at.get(s, part * (D + 2) + w)); });
         const double x = at.get(s, part * (D + 2) + D + 1);
-        carry_words<D>(own);
+        carry_words<D>(partial);
         const i64 by = at.exponent(s) == not_finite ? 0 : top - at.exponent(s);
-        shift_words(own, by);
-        static_for<0, D + 1>([&](auto w) MDQR_LAMBDA { word[part][w] += own[w]; });
+        shift_words(partial, by);
+        static_for<0, D + 1>([&](auto w) MDQR_LAMBDA { word[part][w] += partial[w]; });
         const double scaled = scale(x, by > 4000 ? -4000 : -int(by));
         // Below 2^51 after any number of splits.
         carry_words<D>(word[part]);

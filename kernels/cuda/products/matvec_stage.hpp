@@ -45,9 +45,9 @@ MDQR_FN void put_digits(const matvec_arguments& p, i64 offset, bool exists,
         });
         to_digits<D, limbs>(limb, digit);
         weigh_digits(digit);
-        double* own = to + part * ((D + 1) * stage);
-        static_for<0, D>([&](auto i) MDQR_LAMBDA { own[i * stage] = digit[i]; });
-        own[D * stage] = raised(leading, abs(limb[0]));
+        double* place = to + part * ((D + 1) * stage);
+        static_for<0, D>([&](auto i) MDQR_LAMBDA { place[i * stage] = digit[i]; });
+        place[D * stage] = raised(leading, abs(limb[0]));
     });
 }
 
@@ -57,7 +57,7 @@ MDQR_FN i64 prepare(const matvec_arguments& p, i64 item, i64 j, i64 first, i64 l
     double peak = 0.0;
     for (int t = thread_index(); t < terms.count; t += matvec_threads)
         peak = larger_size(p.b.to, p.b.at(item, j, first + t), peak);
-    const i64 own = joint_exponent(peak, shared), f = own > least ? own : least;
+    const i64 joint = joint_exponent(peak, shared), f = joint > least ? joint : least;
     const row_factors factor(f);
     for (int t = thread_index(); t < terms.padded; t += matvec_threads) {
         const bool exists = t < terms.count && f != not_finite;
@@ -105,28 +105,28 @@ MDQR_FN void copy_values(const loaded& from, loaded& to) {
 MDQR_FN void add_stage(const matvec_arguments& p, i64 item, i64 row, i64 first,
                        const double* shared, row_sums& sums) {
     const int warp = thread_index() / 32, lane = thread_index() % 32;
-    const int own = (lanes_along == 1 ? 0 : lane) + (warps_along == 1 ? 0 : warp * lanes_along);
+    const int index = (lanes_along == 1 ? 0 : lane) + (warps_along == 1 ? 0 : warp * lanes_along);
     const extent terms(p, first);
     if (terms.count <= 0)
         return;
     const i64 step = term_step * p.a.column, far = row_sums::ahead * step;
     const double* safe = p.a.to.data + p.a.at(item, row, first);
-    const double* from = safe + own * p.a.column;
+    const double* from = safe + index * p.a.column;
     const bool conjugate = p.conj_a != 0;
     loaded x, next;
     if (loads_early)
-        load_values(p.a.to, from, safe, step, terms.count - own, next);
+        load_values(p.a.to, from, safe, step, terms.count - index, next);
     for (int t = 0; t < terms.padded; t += turn) {
         if (!loads_early)
-            load_values(p.a.to, from, safe, step, terms.count - own - t, next);
+            load_values(p.a.to, from, safe, step, terms.count - index - t, next);
         copy_values(next, x);
         if (!loads_early) {
             from += far;
         } else if (t + turn < terms.padded) {
             from += far;
-            load_values(p.a.to, from, safe, step, terms.count - own - t - turn, next);
+            load_values(p.a.to, from, safe, step, terms.count - index - t - turn, next);
         }
-        sums.add<stage>(x, conjugate, shared + own + t, term_step);
+        sums.add<stage>(x, conjugate, shared + index + t, term_step);
     }
 }
 

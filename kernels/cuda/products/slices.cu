@@ -82,7 +82,7 @@ MDQR_FN void put_slices(const slicing& p, const real_term& x, i64 e, unsigned* t
 }
 
 // Block `index` of an operand's items * groups * segments. Each warp takes 8 rows by one quad at a
-// time; every block looks at whole rows for their maxima.
+// time; every block reads whole rows for their maxima.
 MDQR_FN void cut(const slicing& p, i64 index) {
     const i64 segment = index % p.segments, group = index / p.segments % p.groups;
     const i64 item = index / p.segments / p.groups;

@@ -1,8 +1,8 @@
 // Q or Q^H times a few columns, Q kept as tiles of reflectors I - V T V^H: one launch for all
 // tiles.
 //
-// A job is one column of one matrix; a group of blocks serves it, every block its own rows of x.
-// For each tile a block writes its part of V^H x; after one meeting of the group every block sums
+// A job is one column of one matrix; a group of blocks serves it, every block some rows of x.
+// For each tile a block writes its part of V^H x; after one barrier of the group every block sums
 // the parts, multiplies by T, and subtracts V times that from its rows, which nobody else reads.
 //
 // The column is brought near 1 by a power of two, so that the fast operations are in range: what
@@ -67,7 +67,7 @@ struct reflect_place {
 
 MDQR_FN void add_product(number& sum, const number& a, const number& b) {
     multiply_add<true>(sum, a, b);
-    settle(sum);
+    normalise(sum);
 }
 
 // term(j, w, sum) adds what warp w has for column j; the totals go to the part of warp 0.
@@ -86,7 +86,7 @@ template <class Term> MDQR_FN void sum_over_warps(const reflect_space& s, int wi
             for (int j = lane_index(); j < width; j += warp_lanes) {
                 number sum =
                     plus(load_as<number>(s.of_warp(w), j), load_as<number>(s.of_warp(w + half), j));
-                settle(sum);
+                normalise(sum);
                 store_number(s.of_warp(w), j, sum);
             }
     }
@@ -107,10 +107,10 @@ MDQR_FN void multiply_adjoint(const reflect_arguments& p, const reflect_place& h
         for (i64 i = start + w * p.blocks; i < p.rows; i += warps_of_block * p.blocks)
             add_product(sum, conjugate(here.element(i, j)), here.entry(i));
     });
-    const planes own = part_of(p, job, tile, here.member);
+    const planes written = part_of(p, job, tile, here.member);
     for (int e = thread_index(); e < here.width * number_planes; e += reflect_threads) {
         const i64 at = e / here.width * p.width + e % here.width;
-        publish(own.data + at, s.of_warp(0).data[at]);
+        publish(written.data + at, s.of_warp(0).data[at]);
     }
     sync_blocks(p.counters + job, p.blocks, step);
     sum_over_warps(s, here.width, [&](int j, int w, number& sum) {
@@ -118,10 +118,11 @@ MDQR_FN void multiply_adjoint(const reflect_arguments& p, const reflect_place& h
         for (i64 block = w; block < p.blocks; block += warps_of_block) {
             const planes part = part_of(p, job, tile, block);
             double word[number_planes];
-            static_for<0, number_planes>(
-                [&](auto l) MDQR_LAMBDA { word[l] = load_fresh(part.data + l * p.width + j); });
+            static_for<0, number_planes>([&](auto l) MDQR_LAMBDA {
+                word[l] = load_past_cache(part.data + l * p.width + j);
+            });
             sum = plus(sum, load_as<number>(planes_at(word, 1), 0));
-            settle(sum);
+            normalise(sum);
         }
     });
     for (int e = thread_index(); e < p.width * number_planes; e += reflect_threads)
@@ -161,11 +162,11 @@ MDQR_FN void subtract_product(const reflect_arguments& p, const reflect_place& h
 #pragma unroll 1
         for (int mask = 1; mask < lanes_of_row; mask *= 2) {
             sum = plus(sum, shuffle_xor(sum, mask));
-            settle(sum);
+            normalise(sum);
         }
         if (i < p.rows && lane == 0) {
             number r = plus(here.entry(i), opposite(sum));
-            settle(r);
+            normalise(r);
             clear_zeros(r);
             store_number(here.x, i * here.x_row, r);
         }

@@ -155,8 +155,8 @@ template <int Rows> struct caqr_panel {
 
     MDQR_FN void inner(const caqr_step& at, i64 leaf) const {
         with_groups(at.groups, [&](auto groups) MDQR_LAMBDA {
-            multiply_turned<Rows, groups.value>(s, at.first,
-                                                stays ? s.behind : p.behind + leaf * behind_size);
+            multiply_transposed<Rows, groups.value>(
+                s, at.first, stays ? s.behind : p.behind + leaf * behind_size);
         });
         sync_threads();
     }

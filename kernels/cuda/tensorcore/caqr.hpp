@@ -18,7 +18,7 @@ inline constexpr int square_size = block_columns * block_columns;
 inline constexpr int fan_in = 16, most_rows = fan_in * block_columns / caqr_warps;
 inline constexpr int behind_size = block_columns * (panel_columns - block_columns);
 
-// Sums alternate between two places, so that one meeting a sum is enough.
+// Sums alternate between two places, so that one barrier a sum is enough.
 struct caqr_shared {
     float* tile;   // [128][260], column by column
     float* sums;   // [2][warps][32]
@@ -120,15 +120,16 @@ MDQR_FN void gram_schmidt(float (&a)[Rows], const caqr_shared& s, int columns, f
     sync_threads();
 }
 
-// What the square of the length of the column of this lane must exceed: the noise of float32 in it
-// and in its part `above` (of this warp) that is already in R. In units u = 2^-24 of the length,
-// noise is up to 128 roundings of updates, 0.4 u each in root mean square: 4.5 u; as much by the
-// departure of Q from orthonormality, 1/2 u in each of 128 directions; and sums of 32 and 8 in
-// chains, 2 u: 7 u together. 16 u is below what a matrix of condition 1e6 leaves of any column.
-inline constexpr float noise = 0x1p-40f;
+// What the square of the length of the column of this lane must exceed: the rounding level of
+// float32 in it and in its part `above` (of this warp) that is already in R. In units u = 2^-24 of
+// the length, that is up to 128 roundings of updates, 0.4 u each in root mean square: 4.5 u; as
+// much by the departure of Q from orthonormality, 1/2 u in each of 128 directions; and sums of 32
+// and 8 in chains, 2 u: 7 u together. 16 u is below what a matrix of condition 1e6 leaves of any
+// column.
+inline constexpr float rounding_level = 0x1p-40f;
 template <int Rows>
 MDQR_FN float least_square_of(const float (&a)[Rows], float above, const caqr_shared& s) {
-    return noise * sum_of_warps(product_of(a, a) + above, s.sums + caqr_threads);
+    return rounding_level * sum_of_warps(product_of(a, a) + above, s.sums + caqr_threads);
 }
 
 // -- a tile of 8 Rows rows ---------------------------------------------------------------------
@@ -206,7 +207,7 @@ MDQR_FN void store_operand(const caqr_shared& s, const float_matrix& x, i64 top,
 // added up: errors of one chain of 256 would be all that is left of a column that depends on
 // others.
 template <int Rows, int Groups>
-MDQR_FN void multiply_turned(const caqr_shared& s, int first, float* out) {
+MDQR_FN void multiply_transposed(const caqr_shared& s, int first, float* out) {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     float* const q = s.column(first + lane);
     float* const x = s.column(first + block_columns + warp);

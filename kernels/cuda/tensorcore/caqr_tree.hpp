@@ -4,7 +4,7 @@
 
 MDQR_BEGIN
 
-// 16 triangles a block: room for 256 * 16^7 rows.
+// 16 triangles a block: enough for 256 * 16^7 rows.
 inline constexpr int most_levels = 8;
 
 struct caqr_arguments {

@@ -17,7 +17,7 @@ struct cholesky_arguments {
     i64 blocks; // of the launch
     i64 floor;
     i64 reflects;
-    i64* doubtful;
+    i64* breakdown;
     i64 done; // a and r are Q and R already
 };
 
@@ -108,12 +108,12 @@ MDQR_FN bool cholesky_pass(const cholesky_arguments& p, double* shared, int turn
         wait_for(p.words + sums_done, turn * p.blocks);
         const bool joins = turn > 1 || p.done != 0;
         factor_gram({p.gram, p.inverse, p.r, p.limits, again, turn, joins, p.floor, p.reflects != 0,
-                     p.doubtful},
+                     p.breakdown},
                     shared);
         signal(p.words + triangle_done);
     }
     wait_for(p.words + triangle_done, turn);
-    const bool more = turn < most_passes && look_at(again) == turn;
+    const bool more = turn < most_passes && load_word(again) == turn;
     for (i64 part = block_x(); part < p.parts; part += p.blocks)
         multiply_by_inverse(p, shared, part, !more);
     return more;

@@ -7,16 +7,16 @@ MDQR_BEGIN
 
 inline constexpr int side = 16, cells = panel_columns / side;
 // A column of which less than `least` of its square is left depends on others as far as float32 can
-// tell: it becomes zero. Of pivots, for diagonals between 1/4 and 1: from `careful` on, errors of
+// tell: it becomes zero. Of pivots, for diagonals between 1/4 and 1: from `one_pass` on, errors of
 // 2^-53 in A^T A are below those of float32 in Q; for less another pass is made. Columns with a
 // pivot below `late` wait for it: to eliminate by them too would square a condition that float64
 // cannot hold squared. What the others leave of them is their column of Q then.
-inline constexpr double least = 0x1p-43, careful = 0x1p-23, late = 0x1p-16;
+inline constexpr double least = 0x1p-43, one_pass = 0x1p-23, late = 0x1p-16;
 inline constexpr double never = 0x1p1000, smallest = 0x1p-1000;
 inline constexpr int most_passes = 3;
 // The squares of the lengths of columns of the inverse tell the condition also where no pivot does.
-// Beyond `fine` Q is not orthonormal after this pass, beyond `sound` not sure to be after another;
-// and pivots are noise then, and the inverse is none to the accuracy of float32.
+// Beyond `fine` Q is not orthonormal after this pass, beyond `sound` perhaps not after another
+// either; and pivots are rounding errors then, and the inverse is none to the accuracy of float32.
 inline constexpr double fine = 0x1p20, sound = 0x1p43;
 
 struct triangle_task {
@@ -29,7 +29,7 @@ struct triangle_task {
     bool joins;     // r is what this pass multiplies from the left
     i64 floor;      // squares of lengths below two to it become zero too
     bool reflects;  // Q must be near an orthonormal one
-    i64* doubtful;  // set if it is not sure to be, or without `reflects` if Q R may not be A
+    i64* breakdown; // set if it may not be, or without `reflects` if Q R may not be A
     MDQR_FN bool is_last() const { return turn == most_passes; }
 };
 
@@ -63,7 +63,8 @@ MDQR_FN void read_cells(cell_block& g, const triangle_task& p, const cholesky_sh
         const double limit = p.turn > 1                  ? p.limits[i]
                              : shortest > least * square ? shortest
                                                          : least * square;
-        // Lengths tell what depends on others; pivots are differences, and noise where it matters.
+        // Lengths tell what depends on others; pivots are differences, and rounding errors where it
+        // matters.
         const bool dead = square == 0.0 || square < limit;
         const double end = limit * scale * scale > smallest ? limit * scale * scale : smallest;
         p.limits[i] = limit;
@@ -120,7 +121,7 @@ template <int A> MDQR_FN void eliminate_rows(cell_block& g, const cholesky_share
 }
 
 // Set the words that say what becomes of column k by its row of the inverse. `limit` is what its
-// pivot must reach: without it nothing is left of the column, which is an orthonormal one's doubt.
+// pivot must reach: without it nothing is left of the column, which breaks an orthonormal one down.
 MDQR_FN void judge(const triangle_task& p, const double* row, int k, double pivot, double limit) {
     double square = 1.0;
     for (int j = 0; j < k; ++j)
@@ -128,7 +129,7 @@ MDQR_FN void judge(const triangle_task& p, const double* row, int k, double pivo
     const bool skipped = pivot < limit;
     const double left = !skipped ? pivot : p.reflects ? 0.0 : limit;
     if (!(square <= (p.reflects && p.is_last() ? fine : sound) * left))
-        *p.doubtful = 1;
+        *p.breakdown = 1;
     if (p.reflects && !(square <= fine * left))
         *p.again = p.turn;
 }
@@ -142,7 +143,7 @@ MDQR_FN void finish_rows(const triangle_task& p, const cholesky_shared& s) {
         const bool skipped = pivot < s.limit[t];
         const bool is_late = skipped && s.limit[t] < never && !p.is_last();
         s.inverse[t] = is_late ? 1.0 : skipped ? 0.0 : 1.0 / sqrt(pivot);
-        if (is_late || (!skipped && pivot < careful))
+        if (is_late || (!skipped && pivot < one_pass))
             *p.again = p.turn;
         if (t < p.r.columns && !is_late)
             judge(p, s.rows + t * row_stride, t, pivot, s.limit[t]);

@@ -16,7 +16,7 @@ struct cell_block {
     double x[cells][cells]; // element (y + 16 a, x + 16 b) of the thread (x, y)
 };
 
-// Row and column of a step by turns, so that one meeting a step is enough, and the signs.
+// Row and column of a step by turns, so that one barrier a step is enough, and the signs.
 struct reflector_shared {
     double *rows, *columns, *signs;
     MDQR_FN explicit reflector_shared(double* start)

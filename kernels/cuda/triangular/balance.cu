@@ -1,6 +1,7 @@
-// Powers of two that bring the rows and columns of matrices near 1, and multiplication by them.
+// Powers of two that bring the largest entries of rows and columns below 1, and multiplication by
+// them.
 //
-// The power of a line is that of its largest entry; the line runs over `i`. `width` threads look at
+// The power of a line is that of its largest entry; the line runs over `i`. `width` threads read
 // one line, a block at several. Where neighbours in memory belong to different lines (`across`),
 // neighbouring threads do too.
 #include "device/inline_networks.hpp"
@@ -13,8 +14,8 @@ MDQR_BEGIN
 
 inline constexpr int most_threads = 512, scale_threads = 256;
 // What has no entry but zeros, and what has one that is not finite.
-inline constexpr i64 absent = -(1LL << 40), special = 1LL << 40;
-inline constexpr i64 special_bits = 0x7ff0000000000000LL, one_bits = 0x3ff0000000000000LL;
+inline constexpr i64 absent = -(1LL << 40), non_finite = 1LL << 40;
+inline constexpr i64 non_finite_bits = 0x7ff0000000000000LL, one_bits = 0x3ff0000000000000LL;
 inline constexpr i64 least_diagonal = -700; // as mdqr/_backend/host/powers.py has it
 
 // The entries of a matrix that count: all, those on and below the diagonal, those on and above it.
@@ -81,9 +82,9 @@ MDQR_FN i64 largest_of_lane(const power_arguments& p, const line_place& here, do
         const i64 found =
             is_one ? one_bits : magnitude_bits(p.x.to, p.x.at(here.item, i, here.line));
         const i64 offset = p.offsets ? p.offsets[here.item * p.length + i] : 0;
-        const i64 e = found >= special_bits ? special
-                      : found == 0          ? absent
-                                            : exponent_of(found) + offset;
+        const i64 e = found >= non_finite_bits ? non_finite
+                      : found == 0             ? absent
+                                               : exponent_of(found) + offset;
         largest = e > largest ? e : largest;
         if (i == here.line)
             *diagonal = from_bits(e);
@@ -108,7 +109,7 @@ MDQR_FN i64 largest_of_line(const line_place& here, int width, i64 largest) {
 }
 
 MDQR_FN i64 power_for(i64 largest) {
-    return largest == special || largest < absent / 2 ? 0 : -largest;
+    return largest == non_finite || largest < absent / 2 ? 0 : -largest;
 }
 
 MDQR_FN void clear_marks(const power_arguments& p) {
@@ -155,12 +156,12 @@ MDQR_FN i64 power_of(const scale_arguments& p, const element& e) {
 }
 
 MDQR_FN real_number scaled(const real_number& x, i64 power) { return ldexp(x, power); }
-MDQR_FN bool is_special(const real_number& x) { return !is_finite(x.limb[0]); }
+MDQR_FN bool is_non_finite(const real_number& x) { return !is_finite(x.limb[0]); }
 #if MDQR_COMPLEX
 MDQR_FN number scaled(const number& x, i64 power) {
     return {ldexp(x.re, power), ldexp(x.im, power)};
 }
-MDQR_FN bool is_special(const number& x) { return is_special(x.re) || is_special(x.im); }
+MDQR_FN bool is_non_finite(const number& x) { return is_non_finite(x.re) || is_non_finite(x.im); }
 MDQR_FN number number_of(double x) {
     return {from_double<double, limbs>(x), from_double<double, limbs>(0.0)};
 }
@@ -185,7 +186,7 @@ MDQR_KERNEL(mdqr_powers, mdqr::power_arguments, mdqr::most_threads, 1) {
     p.powers[here.item * p.lines + here.line] = power;
     if (p.clears)
         return;
-    if (largest == special)
+    if (largest == non_finite)
         p.faults[0] = 1;
     const i64 found = bits(*diagonal);
     if (found == absent)
@@ -233,6 +234,6 @@ MDQR_KERNEL(mdqr_scale, mdqr::scale_arguments, mdqr::scale_threads) {
         r = scaled(r, power);
     }
     store_number(p.out.to, p.out.at(e.item, e.i, e.j), r);
-    if (p.fault && is_special(r))
+    if (p.fault && is_non_finite(r))
         *p.fault = 1;
 }

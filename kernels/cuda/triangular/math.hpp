@@ -38,13 +38,13 @@ MDQR_FN int warp_index() { return thread_index() / warp_lanes; }
 
 // ---- numbers
 
-MDQR_FN void settle(md<double, limbs>& x) {
+MDQR_FN void normalise(md<double, limbs>& x) {
     if constexpr (limbs > 2)
         x = renormalize<limbs, limbs>(x.limb);
 }
-MDQR_FN void settle(cmd<double, limbs>& x) {
-    settle(x.re);
-    settle(x.im);
+MDQR_FN void normalise(cmd<double, limbs>& x) {
+    normalise(x.re);
+    normalise(x.im);
 }
 // +0 below limb 0, as the contract wants.
 MDQR_FN void clear_zeros(md<double, limbs>& x) { clear_negative_zeros(x); }
@@ -167,7 +167,7 @@ MDQR_FN void publish_number(const planes& to, i64 offset, const cmd<double, limb
 MDQR_FN bool look_for(const planes& from, i64 offset, md<double, limbs>& x) {
     const i64* words = reinterpret_cast<const i64*>(from.data) + offset;
     i64 word[limbs];
-    static_for<0, limbs>([&](auto l) MDQR_LAMBDA { word[l] = look_at(words + l * from.plane); });
+    static_for<0, limbs>([&](auto l) MDQR_LAMBDA { word[l] = load_word(words + l * from.plane); });
     bool found = true;
     static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
         found = found && word[l] != unset;
@@ -184,7 +184,7 @@ MDQR_FN void await_number(const planes& from, i64 offset, number& x) {
         between_looks();
 }
 MDQR_FN void await_limb(const double* address) {
-    while (look_at(reinterpret_cast<const i64*>(address)) == unset)
+    while (load_word(reinterpret_cast<const i64*>(address)) == unset)
         between_looks();
 }
 
@@ -198,9 +198,9 @@ struct divided_rows {
     MDQR_FN i64 at(int i, int j) const { return i64(j) * number_planes * rows + i; }
 };
 
-// Between two settlements words overlap by a few bits, which the next sum bears; settling loses
+// Between two renormalisations words overlap by a few bits, which the next sum bears; they lose
 // nothing, so that x_j has one value before and after.
-inline constexpr int rows_unsettled = limbs > 2 ? 8 : 1;
+inline constexpr int rows_unnormalised = limbs > 2 ? 8 : 1;
 
 // x_j for the rows that the lanes hold, in order; `record(x, size)` is called by the lane of a row
 // some rows after x is known, `size` follows the largest term of the row.
@@ -210,9 +210,9 @@ MDQR_FN void substitute(number s, int size, const divided_rows& c, int rows, Rec
     const planes coefficients = c.to();
 #pragma unroll 1
     for (int j = 0;; ++j) {
-        if (j % rows_unsettled == 0 || j == rows) {
-            settle(s);
-            if (lane < j && lane / rows_unsettled == (j - 1) / rows_unsettled) {
+        if (j % rows_unnormalised == 0 || j == rows) {
+            normalise(s);
+            if (lane < j && lane / rows_unnormalised == (j - 1) / rows_unnormalised) {
                 number known = s;
                 clear_zeros(known);
                 record(known, size);
@@ -241,7 +241,7 @@ struct system_view {
 
 // Rows [first, first + rows), rows <= 32, by one warp, in the order of plain substitution; the rows
 // before have been or are being published.
-MDQR_COLD void substitute_carefully(const system_view& v, i64 first, int rows) {
+MDQR_COLD void substitute_slow(const system_view& v, i64 first, int rows) {
     const int lane = lane_index();
     const bool is_row = lane < rows;
     const i64 at = (first + lane) * v.a_row;

@@ -91,7 +91,7 @@ MDQR_FN void subtract_known(number& s, int& size, const divided_rows& c, const n
         size = larger_of(size, term_exponent(leading(element), leading(x)));
         multiply_add<true>(s, element, x);
         if (j % 4 == 3)
-            settle(s);
+            normalise(s);
     }
 }
 
@@ -141,7 +141,6 @@ MDQR_KERNEL(mdqr_solve_triangular_tile, tile_arguments, 256, 1) {
         if (in_range && substitute_column(v, space))
             continue;
         for (int first = 0; first < order; first += rows_of_tile)
-            substitute_carefully(v, first,
-                                 order - first < rows_of_tile ? order - first : rows_of_tile);
+            substitute_slow(v, first, order - first < rows_of_tile ? order - first : rows_of_tile);
     }
 }

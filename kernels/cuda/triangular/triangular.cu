@@ -4,8 +4,8 @@
 // `groups`-th after it). Tiles of 32 rows belong to the blocks of the group in turn. A block
 // subtracts the known part of x from its rows, eight lanes a row, while other blocks still work on
 // it: `out` is filled with `unset` first, every limb is its own message, no fence or counter lies
-// between the row that is solved and the rows that wait. Blocks that are not next in line look
-// at one number only. With -DMDQR_GUARDED products have a guard bin (orders below 64).
+// between the row that is solved and the rows that wait. Blocks that are not next in line check
+// one number only. With -DMDQR_GUARDED products have a guard bin (orders below 64).
 #include "device/inline_networks.hpp"
 
 #include "triangular/math.hpp"
@@ -137,7 +137,7 @@ MDQR_FN void subtract_known(const system_view& v, i64 tile, i64 row, int lane, r
 #pragma unroll 1
             for (int q = 0; q < rows_of_tile / lanes_of_row; ++q)
                 subtract_columns<1>(v, row, first + q * lanes_of_row + lane, r);
-        settle(r.sum);
+        normalise(r.sum);
     }
 }
 static_assert(columns_ahead == 1 || columns_ahead * lanes_of_row == rows_of_tile, "a whole tile");
@@ -172,7 +172,7 @@ MDQR_FN bool solve_tile(const system_view& v, i64 tile, const tile_place& t) {
         number s, reciprocal;
         load_number(tile_vector(1), i, s);
         load_number(tile_vector(0), i, reciprocal);
-        settle(s);
+        normalise(s);
         s = product(s, reciprocal);
         const int found = int(tile_sizes()[i]);
         const int size = found == absent ? absent : found + quick_exponent(leading(reciprocal));
@@ -203,7 +203,7 @@ MDQR_FN void solve_jobs(const solve_arguments& p, i64 group, i64 groups, i64 mem
 MDQR_COLD void repeat_jobs(const solve_arguments& p, i64 group, i64 groups, i64 member, i64 tiles,
                            i64 step) {
     for (i64 job = group; job < p.jobs; job += groups) {
-        if (look_at(p.state + groups + job) == 0)
+        if (load_word(p.state + groups + job) == 0)
             continue;
         const system_view v = system_of(p, job);
         for (i64 tile = member; tile < tiles; tile += p.blocks)
@@ -212,7 +212,7 @@ MDQR_COLD void repeat_jobs(const solve_arguments& p, i64 group, i64 groups, i64 
         for (i64 tile = member; tile < tiles; tile += p.blocks)
             if (warp_index() == 0) {
                 const tile_place t = place_of(p, tile);
-                substitute_carefully(v, t.first, t.rows);
+                substitute_slow(v, t.first, t.rows);
             }
     }
 }

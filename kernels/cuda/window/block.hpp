@@ -157,7 +157,7 @@ MDQR_FN void take_vector(const window_block& b, int j) {
     i64 peak = 0, rest = 0;
     for (int i = b.lane; i <= tail; i += q.lanes) {
         number x = b.at(j + i, j);
-        settle(x);
+        normalise(x);
         u.put(i, x);
         const i64 other = peak_of(x), count = i == 0 ? imaginary_peak(x) : other;
         peak = other > peak ? other : peak;
@@ -186,7 +186,7 @@ MDQR_FN void make_scalars(const window_block& b, int j) {
     if (lane < lanes)
         s = window_square<number>(b.q, u, j, lane);
     s = lanes_sum(s, lanes);
-    settle(s);
+    normalise(s);
     number alpha;
     u.get(0, alpha);
     if (lane != 0)
@@ -215,7 +215,7 @@ MDQR_FN void apply_reflector(const window_block& b, int j, const number& sum, co
     window_update<updates_together>(b.q, b.vector(j), b.matrix, at, b.stride, j, b.lane, factor);
 }
 
-// One column: two meetings of the block.
+// One column: two barriers of the block.
 MDQR_FN void reflect_column(const window_block& b, int j) {
     const bool identity = bits(b.identity(j)) != 0, active = b.is_active(j) && !identity;
     number sum[1] = {zero_number()}, y0 = sum[0];
@@ -259,7 +259,7 @@ MDQR_FN void write_window(const window_block& b) {
         number x = zero_number();
         if (i >= c || t < q.below)
             x = conjugate(b.at(i, c));
-        settle(x);
+        normalise(x);
         set_element(b.p.e, b.p.e.at(b.item, t, i), x);
     }
 }

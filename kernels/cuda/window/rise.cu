@@ -1,5 +1,5 @@
-// One column z in front of R: the orthogonal E with E^H z = (zeta, 0), by reflectors of two entries
-// from the end upwards; one launch of one block a column. With -DMDQR_FLOAT32 as in
+// One column z to the left of R: the orthogonal E with E^H z = (zeta, 0), by reflectors of two
+// entries from the end upwards; one launch of one block a column. With -DMDQR_FLOAT32 as in
 // window/window.cu.
 //
 // The reflectors depend on z alone: one warp makes the next while the others apply the last.
@@ -75,19 +75,19 @@ MDQR_FN void make_reflector(const rise_block& b, int j) {
     number x[2];
     b.z.get(j, x[0]);
     b.z.get(j + 1, x[1]);
-    settle(x[0]);
-    settle(x[1]);
+    normalise(x[0]);
+    normalise(x[1]);
     const i64 above = peak_of(x[0]), rest = peak_of(x[1]);
     const int e = peak_exponent(above > rest ? above : rest);
-    const int own = b.warp_thread == 0 ? 0 : 1;
+    const int entry = b.warp_thread == 0 ? 0 : 1;
     if (b.warp_thread < 2)
-        u.put(own, shifted_down(x[own], e));
+        u.put(entry, shifted_down(x[entry], e));
     sync_warp();
     real_number s = from_double<double, limbs>(0.0);
     if (b.warp_thread < 2)
-        s = window_square<number>(b.q, u, j, own);
+        s = window_square<number>(b.q, u, j, entry);
     s = lanes_sum(s, 2);
-    settle(s);
+    normalise(s);
     if (b.warp_thread == 0) {
         const bool identity = rest == 0 && imaginary_peak(x[0]) == 0;
         b.flags[j & 1] = from_bits(identity);
@@ -132,7 +132,7 @@ MDQR_FN void write_rise(const rise_block& b) {
         number x;
         b.matrix.get(k % m * b.stride + k / m, x);
         x = conjugate(x);
-        settle(x);
+        normalise(x);
         set_element(b.p.e, b.p.e.at(b.item, k / m, k % m), x);
     }
 }

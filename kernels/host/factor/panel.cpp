@@ -114,7 +114,7 @@ private:
         for (ptrdiff_t i = first_group(j); i < rows; i += lanes<lane>) {
             Number y;
             read(x, i, y);
-            settle(y);
+            normalise(y);
             write(x, i, y);
         }
         const int e = column_exponent(x, j);
@@ -127,8 +127,8 @@ private:
             for (ptrdiff_t i = first_group(j); i <= j; ++i)
                 v.data[plane * rows + i] = 0.0;
         md<double, N> sigma = column_square<Number>(v, first_group(j), rows);
-        settle(sigma);
-        settle(alpha);
+        normalise(sigma);
+        normalise(alpha);
         const reflector<scalar> r = make_reflector(alpha, sigma);
         const Number factor = everywhere(r.inverse);
         for (ptrdiff_t i = first_group(j); i < rows; i += lanes<lane>) {
@@ -136,7 +136,7 @@ private:
             if (!r.is_identity) {
                 read(v, i, y);
                 y = multiply(y, factor);
-                settle(y);
+                normalise(y);
             }
             write(v, i, y);
         }
@@ -167,7 +167,7 @@ private:
                 multiply_add(sum, y, everywhere(z));
             }
             sum = multiply(sum, times);
-            settle(sum);
+            normalise(sum);
             write(triangle_at(j), i, sum);
         }
         write_one(triangle_at(j), j, factor);

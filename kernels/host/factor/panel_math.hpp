@@ -156,15 +156,15 @@ template <int N> MDQR_FN cmd<double, N> combine_lanes(const cmd<lane, N>* total)
 }
 
 // The number with its limbs put in order after fast operations.
-template <class T, int N> MDQR_FN void settle(md<T, N>& x) {
+template <class T, int N> MDQR_FN void normalise(md<T, N>& x) {
     if constexpr (N > 4)
-        settle_call(x);
+        normalise_call(x);
     else
         x = renormalize<N, N>(x.limb);
 }
-template <class T, int N> MDQR_FN void settle(cmd<T, N>& x) {
-    settle(x.re);
-    settle(x.im);
+template <class T, int N> MDQR_FN void normalise(cmd<T, N>& x) {
+    normalise(x.re);
+    normalise(x.im);
 }
 
 // sum of conj(x_i) y_i over rows [begin, end); both multiples of 8.
@@ -182,7 +182,7 @@ typename number_of<Number>::scalar column_dot(const column& x, const column& y, 
             multiply_add(total[v], conjugate(a), b);
         }
     typename number_of<Number>::scalar sum = combine_lanes(total);
-    settle(sum);
+    normalise(sum);
     return sum;
 }
 
@@ -225,7 +225,7 @@ void column_update(const column& y, const column& x, const typename number_of<Nu
 
 // The value of a column that was multiplied by 2^-e.
 template <int N> MDQR_FN md<double, N> unscale(md<double, N> x, int e) {
-    settle(x);
+    normalise(x);
     return scale_result_call(x, e);
 }
 template <int N> MDQR_FN cmd<double, N> unscale(const cmd<double, N>& x, int e) {

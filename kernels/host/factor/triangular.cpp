@@ -191,7 +191,7 @@ private:
             scalar d;
             read(work_row(work + i * planes * L), 0, x);
             read_one({diagonal + planes * i, 1}, 0, d);
-            settle(x);
+            normalise(x);
             x = div(x, everywhere(d));
             mark_unsafe(x, safe);
             write(work_row(work + i * planes * L), 0, x);
@@ -211,7 +211,7 @@ private:
         }
         for (ptrdiff_t c = 0; c < count; ++c)
             if (safe[c] == 0.0)
-                solve_carefully(first + c);
+                solve_slow(first + c);
     }
 
     // One column, lanes along the rows that wait.
@@ -227,7 +227,7 @@ private:
             const ptrdiff_t i = order(step);
             scalar y, d;
             read_one(x, i, y);
-            settle(y);
+            normalise(y);
             read_one({diagonal + planes * i, 1}, 0, d);
             y = div(y, d);
             safe = leading_is_safe(y);
@@ -242,7 +242,7 @@ private:
             }
         }
         if (!safe)
-            return solve_carefully(c);
+            return solve_slow(c);
         for (ptrdiff_t i = 0; i < w; ++i) {
             scalar y;
             read_one(x, i, y);
@@ -257,7 +257,7 @@ private:
     }
 
     // One column by the operations of the contract, on the numbers as they are.
-    __attribute__((noinline)) void solve_carefully(ptrdiff_t c) {
+    __attribute__((noinline)) void solve_slow(ptrdiff_t c) {
         const column x{work, rows};
         for (ptrdiff_t step = 0; step < w; ++step) {
             const ptrdiff_t i = order(step);

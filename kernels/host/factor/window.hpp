@@ -23,9 +23,9 @@ public:
         // Groups may reach beyond the last column.
         width = (q.columns + padding - 1) / padding * padding + padding;
         const i64 entries = i64(q.columns) * (q.below + 1), square = q.rows * width;
-        own.reset(
+        memory.reset(
             new double[size_t(planes * (square + entries + q.columns) + (2 * N + 3) * q.columns)]);
-        double* at = own.get();
+        double* at = memory.get();
         const auto take = [&](i64 count) {
             double* found = at;
             at += count;
@@ -83,14 +83,14 @@ public:
 
     // Rows [first, last) of x := x E.
     void apply_right(const block_view& x, ptrdiff_t first, ptrdiff_t last) const {
-        block_view turned = x;
-        std::swap(turned.stride[1], turned.stride[2]);
+        block_view transposed = x;
+        std::swap(transposed.stride[1], transposed.stride[2]);
         const window_memory strip = new_strip();
-        read(strip, strip_columns, turned, first, last, strip_columns);
+        read(strip, strip_columns, transposed, first, last, strip_columns);
         conjugate_strip(strip);
         reflect_strip(strip, int(last - first));
         conjugate_strip(strip);
-        write(strip, turned, first, last);
+        write(strip, transposed, first, last);
     }
 
     static constexpr int strip_columns = 32;
@@ -108,7 +108,7 @@ private:
     const ptrdiff_t item;
     const bool rises;
     i64 width;
-    std::unique_ptr<double[]> own;
+    std::unique_ptr<double[]> memory;
     window_memory matrix, vectors, inverses, roots, betas;
     double *exponents, *powers, *identities;
 
@@ -138,7 +138,7 @@ private:
             for (ptrdiff_t c = 0; N > 2 && c < last - first; c += L) {
                 Number y;
                 strip.get(i * strip_columns + c, y);
-                settle(y);
+                normalise(y);
                 strip.put(i * strip_columns + c, y);
             }
             for (int k = 0; k < planes; ++k) {
@@ -178,7 +178,7 @@ private:
         i64 peak = 0, rest = 0;
         for (int i = 0; i <= q.tail(j); ++i) {
             scalar x = element(j + i, c);
-            settle(x);
+            normalise(x);
             u.put(i, x);
             const i64 other = peak_of(x), count = i == 0 ? imaginary_peak(x) : other;
             peak = other > peak ? other : peak;
@@ -209,7 +209,7 @@ private:
         for (int l = 0; l < q.square_lanes(); ++l)
             part[l] = window_square<Number>(q, u, j, l);
         real s = tree_of(part, q.square_lanes());
-        settle(s);
+        normalise(s);
         const window_reflector<Number> h = make_window_reflector(alpha, s);
         roots.put(j, first_of(h.root));
         betas.put(j, first_of(h.beta));

@@ -22,7 +22,7 @@ __attribute__((noinline)) void multiply_call(md<lane, N>& r, const md<lane, N>& 
 template <int N> __attribute__((noinline)) void add_call(md<lane, N>& a, const md<lane, N>& b) {
     a = add_fast(a, b);
 }
-template <class T, int N> __attribute__((noinline)) void settle_call(md<T, N>& x) {
+template <class T, int N> __attribute__((noinline)) void normalise_call(md<T, N>& x) {
     x = renormalize<N, N>(x.limb);
 }
 template <int N>
@@ -40,13 +40,13 @@ using complex_one = cmd<double, MDQR_LIMBS>;
 MDQR_NETWORK real_one mul_double(const real_one&, double);
 MDQR_NETWORK real_one div_network(const real_one&, const real_one&);
 MDQR_NETWORK real_one sqrt_network(const real_one&);
-MDQR_NETWORK real_one add_careful(const real_one&, const real_one&);
-MDQR_NETWORK real_one mul_careful(const real_one&, const real_one&);
-MDQR_NETWORK real_one div_careful(const real_one&, const real_one&);
-MDQR_NETWORK real_one sqrt_careful(const real_one&);
+MDQR_NETWORK real_one add_slow(const real_one&, const real_one&);
+MDQR_NETWORK real_one mul_slow(const real_one&, const real_one&);
+MDQR_NETWORK real_one div_slow(const real_one&, const real_one&);
+MDQR_NETWORK real_one sqrt_slow(const real_one&);
 MDQR_NETWORK real_one scale_result_call(const real_one&, int);
-MDQR_NETWORK complex_one div_careful(const complex_one&, const complex_one&);
-MDQR_NETWORK complex_one mul_careful(const complex_one&, const complex_one&);
+MDQR_NETWORK complex_one div_slow(const complex_one&, const complex_one&);
+MDQR_NETWORK complex_one mul_slow(const complex_one&, const complex_one&);
 #if MDQR_HOST_LANES > 1
 using real_lanes = md<lane, MDQR_LIMBS>;
 MDQR_NETWORK real_lanes mul_double(const real_lanes&, lane);
@@ -69,9 +69,9 @@ MDQR_NETWORK void multiply_add_call(md<lane, MDQR_LIMBS>&, const md<lane, MDQR_L
 MDQR_NETWORK void multiply_call(md<lane, MDQR_LIMBS>&, const md<lane, MDQR_LIMBS>&,
                                 const md<lane, MDQR_LIMBS>&);
 MDQR_NETWORK void add_call(md<lane, MDQR_LIMBS>&, const md<lane, MDQR_LIMBS>&);
-MDQR_NETWORK void settle_call(real_one&);
+MDQR_NETWORK void normalise_call(real_one&);
 #if MDQR_HOST_LANES > 1
-MDQR_NETWORK void settle_call(real_lanes&);
+MDQR_NETWORK void normalise_call(real_lanes&);
 #endif
 #endif
 

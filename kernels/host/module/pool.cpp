@@ -44,7 +44,7 @@ struct job {
     }
 
 private:
-    // Until the deadline has passed, but one task at least. Short tasks look at the clock seldom.
+    // Until the deadline has passed, but one task at least. Short tasks read the clock seldom.
     void run_share(share& part) const {
         constexpr int most = 16;
         std::ptrdiff_t i = part.next;
@@ -80,14 +80,14 @@ public:
             ++generation;
         }
         wake.notify_all();
-        std::exception_ptr own = failure_of(work, 0);
+        std::exception_ptr first = failure_of(work, 0);
         std::unique_lock<std::mutex> lock(state);
         done.wait(lock, [&] { return pending == 0; });
-        if (!own)
-            own = failure;
+        if (!first)
+            first = failure;
         failure = nullptr;
-        if (own)
-            std::rethrow_exception(own);
+        if (first)
+            std::rethrow_exception(first);
     }
 
 private:

@@ -190,8 +190,8 @@ void accumulate_block(const product_problem& x, const unserved_block& block, fin
     });
 }
 
-double special_row(const product_problem& x, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t s0,
-                   ptrdiff_t part) {
+double non_finite_row(const product_problem& x, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t s0,
+                      ptrdiff_t part) {
     double sum = 0.0;
     auto term = [&](double a, double b) {
         if (!is_finite(a) || !is_finite(b))

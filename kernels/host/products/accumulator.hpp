@@ -81,7 +81,7 @@ void accumulate_each(const product_problem& x, const std::vector<unserved_block>
 }
 
 // The sum of those terms that are not finite; the finite ones cannot change it.
-double special_row(const product_problem& x, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t s0,
-                   ptrdiff_t part);
+double non_finite_row(const product_problem& x, ptrdiff_t item, ptrdiff_t p0, ptrdiff_t s0,
+                      ptrdiff_t part);
 
 MDQR_END

@@ -85,7 +85,7 @@ private:
             return rest.mark(v * L + i, s);
         const md<double, N> one =
             served ? lane_of(r, i)
-                   : from_double<double, N>(special_row(x, at.item, at.p, at.s, at.part));
+                   : from_double<double, N>(non_finite_row(x, at.item, at.p, at.s, at.part));
         md<lane, N> alone = from_double<lane, N>(broadcast<lane>(0.0));
         set_lane_of(alone, 0, one);
         put(at.item, at.p, at.s, at.part, 1, alone);

@@ -58,7 +58,7 @@ private:
         const ptrdiff_t row = v * L + i;
         superacc acc;
         if (!tile.scale_p.finite[row] || !tile.scale_s.finite[s]) {
-            acc.add(-special_row(x, at.item, at.p, at.s, at.part));
+            acc.add(-non_finite_row(x, at.item, at.p, at.s, at.part));
         } else if (!served) {
             return rest.mark(row, s);
         } else {

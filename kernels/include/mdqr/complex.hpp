@@ -16,7 +16,7 @@ template <class T, int N> MDQR_FN cmd<T, N> sub(const cmd<T, N>& x, const cmd<T,
 // so that the product commutes. The larger parts of x and y are above 2^-2 then, so that nothing
 // that counts turns subnormal; the other part of r stays as it is.
 template <int N>
-MDQR_COLD cmd<double, N> mul_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
+MDQR_COLD cmd<double, N> mul_slow(const cmd<double, N>& x, const cmd<double, N>& y) {
     cmd<double, N> r{sub(mul(x.re, y.re), mul(x.im, y.im)), add(mul(x.re, y.im), mul(x.im, y.re))};
     const bool finite = is_finite(x.re.limb[0]) && is_finite(x.im.limb[0]) &&
                         is_finite(y.re.limb[0]) && is_finite(y.im.limb[0]);
@@ -42,9 +42,9 @@ template <class T, int N> MDQR_FN T product_size(const cmd<T, N>& x, const cmd<T
 template <class T, int N> MDQR_FN cmd<T, N> mul(const cmd<T, N>& x, const cmd<T, N>& y) {
     cmd<T, N> r{add_in_range(mul_in_range(x.re, y.re), neg(mul_in_range(x.im, y.im))),
                 add_in_range(mul_in_range(x.re, y.im), mul_in_range(x.im, y.re))};
-    patch(
+    fix_up(
         !(product_size(x, y) < broadcast<T>(0x1p1019)), r,
-        [](const cmd<double, N>& a, const cmd<double, N>& b) { return mul_careful(a, b); }, x, y);
+        [](const cmd<double, N>& a, const cmd<double, N>& b) { return mul_slow(a, b); }, x, y);
     return r;
 }
 
@@ -82,7 +82,7 @@ template <class T, int N> MDQR_FN cmd<T, N> div_network(const cmd<T, N>& x, cons
 }
 
 template <int N>
-MDQR_COLD cmd<double, N> div_careful(const cmd<double, N>& x, const cmd<double, N>& y) {
+MDQR_COLD cmd<double, N> div_slow(const cmd<double, N>& x, const cmd<double, N>& y) {
     const double a = x.re.limb[0], b = x.im.limb[0], c = y.re.limb[0], d = y.im.limb[0];
     double re, im;
     const bool finite = is_finite(a) && is_finite(b) && is_finite(c) && is_finite(d);
@@ -117,9 +117,9 @@ template <class T, int N> MDQR_FN cmd<T, N> div(const cmd<T, N>& x, const cmd<T,
     clear_negative_zeros(r.im);
     const T zero = broadcast<T>(0.0);
     const mask_t<T> zeros = (r.re.limb[0] == zero) | (r.im.limb[0] == zero);
-    patch(
+    fix_up(
         zeros | out_of_range(x) | out_of_range(y), r,
-        [](const cmd<double, N>& a, const cmd<double, N>& b) { return div_careful(a, b); }, x, y);
+        [](const cmd<double, N>& a, const cmd<double, N>& b) { return div_slow(a, b); }, x, y);
     return r;
 }
 
@@ -138,7 +138,7 @@ MDQR_FN void invert_leading(double c, double d, double& re, double& im) {
 }
 
 template <int N>
-MDQR_COLD cmd<double, N> reciprocal_careful(const cmd<double, N>& x, cmd<double, N> r) {
+MDQR_COLD cmd<double, N> reciprocal_slow(const cmd<double, N>& x, cmd<double, N> r) {
     const double c = x.re.limb[0], d = x.im.limb[0];
     double re, im;
     invert_leading(c, d, re, im);
@@ -153,10 +153,10 @@ template <class T, int N> MDQR_FN cmd<T, N> reciprocal(const cmd<T, N>& x) {
     const T zero = broadcast<T>(0.0);
     cmd<T, N> r = div(cmd<T, N>{from_double<T, N>(broadcast<T>(1.0)), from_double<T, N>(zero)}, x);
     const mask_t<T> regular = (abs(r.re.limb[0]) > zero) & (abs(r.im.limb[0]) > zero);
-    patch(
+    fix_up(
         !regular, r,
         [](const cmd<double, N>& a, const cmd<double, N>& quotient) {
-            return reciprocal_careful(a, quotient);
+            return reciprocal_slow(a, quotient);
         },
         x, r);
     return r;

@@ -23,7 +23,7 @@
 #define MDQR_LAMBDA __attribute__((always_inline))
 #endif
 
-// Long networks are called, not inlined: passing limbs through memory costs little beside hundreds
+// Long networks are called, not inlined: passing limbs through memory costs little against hundreds
 // of operations.
 #if MDQR_DEVICE
 #define MDQR_CALL __host__ __device__ __noinline__

@@ -1,5 +1,5 @@
 // The operations of the contract: a network, one test for operands or results that need care, and
-// the careful way.
+// the slow path.
 //
 // NaN and infinities follow IEEE 754 in limb 0 with +0 below; zeros keep IEEE's sign; where limbs
 // or their products leave the range of doubles the operands are scaled by powers of two.
@@ -31,19 +31,19 @@ MDQR_FN void set_lane_of(cmd<T, N>& x, int lane, const cmd<double, N>& value) {
 }
 
 template <class R, class F, class... Operands>
-MDQR_COLD R patched(mask_t<typename R::lane> mask, R r, F careful, const Operands&... operands) {
+MDQR_COLD R fixed_up(mask_t<typename R::lane> mask, R r, F slow, const Operands&... operands) {
     for (int i = 0; i < lanes<typename R::lane>; ++i)
         if (mask_get(mask, i))
-            set_lane_of(r, i, careful(lane_of(operands, i)...));
+            set_lane_of(r, i, slow(lane_of(operands, i)...));
     return r;
 }
 
-// Recompute the marked lanes of r by the careful way; the operands are copied so that they can stay
+// Recompute the marked lanes of r by the slow path; the operands are copied so that they can stay
 // in registers.
 template <class R, class F, class... Operands>
-MDQR_FN void patch(mask_t<typename R::lane> mask, R& r, F careful, const Operands&... operands) {
+MDQR_FN void fix_up(mask_t<typename R::lane> mask, R& r, F slow, const Operands&... operands) {
     if (any(mask))
-        r = patched(mask, r, careful, Operands(operands)...);
+        r = fixed_up(mask, r, slow, Operands(operands)...);
 }
 
 // +0 in place of -0 below limb 0.
@@ -82,8 +82,7 @@ template <class T, int N> MDQR_FN mask_t<T> out_of_range(const md<T, N>& x) {
     return (!(magnitude >= broadcast<T>(0x1p-300))) | (!(magnitude <= broadcast<T>(0x1p300)));
 }
 
-template <int N>
-MDQR_COLD md<double, N> add_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N> MDQR_COLD md<double, N> add_slow(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_sum(x.limb[0], y.limb[0]);
     if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
         return from_double<double, N>(leading);
@@ -103,9 +102,9 @@ template <class T, int N> MDQR_FN md<T, N> add_in_range(const md<T, N>& x, const
 template <class T, int N> MDQR_FN md<T, N> add(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = add_in_range(x, y);
     if constexpr (N > 1)
-        patch(
+        fix_up(
             !(abs(r.limb[0]) < broadcast<T>(0x1p1020)), r,
-            [](const md<double, N>& a, const md<double, N>& b) { return add_careful(a, b); }, x, y);
+            [](const md<double, N>& a, const md<double, N>& b) { return add_slow(a, b); }, x, y);
     return r;
 }
 
@@ -113,8 +112,7 @@ template <class T, int N> MDQR_FN md<T, N> sub(const md<T, N>& x, const md<T, N>
     return add(x, neg(y));
 }
 
-template <int N>
-MDQR_COLD md<double, N> mul_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N> MDQR_COLD md<double, N> mul_slow(const md<double, N>& x, const md<double, N>& y) {
     const double leading = one_prod(x.limb[0], y.limb[0]);
     if (!is_finite(x.limb[0]) || !is_finite(y.limb[0]))
         return from_double<double, N>(leading);
@@ -134,16 +132,15 @@ template <class T, int N> MDQR_FN md<T, N> mul_in_range(const md<T, N>& x, const
 template <class T, int N> MDQR_FN md<T, N> mul(const md<T, N>& x, const md<T, N>& y) {
     md<T, N> r = mul_in_range(x, y);
     if constexpr (N > 1)
-        patch(
+        fix_up(
             !(abs(one_prod(x.limb[0], y.limb[0])) < broadcast<T>(0x1p1020)), r,
-            [](const md<double, N>& a, const md<double, N>& b) { return mul_careful(a, b); }, x, y);
+            [](const md<double, N>& a, const md<double, N>& b) { return mul_slow(a, b); }, x, y);
     return r;
 }
 
 template <class T, int N> MDQR_FN md<T, N> sqr(const md<T, N>& x) { return mul(x, x); }
 
-template <int N>
-MDQR_COLD md<double, N> div_careful(const md<double, N>& x, const md<double, N>& y) {
+template <int N> MDQR_COLD md<double, N> div_slow(const md<double, N>& x, const md<double, N>& y) {
     const double a = x.limb[0], b = y.limb[0];
     if (!is_finite(a) || !is_finite(b) || a == 0.0 || b == 0.0)
         return from_double<double, N>(a / b);
@@ -156,13 +153,13 @@ template <class T, int N> MDQR_FN md<T, N> div(const md<T, N>& x, const md<T, N>
     if constexpr (N == 1)
         return r;
     clear_negative_zeros(r);
-    patch(
+    fix_up(
         out_of_range(x) | out_of_range(y), r,
-        [](const md<double, N>& a, const md<double, N>& b) { return div_careful(a, b); }, x, y);
+        [](const md<double, N>& a, const md<double, N>& b) { return div_slow(a, b); }, x, y);
     return r;
 }
 
-template <int N> MDQR_COLD md<double, N> sqrt_careful(const md<double, N>& x) {
+template <int N> MDQR_COLD md<double, N> sqrt_slow(const md<double, N>& x) {
     const double a = x.limb[0];
     if (!is_finite(a) || a <= 0.0)
         return from_double<double, N>(sqrt(a));
@@ -175,14 +172,14 @@ template <class T, int N> MDQR_FN md<T, N> sqrt(const md<T, N>& x) {
     if constexpr (N == 1)
         return r;
     clear_negative_zeros(r);
-    patch(
+    fix_up(
         out_of_range(x) | (x.limb[0] < broadcast<T>(0.0)), r,
-        [](const md<double, N>& a) { return sqrt_careful(a); }, x);
+        [](const md<double, N>& a) { return sqrt_slow(a); }, x);
     return r;
 }
 
 template <int N>
-MDQR_COLD md<double, N> hypot_careful(const md<double, N>& x, const md<double, N>& y) {
+MDQR_COLD md<double, N> hypot_slow(const md<double, N>& x, const md<double, N>& y) {
     const double a = abs(x.limb[0]), b = abs(y.limb[0]);
     if (a == infinity() || b == infinity())
         return from_double<double, N>(infinity());
@@ -205,9 +202,9 @@ template <class T, int N> MDQR_FN md<T, N> hypot(const md<T, N>& x, const md<T, 
                                  (!(abs(y.limb[0]) >= broadcast<T>(0x1p-300)));
     const mask_t<T> one_large =
         (!(abs(x.limb[0]) <= broadcast<T>(0x1p300))) | (!(abs(y.limb[0]) <= broadcast<T>(0x1p300)));
-    patch(
+    fix_up(
         both_small | one_large, r,
-        [](const md<double, N>& a, const md<double, N>& b) { return hypot_careful(a, b); }, x, y);
+        [](const md<double, N>& a, const md<double, N>& b) { return hypot_slow(a, b); }, x, y);
     return r;
 }
 

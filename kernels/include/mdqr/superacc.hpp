@@ -2,8 +2,8 @@
 //
 // A fixed-point number of 32-bit digits in 64-bit words (Kulisch, "Computer Arithmetic and
 // Validity", 2008): word[i] has weight 2^(32 i - bias). Products of two doubles begin at 2^-2148
-// and end below 2^2048; the words above leave room for 2^120 terms, the upper half of each word for
-// 2^28 deposits between two carries.
+// and end below 2^2048; the words above take 2^120 terms, the upper half of each word 2^28 deposits
+// between two carries.
 #pragma once
 #include "mdqr/eft.hpp"
 
@@ -22,8 +22,8 @@ public:
         low = words;
         high = -1;
         deposits = 0;
-        special = 0.0;
-        is_special = false;
+        non_finite = 0.0;
+        is_non_finite = false;
         terms = only_negative_zeros = false;
     }
 
@@ -68,7 +68,7 @@ public:
     MDQR_FN void negate() {
         for (int i = low; i <= high; ++i)
             word[i] = -word[i];
-        special = -special;
+        non_finite = -non_finite;
         // An exact zero is +0 either way, unless every term was -0.
         only_negative_zeros = false;
     }
@@ -78,8 +78,8 @@ public:
     template <int N> MDQR_FN void round(double (&limb)[N]) {
         for (int i = 0; i < N; ++i)
             limb[i] = 0.0;
-        if (is_special) {
-            limb[0] = special;
+        if (is_non_finite) {
+            limb[0] = non_finite;
             return;
         }
         if (terms && only_negative_zeros) {
@@ -130,8 +130,8 @@ private:
     i64 word[words];
     int low = words, high = -1; // the words in use
     int deposits = 0;
-    double special = 0.0; // IEEE sum of the terms that are not finite
-    bool is_special = false;
+    double non_finite = 0.0; // IEEE sum of the terms that are not finite
+    bool is_non_finite = false;
     bool terms = false, only_negative_zeros = false;
 
     // x = mantissa 2^exponent, x finite.
@@ -150,8 +150,8 @@ private:
         terms = true;
         if (is_finite(x))
             return x == 0.0;
-        special = one_sum(special, x);
-        is_special = true;
+        non_finite = one_sum(non_finite, x);
+        is_non_finite = true;
         return true;
     }
 

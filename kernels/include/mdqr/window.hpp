@@ -3,17 +3,18 @@
 // Reflector j has the rows j to j + tail(j): H^H (alpha, x)^T = (beta, 0)^T, beta real, as in
 // householder.hpp. It is never divided by its first entry. With u = (alpha, x) a column y becomes
 // r = u^H y / beta in row j, and y_i + u_i (r - y_0) / (alpha - beta) below: u^H y and the scalars
-// of u need not wait for each other. With one row in the tail that costs what a rotation does.
+// of u need not wait for each other. With p rows in the tail that is 2 p + 3 products a column, 5
+// for a tail of one row, where a rotation takes 4; p rotations take 4 p.
 //
-// A rise is the same for one column z in front of R: from its end upwards, reflector j has z_j and
-// what reflector j + 1 left below it, so that rows of R get one diagonal below the main one.
+// A rise is the same for one column z to the left of R: from its end upwards, reflector j has z_j
+// and what reflector j + 1 left below it, so that rows of R get one diagonal below the main one.
 //
 // Every column is divided by the power of two of its maximum, and u again by that of what is left
 // of its column: squares neither overflow nor vanish. R gets the first factor back.
 //
-// Who includes this has multiply, multiply_add, plus, conjugate, opposite and settle for its
-// numbers. A sum has `lanes` parts, which a tree adds up: threads that share a column get the bits
-// of one that has it alone.
+// Who includes this has multiply, multiply_add, plus, conjugate, opposite and normalise for
+// its numbers. A sum has `lanes` parts, which a tree adds up: threads that share a column get the
+// bits of one that has it alone.
 #pragma once
 #include "mdqr/complex.hpp"
 
@@ -126,7 +127,7 @@ template <class T, int N> MDQR_FN md<T, N> inverse_root(const md<T, N>& s) {
         const md<T, N / 2> y = inverse_root(with_limbs<N / 2>(s));
         const md<T, N> wide = with_limbs<N>(y);
         md<T, N> e = plus(from_double<T, N>(one), neg(multiply(s, multiply(wide, wide))));
-        settle(e);
+        normalise(e);
         const T square = one_prod(one_prod(e.limb[0], e.limb[0]), broadcast<T>(0.375));
         const md<T, N / 2> half = scaled(with_limbs<N / 2>(e), broadcast<T>(0.5));
         const md<T, N / 2> factor = add_fast(half, from_double<T, N / 2>(square));
@@ -141,7 +142,7 @@ template <class T, int N> MDQR_FN md<T, N> inverse_of(const md<T, N>& d) {
         const md<T, N / 2> x = inverse_of(with_limbs<N / 2>(d));
         const md<T, N> wide = with_limbs<N>(x);
         md<T, N> e = plus(from_double<T, N>(one), neg(multiply(d, wide)));
-        settle(e);
+        normalise(e);
         const T square = one_prod(e.limb[0], e.limb[0]);
         const md<T, N / 2> factor = add_fast(with_limbs<N / 2>(e), from_double<T, N / 2>(square));
         return plus(wide, with_limbs<N>(mul_fast(x, factor)));
@@ -230,7 +231,7 @@ template <class Number, class Real>
 MDQR_FN Number window_factor(const Real& root, const Number& inverse, Number sum, const Number& y0,
                              Number& r) {
     if constexpr (Number::limbs > 2)
-        settle(sum);
+        normalise(sum);
     r = times_real(sum, root);
     return multiply(inverse, plus(r, opposite(y0)));
 }

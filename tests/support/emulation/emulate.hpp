@@ -102,8 +102,8 @@ inline bool warp_any(bool x) {
     return r;
 }
 
-inline double load_fresh(const double* address) { return *address; }
-inline i64 look_at(const i64* address) { return *address; }
+inline double load_past_cache(const double* address) { return *address; }
+inline i64 load_word(const i64* address) { return *address; }
 inline void publish(double* address, double x) { *address = x; }
 inline void publish(i64* address, i64 x) { *address = x; }
 // As coarse as on the device: 20 bits behind the leading one.
