@@ -40,8 +40,8 @@ def draw(
     """Return numbers with 1 <= abs(x) < 2 in each part and every limb filled, made on the GPU."""
     xp = cupy()
     state = xp.random.RandomState(seed)
-    front = (2, precision.limbs) if dtype is complex else (precision.limbs,)
-    block = 1.0 + state.random_sample((*front, *shape))
+    leading = (2, precision.limbs) if dtype is complex else (precision.limbs,)
+    block = 1.0 + state.random_sample((*leading, *shape))
     block *= xp.where(state.random_sample(block.shape) < 0.5, -1.0, 1.0)
     for i in range(precision.limbs):
         # A limb of exponent E - 54 is below half an ulp of one of exponent E.

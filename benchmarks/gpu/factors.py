@@ -83,9 +83,9 @@ def accuracy(options: Options) -> Iterator[Row]:
                 one = mdqr.eye(n, precision=p, dtype=dtype, device=a.device)[:, some]
                 q, columns = Q.limbs, a[:, some].limbs
                 residual = backend.residual([(1, columns)], q, R[:, some].limbs, **flags)
-                turned = q.swapaxes(-1, -2)
+                transposed = q.swapaxes(-1, -2)
                 gram = backend.residual(
-                    [(1, one.limbs)], turned, Q[:, some].limbs, conj_a=True, **flags
+                    [(1, one.limbs)], transposed, Q[:, some].limbs, conj_a=True, **flags
                 )
                 errors = {
                     "columnwise, sampled": norms(residual, complexes) / norms(columns, complexes),

@@ -89,13 +89,13 @@ def updates(q: Block, r: Block, u: Block, p: int) -> Iterator[tuple[str, Call]]:
 
 def all_ways(call: Call, engine: Engine, p: int) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds with windows of some widths, and with panels."""
-    own = sweeps.window_columns(engine, p)
-    for columns in dict.fromkeys((*widths_of(engine, p), own, 0)):
+    chosen = sweeps.window_columns(engine, p)
+    for columns in dict.fromkeys((*widths_of(engine, p), chosen, 0)):
         with mock.patch.object(sweeps, "window_columns", return_value=columns):
             # With the two calls that are not counted, windows that are recorded have come thrice.
             call()
             who = f"{columns} columns" if columns else "panels"
-            yield f"{who}, the package's" if columns == own else who, milliseconds(call, 2)
+            yield f"{who}, the package's" if columns == chosen else who, milliseconds(call, 2)
 
 
 BENCHMARKS = {

@@ -1,1 +1,1 @@
-"""The tensor-core path beside cuSOLVER."""
+"""The tensor-core path against cuSOLVER."""

@@ -1,4 +1,4 @@
-"""Accuracy of the tensor-core path beside cuSOLVER: figures 3, 4, 8 and 9 of the paper."""
+"""Accuracy of the tensor-core path against cuSOLVER: figures 3, 4, 8 and 9 of the paper."""
 
 from __future__ import annotations
 
@@ -137,11 +137,11 @@ def least_squares(options: Options) -> Iterator[Row]:
     group = "least squares"
     for shape in [SMALL] if options.quick else [MIDDLE, LARGEST]:
         for kind, cond in TYPES:
-            a, b, size = given = problem(shape, kind, cond)
+            a, b, size = system = problem(shape, kind, cond)
             times = {}
             for dtype in (np.float64, np.float32):
                 name = np.dtype(dtype).name
-                times[name], x = given.direct(dtype)
+                times[name], x = system.direct(dtype)
                 yield Row(group, "direct", "cuSOLVER", name, size, times[name], "ms")
                 error = gradient(a, b, x)
                 yield Row(group, "A^T r, relative", "cuSOLVER", name, size, error, "")
@@ -155,7 +155,7 @@ def least_squares(options: Options) -> Iterator[Row]:
                 is_aim = (shape, kind, compute) == (LARGEST, "normal", "fp16")
                 what, aim = "float64 direct / mdqr", LSTSQ_AIM if is_aim else None
                 yield faster(group, what, compute, size, (times["float64"], ms), aim)
-            del given, a, b, x
+            del system, a, b, x
             free()
 
 
@@ -165,10 +165,10 @@ def solutions(options: Options) -> Iterator[Row]:
 
     group, shape = "solutions", SMALL if options.quick else LARGEST
     for exponent in range(3, 7):
-        a, b, _ = given = problem(shape, "cluster", 10.0**exponent)
+        a, b, _ = system = problem(shape, "cluster", 10.0**exponent)
         size = f"{shape[0]}x{shape[1]}, 1e{exponent}"
         for dtype in (np.float64, np.float32):
-            x = given.direct(dtype)[1]
+            x = system.direct(dtype)[1]
             name = np.dtype(dtype).name
             yield Row(group, "direct", "cuSOLVER", name, size, gradient(a, b, x), "")
             free()
@@ -179,7 +179,7 @@ def solutions(options: Options) -> Iterator[Row]:
         x, _, info = solved(a, b, "fp16")
         what = f"{info.method}, {info.iterations} iterations"
         yield Row(group, what, "mdqr", "fp16", size, gradient(a, b, x), "")
-        del given, a, b, x
+        del system, a, b, x
         free()
     bases.cache_clear()
 

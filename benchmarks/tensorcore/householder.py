@@ -1,6 +1,6 @@
 """Householder QR on tensor cores, and the test of Kerr, Campbell and Richards 2009.
 
-Recursive reflections beside recursive Gram-Schmidt and cuSOLVER: speed, where it goes, errors
+Recursive reflections against recursive Gram-Schmidt and cuSOLVER: speed, where it goes, errors
 against the condition; and blocked reflections in float32 with a full Q, twice as many rows as
 columns, by the three criteria of the paper.
 """
@@ -40,7 +40,7 @@ TARGETS = [(CudaEngine, name, name) for name in METHODS]
 
 
 def speed(options: Options) -> Iterator[Row]:
-    """Q and R in one pass, beside Gram-Schmidt and beside geqrf with orgqr."""
+    """Q and R in one pass, against Gram-Schmidt and against geqrf with orgqr."""
     group = "householder speed"
     for m, n in QUICK if options.quick else SIZES:
         size, a, large = f"{m}x{n}", random(m, n), n >= 16384
@@ -59,8 +59,8 @@ def speed(options: Options) -> Iterator[Row]:
         calls += [("householder, cholesky", form, stable) for form in ("bf16", "tf32", "fp16x2")]
         again = {**stable, "reorthogonalize": True}
         calls.append(("householder, cholesky, orthonormal", "fp16", again))
-        for what, compute, given in calls:
-            ms = milliseconds(partial(qr, a, compute=compute, **given), 3)
+        for what, compute, arguments in calls:
+            ms = milliseconds(partial(qr, a, compute=compute, **arguments), 3)
             yield Row(group, what, "mdqr", compute, size, ms, "ms")
             gain = f"geqrf and orgqr / {what}"
             yield Row(group, gain, "mdqr", compute, size, (geqrf + orgqr) / ms, FASTER)

@@ -82,9 +82,9 @@ class Cusolver:
     def _run(self, name: str, *arguments: Any, tau: int | None = None) -> None:
         """Call a function with its workspace; the size of one does not depend on a `tau` apart."""
         size = self._call(f"{name}_bufferSize")(self._handle, *arguments)
-        room = self._xp.empty(max(size, 1), dtype=self._a.dtype)
+        workspace = self._xp.empty(max(size, 1), dtype=self._a.dtype)
         more = () if tau is None else (tau,)
-        last = (room.data.ptr, size, self._info.data.ptr)
+        last = (workspace.data.ptr, size, self._info.data.ptr)
         self._call(name)(self._handle, *arguments, *more, *last)
 
     def geqrf(self) -> None:
@@ -97,7 +97,7 @@ class Cusolver:
         self._form(self._a)
 
     def _form(self, q: Block) -> None:
-        """Form the columns of Q that a matrix has room for, whose first are the reflectors."""
+        """Form the columns of Q that fit a matrix, whose first are the reflectors."""
         m, k = q.shape
         self._run("orgqr", m, k, len(self._tau), q.data.ptr, m, self._tau.data.ptr)
 

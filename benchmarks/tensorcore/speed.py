@@ -1,4 +1,4 @@
-"""Speed of the tensor-core path beside cuSOLVER: table 3, 4 and figures 5 to 7 of the paper."""
+"""Speed of the tensor-core path against cuSOLVER: table 3, 4 and figures 5 to 7 of the paper."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def factorisations(options: Options) -> Iterator[Row]:
     """Figures 5 and 6: Q and R by every format and panel, and again until Q is orthonormal."""
     group = "factorisations"
     for m, n in QUICK if options.quick else SIZES:
-        size, beside = f"{m}x{n}", list[Peers]()
-        yield from peers(m, n, beside)
-        (peer,) = beside
+        size, against = f"{m}x{n}", list[Peers]()
+        yield from peers(m, n, against)
+        (peer,) = against
         a = random(m, n)
         for compute in FORMATS:
             for panel in PANELS if compute == "fp16" else FAST:

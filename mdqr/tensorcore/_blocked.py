@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.operands import as_integer
-from mdqr.tensorcore._algorithms.passes import rescaled, settle
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, check, orthonormal_panel
+from mdqr.tensorcore._algorithms.passes import finish, rescaled
+from mdqr.tensorcore._algorithms.reflections import check, orthonormal_panel, with_fallbacks
 from mdqr.tensorcore._engine.formats import FP32
 from mdqr.tensorcore._engine.protocol import Engine, Operand
 from mdqr.tensorcore._input import choose, engine_for, real_matrix
@@ -92,14 +92,11 @@ def blocked_householder(
     if width is None or not 1 <= width <= CUTOFF:
         raise ValueError(f"{call}: block must be an integer from 1 to {CUTOFF}; got {block!r}")
     a, plan = real_matrix(call, "a", a), Plan(call, call, "fp32", panel, True)
-    choice, last = plan.fallbacks()
-    with suppress(DoubtfulPanel):
-        return _factored(engine_for(a), a, choice, mode, width)
-    return _factored(engine_for(a), a, last, mode, width)
+    return with_fallbacks(partial(_factored, a, mode, width), plan)
 
 
-def _factored(engine: Engine, a: Block, plan: Plan, mode: str, block: int) -> QRResult:
-    (m, n), k = a.shape, min(a.shape)
+def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
+    engine, (m, n), k = engine_for(a), a.shape, min(a.shape)
     full = mode == "complete"
     work, exponents = engine.load(a, scaled=True)
     r = engine.matrix(m if full else k, n, zero=True)
@@ -127,7 +124,7 @@ def _factored(engine: Engine, a: Block, plan: Plan, mode: str, block: int) -> QR
         q = engine.xp.asfortranarray(q.T)
     q[:, :k] *= signs
     big = rescaled(engine, plan, r, exponents, a.dtype)
-    zero = settle(engine, plan, r[:k], big)
+    zero = finish(engine, plan, r[:k], big)
     factors = Factors(q, r, exponents)
     info = QRInfo(plan.method, plan.compute, plan.panel, 1, zero, None, factors)
     return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
@@ -144,7 +141,7 @@ def _reflection(engine: Engine, first: int, y: Block, signs: Block) -> _Reflecti
     k = engine.matrix(len(signs), len(signs))
     engine.reflector(y, k, signs)
     w = engine.matrix(*y.shape)
-    engine.add(w, Operand((y,), FP32), Operand((k,), FP32), -1, fresh=True)
+    engine.add(w, Operand((y,), FP32), Operand((k,), FP32), -1, overwrite=True)
     return _Reflection(first, w, y)
 
 

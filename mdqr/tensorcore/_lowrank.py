@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -11,8 +11,8 @@ import numpy as np
 from mdqr._backend.protocol import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import norms
-from mdqr.tensorcore._algorithms.passes import Passes, settle
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._algorithms.passes import Passes, finish
+from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._engine.protocol import PROBES, Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._plan import Plan, plan_of
@@ -72,7 +72,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     values of `a`, found in float64 from ``R.T @ R``, if Q is orthonormal where R is large. It is
     estimated whether that holds; if not, as where most columns depend on a few, Q is made
     orthonormal as by `orthogonalize`. With u the unit roundoff of `compute` the approximation errs
-    by some ``u * norm(a)`` beside what is left out: below that, `a` has no rank that this can
+    by some ``u * norm(a)`` besides what is left out: below that, `a` has no rank that this can
     see. A value s errs by some ``u * norm(a)**2 / s``, at most by the root of u times the norm. U
     is as orthonormal as the part of Q that belongs to the values kept: about ``u * s[0] / s[-1]``.
 
@@ -95,11 +95,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
             f"lowrank: r must be an integer from 1 to {min(a.shape)}, for a of the shape "
             f"{a.shape}; got {r!r}"
         )
-    *plans, last = plan.fallbacks()
-    for choice in plans:
-        with suppress(DoubtfulPanel):
-            return _approximated(a, rank, choice)
-    return _approximated(a, rank, last)
+    return with_fallbacks(partial(_approximated, a, rank), plan)
 
 
 def _approximated(a: Block, r: int, plan: Plan) -> LowRank:
@@ -117,7 +113,7 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     triangle = engine.matrix(n, n, zero=True)
     passes = Passes(engine, plan, q, triangle)
     passes.first()
-    settle(engine, plan, triangle, triangle)
+    finish(engine, plan, triangle, triangle)
     # Powers of two in the middle of all keep squares in range.
     middle = exponents.max()
     shifts = (exponents - middle).astype(np.int32)
@@ -125,13 +121,13 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     square = big.T @ big
     if _weighted_departure(engine, q, big, square) > _TOLERANCE * max(plan.form.unit, 2.0**-22):
         passes.repeat()
-        passes.warn(stacklevel=4)
+        passes.warn(stacklevel=5)
         big = xp.ldexp(triangle.astype(np.float64), shifts)
         square = big.T @ big
     _, vectors = xp.linalg.eigh(square)
     v = vectors[:, ::-1][:, :r]
     w = big @ v
-    # Roots of the eigenvalues would be noise below the root of eps: these are not.
+    # Roots of the eigenvalues would be rounding errors below the root of eps: these are not.
     s = norms(w)
     order = xp.argsort(-s)
     s, v, w = s[order], v[:, order], w[:, order]

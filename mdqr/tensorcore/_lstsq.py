@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,9 @@ from mdqr._errors import PrecisionWarning
 from mdqr._limbs.device import is_cuda_array
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import Iterate, System, cgls, norms
-from mdqr.tensorcore._algorithms.passes import Passes, settle
+from mdqr.tensorcore._algorithms.passes import Passes, finish
 from mdqr.tensorcore._algorithms.preconditioner import Preconditioner, Size
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._engine.formats import FINE
 from mdqr.tensorcore._engine.protocol import Engine
 from mdqr.tensorcore._input import engine_for, real_array, real_matrix
@@ -138,7 +138,7 @@ def lstsq(
     ``2**-52 * sqrt(n) * (norm(b) + c * norm(b - a @ x))``, as of Householder QR, and what the last
     places of x make of it. That is looked at before x is returned: a gradient leaves of
     ``a @ (x - x*)`` its length over the least singular value of ``a @ R**-1`` at most, and Lanczos
-    steps on a random vector, beside the first iterations, estimate that value and c. They miss a
+    steps on a random vector, next to the first iterations, estimate that value and c. They miss a
     value with a probability of a thousandth. Where R has lost too much of `a` another is made, and
     then a QR in float64.
 
@@ -219,7 +219,7 @@ def _near_one(engine: Engine, b: Block) -> tuple[Block, Block]:
 
 
 def _in_one_piece(a: Block) -> Block:
-    """Return `a` in float64, rows or columns beside each other."""
+    """Return `a` in float64, with contiguous rows or columns."""
     if a.dtype == np.float64 and (a.flags.f_contiguous or a.flags.c_contiguous):
         return a
     return a.astype(np.float64, order="F")
@@ -233,7 +233,7 @@ def _iterated(
     found: Iterate | None = None
     # Of one panel R is the same whatever the format.
     for final in (FINE[plan.compute] == plan.compute or a.shape[1] <= CUTOFF, True):
-        m = _preconditioner(a, plan)
+        m = with_fallbacks(partial(_preconditioner, a), plan)
         _require_near_one(engine, a, m)
         if m is None:
             return None, plan.compute
@@ -266,19 +266,11 @@ def _require_near_one(engine: Engine, a: Block, m: Preconditioner | None) -> Non
 
 def _preconditioner(a: Block, plan: Plan) -> Preconditioner | None:
     """Return R of `a`, if its diagonal is not zero."""
-    *plans, last = plan.fallbacks()
-    for choice in plans:
-        with suppress(DoubtfulPanel):
-            return _triangle(engine_for(a), a, choice)
-    return _triangle(engine_for(a), a, last)
-
-
-def _triangle(engine: Engine, a: Block, plan: Plan) -> Preconditioner | None:
-    n = a.shape[1]
+    engine, n = engine_for(a), a.shape[1]
     q, scales = engine.load(a, scaled=True)
     r = engine.matrix(n, n, zero=True)
     Passes(engine, plan, q, r).first()
-    return None if settle(engine, plan, r, r) else Preconditioner(engine, r, scales)
+    return None if finish(engine, plan, r, r) else Preconditioner(engine, r, scales)
 
 
 def _loses_many(size: Size, plan: Plan) -> bool:
@@ -297,9 +289,9 @@ def _warn(found: Iterate | None) -> None:
     if found is None or found.condition == np.inf:
         why = "columns depend on others as far as the format can tell"
     else:
-        doubt = ", with R in doubt," if np.isnan(found.condition) else ""
+        unknown = ", with an R of unknown accuracy," if np.isnan(found.condition) else ""
         gradient = found.gradient.max(initial=0.0)
-        why = f"gradients stayed at {gradient:.1e} of b{doubt} for {found.iterations} iterations"
+        why = f"gradients stayed at {gradient:.1e} of b{unknown} for {found.iterations} iterations"
     warnings.warn(
         f"lstsq: {why}; solved by QR in float64 instead",
         PrecisionWarning,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._algorithms.passes import Passes
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._input import engine_for, real_matrix
 from mdqr.tensorcore._plan import Plan, plan_of
 
@@ -83,11 +83,7 @@ def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:
     """
     plan = plan_of("orthogonalize", "rgs", compute, panel, True)
     a = real_matrix("orthogonalize", "a", a)
-    *plans, last = plan.fallbacks()
-    for choice in plans:
-        with suppress(DoubtfulPanel):
-            return _basis(a, choice)
-    return _basis(a, last)
+    return with_fallbacks(partial(_basis, a), plan)
 
 
 def _basis(a: Block, plan: Plan) -> Basis:
@@ -95,6 +91,6 @@ def _basis(a: Block, plan: Plan) -> Basis:
     q, _ = engine.load(a[:, : min(a.shape)], scaled=True)
     passes = Passes(engine, plan, q, None)
     passes.repeat()
-    passes.warn(stacklevel=3)
+    passes.warn(stacklevel=4)
     q = q.astype(a.dtype, order="F", copy=False)
     return Basis(q, passes.departure, passes.reached, passes.made, passes.replaced)

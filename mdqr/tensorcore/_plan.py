@@ -32,7 +32,7 @@ class Plan(NamedTuple):
         return FORMATS[FINE[self.compute]]
 
     def fallbacks(self) -> list[Plan]:
-        """Return this plan, and what takes its place where a panel is in doubt: the last has none.
+        """Return this plan, and what takes its place where a panel breaks down: the last has none.
 
         Panels of Gram-Schmidt lose nothing of a column; reflections by "geqrf" are orthogonal too.
         """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from mdqr._backend.protocol import Block
-from mdqr.tensorcore._algorithms.passes import Passes, rescaled, settle
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
+from mdqr.tensorcore._algorithms.passes import Passes, finish, rescaled
+from mdqr.tensorcore._algorithms.reflections import with_fallbacks
 from mdqr.tensorcore._engine.formats import Format
 from mdqr.tensorcore._engine.protocol import Engine, operand
 from mdqr.tensorcore._input import engine_for, real_matrix
@@ -114,17 +114,12 @@ def qr(
     """
     plan = plan_of("qr", method, compute, panel, scale)
     a = real_matrix("qr", "a", a)
-    again = bool(reorthogonalize)
-    *plans, last = plan.fallbacks()
-    for choice in plans:
-        with suppress(DoubtfulPanel):
-            return factored(engine_for(a), a, choice, again=again)
-    return factored(engine_for(a), a, last, again=again)
+    return with_fallbacks(partial(_factored, a, bool(reorthogonalize)), plan)
 
 
-def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
-    """Return the factors; the machine is waited for at the end of each pass."""
-    m, n = a.shape
+def _factored(a: Block, again: bool, plan: Plan) -> QRResult:
+    """Return the factors; the device is synchronized with at the end of each pass."""
+    engine, (m, n) = engine_for(a), a.shape
     k = min(m, n)
     work, exponents = engine.load(a, scaled=plan.scale)
     q, r = work[:, :k], engine.matrix(k, n, zero=True)
@@ -132,14 +127,14 @@ def factored(engine: Engine, a: Block, plan: Plan, *, again: bool) -> QRResult:
     form = plan.form
     if again:
         passes.repeat()
-        passes.warn(stacklevel=3)
+        passes.warn(stacklevel=4)
         form = plan.fine
     else:
         passes.first()
     if k < n:
         _multiply_behind(engine, q, work[:, k:], r[:, k:], form)
     big = rescaled(engine, plan, r, exponents, a.dtype)
-    zero = settle(engine, plan, r, big)
+    zero = finish(engine, plan, r, big)
     info = QRInfo(
         plan.method,
         plan.compute,

@@ -129,15 +129,17 @@ def test_one_limb_by_the_library(backend, dtype, shape, rng):
         return mdqr.MDArray._wrap(block, mdqr.d, a.is_complex).to_numpy()
 
     # Orthogonal transformations of a matrix with entries below 8: n eps each.
-    near = {"rtol": 0, "atol": 8 * 16 * mdqr.d.eps * max(m, n)}
+    tolerance = {"rtol": 0, "atol": 8 * 16 * mdqr.d.eps * max(m, n)}
     r, q = native(factors.form_r(m)), native(factors.form_q(m))
-    np.testing.assert_allclose(q @ r, a.to_numpy(), **near)
+    np.testing.assert_allclose(q @ r, a.to_numpy(), **tolerance)
     np.testing.assert_allclose(q.conj().swapaxes(-1, -2) @ q, np.broadcast_to(
-        np.eye(m), (*shape[:-2], m, m)), **near)  # fmt: skip
-    np.testing.assert_allclose(native(factors.apply_qh(a.limbs)), r, **near)
-    np.testing.assert_allclose(native(factors.apply_q(factors.form_r(m))), a.to_numpy(), **near)
+        np.eye(m), (*shape[:-2], m, m)), **tolerance)  # fmt: skip
+    np.testing.assert_allclose(native(factors.apply_qh(a.limbs)), r, **tolerance)
+    np.testing.assert_allclose(
+        native(factors.apply_q(factors.form_r(m))), a.to_numpy(), **tolerance
+    )
     slim = native(factors.form_q(min(m, n)))
-    np.testing.assert_allclose(slim, q[..., : min(m, n)], **near)
+    np.testing.assert_allclose(slim, q[..., : min(m, n)], **tolerance)
 
 
 @every

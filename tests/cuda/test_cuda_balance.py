@@ -35,9 +35,9 @@ def matrices(draw, precision, dtype, square=True):
     if layout == "reversed":
         return block[..., ::-1, ::-1].copy()[..., ::-1, ::-1]
     if layout == "sliced":
-        room = np.full((*block.shape[:-1], 2 * n), np.nan)
-        room[..., ::2] = block
-        return room[..., ::2]
+        memory = np.full((*block.shape[:-1], 2 * n), np.nan)
+        memory[..., ::2] = block
+        return memory[..., ::2]
     return block
 
 

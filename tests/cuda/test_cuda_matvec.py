@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from product_cases import CASES, WILD, call, check, check_residual, draw
+from product_cases import CASES, WIDE_RANGE, call, check, check_residual, draw
 
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
@@ -55,12 +55,12 @@ def test_ways_to_sum_along_rows(kernels, kind, shape, limits, rng, monkeypatch):
 @pytest.mark.parametrize("columns", [False, True])
 def test_residual_of_long_rows(kernels, kind, columns, rng):
     a, b = growing(kind, rng, 9, 300)
-    near = call(kernels, a, b)
-    check_residual(kernels, kind, [(1, near)], in_columns(a) if columns else a, b, False)
+    product = call(kernels, a, b)
+    check_residual(kernels, kind, [(1, product)], in_columns(a) if columns else a, b, False)
 
 
 def test_sums_of_many_parts_carry(kernels, monkeypatch):
-    """Rows of more parts than 2^63 has room for: the sums of one part, again and again."""
+    """Rows of more parts than 2^63 can hold: the sums of one part, again and again."""
     terms, parts = 256, 40_000
     third = mdqr.full((8, terms), Fraction(1, 3), precision=mdqr.qd)
     tiles = matvec._Tiles(matvec._ROW_A_WARP, terms, 1, 1, 1, terms, 1)
@@ -93,13 +93,13 @@ def test_sums_of_many_parts_carry(kernels, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_terms_that_are_left_where_the_largest_meet_zeros(kernels, kind, n):
-    """What underflows beside the largest values is no zero."""
+    """What underflows next to the largest values is no zero."""
     precision, dtype = kind
     options = {"precision": precision, "dtype": dtype}
     for large, small in ((2.0**900, 2.0**-300), (2.0**540, 2.0**-540)):
-        far = mdqr.array([[large] * n, [small] * n], **options)
+        apart = mdqr.array([[large] * n, [small] * n], **options)
         last = mdqr.array([[0, 1]] * 3, **options)
-        for a, b in ((last, far), (far.T, last.T)):
+        for a, b in ((last, apart), (apart.T, last.T)):
             assert (call(kernels, a, b) == small).all()
             left = CudaBackend(kernels).residual(
                 [], a.limbs, b.limbs, kind=Kind(precision.limbs, dtype is complex)
@@ -111,20 +111,20 @@ def test_terms_that_are_left_where_the_largest_meet_zeros(kernels, kind, n):
 def test_residual(kernels, kind, shape, rng):
     m, k, n = shape
     a, b = draw(kind, rng, m, k), draw(kind, rng, k, n)
-    near = call(kernels, a, b)
-    noise = draw(kind, rng, m, n) * np.ldexp(1.0, -kind[0].bits // 2)
-    check_residual(kernels, kind, [(1, near)], a, b, False)
-    check_residual(kernels, kind, [(1, near), (-1, noise)], a, b, False)
+    product = call(kernels, a, b)
+    small = draw(kind, rng, m, n) * np.ldexp(1.0, -kind[0].bits // 2)
+    check_residual(kernels, kind, [(1, product)], a, b, False)
+    check_residual(kernels, kind, [(1, product), (-1, small)], a, b, False)
     check_residual(kernels, kind, [], a, b, True)
     wide = mdqr.from_limbs(a.limbs[..., :1, :, :].copy(), dtype=kind[1], normalize=False)
-    check_residual(kernels, kind, [(-1, noise), (1, near), (1, near)], wide, b, True)
+    check_residual(kernels, kind, [(-1, small), (1, product), (1, product)], wide, b, True)
 
 
 @settings(max_examples=10)
 @given(data=st.data())
-def test_residual_of_wild_entries(kernels, kind, data):
-    a = data.draw(arrays(kind[0], (3, 5), dtype=kind[1], **WILD))
-    b = data.draw(arrays(kind[0], (5, 2), dtype=kind[1], **WILD))
+def test_residual_of_entries_of_a_wide_range(kernels, kind, data):
+    a = data.draw(arrays(kind[0], (3, 5), dtype=kind[1], **WIDE_RANGE))
+    b = data.draw(arrays(kind[0], (5, 2), dtype=kind[1], **WIDE_RANGE))
     check_residual(kernels, kind, [(1, call(kernels, a, b))], a, b, False)
 
 

@@ -38,7 +38,7 @@ def blocks(request, monkeypatch):
 
 
 def factors_of(kernels, block, limbs, is_complex):
-    """h, tau and t, planned anew, since tests move the rules; V is checked against h."""
+    """h, tau and t, planned again, since tests move the rules; V is checked against h."""
     kernels.plans.clear()
     h, tau, v, t = CudaBackend(kernels).qr_panel(block, kind=Kind(limbs, is_complex))
     unit = np.tril(h, -1)
@@ -134,8 +134,8 @@ def test_columns_that_nearly_depend(kernels, blocks, precision, dtype, small, rn
     size = 2.0 ** -int(small / 100 * 53 * precision.limbs)
     limbs[..., [1, 4]] = limbs[..., [0, 3]]
     a = mdqr.from_limbs(limbs, dtype=dtype)
-    noise = cases.random(19, 5, precision, dtype, rng) * size
-    accept(kernels, a + without(noise, [0, 2, 3]))
+    rest = cases.random(19, 5, precision, dtype, rng) * size
+    accept(kernels, a + without(rest, [0, 2, 3]))
 
 
 @multiples
@@ -150,7 +150,7 @@ def test_rows_of_decreasing_size(kernels, blocks, precision, dtype, step, rng):
 
 @multiples
 def test_little_below_the_diagonal(kernels, blocks, precision, dtype, rng):
-    """Vectors of 2**-70 and less beside their unit: far below the digits of alpha."""
+    """Vectors of 2**-70 and less below their unit: far below the digits of alpha."""
     below = np.array([2.0**-70, 2.0**-300, 2.0**-700, 1.0])
     limbs = cases.random(19, 4, precision, dtype, rng).limbs.copy()
     limbs *= np.where(np.arange(19)[:, None] > np.arange(4), below, 1.0)
@@ -167,7 +167,7 @@ def test_zero_columns(kernels, blocks, precision, dtype, rng):
 
 @every
 def test_nothing_below_the_diagonal(kernels, blocks, precision, dtype, rng):
-    """A real alpha stays, a complex one is turned; v is zero in both cases."""
+    """A real alpha stays, a complex one becomes real; v is zero in both cases."""
     limbs = cases.random(19, 2, precision, dtype, rng).limbs.copy()
     limbs[..., 1:, 0] = 0.0
     a = mdqr.from_limbs(limbs, dtype=dtype)
@@ -247,12 +247,12 @@ def test_agrees_with_lapack(kernels, blocks, dtype, rng):
 @pytest.mark.parametrize("place", [(0, 0), (2, 2), (18, 2), (1, 3)], ids=str)
 @multiples
 def test_what_is_not_finite(kernels, blocks, precision, dtype, bad, place, rng):
-    """NaN from that column on, the columns before it untouched; no block waits for ever."""
+    """NaN from that column on, the columns before it untouched; no barrier is left waiting."""
     clean = cases.random(19, 5, precision, dtype, rng).limbs
     dirty = clean.copy()
-    front = (0,) * (clean.ndim - 2)
-    dirty[(*front, *place)] = bad
-    dirty[(*front[:-1], slice(1, None), *place)] = 0.0
+    leading = (0,) * (clean.ndim - 2)
+    dirty[(*leading, *place)] = bad
+    dirty[(*leading[:-1], slice(1, None), *place)] = 0.0
     is_complex, first = dtype is complex, place[1]
     (h, tau, _), (g, other_tau, t) = (
         factors_of(kernels, x, precision.limbs, is_complex) for x in (clean, dirty)
@@ -261,8 +261,8 @@ def test_what_is_not_finite(kernels, blocks, precision, dtype, bad, place, rng):
     assert_same(other_tau[..., :first], tau[..., :first])
     lead = g[0, 0] if is_complex else g[0]
     assert np.isnan(lead[np.arange(first, 5), np.arange(first, 5)]).all()
-    assert np.isnan(other_tau[(*front,)][first:]).all()
-    assert np.isnan(t[(*front, slice(None, first + 1), first)]).all()
+    assert np.isnan(other_tau[(*leading,)][first:]).all()
+    assert np.isnan(t[(*leading, slice(None, first + 1), first)]).all()
 
 
 @multiples
@@ -324,12 +324,12 @@ def test_views(kernels, blocks, precision, dtype, rng):
 
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 4, 2), (2, 0, 5, 3)], ids=str)
 def test_empty_panels_launch_nothing(kernels, dtype, shape):
-    front = (2, 2) if dtype is complex else (2,)
+    leading = (2, 2) if dtype is complex else (2,)
     launched = len(kernels.launched)
-    h, tau, t = factors_of(kernels, np.empty((*front, *shape)), 2, dtype is complex)
-    assert h.shape == (*front, *shape)
-    assert tau.shape == (*front, *shape[:-2], shape[-1])
-    assert t.shape == (*front, *shape[:-2], shape[-1], shape[-1])
+    h, tau, t = factors_of(kernels, np.empty((*leading, *shape)), 2, dtype is complex)
+    assert h.shape == (*leading, *shape)
+    assert tau.shape == (*leading, *shape[:-2], shape[-1])
+    assert t.shape == (*leading, *shape[:-2], shape[-1], shape[-1])
     assert len(kernels.launched) == launched
 
 

@@ -10,7 +10,7 @@ import pytest
 from emulation import kernels as emulated_kernels
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from product_cases import CASES, WILD, call, check, draw
+from product_cases import CASES, WIDE_RANGE, call, check, draw
 
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
@@ -142,8 +142,8 @@ def test_terms_far_below_the_largest(kernels, kind, n, rng):
 def test_sums_carry_before_they_overflow(kernels, kind, rng, monkeypatch, tmp_path):
     """The exact accumulator carries after so many products that no test reaches: here after 3."""
     a, b = draw(kind, rng, 5, 200), draw(kind, rng, 200, 6)
-    far = mdqr.array(np.ldexp(1.0, 40 * (np.arange(200) % 8)), precision=kind[0])
-    a, b = a * far, b * far[::-1, None]
+    scaled = mdqr.array(np.ldexp(1.0, 40 * (np.arange(200) % 8)), precision=kind[0])
+    a, b = a * scaled, b * scaled[::-1, None]
     wanted = call(kernels, a, b)
     flags = (*emulated_kernels.FLAGS, "-DMDQR_PRODUCTS_A_CARRY=3")
     monkeypatch.setattr(emulated_kernels, "FLAGS", flags)
@@ -177,13 +177,13 @@ def test_ends_of_the_range(kernels, kind, n, shift, rng):
     """Scaling by powers of two changes limbs only where they turn subnormal or overflow."""
     a, b = draw(kind, rng, 5, 8), draw(kind, rng, 8, n)
     middle = call(kernels, a, b).limbs
-    far = mdqr.from_limbs(np.ldexp(a.limbs, shift), dtype=kind[1])
-    found = call(kernels, far, b)
+    scaled = mdqr.from_limbs(np.ldexp(a.limbs, shift), dtype=kind[1])
+    found = call(kernels, scaled, b)
     if shift < 0:
-        exact = cases.Exact.of(far) @ cases.Exact.of(b)
+        exact = cases.Exact.of(scaled) @ cases.Exact.of(b)
         off = (cases.Exact.of(found) - exact).moduli()
         eps = Fraction(kind[0].eps)
-        x, y = cases.Exact.of(far).moduli(), cases.Exact.of(b).moduli()
+        x, y = cases.Exact.of(scaled).moduli(), cases.Exact.of(b).moduli()
         limit = (x @ y).real * 48
         # Half of the last bit a limb, and carries.
         floor = 2 * kind[0].limbs * eps.denominator << (x @ y).exponent >> 1074
@@ -226,10 +226,10 @@ def test_special_values(kernels, kind, n, bad, rng):
 
 @settings(max_examples=15)
 @given(data=st.data())
-def test_wild_entries(kernels, kind, data):
+def test_entries_of_a_wide_range(kernels, kind, data):
     n = data.draw(st.sampled_from([1, 3]))
-    a = data.draw(arrays(kind[0], (4, 6), dtype=kind[1], **WILD))
-    b = data.draw(arrays(kind[0], (6, n), dtype=kind[1], **WILD))
+    a = data.draw(arrays(kind[0], (4, 6), dtype=kind[1], **WIDE_RANGE))
+    b = data.draw(arrays(kind[0], (6, n), dtype=kind[1], **WIDE_RANGE))
     check(call(kernels, a, b), a, b)
 
 

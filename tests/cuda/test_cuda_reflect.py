@@ -82,18 +82,18 @@ def test_wide_tiles_and_many(backend, dtype, adjoint, rng):
 
 @pytest.mark.parametrize("exponent", [-1000, -300, 500, 1000])
 def test_columns_of_any_size(backend, multiple, exponent, rng):
-    """The column is brought near 1: powers of two change no bit that stays above 2**-1074."""
+    """The column is scaled inside: powers of two change no bit that stays above 2**-1074."""
     factors = factored(20, 6, multiple, float, rng, 3)
     x = cases.random(20, 2, multiple, float, rng)
     x = x * 2.0 ** -int(np.ceil(np.log2(abs(x.to_numpy()).max())))
     options = {"kind": Kind(multiple.limbs, False), "adjoint": True}
-    near, far = x.limbs.copy(), (x * 2.0**exponent).limbs
-    backend.reflect_all(factors.vs, factors.ts, near, **options)
-    backend.reflect_all(factors.vs, factors.ts, far, **options)
-    scaled = (wrapped(near, multiple, float) * 2.0**exponent).limbs
-    np.testing.assert_array_equal(far[0], scaled[0])
+    plain, moved = x.limbs.copy(), (x * 2.0**exponent).limbs
+    backend.reflect_all(factors.vs, factors.ts, plain, **options)
+    backend.reflect_all(factors.vs, factors.ts, moved, **options)
+    scaled = (wrapped(plain, multiple, float) * 2.0**exponent).limbs
+    np.testing.assert_array_equal(moved[0], scaled[0])
     if exponent > 0:
-        np.testing.assert_array_equal(far, scaled)
+        np.testing.assert_array_equal(moved, scaled)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])

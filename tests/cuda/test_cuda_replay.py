@@ -1,4 +1,4 @@
-"""Plans of launches: the same as launching anew, for every layout and for other addresses."""
+"""Plans of launches: the same as planning again, for every layout and for other addresses."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_triangles(cuda, layout, lower, rng):
     for _ in range(3):
         a, b = draw(rng, 9, 9) + 3 * np.eye(9) * [[[1.0]], [[0.0]]], draw(rng, 9, 4)
         found = cuda.solve_triangular_tile(arrange(a), arrange(b), **options)
-        fresh = CudaBackend(EmulatedKernels(cuda.kernels._folder))
-        assert_same(found, fresh.solve_triangular_tile(a, b, **options))
+        unplanned = CudaBackend(EmulatedKernels(cuda.kernels._folder))
+        assert_same(found, unplanned.solve_triangular_tile(a, b, **options))
     assert len(cuda.kernels.plans) == 1
     assert all(isinstance(plan, replay._Plan) for plan in cuda.kernels.plans.values())
 
@@ -52,8 +52,8 @@ def test_products(cuda, layout, rng):
         a, b, c = draw(rng, 5, 7), draw(rng, 7, 6), draw(rng, 5, 6)
         options = {"c": arrange(c), "subtract": True}
         found = cuda.matmul(arrange(a), arrange(b), kind=DD, **options)
-        fresh = CudaBackend(EmulatedKernels(cuda.kernels._folder))
-        assert_same(found, fresh.matmul(a, b, kind=DD, c=c, subtract=True))
+        unplanned = CudaBackend(EmulatedKernels(cuda.kernels._folder))
+        assert_same(found, unplanned.matmul(a, b, kind=DD, c=c, subtract=True))
     assert len(cuda.kernels.plans) == 1
 
 
@@ -72,7 +72,7 @@ def test_operands_that_share_memory_have_a_plan_of_their_own(cuda, rng):
     assert_same(shared, wanted)
 
 
-def test_what_has_to_be_copied_is_launched_anew(cuda, rng):
+def test_what_has_to_be_copied_is_not_planned(cuda, rng):
     """A batch of two axes whose strides do not merge is copied: there is no plan."""
     cuda.kernels.plans.clear()
     a = draw(rng, 6, 4 * 5).reshape(2, 2, 3, 4, 5).swapaxes(1, 2)

@@ -101,9 +101,9 @@ def problems(draw, precision, orders, columns):
     if layout == "transposed":
         a, b = a.T.copy().T, b.T.copy().T
     elif layout == "sliced":
-        room = mdqr.full((2 * n, 3 * n), np.nan, precision=precision, dtype=dtype)
-        room[::2, 1::3] = a
-        a = room[::2, 1::3]
+        memory = mdqr.full((2 * n, 3 * n), np.nan, precision=precision, dtype=dtype)
+        memory[::2, 1::3] = a
+        a = memory[::2, 1::3]
     elif layout == "reversed":
         a, b = a[::-1, ::-1].copy()[::-1, ::-1], b[::-1].copy()[::-1]
     return a, b, lower, unit
@@ -218,9 +218,9 @@ def test_graded_systems(kernels, order, rows, columns, rng):
     rows, columns = rows * step // 10, columns * step // 10
     a = mdqr.triu(triangle(order, mdqr.dd, float, rng, False))
     b = cases.random(order, 1, mdqr.dd, float, rng)
-    wild = cases.scaled(a, rows, columns)
+    graded = cases.scaled(a, rows, columns)
     side = cases.scaled(b, rows)
-    check(wild, solve(kernels, wild, side), side)
+    check(graded, solve(kernels, graded, side), side)
 
 
 @pytest.mark.parametrize("order", [9, 66])
@@ -256,7 +256,7 @@ def test_small_coefficients(kernels, order, precision, exponent, rng):
     check(a, x, b, lower=True)
 
 
-def test_only_wild_columns_are_repeated(kernels, rng):
+def test_only_columns_out_of_range_are_repeated(kernels, rng):
     a = mdqr.stack([triangle(66, mdqr.dd, float, rng, False) for _ in range(2)])
     b = mdqr.stack([cases.random(66, 2, mdqr.dd, float, rng) for _ in range(2)])
     expected = solve(kernels, a, b)

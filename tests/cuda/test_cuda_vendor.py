@@ -42,12 +42,12 @@ def test_products_of_batches(dtype, rng, monkeypatch):
     assert not kernels.multiply(a[..., :0], b[..., :0, :]).any()
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_products_in_float32(products, turned, rng):
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_in_float32(products, transposed, rng):
     a, b, c = (columns(drawn(rng, shape, "f"), "f") for shape in ((7, 5), (5, 3), (7, 3)))
-    left = columns(a.T, "f") if turned else a
+    left = columns(a.T, "f") if transposed else a
     wanted = 2 * a @ b - c
-    products.multiply(c, left, b, "", turned=turned, alpha=2.0, beta=-1.0)
+    products.multiply(c, left, b, "", transposed=transposed, alpha=2.0, beta=-1.0)
     assert np.abs(c - wanted).max() <= 100 * FLOAT32
 
 
@@ -58,11 +58,11 @@ def test_products_in_float64(products, count, small, rng, monkeypatch):
     monkeypatch.setattr("mdqr.tensorcore._engine.cublas._SMALL", small)
     whole = rng.standard_normal((9, 7))
     for a in (whole, columns(whole, "d"), whole[1:6, 2:5]):
-        for turned in (False, True):
-            rows, inner = a.shape[::-1] if turned else a.shape
+        for transposed in (False, True):
+            rows, inner = a.shape[::-1] if transposed else a.shape
             x, c = (columns(rng.standard_normal((k, count)), "d") for k in (inner, rows))
-            wanted = c - 2 * (a.T if turned else a) @ x
-            products.doubles(c, a, x, turned=turned, alpha=-2.0, beta=1.0)
+            wanted = c - 2 * (a.T if transposed else a) @ x
+            products.doubles(c, a, x, transposed=transposed, alpha=-2.0, beta=1.0)
             assert np.abs(c - wanted).max() <= 100 * FLOAT64
 
 

@@ -10,6 +10,7 @@ import pytest
 from gpu_presence import why_absent
 
 import mdqr
+from mdqr._backend import protocol
 from mdqr.testing import RELATIONS, assert_same_bits, matrix
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 from mdqr.testing._relations import relate
@@ -24,6 +25,12 @@ LARGEST_CHUNK = 2**20
 EVERYTHING = Bounds(-1074, 1023, True)
 ORDINARY = Bounds(-300, 300, False)
 SPREAD = 40
+
+
+def of_field(operations, dtype):
+    """Return those of the operations that numbers of a type have."""
+    real_only = protocol.REAL_ONLY | {"compare"}
+    return [op for op in operations if dtype is float or op not in real_only]
 
 
 def drawn(rng, limbs, parts, size, *, special=True, bounds=EVERYTHING):

@@ -19,7 +19,7 @@ FEW = 20_000  # of values that Python converts one by one
 
 
 @pytest.fixture
-def wild(precision, dtype, rng):
+def drawn(precision, dtype, rng):
     """A host array of values of all families."""
     return cases.array(rng, precision, (FEW,), dtype, special=True, bounds=cases.EVERYTHING)
 
@@ -36,32 +36,32 @@ def test_round_trip(precision, dtype, record_property):
     record_property("values", count)
 
 
-def test_values_that_leave_through_the_host(wild, rng):
-    moved = cases.to_device(wild)
-    np.testing.assert_array_equal(moved.to_numpy(), wild.to_numpy())
-    few = rng.integers(0, wild.size, 300)
-    some = wild[few]
+def test_values_that_leave_through_the_host(drawn, rng):
+    moved = cases.to_device(drawn)
+    np.testing.assert_array_equal(moved.to_numpy(), drawn.to_numpy())
+    few = rng.integers(0, drawn.size, 300)
+    some = drawn[few]
     assert moved[few].to_strings().tolist() == some.to_strings().tolist()
     assert moved[few].to_strings(12).tolist() == some.to_strings(12).tolist()
     assert list(map(repr, moved[few].to_mpmath())) == list(map(repr, some.to_mpmath()))
-    real = wild.real[np.isfinite(wild.real.to_numpy())][:300]
+    real = drawn.real[np.isfinite(drawn.real.to_numpy())][:300]
     assert cases.to_device(real).to_fractions().tolist() == real.to_fractions().tolist()
 
 
 @pytest.mark.parametrize("target", PRECISIONS, ids=str)
-def test_other_precisions(wild, target):
-    moved = cases.to_device(wild).astype(target)
+def test_other_precisions(drawn, target):
+    moved = cases.to_device(drawn).astype(target)
     assert moved.device.startswith(cases.DEVICE)
     with np.errstate(all="ignore"):
-        assert_same_bits(cases.to_host(moved), wild.astype(target))
+        assert_same_bits(cases.to_host(moved), drawn.astype(target))
 
 
-def test_other_fields(wild):
-    moved = cases.to_device(wild).astype(dtype=complex)
-    assert_same_bits(cases.to_host(moved), wild.astype(dtype=complex))
-    if wild.is_complex:
+def test_other_fields(drawn):
+    moved = cases.to_device(drawn).astype(dtype=complex)
+    assert_same_bits(cases.to_host(moved), drawn.astype(dtype=complex))
+    if drawn.is_complex:
         with pytest.raises(TypeError, match="complex"):
-            cases.to_device(wild).astype(dtype=float)
+            cases.to_device(drawn).astype(dtype=float)
 
 
 @pytest.mark.usefixtures("host")

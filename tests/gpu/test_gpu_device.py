@@ -92,7 +92,7 @@ def test_a_check_reads_the_device_once(transfers, multiple, dtype, function):
 
 
 def test_a_product_reads_the_device_once(transfers, multiple, dtype):
-    """It looks for limbs that are zero throughout."""
+    """It checks for limbs that are zero throughout."""
     a = draw(multiple, dtype, 70, 50)
     matmul(a, a.T)
     assert len(transfers) == 1
@@ -199,11 +199,11 @@ def test_copies_between_devices_wait(cupy, spin, multiple):
     with cupy.cuda.Stream(non_blocking=True):
         spin(0.5)
         b.limbs[...] = a.limbs
-        away = b.to_device("cuda:1")
+        copied = b.to_device("cuda:1")
         b.limbs[...] = 0.0
     with cupy.cuda.Device(1):
         cupy.cuda.get_current_stream().synchronize()
-        assert_same_bits(cases.to_host(away), wanted)
+        assert_same_bits(cases.to_host(copied), wanted)
 
 
 def test_a_triangle_reads_the_device_once(transfers, multiple, dtype):

@@ -9,15 +9,11 @@ import gpu_cases as cases
 import numpy as np
 import pytest
 
+from mdqr._backend import protocol
 from mdqr._limbs.kind import Kind
 from mdqr._precision import PRECISIONS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("host")]
-
-UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize")
-REAL_UNARY = ("floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide")
-REAL_BINARY = ("hypot",)
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +51,14 @@ def compare(backends, operands, record_property):
     return check
 
 
-def operations(both, real):
+def operations(*ops):
     """Return the operations with their fields, as parameters."""
-    cases = [(dtype, op) for dtype in (float, complex) for op in both] + [
-        (float, op) for op in real
-    ]
-    names = [f"{'real' if dtype is float else 'complex'}-{op}" for dtype, op in cases]
-    return pytest.mark.parametrize(("dtype", "op"), cases, ids=names, indirect=["dtype"])
+    pairs = [(dtype, op) for dtype in (float, complex) for op in cases.of_field(ops, dtype)]
+    names = [f"{'real' if dtype is float else 'complex'}-{op}" for dtype, op in pairs]
+    return pytest.mark.parametrize(("dtype", "op"), pairs, ids=names, indirect=["dtype"])
 
 
-@operations(UNARY, REAL_UNARY)
+@operations(*protocol.UNARY)
 def test_unary(compare, precision, dtype, op):
     options = {"kind": Kind(precision.limbs, dtype is complex)}
 
@@ -75,7 +69,7 @@ def test_unary(compare, precision, dtype, op):
     compare(f"{op}", lambda backend, x: backend.unary(op, x, **options), prepare)
 
 
-@operations(BINARY, REAL_BINARY)
+@operations(*protocol.BINARY)
 def test_binary(compare, precision, dtype, op):
     options = {"kind": Kind(precision.limbs, dtype is complex)}
     compare(op, lambda backend, x, y: backend.binary(op, x, y, **options))
@@ -128,7 +122,7 @@ def test_views(backends, precision, dtype, name, rng):
     x, y = views(rng, precision.limbs, is_complex)[name]
     # Every stride must survive the way to the device: move the memory, then take the same views.
     given = [like(device.xp, block) for block in (x, y)]
-    for op in BINARY:
+    for op in cases.of_field(protocol.BINARY, dtype):
         with np.errstate(all="ignore"):
             wanted = host.binary(op, x, y, **options)
         got = device.binary(op, *given, **options)
@@ -151,7 +145,7 @@ def like(xp, block):
     return moved
 
 
-@pytest.mark.parametrize("op", BINARY)
+@operations(*protocol.BINARY)
 def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
     device, host = backends
     is_complex = dtype is complex
@@ -166,9 +160,9 @@ def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
     np.testing.assert_array_equal(cases.to_host(target), wanted)
     untouched = large.swapaxes(-1, -2)[..., 1::2, :]
     assert not bool(untouched.any())
-    own = given[0].copy()
-    device.binary(op, own, given[1], out=own, **options)
-    np.testing.assert_array_equal(cases.to_host(own), wanted)
+    in_place = given[0].copy()
+    device.binary(op, in_place, given[1], out=in_place, **options)
+    np.testing.assert_array_equal(cases.to_host(in_place), wanted)
 
 
 @pytest.mark.parametrize(
@@ -177,14 +171,14 @@ def test_results_go_into_any_memory(backends, multiple, dtype, op, rng):
     ids=str,
     indirect=["precision"],
 )
-@operations(BINARY, ["compare"])
+@operations(*protocol.BINARY, "compare")
 def test_fewer_limbs_than_the_result(backends, precision, dtype, op, held, rng):
     device, host = backends
     is_complex = dtype is complex
     options = {"kind": Kind(precision.limbs, is_complex)}
-    wild = {"special": True, "bounds": cases.EVERYTHING}
-    x = cases.block(rng, precision.limbs, (999,), is_complex, **wild)
-    y = cases.block(rng, held.limbs, (999,), is_complex, **wild)
+    drawn_from = {"special": True, "bounds": cases.EVERYTHING}
+    x = cases.block(rng, precision.limbs, (999,), is_complex, **drawn_from)
+    y = cases.block(rng, held.limbs, (999,), is_complex, **drawn_from)
     for a, b in ((x, y), (y, x)):
         given = [device.xp.asarray(v) for v in (a, b)]
         with np.errstate(all="ignore"):

@@ -45,13 +45,13 @@ def test_products(precision, dtype, shape, rng):
 
 
 @pytest.mark.parametrize("shape", [(9, 40, 8), (40, 70, 1)], ids=str)
-@pytest.mark.parametrize("grade", ["rows", "inner", "wild"])
+@pytest.mark.parametrize("grade", ["rows", "inner", "wide range"])
 def test_products_over_many_binary_orders(multiple, dtype, shape, grade, rng):
     """The span of one sum decides between digits and exact sums."""
     m, k, n = shape
-    a = draw(rng, multiple, (m, k), dtype, 120 if grade == "wild" else 3)
-    b = draw(rng, multiple, (k, n), dtype, 120 if grade == "wild" else 3)
-    step = {"rows": np.arange(m)[:, None] * -10, "inner": np.arange(k) * -9, "wild": 0}[grade]
+    a = draw(rng, multiple, (m, k), dtype, 120 if grade == "wide range" else 3)
+    b = draw(rng, multiple, (k, n), dtype, 120 if grade == "wide range" else 3)
+    step = {"rows": np.arange(m)[:, None] * -10, "inner": np.arange(k) * -9, "wide range": 0}[grade]
     a = mdqr.MDArray._wrap(
         a.limbs * cases.to_device_block(np.ldexp(np.ones((m, k)), step)), multiple, a.is_complex
     )

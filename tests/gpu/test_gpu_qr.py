@@ -1,4 +1,4 @@
-"""QR on the device: design.md's acceptance, shapes, special columns, batches, no waiting."""
+"""QR on the device: design.md's acceptance, shapes, zero columns, batches, no waiting."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_empty_matrices(precision, shape, mode):
 
 @pytest.mark.parametrize(("m", "n"), [(5, 5), (300, 70), (1100, 40), (90, 130)], ids=str)
 def test_q_times_a_few_columns(multiple, dtype, m, n, rng):
-    """All tiles by one launch are as near to ``Q^H x`` as tile by tile, at every scale of x."""
+    """All tiles by one launch are as close to ``Q^H x`` as tile by tile, at every scale of x."""
     a = cases.random_matrix(m, n, multiple, dtype, rng)
     f = qr_factor(a)
     wide = cases.random_matrix(m, 9, multiple, dtype, rng)  # too many columns for one launch
@@ -136,8 +136,8 @@ def test_q_times_a_few_columns(multiple, dtype, m, n, rng):
             error = abs(turn(wide[:, :columns]) - wanted[:, :columns])
             assert float(error.max()) <= 6 * (m + 16) * min(m, n) * multiple.eps * size
         for exponent in (-300, 900):
-            far = turn(wide[:, :1] * 2.0**exponent) * 2.0**-exponent
-            error = abs(far - wanted[:, :1])
+            moved = turn(wide[:, :1] * 2.0**exponent) * 2.0**-exponent
+            error = abs(moved - wanted[:, :1])
             low = 2.0 ** (-1070 - exponent) if exponent < 0 else 0.0
             assert float(error.max()) <= 6 * (m + 16) * min(m, n) * multiple.eps * size + low
 

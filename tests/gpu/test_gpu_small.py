@@ -15,6 +15,7 @@ from exact_matrices import Exact
 
 import mdqr
 from mdqr import tensorcore
+from mdqr._backend import protocol
 from mdqr._limbs.kind import Kind
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import METHODS
@@ -22,8 +23,6 @@ from mdqr.testing._exact import SCALE
 
 pytestmark = pytest.mark.gpu
 
-ELEMENTWISE = ("sqrt", "square", "reciprocal", "abs", "renormalize")
-BINARY = ("add", "subtract", "multiply", "divide")
 PANELS = [(1, 1), (7, 5), (33, 16), (70, 9)]
 
 
@@ -55,10 +54,10 @@ def test_elementwise(device, options, dtype, rng):
     xp, other = device.xp, host.backend()
     x, y = block(rng, options, 5, 27), block(rng, options, 5, 27)
     moved = [xp.asarray(v) for v in (x, y)]
-    for op in (*ELEMENTWISE, *(("floor", "ceil", "rint") if dtype is float else ())):
+    for op in cases.of_field(protocol.UNARY, dtype):
         found = device.unary(op, moved[0], **options)
         np.testing.assert_array_equal(cases.to_host(found), other.unary(op, x, **options))
-    for op in (*BINARY, *(("hypot",) if dtype is float else ())):
+    for op in cases.of_field(protocol.BINARY, dtype):
         found = device.binary(op, *moved, **options)
         np.testing.assert_array_equal(cases.to_host(found), other.binary(op, x, y, **options))
     if dtype is float:

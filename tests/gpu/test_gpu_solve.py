@@ -159,14 +159,14 @@ def test_float64_data_to_127_digits():
     assert_close(cases.to_host(fit.x), exact[:, 0], ulps=4)
 
 
-@pytest.mark.parametrize("away", [True, False], ids=["array", "list"])
-def test_weights_and_several_sides(multiple, away, rng):
+@pytest.mark.parametrize("on_device", [True, False], ids=["array", "list"])
+def test_weights_and_several_sides(multiple, on_device, rng):
     """Weights on the device, and as a list of the host."""
     a = cases.random_matrix(20, 4, multiple, float, rng)
     b = cases.random_matrix(20, 3, multiple, float, rng)
     weights = rng.integers(1, 9, 20).astype(float).tolist()
-    given = mdqr.array(weights, precision=multiple, device=cases.DEVICE) if away else weights
-    fit = lstsq(a, b, weights=given)
+    operand = mdqr.array(weights, precision=multiple, device=cases.DEVICE) if on_device else weights
+    fit = lstsq(a, b, weights=operand)
     x, y = (np.asarray(v.to_fractions()) for v in (a, b))
     exact = solution(x, y, np.array([Fraction(w) for w in weights], dtype=object)[:, None])
     assert_close(cases.to_host(fit.x), exact, ulps=4)
@@ -182,10 +182,10 @@ def test_blocks_of_far_scales(precision, sorted_rows, rng):
     b[:3, 0], a[9] = 0.0, rng.integers(1, 99, 6)
     order = np.arange(10) if sorted_rows else rng.permutation(10)
     weights = (np.arange(10) < 9)[order].astype(float)
-    away = [mdqr.array(v, precision=precision, device=cases.DEVICE) for v in (a[order], b[order])]
+    moved = [mdqr.array(v, precision=precision, device=cases.DEVICE) for v in (a[order], b[order])]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit = lstsq(*away, weights=weights.tolist())
+        fit = lstsq(*moved, weights=weights.tolist())
     exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v[:9]) for v in (a, b)))
     assert_close(cases.to_host(fit.x), exact, ulps=4)
     assert (fit.info.digits == precision.digits).all()

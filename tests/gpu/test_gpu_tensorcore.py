@@ -99,16 +99,21 @@ def test_products_in_float64(small, cupy, engine, rng, monkeypatch):
     whole = rng.standard_normal((90, 70))
     for a in (cupy.asarray(whole), columns(cupy, whole, np.float64)):
         for part in (a, a[16:64, 8:32]):
-            for turned in (False, True):
-                rows, inner = part.shape[::-1] if turned else part.shape
+            for transposed in (False, True):
+                rows, inner = part.shape[::-1] if transposed else part.shape
                 for k in (1, 2, 3):
                     x = columns(cupy, rng.standard_normal((inner + 5, k)), np.float64)
                     c = columns(cupy, rng.standard_normal((rows + 5, k)), np.float64)
                     kept = cupy.asnumpy(c)
                     engine.doubles(
-                        c[2 : 2 + rows], part, x[3 : 3 + inner], turned=turned, alpha=-2.0, beta=1.0
+                        c[2 : 2 + rows],
+                        part,
+                        x[3 : 3 + inner],
+                        transposed=transposed,
+                        alpha=-2.0,
+                        beta=1.0,
                     )
-                    product = cupy.asnumpy(part.T if turned else part) @ cupy.asnumpy(x)[3:-2]
+                    product = cupy.asnumpy(part.T if transposed else part) @ cupy.asnumpy(x)[3:-2]
                     kept[2:-3] -= 2 * product
                     np.testing.assert_allclose(cupy.asnumpy(c), kept, atol=1e-13)
 
@@ -336,7 +341,7 @@ def test_products_of_float32_with_float64(cupy, engine, rng):
         c = columns(cupy, rng.standard_normal((70, k)), np.float64)
         wanted = cupy.asnumpy(c) - cupy.asnumpy(whole).astype(np.float64).T @ cupy.asnumpy(x)
         other = c.copy(order="F")
-        engine.doubles(c, whole, x, turned=True, alpha=-1.0, beta=1.0)
+        engine.doubles(c, whole, x, transposed=True, alpha=-1.0, beta=1.0)
         engine.doubles(other, whole.T, x, alpha=-1.0, beta=1.0)
         np.testing.assert_allclose(cupy.asnumpy(c), wanted, atol=1e-12)
         np.testing.assert_array_equal(cupy.asnumpy(c), cupy.asnumpy(other))

@@ -51,10 +51,10 @@ def test_orthonormal_panels(cupy, shape, rng):
         back, departure = errors(cupy, a, q, r)
         assert back <= 8 * U32
         assert departure <= 4 * U32
-        assert not engine.report()[0].doubtful
+        assert not engine.report()[0].breakdown
         a[:, n // 2] = a[:, 0]
         engine.orthonormal(a, r, done=False)
-        assert engine.report()[0].doubtful
+        assert engine.report()[0].breakdown
 
 
 @pytest.mark.parametrize("panel", FAST)

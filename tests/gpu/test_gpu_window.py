@@ -61,20 +61,20 @@ def test_triangles_of_the_host(precision, dtype, rng, cupy):
 @pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("kind", FLOATS)
 def test_floats(kind, rng, cupy):
-    """Computed in float64, and rounded where they are float32; also numbers near the ends."""
+    """Computed in float64, and rounded where they are float32; also small numbers."""
     field = kind[0] == "c"
-    front = (2, 1) if field else (1,)
+    leading = (2, 1) if field else (1,)
     for below in (1, 4, 8):
-        block = band(rng.standard_normal((*front, 40 + below, 40)), below).astype(
+        block = band(rng.standard_normal((*leading, 40 + below, 40)), below).astype(
             np.float32 if kind in ("float32", "complex64") else np.float64
         )
         block[..., 7] *= block.dtype.type(2.0**-130)
         r = cupy.asarray(block)
-        e = cupy.empty((*front, 40 + below, 40 + below), dtype=r.dtype)
+        e = cupy.empty((*leading, 40 + below, 40 + below), dtype=r.dtype)
         backend.backend().form_window(r, e, below=below, kind=Kind(1, field))
         wide = block.astype(np.float64)
-        one = np.zeros((*front, 40 + below, 40 + below))
-        one[(0,) * len(front)] = np.eye(40 + below)
+        one = np.zeros((*leading, 40 + below, 40 + below))
+        one[(0,) * len(leading)] = np.eye(40 + below)
         host.backend().window(wide, wide[..., :0], one, below=below, kind=Kind(1, field))
         np.testing.assert_array_equal(r.get(), wide.astype(block.dtype))
         # float64: both err by some roundings a reflector.

@@ -41,8 +41,8 @@ def cases(operations, dtypes=(float, complex)):
 
 def flipped_axes(block, count):
     """Return a view with the last `count` axes in the opposite order."""
-    front = block.ndim - count
-    return block.transpose(*range(front), *reversed(range(front, block.ndim)))
+    leading = block.ndim - count
+    return block.transpose(*range(leading), *reversed(range(leading, block.ndim)))
 
 
 def assert_same(x, y):

@@ -29,7 +29,7 @@ def _scalar(address, dtype):
     return matrix(address, 1, 1, 1, dtype)[0, 0]
 
 
-def _turned(x, flag):
+def _transposed(x, flag):
     return (x, x.T, x.conj().T)[flag]
 
 
@@ -64,7 +64,7 @@ class Blas:
         x = matrix(a, *((k, m) if ta else (m, k)), lda, kind)
         y = matrix(b, *((n, k) if tb else (k, n)), ldb, kind)
         out = matrix(c, m, n, ldc, kind)
-        product = _scalar(alpha, kind) * (_turned(x, ta) @ _turned(y, tb))
+        product = _scalar(alpha, kind) * (_transposed(x, ta) @ _transposed(y, tb))
         factor = _scalar(beta, kind)
         out[...] = product + factor * out if factor else product
 
@@ -92,7 +92,7 @@ class Blas:
         assert (b, ldb) == (c, ldc)
         x = matrix(a, *((n, m) if ta else (m, n)), lda, "f")
         factor = _scalar(alpha, "f")
-        matrix(c, m, n, ldc, "f")[...] = factor * _turned(x, ta) if factor else 0
+        matrix(c, m, n, ldc, "f")[...] = factor * _transposed(x, ta) if factor else 0
 
     def sdgmm(self, handle, mode, m, n, a, lda, x, step, c, ldc):
         """Rows times numbers."""

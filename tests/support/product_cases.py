@@ -24,7 +24,12 @@ CASES = [
     for dtype in (complex, float)
 ]
 
-WILD = {"allow_nan": False, "allow_infinity": False, "min_exponent": -250, "max_exponent": 250}
+WIDE_RANGE = {
+    "allow_nan": False,
+    "allow_infinity": False,
+    "min_exponent": -250,
+    "max_exponent": 250,
+}
 
 
 def call(kernels, a, b, *, conj_a=False, conj_b=False, c=None, subtract=False, out=None):
@@ -39,13 +44,13 @@ def call(kernels, a, b, *, conj_a=False, conj_b=False, c=None, subtract=False, o
 def check(result, a, b, c=None, subtract=False):
     """The product within ``(k + 8) eps abs(a) @ abs(b)``, the sum with `c` rounded by 2 eps."""
     x, y = cases.Exact.of(a), cases.Exact.of(b)
-    wanted, room = x @ y, x.moduli() @ y.moduli()
+    wanted, sizes = x @ y, x.moduli() @ y.moduli()
     eps = Fraction(result.precision.eps)
     found = cases.Exact.of(result)
     # Each part of a complex entry is a sum of 2k real products: the modulus is within sqrt 2 of it,
     # and the moduli of the oracle are rounded up.
-    bound = room.real * (a.shape[-1] + 8) * 2
-    unit = room.exponent
+    bound = sizes.real * (a.shape[-1] + 8) * 2
+    unit = sizes.exponent
     if c is not None:
         start = cases.Exact.of(c)
         wanted = start - wanted if subtract else start + wanted
@@ -80,17 +85,17 @@ def check_residual(kernels, kind, terms, a, b, conj_a):
         kind=Kind(precision.limbs, dtype is complex), conj_a=conj_a,
     )  # fmt: skip
     x, y = cases.Exact.of(a.conj() if conj_a else a), cases.Exact.of(b)
-    wanted, room = x @ y, x.moduli() @ y.moduli()
+    wanted, sizes = x @ y, x.moduli() @ y.moduli()
     wanted = -wanted
     for sign, term in terms:
         value = cases.Exact.of(term)
         wanted = wanted - value if sign < 0 else wanted + value
-        room = room + value.moduli()
+        sizes = sizes + value.moduli()
     found = cases.Exact.of(mdqr.from_limbs(block, dtype=dtype, normalize=False))
     eps = Fraction(precision.eps)
     size = wanted.moduli()
-    top = max(size.exponent, room.exponent)
+    top = max(size.exponent, sizes.exponent)
     # Twice for the moduli of complex errors.
     bound = size.at(top).real * eps.denominator
-    bound = 2 * (bound + (a.shape[-1] + 8) * room.at(top).real)
+    bound = 2 * (bound + (a.shape[-1] + 8) * sizes.at(top).real)
     assert (found - wanted).moduli().within(eps**2, cases.Exact(bound, None, top))

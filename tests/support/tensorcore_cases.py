@@ -42,13 +42,13 @@ def values_of(term, kernel):
 class NumpyProducts:
     """What cuBLAS and cuSOLVER do for the engine, on the blocks of emulated kernels."""
 
-    def multiply(self, c, a, b, kernel, *, turned, alpha, beta):
+    def multiply(self, c, a, b, kernel, *, transposed, alpha, beta):
         a, b = (values_of(x, kernel) for x in (a, b))
-        product = np.float32(alpha) * ((a.T if turned else a) @ b)
+        product = np.float32(alpha) * ((a.T if transposed else a) @ b)
         c[...] = product if beta == 0 else product + np.float32(beta) * c
 
-    def doubles(self, c, a, x, *, turned, alpha, beta):
-        product = alpha * ((a.T if turned else a) @ x)
+    def doubles(self, c, a, x, *, transposed, alpha, beta):
+        product = alpha * ((a.T if transposed else a) @ x)
         c[...] = product if beta == 0 else product + beta * c
 
     def batch(self, c, a, b, alpha):

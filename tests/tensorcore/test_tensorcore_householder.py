@@ -187,11 +187,11 @@ def test_a_q_of_the_library_is_made_orthonormal(kind, rng, monkeypatch):
     def loose(a, r):
         geqrf(a, r)
         n = a.shape[1]
-        noise = np.triu(rng.standard_normal((n, n)))
-        noise *= 2.0**-15 / np.linalg.norm(noise, 2)
+        change = np.triu(rng.standard_normal((n, n)))
+        change *= 2.0**-15 / np.linalg.norm(change, 2)
         # The product stays.
-        r[...] = np.triu(np.linalg.solve(np.eye(n) + noise, r))
-        a[...] = a @ (np.eye(n) + noise)
+        r[...] = np.triu(np.linalg.solve(np.eye(n) + change, r))
+        a[...] = a @ (np.eye(n) + change)
 
     geqrf = numpy_panels.geqrf
     monkeypatch.setattr(numpy_panels, "geqrf", loose)
@@ -278,16 +278,16 @@ def test_orthonormal_panels(few, shape, done, rng):
             engine.orthonormal(q, r, done=done)
             assert orthogonality(q) <= 4 * U32
             assert backward_errors(a, q, r).max() <= 8 * U32
-            assert not engine.report()[0].doubtful
+            assert not engine.report()[0].breakdown
             found.append((q, r))
         for x, y in zip(*found, strict=True):
             # Sums in another order, through an inverse that is large; columns that wait for the
             # next pass are kept in float32, and 2^-8 of the condition is left for it.
-            waits = U32 * cond * 2.0**-8 if cond > 2.0**8 else 0.0
-            assert np.abs(x - y).max() <= 8 * U32 + 64 * cond * 2.0**-53 + waits
+            late = U32 * cond * 2.0**-8 if cond > 2.0**8 else 0.0
+            assert np.abs(x - y).max() <= 8 * U32 + 64 * cond * 2.0**-53 + late
 
 
-def doubtful_panels(rng):
+def dependent_panels(rng):
     a = rng.standard_normal((150, 100))
     yield np.where(np.arange(100) == 70, 0.0, a)
     yield np.where(np.arange(100) == 70, a[:, :1], a)
@@ -296,12 +296,12 @@ def doubtful_panels(rng):
     yield DEFICIENT["Kahan"](rng)[:150, :100]
 
 
-def test_doubtful_panels(few, rng):
-    for a in doubtful_panels(rng):
+def test_panels_that_break_down(few, rng):
+    for a in dependent_panels(rng):
         for engine in (emulated_engine(few), NumpyEngine()):
-            assert not engine.report()[0].doubtful
+            assert not engine.report()[0].breakdown
             engine.orthonormal(columns(a), engine.matrix(100, 100, zero=True), done=False)
-            assert engine.report()[0].doubtful
+            assert engine.report()[0].breakdown
         for panel in PANELS:
             q, r, *_ = result = qr(a, "householder", panel=panel)
             # Gram-Schmidt makes a direction of what roundings left, which may do.

@@ -211,7 +211,7 @@ def test_cholesky(kernels, shape, cond, rng):
 
 
 def test_cholesky_of_columns_that_nearly_depend_on_others(kernels):
-    """Pivots are noise where their square roots are not: Q R was nothing like the panel."""
+    """Pivots are rounding errors, their square roots are not: Q R was nothing like the panel."""
     x, y = np.linspace(0, 1, 200)[:, None], np.linspace(0, 1, 60)
     for a in (np.vander(x[:, 0], 60), np.exp(-4 * (x - y) ** 2), 1 / (1 + x + y)):
         a = columns(a / np.linalg.norm(a, axis=0))
@@ -241,7 +241,7 @@ def test_cholesky_notes_an_inverse_that_grows(kernels, rng):
             engine.cholesky(q, r)
             report, _ = engine.report()
             assert report.lossy == lossy
-            assert not report.doubtful
+            assert not report.breakdown
             assert lossy or backward_errors(a, q, r).max() <= 16 * U32
 
 
@@ -340,15 +340,15 @@ def test_python_has_the_constants_of_the_kernels():
     caqr, gram = constants("caqr.hpp"), constants("gram.hpp")
     assert (caqr["panel_columns"], caqr["block_columns"]) == (CUTOFF, SMALL)
     assert caqr["block_rows"] == max(map(rows_of_block, range(1, 20000)))
-    assert (caqr["fan_in"], caqr["noise"]) == (FAN_IN, numpy_panels.NOISE)
+    assert (caqr["fan_in"], caqr["rounding_level"]) == (FAN_IN, numpy_panels.ROUNDING_LEVEL)
     assert constants("caqr_tree.hpp")["most_levels"] == cuda_panels._LEVELS
     threads = cuda_panels._THREADS
     assert (gram["gram_threads"], gram["panel_columns"]) == (threads, CUTOFF)
     assert gram["tile_rows"] == cuda_panels._TILE_ROWS
     found = constants("cholesky.hpp")
-    names = ("least", "careful", "late", "most_passes")
+    names = ("least", "one_pass", "late", "most_passes")
     assert [found[name] for name in names] == [
-        getattr(numpy_panels, name) for name in ("LEAST", "CAREFUL", "LATE", "PASSES")
+        getattr(numpy_panels, name) for name in ("LEAST", "ONE_PASS", "LATE", "PASSES")
     ]
     assert (found["fine"], found["sound"]) == (numpy_reflector.FINE, numpy_panels.SOUND)
     reflector = constants("reflector.cu")

@@ -32,7 +32,7 @@ def test_lowrank_is_nearly_the_best(shape, panel, rng):
 
 @pytest.mark.parametrize("compute", ["fp16", "fp16x2"])
 def test_lowrank_of_what_has_a_low_rank(compute, rng):
-    """Q of one pass is noise where columns depend on others: values came out 24 % too large."""
+    """Columns of one pass that depend on others are roundings: values came out 24 % too large."""
     u, x = FORMATS[compute].unit, np.linspace(0, 1, 400)
     matrices = {
         "cholesky": rng.standard_normal((500, 20)) @ rng.standard_normal((20, 300)),
@@ -86,7 +86,7 @@ def test_lowrank_of_powers(compute):
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_lowrank_of_a_repeated_column(panel):
-    """U had columns that were not numbers, of values that are roots of noise."""
+    """U had columns that were not numbers, of values that are roots of rounding errors."""
     for seed in range(4):
         a = np.repeat(np.random.default_rng(seed).standard_normal((161, 1)), 10, axis=1)
         u, s, vh = lowrank(a, 10, panel=panel)

@@ -240,7 +240,7 @@ def test_the_preconditioner_solves(order, rng, kernels, monkeypatch):
     engines = [NumpyEngine()] + [emulated_engine(kernels)] * (order < 10)
     for engine in engines:
         m = Preconditioner(engine, np.asfortranarray(r), exponents)
-        x, z = m.solve(y), m.solve_turned(y)
+        x, z = m.solve(y), m.solve_transposed(y)
         assert np.abs(r @ np.ldexp(x, exponents[:, None]) - y).max() <= 1e-13 * np.abs(y).max()
         right = np.ldexp(y, -exponents[:, None])
         assert np.abs(r.T @ z - right).max() <= 1e-13 * np.abs(right).max()
@@ -265,7 +265,7 @@ def test_the_preconditioner_of_a_float32_triangle(order, rng, kernels, monkeypat
         m = Preconditioner(engine, r, exponents)
         x = np.ldexp(m.solve(np.asfortranarray(y)), exponents[:, None])
         assert np.abs(r @ x - y).max() <= 1e-5 * np.abs(y).max()
-        left, right = z * m.solve(y), m.solve_turned(z) * y
+        left, right = z * m.solve(y), m.solve_transposed(z) * y
         assert np.abs(left.sum(axis=0) - right.sum(axis=0)).max() <= 1e-13 * np.abs(left).sum()
 
 

@@ -19,11 +19,11 @@ def steps(array: Block, front: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of the axes after the first `front`, broadcast to `shape`, in elements."""
     size = array.itemsize
     lengths, strides = array.shape[front:], array.strides[front:]
-    own = tuple(
+    found = tuple(
         0 if length == 1 else stride // size
         for length, stride in zip(lengths, strides, strict=True)
     )
-    return (0,) * (len(shape) - len(own)) + own
+    return (0,) * (len(shape) - len(found)) + found
 
 
 def merge(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> tuple[list[int], Steps]:

@@ -55,8 +55,8 @@ def _start(
         _start_on_copies(kernels, module, name, shape, out, inputs)
         return
     views: list[int] = []
-    for k, (_, _, own) in enumerate(operands):
-        views += own
+    for k, (_, _, fields_of_planes) in enumerate(operands):
+        views += fields_of_planes
         views += padded([step[k] for step in strides], 0)
     arguments = fields(size, len(lengths), padded(lengths, 1), views)
     blocks = divided(size, _THREADS)

@@ -46,11 +46,11 @@ class _Rows:
         self.block = x  # kept alive
         self.step = strides[-1]
         self.lengths = padded(lengths, 1)
-        own = [step[1] for step in merged]
-        self.view = [*planes(kernels, x, is_complex), *padded(own, 0)]
+        between = [step[1] for step in merged]
+        self.view = [*planes(kernels, x, is_complex), *padded(between, 0)]
         # Neighbours in memory that belong to different rows: from 4 on they fill a sector.
-        nearest = abs(own[-1]) if own else 0
-        self.across = int(bool(own) and lengths[-1] >= 4 and nearest < abs(self.step))
+        nearest = abs(between[-1]) if between else 0
+        self.across = int(bool(between) and lengths[-1] >= 4 and nearest < abs(self.step))
 
     def extent(self, length: int, piece: int) -> tuple[list[int], int]:
         """Return the fields of `struct row_extent`, and the number of pieces a row."""

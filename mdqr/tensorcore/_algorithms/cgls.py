@@ -25,7 +25,7 @@ _FACTOR = 8.0
 _GOOD = 32.0
 # Growth of the gradient above the least: directions lost to rounding, nothing is left to gain.
 _FAR = 2.0**30
-# Times that the residual is computed anew: updates of it drift.
+# Times that the residual is recomputed: updates of it drift.
 _MOST_STARTS = 4
 # From so many iterations on the speed of the last ones says how many are to come; with more than
 # that another factor is cheaper.
@@ -55,8 +55,8 @@ class System(NamedTuple):
     def gradient(self, r: Block) -> Block:
         """Return ``M**-T @ a.T @ r``: the part of r that x can still remove, if M is good."""
         s = self.engine.xp.empty((self.a.shape[1], r.shape[1]), order="F")
-        self.engine.doubles(s, self.a, r, turned=True)
-        return self.m.solve_turned(s)
+        self.engine.doubles(s, self.a, r, transposed=True)
+        return self.m.solve_transposed(s)
 
     def image(self, p: Block) -> tuple[Block, Block]:
         """Return ``M**-1 @ p`` and a times it."""
@@ -94,7 +94,7 @@ def norms(x: Block) -> Block:
 
 
 class _Search:
-    """The search for x, and beside it that for what its gradients are worth."""
+    """The search for x, and for what its gradients are worth."""
 
     def __init__(self, system: System, b: Block) -> None:
         self.system, self.b = system, b
@@ -165,13 +165,13 @@ class _Progress:
         self._least, self._waited = np.full(columns, np.inf), 0
         self._left: list[float] = []  # to go, in bits
 
-    def note(self, length: np.ndarray, wanted: np.ndarray, beside: float) -> None:
+    def note(self, length: np.ndarray, wanted: np.ndarray, other: float) -> None:
         """Note the gradients of an iteration, and what is left of others over what may be."""
         done, better = length <= wanted, length < self._least / 2
         self._least = np.where(better, length, self._least)
         self._waited = 0 if (better & ~done).any() else self._waited + 1
         ratio = length / np.where(wanted > 0, wanted, 1)
-        found = float(np.log2(np.fmax(ratio.max(initial=1.0), max(beside, 1.0))))
+        found = float(np.log2(np.fmax(ratio.max(initial=1.0), max(other, 1.0))))
         self._left.append(min(found, self._left[-1]) if self._left else found)
 
     @property
@@ -191,8 +191,8 @@ class _Progress:
 class _Vectors:
     """x, residuals, gradients and directions, all changed in place, column by column.
 
-    While the search for the least singular value is open, a last column is its own: what the last
-    step took away stands for the residual, so that A multiplies both at once.
+    While the search for the least singular value is open, a last column belongs to it: what the
+    last step took away stands for the residual, so that A multiplies both at once.
     """
 
     def __init__(self, search: _Search, x: Block, r: Block, s: Block) -> None:

@@ -48,7 +48,7 @@ def departure_of(engine: Engine, q: Block, form: Format) -> Departure:
 
 
 def copied(engine: Engine, x: Block, form: Format) -> Operand:
-    """Return `x` as operand in memory of its own, also if it stays as it is."""
+    """Return `x` as operand, a copy also if it stays as it is."""
     if form.kernel:
         return operand(engine, x, form)
     copy = engine.matrix(*x.shape)
@@ -70,7 +70,7 @@ def _size(engine: Engine, u: Block) -> float:
     new = old = xp.asarray(np.asfortranarray(x))
     for _ in range(_STEPS):
         new, old = xp.empty(old.shape, order="F"), new
-        engine.doubles(new, both, old, turned=True)
+        engine.doubles(new, both, old, transposed=True)
     _, (last, before) = engine.report((new * new).sum(axis=0), (old * old).sum(axis=0))
     with np.errstate(invalid="ignore"):
         ratio = last / np.where(before == 0, 1, before)

@@ -1,10 +1,10 @@
-"""The least singular value of ``A M**-1``, by Lanczos steps beside the iteration that uses it.
+"""The least singular value of ``A M**-1``, by Lanczos steps along with the iteration that uses it.
 
-An R of low precision may hold noise where A has a singular value that is smaller: ``A M**-1`` then
-has one far below 1, or zero, and a small gradient says little of x. The gradients of b need not
-show it. A random vector does: conjugate gradients for ``N y = s``, N = ``M**-T A^T A M**-1``, leave
-of s in an eigenvector the value of a polynomial that is 1 at 0 and small only near its own zeros,
-the Ritz values. Once all of s is small they stand near every eigenvalue.
+An R of low precision may hold rounding errors where A has a singular value that is smaller:
+``A M**-1`` then has one far below 1, or zero, and a small gradient says little of x. The gradients
+of b need not show it. A random vector does: conjugate gradients for ``N y = s``,
+N = ``M**-T A^T A M**-1``, leave of s in an eigenvector the value of a polynomial that is 1 at 0 and
+small only near its zeros, the Ritz values. Once all of s is small they stand near every eigenvalue.
 """
 
 from __future__ import annotations
@@ -86,8 +86,10 @@ class Lanczos:
         beta = gamma[1:] / gamma[:-1]
         diagonal = 1 / alpha
         diagonal[1:] += beta[:-1] / alpha[:-1]
-        beside = np.sqrt(beta[:-1]) / alpha[:-1]
-        found = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+        off_diagonal = np.sqrt(beta[:-1]) / alpha[:-1]
+        found = np.linalg.eigvalsh(
+            np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
+        )
         least = float(found[0]) if found[0] > _LOST else 0.0
         return least**0.5, float(found[-1]) ** 0.5
 

@@ -14,7 +14,7 @@ from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr.tensorcore._algorithms.correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
-from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, householder
+from mdqr.tensorcore._algorithms.reflections import PanelBreakdown, householder
 from mdqr.tensorcore._algorithms.triangles import triangular_product
 from mdqr.tensorcore._engine.protocol import PROBES, Engine
 from mdqr.tensorcore._plan import Plan
@@ -24,7 +24,7 @@ from mdqr.tensorcore._plan import Plan
 _MOST_PASSES = 5
 # After so many that did not reach it, by reflections: they are orthogonal whatever Q is.
 _DIRECT_PASSES = 3
-# What is left of a column of norm 1 that depends on others is noise of fine products, some 2^-20:
+# What is left of a column of norm 1 that depends on others are rounding errors, some 2^-20:
 # often along the column itself, so that another pass would find the same again.
 _FLOOR = -32
 
@@ -106,7 +106,7 @@ class Passes:
             gram_schmidt(engine, self._q, r, plan.fine, panel)
         self._put(r)
         self.made += 1
-        zero = settle(engine, plan, r, r)
+        zero = finish(engine, plan, r, r)
         if not zero:
             return 0
         (places,) = engine.xp.nonzero(engine.xp.diagonal(r) == 0)
@@ -155,14 +155,14 @@ class Passes:
             )
 
 
-def settle(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
-    """Wait, raise if something is not finite, and return the number of zeros on the diagonal.
+def finish(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
+    """Synchronize, raise if something is not finite, and return the zeros on the diagonal.
 
     `big` is `r` with the scales of the columns undone.
 
     Raises
     ------
-    DoubtfulPanel
+    PanelBreakdown
         If Q R of some panel may not be its columns.
     """
     xp = engine.xp
@@ -171,9 +171,9 @@ def settle(engine: Engine, plan: Plan, r: Block, big: Block) -> int:
     if report.not_finite:
         raise np.linalg.LinAlgError(f"{plan.call}: a has entries that are not finite")
     if report.lossy:
-        raise DoubtfulPanel
+        raise PanelBreakdown
     if not finite:
-        _complain_of_overflow(plan, bool(xp.isfinite(r).all()), big.dtype)
+        _raise_overflow(plan, bool(xp.isfinite(r).all()), big.dtype)
     return int(zero)
 
 
@@ -186,7 +186,7 @@ def rescaled(engine: Engine, plan: Plan, r: Block, exponents: Block, dtype: Any)
         return engine.xp.ldexp(big, exponents.astype(np.int32))
 
 
-def _complain_of_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoReturn:
+def _raise_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoReturn:
     if scaled_is_finite:
         raise np.linalg.LinAlgError(
             f"{plan.call}: R does not fit {dtype}; divide a by a power of two"

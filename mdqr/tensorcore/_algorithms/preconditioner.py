@@ -1,7 +1,7 @@
 """R as right preconditioner: solutions of triangular systems by products.
 
-A solve with one right-hand side waits for each row; with the inverses of the blocks of the diagonal
-it waits for one in thousands, and the rest are products that read R once.
+A solve with one right-hand side has a barrier a row; with the inverses of the blocks of the
+diagonal it has one in thousands of rows, and the rest are products that read R once.
 
 Of a float32 R the inverses are float32 too, of half the size: they need not be accurate. Conjugate
 gradients find the same x with every M that is one fixed matrix, as is what such products do in
@@ -23,7 +23,7 @@ _MOST_ORDER = 4096
 _STEPS = 4
 
 
-class Turned(NamedTuple):
+class BothOrders(NamedTuple):
     """A matrix column by column, and row by row."""
 
     columns: Block
@@ -56,10 +56,10 @@ class Preconditioner:
         self._blocks = [slice(i, min(i + order, n)) for i in range(0, n, order)]
         inverses = engine.inverses(whole, order)
         self._inverses = [
-            _turned(xp, inverses[i, :size, :size].astype(r.dtype))
+            _both_orders(xp, inverses[i, :size, :size].astype(r.dtype))
             for i, size in enumerate(rows.stop - rows.start for rows in self._blocks)
         ]
-        self._r = _turned(xp, r) if len(self._blocks) > 1 else None
+        self._r = _both_orders(xp, r) if len(self._blocks) > 1 else None
         squares = engine.squares(r) if r.dtype == np.float32 else (r * r).sum(axis=0)
         self.lengths = xp.sqrt(squares)[:, None]
 
@@ -73,12 +73,12 @@ class Preconditioner:
         self._engine.xp.ldexp(x, self._down, x)
         return x
 
-    def solve_turned(self, y: Block) -> Block:
+    def solve_transposed(self, y: Block) -> Block:
         """Return ``M**-T @ y``."""
         xp = self._engine.xp
         down = xp.empty(y.shape, order="F")
         xp.ldexp(y, self._down, down)
-        return self._solve_turned(down)
+        return self._solve_transposed(down)
 
     def _solve(self, y: Block) -> Block:
         """Return ``R**-1 @ y``."""
@@ -92,15 +92,15 @@ class Preconditioner:
             product(out[rows], self._inverses[i].rows, x[rows])
         return out
 
-    def _solve_turned(self, y: Block) -> Block:
+    def _solve_transposed(self, y: Block) -> Block:
         """Return ``R**-T @ y``; `y` may be changed."""
         xp, product = self._engine.xp, self._engine.doubles
         out = xp.empty(y.shape, order="F")
         for i, rows in enumerate(self._blocks):
             if self._r and i:
-                front, r = slice(0, rows.start), self._r.columns
-                product(y[rows], r[front, rows], out[front], turned=True, alpha=-1.0, beta=1.0)
-            product(out[rows], self._inverses[i].columns, y[rows], turned=True)
+                above, r = slice(0, rows.start), self._r.columns
+                product(y[rows], r[above, rows], out[above], transposed=True, alpha=-1.0, beta=1.0)
+            product(out[rows], self._inverses[i].columns, y[rows], transposed=True)
         return out
 
     def size(self) -> Size:
@@ -110,7 +110,7 @@ class Preconditioner:
         squares = []
         for _ in range(_STEPS):
             squares.append((x * x).sum())
-            y = self._solve_turned(x)
+            y = self._solve_transposed(x)
             squares.append((y * y).sum())
             x = self._solve(y)
         _, (found, longest) = engine.report(xp.stack(squares), self.lengths.max())
@@ -125,5 +125,5 @@ class Preconditioner:
         return Size(float(last) ** 0.5, rank, float(longest), weak)
 
 
-def _turned(xp: ModuleType, x: Block) -> Turned:
-    return Turned(xp.asfortranarray(x), xp.ascontiguousarray(x))
+def _both_orders(xp: ModuleType, x: Block) -> BothOrders:
+    return BothOrders(xp.asfortranarray(x), xp.ascontiguousarray(x))

@@ -12,24 +12,39 @@ from the last to the first, so that Q is orthonormal whatever the matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._backend.protocol import Block
 from mdqr.tensorcore._algorithms.recursive import first_half, halves
 from mdqr.tensorcore._engine.formats import Format
 from mdqr.tensorcore._engine.protocol import SUMMED, Engine, Operand
+from mdqr.tensorcore._plan import Plan
 
 Panel = Callable[[Block, Block], None]
+Result = TypeVar("Result")
 
 # Of operands in binary16: K and its products may have entries above those of columns of norm 1;
 # they are finite up to 255.
 _EXPONENT = 8
 
 
-class DoubtfulPanel(Exception):
-    """Columns of a panel depend on others, or nearly do, too much for it: see `Plan.fallbacks`."""
+class PanelBreakdown(Exception):
+    """Columns of a panel depend on others, or nearly do, too much for it: see `with_fallbacks`."""
+
+
+def with_fallbacks(call: Callable[[Plan], Result], plan: Plan) -> Result:
+    """Return ``call(plan)``, or that of the first of its fallbacks whose panels do not break down.
+
+    Results of the last one are never in doubt.
+    """
+    *plans, last = plan.fallbacks()
+    for choice in plans:
+        with suppress(PanelBreakdown):
+            return call(choice)
+    return call(last)
 
 
 class Work(NamedTuple):
@@ -78,8 +93,8 @@ def householder(engine: Engine, q: Block, r: Block, form: Format, kind: str) -> 
 
     Raises
     ------
-    DoubtfulPanel
-        If a panel other than "geqrf" met columns that depend on others, or nearly do.
+    PanelBreakdown
+        If columns of a panel other than "geqrf" depend on others, or nearly do.
     """
     form = form._replace(exponent=min(form.exponent, _EXPONENT))
     work = work_of(engine, q, r, form, orthonormal_panel(engine, kind))
@@ -92,11 +107,11 @@ def householder(engine: Engine, q: Block, r: Block, form: Format, kind: str) -> 
 
 
 def check(engine: Engine, kind: str) -> None:
-    """Wait, and raise `DoubtfulPanel` if some panel was not sure to be orthonormal."""
+    """Synchronize, and raise `PanelBreakdown` if Q of some panel may not be orthonormal."""
     if kind != "geqrf":
         report, _ = engine.report()
-        if report.doubtful and not report.not_finite:
-            raise DoubtfulPanel
+        if report.breakdown and not report.not_finite:
+            raise PanelBreakdown
 
 
 def work_of(engine: Engine, q: Block, r: Block, form: Format, panel: Panel) -> Work:
@@ -149,9 +164,9 @@ def factor(work: Work, first: int, last: int, *, joined: bool) -> None:
     right = q[first:, middle:last]
     short = engine.matrix(middle - first, last - middle)
     engine.inner(y, engine.round(right, work.right), short, work.rows)
-    turned = engine.matrix(*short.shape)
-    engine.inner(k, engine.round(short, work.top), turned)
-    engine.add(right, y, engine.round(turned, work.top), -1)
+    transposed = engine.matrix(*short.shape)
+    engine.inner(k, engine.round(short, work.top), transposed)
+    engine.add(right, y, engine.round(transposed, work.top), -1)
     rows = right[: middle - first]
     engine.xp.multiply(rows, work.signs[first:middle, None], out=r[first:middle, middle:last])
     rows[...] = 0.0
@@ -168,8 +183,8 @@ def _join(work: Work, first: int, middle: int, last: int) -> None:
     short = engine.matrix(middle - first, last - middle)
     engine.inner(y, other, short, work.rows)
     product = engine.matrix(*short.shape)
-    engine.add(product, k, engine.round(short, work.top), -1, fresh=True)
-    engine.add(short, engine.round(product, work.top), other_k, 1, fresh=True)
+    engine.add(product, k, engine.round(short, work.top), -1, overwrite=True)
+    engine.add(short, engine.round(product, work.top), other_k, 1, overwrite=True)
     _keep(engine, short, work.kernel.part(first, middle, middle, last))
 
 
@@ -187,5 +202,5 @@ def form_q(work: Work, first: int, last: int) -> None:
     engine.inner(below, engine.round(q[middle:, middle:last], work.right), short, work.rows)
     product = engine.matrix(*short.shape)
     y, k = work.reflection(first, middle, first)
-    engine.add(product, k, engine.round(short, work.top), 1, fresh=True)
+    engine.add(product, k, engine.round(short, work.top), 1, overwrite=True)
     engine.add(q[first:, middle:last], y, engine.round(product, work.top), -1)

@@ -64,11 +64,11 @@ class CublasProducts:
         b: Block,
         kernel: str,
         *,
-        turned: bool,
+        transposed: bool,
         alpha: float,
         beta: float,
     ) -> None:
-        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `turned`."""
+        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `transposed`."""
         k = len(b)
         m, n = c.shape
         if not (m and n and k):
@@ -76,20 +76,20 @@ class CublasProducts:
                 c[...] = 0.0
             return
         places = (self._place(x) for x in (a, b, c))
-        flags = (T if turned else N, N)
+        flags = (T if transposed else N, N)
         self._blas.gemm(_KINDS[kernel], flags, (m, n, k), *places, alpha=alpha, beta=beta)
 
     def doubles(
-        self, c: Block, a: Block, x: Block, *, turned: bool, alpha: float, beta: float
+        self, c: Block, a: Block, x: Block, *, transposed: bool, alpha: float, beta: float
     ) -> None:
         """Set `c` to ``alpha * a @ x + beta * c`` in float64; `a` in either order."""
         if not a.size or not c.size:
             c[...] = beta * c if beta else 0.0
             return
         if a.strides[0] != a.itemsize and a.shape[0] > 1:
-            a, turned = a.T, not turned
+            a, transposed = a.T, not transposed
         flag, place, left, right = (
-            T if turned else N,
+            T if transposed else N,
             self._place(a),
             self._place(x),
             self._place(c),

@@ -41,11 +41,11 @@ class Products(Protocol):
         b: Block,
         kernel: str,
         *,
-        turned: bool,
+        transposed: bool,
         alpha: float,
         beta: float,
     ) -> None:
-        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `turned`; sums in float32.
+        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `transposed`; sums in float32.
 
         `kernel` is that of the format of `a` and `b`.
         """
@@ -56,7 +56,7 @@ class Products(Protocol):
         ...
 
     def doubles(
-        self, c: Block, a: Block, x: Block, *, turned: bool, alpha: float, beta: float
+        self, c: Block, a: Block, x: Block, *, transposed: bool, alpha: float, beta: float
     ) -> None:
         """Do what `Engine.doubles` does."""
         ...
@@ -169,7 +169,7 @@ class CudaEngine:
             for top in range(0, m, max(step, 1)):
                 self._products.multiply(
                     out, p.terms[i][top : top + step], x.terms[j][top : top + step],
-                    p.form.kernel, turned=True, alpha=2.0**exponent, beta=beta,
+                    p.form.kernel, transposed=True, alpha=2.0**exponent, beta=beta,
                 )  # fmt: skip
                 beta = 1.0
 
@@ -179,15 +179,15 @@ class CudaEngine:
         a: Block,
         x: Block,
         *,
-        turned: bool = False,
+        transposed: bool = False,
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
         """Set `c` to ``alpha * a @ x + beta * c`` in float64."""
         if a.dtype == np.float64:
-            self._products.doubles(c, a, x, turned=turned, alpha=alpha, beta=beta)
+            self._products.doubles(c, a, x, transposed=transposed, alpha=alpha, beta=beta)
         else:
-            self._dots(c, a if turned else a.T, x, int(alpha), int(beta))
+            self._dots(c, a if transposed else a.T, x, int(alpha), int(beta))
 
     def _dots(self, c: Block, a: Block, x: Block, sign: int, keeps: int) -> None:
         """Set `c` to ``sign * a.T @ x + keeps * c``; `a` is float32, column by column."""
@@ -268,13 +268,13 @@ class CudaEngine:
             self._products.batch(blocks(out[:, width:]), blocks(out), part, -1.0)
             width *= 2
 
-    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
+    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, overwrite: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
-        beta = 0.0 if fresh else 1.0
+        beta = 0.0 if overwrite else 1.0
         for i, j, exponent in pairs(p.form):
             self._products.multiply(
                 c, p.terms[i], x.terms[j], p.form.kernel,
-                turned=False, alpha=sign * 2.0**exponent, beta=beta,
+                transposed=False, alpha=sign * 2.0**exponent, beta=beta,
             )  # fmt: skip
             beta = 1.0
 

@@ -27,7 +27,7 @@ class NumpyEngine:
     xp: ModuleType = np
 
     def __init__(self) -> None:
-        self._not_finite = self._doubtful = self._lossy = False
+        self._not_finite = self._breakdown = self._lossy = False
 
     def load(self, a: np.ndarray, *, scaled: bool) -> Loaded:
         """Return a float32 copy of `a` with scaled columns."""
@@ -68,11 +68,11 @@ class NumpyEngine:
 
     def inner(self, p: Operand, x: Operand, out: Floats, rows: int = 0) -> None:
         """Set `out` to ``p.T @ x``, the products of every so many `rows` for themselves."""
-        turned, m = Operand(tuple(term.T for term in p.terms), p.form), len(p.terms[0])
+        transposed, m = Operand(tuple(term.T for term in p.terms), p.form), len(p.terms[0])
         out[:] = 0
         for top in range(0, m, rows or max(m, 1)):
             bottom = top + rows if rows else m
-            part = turned.columns(top, bottom)
+            part = transposed.columns(top, bottom)
             self.add(out, part, Operand(tuple(t[top:bottom] for t in x.terms), x.form), 1)
 
     def doubles(
@@ -81,12 +81,12 @@ class NumpyEngine:
         a: np.ndarray,
         x: np.ndarray,
         *,
-        turned: bool = False,
+        transposed: bool = False,
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
         """Set `c` to ``alpha * a @ x + beta * c`` in float64."""
-        product = alpha * ((a.T if turned else a) @ x)
+        product = alpha * ((a.T if transposed else a) @ x)
         c[...] = product if beta == 0.0 else product + beta * c
 
     def squares(self, x: Floats) -> np.ndarray:
@@ -103,9 +103,9 @@ class NumpyEngine:
         starts = range(0, len(r), order)
         return np.linalg.inv([r[i : i + order, i : i + order] for i in starts])
 
-    def add(self, c: Floats, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
+    def add(self, c: Floats, p: Operand, x: Operand, sign: int, *, overwrite: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
-        if fresh:
+        if overwrite:
             c[:] = 0
         with np.errstate(over="ignore", invalid="ignore"):
             for i, j, exponent in pairs(p.form):
@@ -137,7 +137,7 @@ class NumpyEngine:
     def orthonormal(self, a: Floats, r: Floats, *, done: bool) -> None:
         """Factor up to 128 columns by CholeskyQR, until Q is orthonormal."""
         with np.errstate(all="ignore"):
-            self._doubtful |= not numpy_reflector.orthonormal(a, r, done)
+            self._breakdown |= not numpy_reflector.orthonormal(a, r, done)
 
     def reflector(self, q: Floats, k: Floats, signs: Floats) -> None:
         """Turn up to 128 orthonormal columns into Y, K and signs."""
@@ -146,7 +146,7 @@ class NumpyEngine:
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
         """Return what was noted."""
-        return Report(self._not_finite, self._doubtful, self._lossy), values
+        return Report(self._not_finite, self._breakdown, self._lossy), values
 
 
 def signs(rows: int) -> np.ndarray:

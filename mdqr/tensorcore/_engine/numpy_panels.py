@@ -14,14 +14,14 @@ Doubles = NDArray[np.float64]
 
 # Squares of lengths below which a column depends on others as far as float32 can tell, relative to
 # its square; kernels/cuda/tensorcore/cholesky.cu.
-NOISE = np.float32(2.0**-40)
+ROUNDING_LEVEL = np.float32(2.0**-40)
 LEAST = 2.0**-43
-# Of pivots, for diagonals between 1/4 and 1. From CAREFUL on errors of 2^-53 in the Gram matrix are
-# below those of float32 in Q. Columns below LATE wait for the next pass: to eliminate by them too
-# would square a condition that float64 cannot hold squared.
-CAREFUL, LATE, PASSES = 2.0**-23, 2.0**-16, 3
+# Of pivots, for diagonals between 1/4 and 1. From ONE_PASS on, errors of 2^-53 in the Gram matrix
+# are below those of float32 in Q. Columns below LATE wait for the next pass: to eliminate by them
+# too would square a condition that float64 cannot hold squared.
+ONE_PASS, LATE, PASSES = 2.0**-23, 2.0**-16, 3
 # Squares of the lengths of columns of the inverse triangle, of columns scaled to 1, from which on
-# pivots are noise; kernels/cuda/tensorcore/cholesky.hpp.
+# pivots are rounding errors; kernels/cuda/tensorcore/cholesky.hpp.
 SOUND = 2.0**43
 
 
@@ -35,7 +35,7 @@ def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats
     r = np.zeros((count, SMALL, width), dtype=np.float32)
     least = np.zeros((count, width), dtype=np.float32)
     if above is not None:
-        least = NOISE * (np.einsum("bij,bij->bj", x, x) + above)
+        least = ROUNDING_LEVEL * (np.einsum("bij,bij->bj", x, x) + above)
     for k in range(width):
         sums = np.einsum("bi,bij->bj", q[:, :, k], q[:, :, k:])
         gone = sums[:, :1] <= least[:, k, None]
@@ -93,20 +93,21 @@ class Triangle:
         n, squares = len(gram), np.diagonal(gram)
         scale = _column_scales(squares)
         self.again = False
-        # Lengths tell what depends on others; pivots are differences, and noise where it matters.
+        # Lengths tell what depends on others; pivots are differences, and rounding
+        # errors where it matters.
         dead = (squares == 0) | (squares < limits)
         is_late = np.zeros(n, dtype=bool)
-        self.sure = True
+        self.verified = True
         g, lengths = gram * scale * scale[:, None], np.ones(n)
         for k in range(n):
             pivot, least = g[k, k], max(limits[k] * scale[k] ** 2, 2.0**-1000)
             is_late[k] = not dead[k] and pivot < late
             if not dead[k] and not is_late[k]:
                 square = 1 + np.dot(g[k, :k], g[k, :k])
-                self.sure &= bool(square <= SOUND * (pivot if late else max(pivot, least)))
+                self.verified &= bool(square <= SOUND * (pivot if late else max(pivot, least)))
             if not late:
                 dead[k] |= pivot < least
-            self.again |= bool(not dead[k] and pivot < max(CAREFUL, late))
+            self.again |= bool(not dead[k] and pivot < max(ONE_PASS, late))
             skipped = dead[k] or is_late[k]
             factors = g[k, k + 1 :] * (0.0 if skipped else 1 / pivot)
             row = g[k].copy()
@@ -150,11 +151,11 @@ def cholesky_passes(
 
 
 def cholesky(a: Floats, r: Floats, floor: int) -> bool:
-    """Factor up to 128 columns in place; say whether Q R is sure to be them."""
-    sure = True
+    """Factor up to 128 columns in place; say whether Q R is them."""
+    verified = True
     for found, *_ in cholesky_passes(a, r, floor):
-        sure &= found.sure
-    return sure
+        verified &= found.verified
+    return verified
 
 
 def geqrf(a: Floats, r: Floats) -> None:

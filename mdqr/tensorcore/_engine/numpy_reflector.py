@@ -13,13 +13,13 @@ FINE = 2.0**20
 
 
 def orthonormal(a: Floats, r: Floats, done: bool) -> bool:
-    """Factor up to 128 columns in place by CholeskyQR; say whether Q is sure to be orthonormal."""
-    sure = True
+    """Factor up to 128 columns in place by CholeskyQR; say whether Q is orthonormal."""
+    verified = True
     for found, gram, is_last in cholesky_passes(a, r, NO_FLOOR, done=done):
         squares = _squares(gram, found.inverse)[~found.late]
-        sure &= bool((squares <= (FINE if is_last else SOUND)).all() and not found.dead.any())
+        verified &= bool((squares <= (FINE if is_last else SOUND)).all() and not found.dead.any())
         found.again |= not bool((squares <= FINE).all())
-    return sure
+    return verified
 
 
 def _squares(gram: Doubles, inverse: Doubles) -> Doubles:

@@ -53,7 +53,7 @@ class Report(NamedTuple):
     """What the kernels noted while they ran; on the host."""
 
     not_finite: bool
-    doubtful: bool  # a Q of reflections is not sure to be orthonormal
+    breakdown: bool  # a Q of reflections may not be orthonormal
     lossy: bool  # Q R of a "cholesky" panel may not be its columns
 
 
@@ -98,11 +98,11 @@ class Engine(Protocol):
         a: Block,
         x: Block,
         *,
-        turned: bool = False,
+        transposed: bool = False,
         alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:
-        """Set `c` to ``alpha * a @ x + beta * c``, with ``a.T`` if `turned`, in float64.
+        """Set `c` to ``alpha * a @ x + beta * c``, with ``a.T`` if `transposed`, in float64.
 
         `c` and `x` lie column by column, a float64 `a` row by row or column by column. A float32
         `a` lies such that the inner index is the fast one, alpha is 1 or -1 and beta 0 or 1.
@@ -128,8 +128,8 @@ class Engine(Protocol):
         """
         ...
 
-    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, fresh: bool = False) -> None:
-        """Add ``sign * p @ x`` to `c`, or to zero if `c` is `fresh`."""
+    def add(self, c: Block, p: Operand, x: Operand, sign: int, *, overwrite: bool = False) -> None:
+        """Add ``sign * p @ x`` to `c`, or set `c` to it with `overwrite`."""
         ...
 
     def caqr(self, a: Block, r: Block, low: Operand | None = None) -> None:
@@ -156,8 +156,8 @@ class Engine(Protocol):
     def orthonormal(self, a: Block, r: Block, *, done: bool) -> None:
         """Factor up to 128 columns by CholeskyQR, until Q is orthonormal: `a` becomes Q.
 
-        With `done` these are Q and R already, and Q is made orthonormal. Notes if Q is in doubt,
-        since columns depend on others or nearly do.
+        With `done` these are Q and R already, and Q is made orthonormal. Notes a breakdown: columns
+        that depend on others, or nearly do.
         """
         ...
 
@@ -169,11 +169,11 @@ class Engine(Protocol):
         ...
 
     def report(self, *values: Any) -> tuple[Report, tuple[Any, ...]]:
-        """Wait for the machine; return what it noted, and small arrays on the host."""
+        """Synchronize; return what the machine noted, and small arrays on the host."""
         ...
 
 
 def operand(engine: Engine, x: Block, form: Format) -> Operand:
-    """Return `x` as operand in memory of its own."""
+    """Return `x` as operand, a copy."""
     rows, columns = x.shape
     return engine.round(x, engine.memory(rows, columns, form))

@@ -114,7 +114,7 @@ def call_tensorcore(kernels: Recorder) -> None:
         engine.round(work, engine.memory(300, 40, form))
     engine.squares(work)
     vectors = np.zeros((300, 1), order="F")
-    engine.doubles(vectors[:40], work, vectors, turned=True)
+    engine.doubles(vectors[:40], work, vectors, transposed=True)
     engine.departures(work)
     engine.inverses(np.eye(64), 64)
     engine.caqr(work[:, :32], r)

@@ -26,7 +26,7 @@ from mdqr._limbs.planes import lead, value_shape
 _MOST_THREADS = 512
 _SCALE_THREADS = 256
 _LEAST_THREADS = 128
-# Lines that a block looks at side by side: eight doubles are two sectors.
+# Lines that a block reads side by side: eight doubles are two sectors.
 _LINES = 8
 
 # `part_of_matrix` of the kernels.
@@ -145,15 +145,15 @@ class Balance(KernelCalls):
         if not block.size:
             return block, xp.zeros((*batch, n), dtype=np.int64)
         found = xp.empty((*batch, n), dtype=np.int64)
-        given = [] if rows is None else [_spread(xp, rows, (*batch, m))]
+        powers = [] if rows is None else [_spread(xp, rows, (*batch, m))]
 
         def launch(kernels: Kernels) -> None:
             source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
-            first = kernels.address(given[0]) if given else 0
+            first = kernels.address(powers[0]) if powers else 0
             results = [first, kernels.address(found), 0, 0, 0, 0, *to.view]
             _powers(kernels, source, [_WHOLE, 0], results, "mdqr_balance_lines")
 
-        planned(self.kernels, ("balance_columns", is_complex), [x, block, found, *given], launch)
+        planned(self.kernels, ("balance_columns", is_complex), [x, block, found, *powers], launch)
         return block, found
 
     def scale(
@@ -166,12 +166,12 @@ class Balance(KernelCalls):
         fault = xp.zeros(1, dtype=np.int64)
         if not block.size:
             return block, fault
-        given = [_spread(xp, rows, (*batch, m)), _spread(xp, columns, (*batch, n))]
+        powers = [_spread(xp, rows, (*batch, m)), _spread(xp, columns, (*batch, n))]
 
         def launch(kernels: Kernels) -> None:
             source, to = (_matrices(kernels, v, tuple(batch), is_complex) for v in (x, block))
-            first, second, mark = (kernels.address(v) for v in (*given, fault))
+            first, second, mark = (kernels.address(v) for v in (*powers, fault))
             _scale(kernels, to, source, [_WHOLE, 0], [first, second, -1, 0, mark])
 
-        planned(self.kernels, ("scale", is_complex), [x, block, *given, fault], launch)
+        planned(self.kernels, ("scale", is_complex), [x, block, *powers, fault], launch)
         return block, fault

@@ -1,4 +1,4 @@
-"""Householder panels on the GPU: how many blocks share a panel, and where its rows lie."""
+"""Householder panels on the GPU: how many blocks work on a panel, and where its rows lie."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mdqr._limbs.planes import value_shape
 # the vector.
 _THREADS = 256
 _WARP = 32
-# Numbers of so many planes: blocks of few threads that share a multiprocessor displace each
+# Numbers of so many planes: blocks of few threads on one multiprocessor displace each
 # other's code.
 _LONG_CODE = 8
 _MOST_COLUMNS = 128
@@ -45,7 +45,7 @@ _ROWS = ((1, 64, 32, 64), (2, 32, 16, 32), (float("inf"), 16, 8, 16))
 _DIGITS = ((2, 3), (4, 5), (float("inf"), 9))
 
 # As in kernels/cuda/panel/panel.hpp: doubles of shared memory before the arrays over the columns,
-# and of each column beside its digits and its factor; words before the sums of an item.
+# and of each column besides its digits and its factor; words before the sums of an item.
 _FIXED_SHARED = 64
 _COLUMN_SHARED = 5
 _LINE = 16
@@ -139,18 +139,18 @@ class Panels(KernelCalls):
             views = [matrix_view(kernels, block, is_complex) for block in used]
             items = prod(batch)
             steps = plan(items, m, w, kind)
-            exchange, meetings = (None, 0), (None, 0)
+            exchange, barriers = (None, 0), (None, 0)
             if steps.exchange:
                 exchange = kernels.scratch(items * steps.exchange)
             if steps.counters:
-                meetings = kernels.scratch(items * steps.counters, zero=True)
+                barriers = kernels.scratch(items * steps.counters, zero=True)
             kernels.launch(
                 Module("panel/panel", kind),
                 "mdqr_qr_panel",
                 fields(
                     *views,
                     exchange[1],
-                    meetings[1],
+                    barriers[1],
                     m,
                     w,
                     steps.blocks,

@@ -49,16 +49,16 @@ def plan(rows: int, columns: int, below: int, kind: Kind) -> Plan | None:
     limbs, is_complex = kind
     planes = limbs * (1 + is_complex)
     slots = columns + below
-    room = next(count for most, count in _THREADS if planes <= most) - _WARP
+    most_threads = next(count for most, count in _THREADS if planes <= most) - _WARP
     lanes = window_lanes(below)
-    while lanes > 1 and slots * lanes > room:
+    while lanes > 1 and slots * lanes > most_threads:
         lanes //= 2
     # The lanes of a column read rows that follow each other: from different banks.
     apart = 1 if lanes == 1 else _BANKS // lanes
     stride = slots + (apart - slots) % _BANKS
     words = planes * (rows * stride + 2 * (below + 1) + 2) + (limbs + 2) * columns + 2
     threads = _WARP * (1 + divided(slots * lanes, _WARP))
-    if slots > room or 8 * words > SHARED_BYTES:
+    if slots > most_threads or 8 * words > SHARED_BYTES:
         return None
     return Plan(lanes, stride, threads, 8 * words)
 
@@ -71,8 +71,8 @@ def rise_plan(rows: int, kind: Kind) -> Plan | None:
     stride = rows + 1 - rows % 2
     words = planes * (rows * (stride + 1) + 8) + 3
     threads = _WARP * (1 + divided(rows, _WARP))
-    room = next(count for most, count in _THREADS if planes <= most)
-    if threads > room or 8 * words > SHARED_BYTES:
+    most_threads = next(count for most, count in _THREADS if planes <= most)
+    if threads > most_threads or 8 * words > SHARED_BYTES:
         return None
     return Plan(1, stride, threads, 8 * words)
 

@@ -93,9 +93,9 @@ class Library:
         stride = row_stride(x.swapaxes(-1, -2))
         if stride:
             return x, C if conj else T, stride
-        own = x.conj() if conj else x.copy()
-        own = self._kernels.xp.ascontiguousarray(own)
-        return own, N, max(int(own.shape[-1]), 1)
+        copy = x.conj() if conj else x.copy()
+        copy = self._kernels.xp.ascontiguousarray(copy)
+        return copy, N, max(int(copy.shape[-1]), 1)
 
     def reflectors(self, x: Block) -> tuple[Block, Block]:
         """Return LAPACK's ``(h, tau)`` of a matrix ``(m, n)``, h as ``(n, m)``."""
@@ -162,18 +162,18 @@ class Library:
         return Part(self.address(x), row_stride(x), columns, rows)
 
     def gemm(
-        self, a: Part, b: Part, c: Part, *, turned: bool = False, alpha: float = 1.0,
+        self, a: Part, b: Part, c: Part, *, transposed: bool = False, alpha: float = 1.0,
         beta: float = 0.0,
     ) -> None:  # fmt: skip
         """Set ``c = alpha a b + beta c``, or with ``a^T`` for a, columns after columns, float32."""
         self._blas.gemm(
-            NUMBERS["f"], (T if turned else N, N), (*c.shape, b.rows), a.place, b.place, c.place,
-            alpha=alpha, beta=beta,
+            NUMBERS["f"], (T if transposed else N, N), (*c.shape, b.rows),
+            a.place, b.place, c.place, alpha=alpha, beta=beta,
         )  # fmt: skip
 
-    def copy(self, x: Part, out: Part, *, turned: bool = False) -> None:
+    def copy(self, x: Part, out: Part, *, transposed: bool = False) -> None:
         """Set `out` to `x` or its transpose, columns after columns, float32."""
-        self._blas.copy(T if turned else N, out.shape, x.place, out.place)
+        self._blas.copy(T if transposed else N, out.shape, x.place, out.place)
 
     def clear(self, x: Part) -> None:
         """Set `x` to zero, columns after columns, float32."""

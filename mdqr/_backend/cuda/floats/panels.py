@@ -72,7 +72,7 @@ class CudaPanels:
         return [self._kernels.address(x), column_stride(x), *x.shape]
 
     def words(self, count: int) -> int:
-        """Return the address of words that are zero and nobody else's."""
+        """Return the address of words that are zero and used by no one else."""
         if self._used + count > len(self._words):
             self._words, self._used = self._xp.zeros(_WORDS, dtype=np.int64), 0
         self._used += count
@@ -81,7 +81,7 @@ class CudaPanels:
     def _tree(self, rows: int) -> Tree:
         if rows not in self._trees:
             nodes = tree_nodes(rows)
-            # Upper blocks lie beside the rows, if there is room.
+            # Upper blocks run along with those of the rows, if there are multiprocessors for them.
             blocks = min(sum(nodes[:2]), self._kernels.multiprocessors) if nodes[1:] else 1
             self._trees[rows] = Tree(
                 rows_of_block(rows),
@@ -127,22 +127,22 @@ class CudaPanels:
 
     def reflector(self, q: Block, k: Block, signs: Block) -> None:
         """Turn orthonormal columns into Y, K and signs, in one block."""
-        own = [*self.view(q), *self.view(k), self._kernels.address(signs)]
-        self._kernels.repeat([_reflector(slice(0, len(own)))], fields(own))
+        arguments = [*self.view(q), *self.view(k), self._kernels.address(signs)]
+        self._kernels.repeat([_reflector(slice(0, len(arguments)))], fields(arguments))
 
     def reflections(self, a: Sequence[int], r: Sequence[int], k: Sequence[int], signs: int) -> None:
         """Do both, one after the other: ``(I - Y K Y^T) E S R = A``; see `Panels.reflections`."""
-        launch, own = self._orthonormal(a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=False)
-        middle = len(own)
-        own += [*a, *k, signs]
-        self._kernels.repeat([launch, _reflector(slice(middle, len(own)))], fields(own))
+        launch, arguments = self._orthonormal(a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=False)
+        middle = len(arguments)
+        arguments += [*a, *k, signs]
+        self._kernels.repeat([launch, _reflector(slice(middle, len(arguments)))], fields(arguments))
 
     def _cholesky(
         self, a: Block, r: Block, low: Sequence[int], floor: int, *, reflects: bool, done: bool
     ) -> None:
         views = self.view(a), self.view(r), low
-        launch, own = self._orthonormal(*views, floor, reflects=reflects, done=done)
-        self._kernels.repeat([launch], fields(own))
+        launch, arguments = self._orthonormal(*views, floor, reflects=reflects, done=done)
+        self._kernels.repeat([launch], fields(arguments))
 
     def _orthonormal(
         self, a: Sequence[int], r: Sequence[int], low: Sequence[int], floor: int,
@@ -157,19 +157,19 @@ class CudaPanels:
         partial = self._kernels.address(self._memory)
         behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
         doubtful = self._kernels.address(self.doubtful if reflects else self.lossy)
-        own = [
+        arguments = [
             *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor,
             int(reflects), doubtful, int(done),
         ]  # fmt: skip
         launch = Launch(
-            CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(own)), (blocks,), _THREADS,
+            CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(arguments)), (blocks,), _THREADS,
             8 * _CHOLESKY_WORDS, cooperative=True,
         )  # fmt: skip
-        return launch, own
+        return launch, arguments
 
 
 def _reflector(part: slice) -> Launch:
-    """Return the launch of one block that turns Q into reflections."""
+    """Return the launch of one block that makes reflections of Q."""
     shared = 8 * _REFLECTOR_WORDS
     name = "mdqr_tensorcore_reflector"
     return Launch(REFLECTOR, name, part, (1,), _THREADS, shared, cooperative=False)

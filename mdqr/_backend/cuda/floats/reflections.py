@@ -3,7 +3,7 @@
 A panel of 128 columns gets an orthonormal Q, and from it ``I - Y K Y^T`` (Y. Yamamoto 2012;
 G. Ballard and others 2014); halves of a tile are joined by ``K12 = -K1 (Y1^T Y2) K2`` (E. Elmroth
 and F. Gustavson 2000). Products are those of float32. Where columns of a panel depend on others,
-its Q is in doubt, which the panels note: then everything has to be done again by LAPACK.
+CholeskyQR breaks down, which the panels note: then everything has to be done again by LAPACK.
 
 Parts of a matrix are addresses: slices of arrays take longer than what is done with them.
 """
@@ -71,7 +71,7 @@ class Factoring:
         # Two products, signs.
         between = stride * n if n > CUTOFF else 0
         self._memory = memory = xp.empty(2 * between + n, dtype="float32")
-        # R and K of the tiles, beside each other: zero where no panel writes.
+        # R and K of the tiles in one array: zero where no panel writes.
         squares = xp.zeros((2, n, stride), dtype="float32")
         self.y, self.k = xp.empty((n, rows), dtype="float32"), squares[1]
         start, square = library.address(memory), library.address(squares)
@@ -85,19 +85,21 @@ class Factoring:
         `x` is its transpose column by column, and becomes R^T; `clear` writes all of its zeros.
         """
         n, m = x.rows, x.columns
-        self._library.copy(x, self._y, turned=True)
+        self._library.copy(x, self._y, transposed=True)
         for first in range(0, n, self._tile):
             last = min(first + self._tile, n)
-            own, behind = slice(first, last), slice(last, n)
+            columns, behind = slice(first, last), slice(last, n)
             self._start = first
             self._factor(first, last)
-            self._library.copy(self._square(self._r, own, own), x.part(own, own), turned=True)
+            self._library.copy(
+                self._square(self._r, columns, columns), x.part(columns, columns), transposed=True
+            )
             if last < n:
                 self._apply(first, last, n)
-                top = self._y.part(own, behind)
-                self._library.copy(top, x.part(behind, own), turned=True)
+                top = self._y.part(columns, behind)
+                self._library.copy(top, x.part(behind, columns), transposed=True)
             if clear and last < m:
-                self._library.clear(x.part(own, slice(last, m)))
+                self._library.clear(x.part(columns, slice(last, m)))
 
     def _square(self, start: int, rows: slice, columns: slice) -> Part:
         """Return a part of R or K, of the tile that is being factored."""
@@ -105,41 +107,41 @@ class Factoring:
         return Part(address, self._stride, rows.stop - rows.start, columns.stop - columns.start)
 
     def _factor(self, first: int, last: int) -> None:
-        width, own = last - first, slice(first, last)
+        width, columns = last - first, slice(first, last)
         if width <= CUTOFF:
-            r, k = self._square(self._r, own, own), self._square(self._k, own, own)
+            r, k = self._square(self._r, columns, columns), self._square(self._k, columns, columns)
             signs = self._signs + 4 * first
-            self._panels.reflections(self._y.part(slice(first, self._y.rows), own), r, k, signs)
+            self._panels.reflections(self._y.part(slice(first, self._y.rows), columns), r, k, signs)
             # H^T A is E S R.
             self._library.scale_rows(signs, r)
             return
         middle = first + CUTOFF * -(-width // (2 * CUTOFF))
         self._factor(first, middle)
         self._apply(first, middle, last)
-        own, other = slice(first, middle), slice(middle, last)
-        top = self._y.part(own, other)
-        self._library.copy(top, self._square(self._r, own, other))
+        columns, other = slice(first, middle), slice(middle, last)
+        top = self._y.part(columns, other)
+        self._library.copy(top, self._square(self._r, columns, other))
         self._library.clear(top)
         self._factor(middle, last)
-        self._join(own, other)
+        self._join(columns, other)
 
     def _apply(self, first: int, middle: int, last: int) -> None:
         """Apply the reflections of columns `first` to `middle` to those up to `last`."""
-        library, own = self._library, slice(first, middle)
+        library, columns = self._library, slice(first, middle)
         rows, width, count = slice(first, self._y.rows), middle - first, last - middle
-        y, right = self._y.part(rows, own), self._y.part(rows, slice(middle, last))
+        y, right = self._y.part(rows, columns), self._y.part(rows, slice(middle, last))
         short = Part(self._short, width, width, count)
         other = Part(self._other, width, width, count)
-        library.gemm(y, right, short, turned=True)
-        library.gemm(self._square(self._k, own, own), short, other, turned=True)
+        library.gemm(y, right, short, transposed=True)
+        library.gemm(self._square(self._k, columns, columns), short, other, transposed=True)
         library.gemm(y, other, right, alpha=-1.0, beta=1.0)
 
-    def _join(self, own: slice, other: slice) -> None:
+    def _join(self, columns: slice, other: slice) -> None:
         """Fill the corner of K between two parts of a tile."""
         library, y, rows = self._library, self._y, slice(other.start, self._y.rows)
-        shape = (own.stop - own.start,) * 2 + (other.stop - other.start,)
+        shape = (columns.stop - columns.start,) * 2 + (other.stop - other.start,)
         short, product = Part(self._short, *shape), Part(self._other, *shape)
-        library.gemm(y.part(rows, own), y.part(rows, other), short, turned=True)
+        library.gemm(y.part(rows, columns), y.part(rows, other), short, transposed=True)
         library.gemm(short, self._square(self._k, other, other), product)
-        corner = self._square(self._k, own, other)
-        library.gemm(self._square(self._k, own, own), product, corner, alpha=-1.0)
+        corner = self._square(self._k, columns, other)
+        library.gemm(self._square(self._k, columns, columns), product, corner, alpha=-1.0)

@@ -16,7 +16,7 @@ _ROWS = {_ROW_A_WARP: _WARPS, _ONE_ROW: 1, _ROW_A_LANE: _LANES}
 _MOST_PASSES = 4
 # Bytes of shared memory for a part of the vector, and its fewest and most terms.
 _STAGE_BYTES, _LEAST_TERMS, _MOST_TERMS = 48 * 1024, 256, 1024
-# Below this many terms lanes take rows of their own.
+# Below this many terms a lane takes a row.
 _FEW_TERMS = 64
 # Blocks that fill a large GPU several times.
 _BUSY = 1000
@@ -38,7 +38,7 @@ class _Tiles(NamedTuple):
     """How rows and terms are divided among blocks."""
 
     layout: int
-    stage: int  # terms that shared memory has room for
+    stage: int  # terms that fit shared memory
     passes: int
     splits: int
     stages: int
@@ -121,7 +121,7 @@ def _run(
         f"MDQR_STAGE={tiles.stage}",
     )
     module = Module("products/matvec", product.kind, defines)
-    # Words of the warps, eight at a time, share the room with the vector.
+    # Words of the warps, eight at a time, take the place of the vector.
     shared = 8 * max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
     kernels.launch(
         module, "mdqr_matvec", arguments,

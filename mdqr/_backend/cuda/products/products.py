@@ -27,17 +27,17 @@ _MOST_TERMS = 8
 
 def _batches(
     kernels: Kernels,
-    given: Product,
+    operands: Product,
     batch: Shape,
     c: Block | None,
     subtract: bool,
     out: Block,
 ) -> None:
     """Write a product of blocks with any batch axes to `out`."""
-    xp, is_complex = kernels.xp, given.kind.is_complex
-    a, b, target = (batched(v, batch, 2, is_complex) for v in (given.a, given.b, out))
+    xp, is_complex = kernels.xp, operands.kind.is_complex
+    a, b, target = (batched(v, batch, 2, is_complex) for v in (operands.a, operands.b, out))
     addend = None if c is None else batched(c, batch, 2, is_complex)
-    product = given._replace(a=a, b=b)
+    product = operands._replace(a=a, b=b)
     _, m, n, _ = product.shape
     if m < n and m <= _FEW:
         transposed = None if addend is None else addend.swapaxes(-1, -2)

@@ -32,7 +32,7 @@ _PER_THREAD = 2  # cudaStreamPerThread
 
 @dataclass
 class _Recording:
-    given: Block
+    operand: Block
     results: list[Block]
     graph: Any
     pool: Any  # of all memory
@@ -40,7 +40,7 @@ class _Recording:
 
 
 class Graphs:
-    """Recordings by device, stream and layout; threads take turns.
+    """Recordings by device, stream and layout; one thread at a time.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ class Graphs:
         cuda = self._xp.cuda
         stream = cuda.get_current_stream()
         # The default stream of each thread has the same address in all of them.
-        own = threading.get_ident() if stream.ptr == _PER_THREAD else None
-        place = (cuda.runtime.getDevice(), stream.ptr, own, key, x.shape, x.dtype.char)
-        # The memory of a recording is its own from the first copy to the last.
+        thread = threading.get_ident() if stream.ptr == _PER_THREAD else None
+        place = (cuda.runtime.getDevice(), stream.ptr, thread, key, x.shape, x.dtype.char)
+        # Nobody else uses the memory of a recording from the first copy to the last.
         with self._lock:
             found = self._recordings.get(place)
             if found is None:
@@ -87,7 +87,7 @@ class Graphs:
                     return None
                 self._forget()
             self._recordings.move_to_end(place)
-            found.given[...] = x
+            found.operand[...] = x
             found.graph.launch(stream)
             return [result.copy() for result in found.results]
 
@@ -101,19 +101,19 @@ class Graphs:
         cuda = self._xp.cuda
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
         with cuda.using_allocator(pool.malloc), stream:
-            given = self._xp.zeros(x.shape, dtype=x.dtype)
+            operand = self._xp.zeros(x.shape, dtype=x.dtype)
             cublas = recording_cublas(self._xp, stream)
             # Compiles kernels, and fills the pool: memory for a recording is better there.
-            work(given, cublas)
+            work(operand, cublas)
             stream.synchronize()
             stream.begin_capture()
             try:
-                results = work(given, cublas)
+                results = work(operand, cublas)
             finally:
                 graph = stream.end_capture()
             graph.upload(stream)
             stream.synchronize()
-        return _Recording(given, results, graph, pool, (cublas, user))
+        return _Recording(operand, results, graph, pool, (cublas, user))
 
     def _forget(self) -> None:
         """Drop the recordings that were used the longest ago, if all take too much memory."""

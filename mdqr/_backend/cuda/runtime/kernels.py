@@ -189,7 +189,7 @@ class CupyKernels(Kernels):
 
     @cached_property
     def _digest(self) -> str:
-        # In the source, and so in the key of CuPy's disk cache: a changed header is compiled anew.
+        # In the source, and so in the key of CuPy's disk cache: a changed header is recompiled.
         return digest(kernels_folder(), "include") + digest(kernels_folder(), "cuda")
 
     @property

@@ -40,7 +40,7 @@ def _library() -> ctypes.CDLL:
 
 
 class _Functions:
-    """A handle of one stream with memory of its own, and calls named as CuPy's.
+    """A handle of one stream with a workspace, and calls named as CuPy's.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _Functions:
         self._call("cublasGemmEx", *arguments)
 
     def sgeam(self, _: object, *arguments: int) -> None:
-        """Add matrices of float32, or turn one."""
+        """Add matrices of float32, or transpose one."""
         self._call("cublasSgeam", *arguments)
 
     def sdgmm(self, _: object, *arguments: int) -> None:
