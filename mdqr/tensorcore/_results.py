@@ -35,8 +35,8 @@ class QRInfo(NamedTuple):
     Attributes
     ----------
     method, compute, panel : str
-        As asked for, or what took the place of a panel in doubt: "caqr" of "cholesky", or "geqrf",
-        which with "rgs" makes the method "householder".
+        As asked for, or what took the place of a panel that broke down: "caqr" of "cholesky", or
+        "geqrf", which with "rgs" makes the method "householder".
     passes : int
         How often Q was made: more than once if it was orthogonalised again.
     zero_columns : int

@@ -128,15 +128,15 @@ def test_q_times_a_few_columns(multiple, dtype, m, n, rng):
     a = cases.random_matrix(m, n, multiple, dtype, rng)
     f = qr_factor(a)
     wide = cases.random_matrix(m, 9, multiple, dtype, rng)  # too many columns for one launch
-    for turn in (lambda x: f.apply_qh(x, "complete"), f.apply_q):
-        wanted = turn(wide)
+    for apply in (lambda x: f.apply_qh(x, "complete"), f.apply_q):
+        wanted = apply(wide)
         # Reflections of norm 1: some (m + 8) eps of the column each, and no more than n of them.
         size = float((abs(wide) ** 2).sum(axis=0).max()) ** 0.5
         for columns in (1, 2, 8):
-            error = abs(turn(wide[:, :columns]) - wanted[:, :columns])
+            error = abs(apply(wide[:, :columns]) - wanted[:, :columns])
             assert float(error.max()) <= 6 * (m + 16) * min(m, n) * multiple.eps * size
         for exponent in (-300, 900):
-            moved = turn(wide[:, :1] * 2.0**exponent) * 2.0**-exponent
+            moved = apply(wide[:, :1] * 2.0**exponent) * 2.0**-exponent
             error = abs(moved - wanted[:, :1])
             low = 2.0 ** (-1070 - exponent) if exponent < 0 else 0.0
             assert float(error.max()) <= 6 * (m + 16) * min(m, n) * multiple.eps * size + low

@@ -76,6 +76,7 @@ FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
+    "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",

@@ -15,10 +15,10 @@ MAX_AXES = 6
 Steps = list[tuple[int, ...]]  # one tuple an axis: the stride of each operand, in elements
 
 
-def steps(array: Block, front: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides of the axes after the first `front`, broadcast to `shape`, in elements."""
+def steps(array: Block, leading: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of the axes behind `leading` ones, broadcast to `shape`, in elements."""
     size = array.itemsize
-    lengths, strides = array.shape[front:], array.strides[front:]
+    lengths, strides = array.shape[leading:], array.strides[leading:]
     found = tuple(
         0 if length == 1 else stride // size
         for length, stride in zip(lengths, strides, strict=True)

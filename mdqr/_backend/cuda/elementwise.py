@@ -49,7 +49,7 @@ def _start(
     if all(array.flags.c_contiguous and array.shape[f:] == shape for array, f, _ in operands):
         lengths, strides = [size], [(1,) * len(operands)]
     else:
-        strides = [steps(array, front, shape) for array, front, _ in operands]
+        strides = [steps(array, leading, shape) for array, leading, _ in operands]
         lengths, strides = merge(shape, strides)
     if len(lengths) > MAX_AXES:
         _start_on_copies(kernels, module, name, shape, out, inputs)

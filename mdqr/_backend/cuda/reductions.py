@@ -33,11 +33,11 @@ class _Rows:
     """Rows of values along the last axis: what `struct row_extent` and `array_view` hold."""
 
     def __init__(self, kernels: Kernels, x: Block, is_complex: bool) -> None:
-        front = lead(is_complex)
+        leading = lead(is_complex)
         self.shape = value_shape(x, is_complex)[:-1]
         self.count = prod(self.shape)
         self.length: int = x.shape[-1]
-        strides = steps(x, front, x.shape[front:])
+        strides = steps(x, leading, x.shape[leading:])
         order = tuple(prod(self.shape[k + 1 :]) for k in range(len(self.shape)))
         lengths, merged = merge(self.shape, [order, strides[:-1]])
         if len(lengths) > MAX_AXES:
@@ -55,8 +55,8 @@ class _Rows:
     def extent(self, length: int, piece: int) -> tuple[list[int], int]:
         """Return the fields of `struct row_extent`, and the number of pieces a row."""
         pieces = divided(length, piece)
-        front = [self.count, length, self.step, piece, pieces, self.across]
-        return front + self.lengths, pieces
+        sizes = [self.count, length, self.step, piece, pieces, self.across]
+        return sizes + self.lengths, pieces
 
     def empty(self, xp: ModuleType, pieces: int, kind: Kind) -> Block:
         """Return a block of one value for every piece of every row, laid out as tasks go."""

@@ -38,7 +38,7 @@ class PanelBreakdown(Exception):
 def with_fallbacks(call: Callable[[Plan], Result], plan: Plan) -> Result:
     """Return ``call(plan)``, or that of the first of its fallbacks whose panels do not break down.
 
-    Results of the last one are never in doubt.
+    Those of the last one cannot.
     """
     *plans, last = plan.fallbacks()
     for choice in plans:

@@ -48,8 +48,8 @@ class _Matrices(NamedTuple):
 
     def transposed(self) -> _Matrices:
         """Return the transposes."""
-        *front, row, column = self.view
-        return _Matrices(self.block.swapaxes(-1, -2), self.module, [*front, column, row])
+        *others, row, column = self.view
+        return _Matrices(self.block.swapaxes(-1, -2), self.module, [*others, column, row])
 
 
 def _matrices(kernels: Kernels, block: Block, batch: Shape, is_complex: bool) -> _Matrices:

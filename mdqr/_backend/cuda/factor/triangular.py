@@ -37,7 +37,8 @@ _MOST_BLOCKS = 2**20
 _FEW_COLUMNS = 8
 _COLUMN_LIMBS = 128
 _MODERATE_ORDER = 2048
-# Below this order, and above so many limbs, products need a guard bin (triangular_math.hpp).
+# Below this order, and above so many limbs, products need a guard bin
+# (kernels/cuda/triangular/math.hpp).
 _GUARDED_ORDER = 64
 _UNGUARDED_LIMBS = 4
 

@@ -114,8 +114,10 @@ def _launch(
 def _view(kernels: Kernels, block: Block, is_complex: bool, item: int) -> list[int]:
     """Return the fields of `struct matrix_view`; strides are in elements."""
     strides = [stride // item for stride in block.strides]
-    front = [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
-    return [kernels.address(block), *front, *strides[-3:]]
+    between = (
+        [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
+    )
+    return [kernels.address(block), *between, *strides[-3:]]
 
 
 class Windows(KernelCalls):

@@ -1,9 +1,9 @@
 """Work of one layout as a CUDA graph, one launch for the host.
 
 A host takes 15 to 25 microseconds to start a kernel or a product that keeps a device for 5. Work
-that comes again and again is recorded once, over memory of its own; from then on its operand is
-copied there, the graph launched, and the results are copied back. Nothing in a recording may
-depend on values, and no array of it is seen by anyone else.
+that comes again and again is recorded once, over memory that nothing else uses; from then on its
+operand is copied there, the graph launched, and the results are copied back. Nothing in a recording
+may depend on values, and no array of it is seen by anyone else.
 """
 
 from __future__ import annotations

@@ -142,8 +142,10 @@ def divided(x: int, y: int) -> int:
 def planes(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
     """Return the fields of `struct planes` (kernels/cuda/device/views.hpp)."""
     strides = [stride // 8 for stride in block.strides]
-    front = [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
-    return [kernels.address(block), *front]
+    between = (
+        [strides[1], strides[0], block.shape[1]] if is_complex else [strides[0], 0, len(block)]
+    )
+    return [kernels.address(block), *between]
 
 
 def matrix_view(kernels: Kernels, block: Block, is_complex: bool) -> list[int]:
