@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
-from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
+from mdqr._backend.protocol import Backend, PanelOut, Reflectors
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -104,15 +104,10 @@ class Factors:
     def work_copy(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
         front = self.kind.lead
-        xp = self.backend.xp
-        batch = planes.value_shape(self.h, self.kind.is_complex)[:-2]
-        shape = planes.value_shape(x, self.kind.is_complex)
-        full = (*broadcast_shapes(batch, shape[:-2]), *shape[-2:])
-        y = xp.zeros((*x.shape[: front - 1], self.kind.limbs, *full))
-        held = planes.limb_count(x, self.kind.is_complex)
-        y[(slice(None),) * (front - 1) + (slice(held),)] = planes.broadcast(
-            x, self.kind.is_complex, full
-        )
+        batch = broadcast_shapes(self.h.shape[front:-2], x.shape[front:-2])
+        y = self.kind.zeros(self.backend.xp, (*batch, *x.shape[-2:]))
+        held = y[:, : x.shape[1]] if self.kind.is_complex else y[: len(x)]
+        held[...] = planes.broadcast(x, self.kind.is_complex, y.shape[front:])
         return y
 
     def form_q(self, columns: int) -> Block:
@@ -122,8 +117,8 @@ class Factors:
         """
         if self.library is not None:
             return from_native(self.backend.xp, self.library.form(columns), self.kind.is_complex)
-        q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
-        set_unit_diagonal(q, self.kind.is_complex)
+        shape = self.h.shape[self.kind.lead : -1]
+        q = self.kind.identity(self.backend.xp, (*shape, columns))
         for v, t in reflections(self.vs, self.ts, adjoint=False):
             start = self.rows - v.shape[-2]
             self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=v.shape[-1])
@@ -132,19 +127,6 @@ class Factors:
     def form_r(self, rows: int) -> Block:
         """Return the first `rows` rows of R, with zeros below the diagonal."""
         return self.backend.xp.triu(self.h[..., :rows, :])
-
-
-def set_unit_diagonal(block: Block, is_complex: bool) -> None:
-    """Write ones on the diagonal of a block whose diagonal is zero."""
-    diagonal(block[0, 0] if is_complex else block[0])[...] = 1.0
-
-
-def diagonal(plane: Block) -> Block:
-    """Return the diagonals ``(..., k)`` of matrices as a view that can be written to."""
-    *front, row, column = plane.strides
-    return planes.namespace(plane).lib.stride_tricks.as_strided(
-        plane, (*plane.shape[:-2], min(plane.shape[-2:])), (*front, row + column)
-    )
 
 
 def factor(
@@ -253,7 +235,7 @@ def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block
     """
     xp, field = factors.backend.xp, factors.kind.is_complex
     v = xp.tril(factors.h[..., start:, start:stop], -1)
-    set_unit_diagonal(v, field)
+    planes.set_unit_diagonal(v, field)
     gram = to_native(xp, factors.adjoint_multiply(v, v), field)
     tau = to_native(xp, factors.tau[..., start:stop], field)[..., :, None]
     one = xp.eye(stop - start)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, overload
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
-from mdqr.linalg._factor.householder import Factors, diagonal
-from mdqr.linalg._shared import scaling
+from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -60,12 +59,8 @@ class Scaled(NamedTuple):
 
     def unscaled_r(self, rows: int) -> Block:
         """Return the first rows of the factored matrix, scaled back: R and what is below it."""
-        return scaling.shifted(
-            self.factors.backend,
-            self.factors.h[..., :rows, :],
-            self.exponents[..., None, :],
-            self.factors.kind.is_complex,
-        )
+        h, exponents = self.factors.h[..., :rows, :], self.exponents[..., None, :]
+        return self.factors.backend.ldexp(h, exponents, is_complex=self.factors.kind.is_complex)
 
     def signed_r(self, rows: int) -> Block:
         """Return R of the original matrix with a diagonal that is not negative."""
@@ -123,7 +118,7 @@ def scaled_factors(
     """Scale the columns of the first operand by powers of two and factor it."""
     block, field = inputs.blocks[0], inputs.is_complex
     if checks is not None:
-        scaling.require_finite(checks, function, "a", block, field)
+        checks.require_finite(function, "a", block, field)
     scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
     work = planes.widen(scaled, field, inputs.work.limbs)
     del scaled
@@ -157,7 +152,7 @@ def require_factor(
 ) -> None:
     """Demand that no factor of a finite matrix overflowed."""
     advice = "; scale the columns of a down"
-    scaling.require_in_range(checks, function, name, block, is_complex, advice)
+    checks.require_in_range(function, name, block, is_complex, advice)
 
 
 @overload

@@ -14,11 +14,11 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.linalg._shared.checks import fetch
 

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Callback, Inputs, covering
 from mdqr.linalg._solve import bounds
 from mdqr.linalg._solve.augmented import Solution, System, refine
@@ -234,8 +233,7 @@ class Refined:
         system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
-            scaling.require_in_range(
-                system.checks,
+            system.checks.require_in_range(
                 self._function,
                 "the solution",
                 found.x,
@@ -293,7 +291,7 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
     field, limbs = system.kind.is_complex, planes.limb_count(x, system.kind.is_complex)
     near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
-    back = scaling.shifted(system.backend, x, -exponent, field)
+    back = system.backend.ldexp(x, -exponent, is_complex=field)
     left = _added(system, [near, planes.negate(back, field)], 1)
     return 4.0 * scaling.leading(left, field)
 
@@ -301,7 +299,7 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
     field = system.kind.is_complex
-    shifted = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
+    shifted = [system.backend.ldexp(block, shift, is_complex=field) for block, shift in pairs]
     return (
         planes.narrow(shifted[0], field, limbs)
         if len(shifted) == 1

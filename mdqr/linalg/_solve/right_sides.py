@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr.linalg._shared import scaling
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._solve.augmented import System
 
 

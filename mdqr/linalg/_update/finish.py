@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.householder import diagonal
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._update.arithmetic.engine import attempted, clear_below
 from mdqr.linalg._update.arithmetic.floats import Floats

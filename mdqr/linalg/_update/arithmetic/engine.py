@@ -14,16 +14,15 @@ from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Protocol, 
 import numpy as np
 
 from mdqr._backend.blocks import reflections
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._limbs.scaling import finite
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.cholesky import cholesky
-from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import covering
-from mdqr.linalg._shared.scaling import finite
 
 
 class Reflections(Protocol):

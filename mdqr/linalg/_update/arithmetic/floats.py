@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs.kind import Kind
+from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._factor.cholesky import cholesky
-from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._update.arithmetic.engine import (
     Arithmetic,
     Reflections,
