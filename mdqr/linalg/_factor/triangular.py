@@ -210,22 +210,8 @@ class Triangle:
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
-        kind = self.kind
-
-        def solve(tile: Block, right: Block) -> Block:
-            tile = planes.conjugate(tile) if conjugate else tile
-            return self.backend.solve_triangular_tile(
-                tile, right, lower=lower, unit_diagonal=False, kind=kind
-            )
-
-        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=kind)
-        if width >= self.order:
-            x = solve(a, b)
-            if callback is not None and self.order:
-                callback("substitute", self.order, self.order)
-            return x
-        front = self.kind.lead
-        x = self.backend.xp.empty((*b.shape[: front - 1], self.kind.limbs, *b.shape[front:]))
+        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=self.kind)
+        x = self.kind.empty(self.backend.xp, b.shape[self.kind.lead :])
         starts = range(0, self.order, width)
         done = 0
         for start in starts if lower else reversed(starts):
@@ -240,9 +226,16 @@ class Triangle:
                     conj_a=conjugate,
                     c=right,
                     subtract=True,
-                    kind=kind,
+                    kind=self.kind,
                 )
-            x[..., rows, :] = solve(a[..., rows, rows], right)
+            tile = a[..., rows, rows]
+            x[..., rows, :] = self.backend.solve_triangular_tile(
+                planes.conjugate(tile) if conjugate else tile,
+                right,
+                lower=lower,
+                unit_diagonal=False,
+                kind=self.kind,
+            )
             done += stop - start
             if callback is not None:
                 callback("substitute", done, self.order)

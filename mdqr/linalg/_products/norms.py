@@ -111,7 +111,7 @@ def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | No
 
 
 def _to_the_end(inputs: Inputs, axes: list[int]) -> Block:
-    front = inputs.front
+    front = inputs.kind.lead
     source = [front + i for i in axes]
     return inputs.backend.xp.moveaxis(inputs.blocks[0], source, range(-len(axes), 0))
 

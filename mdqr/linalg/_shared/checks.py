@@ -60,7 +60,7 @@ class Checks:
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
         """Return `values` on the host, after a look at all conditions; one transfer in all."""
         pending, self._pending = self._pending, []
-        found = fetch(*(flags for flags, _, _ in pending), *values)
+        found = fetch(*[flags for flags, _, _ in pending], *values)
         for flags, (_, good, complaints) in zip(found, pending, strict=False):
             _look(flags, good, complaints)
         return found[len(pending) :]

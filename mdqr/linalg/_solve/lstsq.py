@@ -29,8 +29,7 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.factored import factored
 from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
-from mdqr.linalg._solve.refined import Refined
-from mdqr.linalg._solve.right_sides import spread_of
+from mdqr.linalg._solve.refined import Refined, spread_of
 
 _METHODS = ("auto", "householder")
 
@@ -163,7 +162,7 @@ def lstsq(
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
-        held = trim([(weights._block, False)])[0].shape[0]
+        held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=covering(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):

@@ -22,8 +22,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank
 from mdqr.linalg._solve.factored import factored, require_columns
-from mdqr.linalg._solve.refined import Refined
-from mdqr.linalg._solve.right_sides import spread_of
+from mdqr.linalg._solve.refined import Refined, spread_of
 
 
 def solve(
