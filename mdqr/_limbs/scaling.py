@@ -39,8 +39,9 @@ def magnitude_bits(block: Block, is_complex: bool) -> Block:
 
 def exponents_of(bits: Block) -> Block:
     """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
-    xp = namespace(bits)
-    biased = bits >> 52
+    xp, biased = namespace(bits), bits >> 52
+    if xp is np and ((biased + 1) & 2046).all():
+        return biased - 1022  # of normal numbers
     subnormal = xp.frexp(bits.astype(np.float64))[1] - 1074
     exponent = xp.where(biased == 0, subnormal, biased - 1022)
     return xp.where((bits == 0) | (biased == 2047), 0, exponent)

@@ -23,12 +23,14 @@ from mdqr._backend.blocks import (
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs.planes import Kind, broadcast, conjugate, set_unit_diagonal, value_shape
+from mdqr._limbs.planes import Kind, broadcast, conjugate, diagonal, set_unit_diagonal, value_shape
 from mdqr._limbs.scaling import ABSENT, SPECIAL, exponents_of, finite, largest, magnitude_bits
 
 Block = NDArray[np.float64]
 
 _TRIANGULAR_TILE = 32
+# Of fewer doubles a copy takes less time than a broadcast view.
+_FEW = 2000
 # A triangle whose diagonal would fall below this power of two is left as it is.
 LEAST_DIAGONAL = -700
 
@@ -76,7 +78,7 @@ class HostBackend:
             return real_abs(np, x, limbs, out)
         shape = value_shape(x, is_complex)
         if out is None:
-            out = Kind(limbs, is_complex and op != "abs").empty(np, shape)
+            out = np.empty(Kind(limbs, is_complex and op != "abs").planes(shape))
         if out.size:
             self._kernels.unary(op, out, x, *kind)
         return out
@@ -86,7 +88,7 @@ class HostBackend:
         is_complex = kind.is_complex
         shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
-            out = kind.empty(np, shape)
+            out = np.empty(kind.planes(shape))
         x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
         if out.size:
             self._kernels.binary(op, out, x, y, *kind)
@@ -114,7 +116,10 @@ class HostBackend:
             if is_complex:
                 # The kernel takes real blocks: here the parts are their first axis.
                 out, x, shape = out.swapaxes(0, 1), x.swapaxes(0, 1), (2, *shape)
-            exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
+            exponent = np.asarray(exponent, dtype=np.int64)
+            if exponent.shape != shape:
+                few = result.size < _FEW
+                exponent = np.full(shape, exponent) if few else np.broadcast_to(exponent, shape)
             self._kernels.ldexp(out, x, exponent, len(x))
         return result
 
@@ -124,15 +129,15 @@ class HostBackend:
         """Multiply rows and columns of triangles by powers of two."""
         part = (np.tril if lower else np.triu)(a)
         if unit_diagonal:
-            np.einsum("...ii->...i", part)[...] = 0.0
+            diagonal(part)[...] = 0.0
             set_unit_diagonal(part, is_complex)
         bits = magnitude_bits(part, is_complex)
-        on_diagonal = np.einsum("...ii->...i", bits)
+        on_diagonal = diagonal(bits)
         faults = np.array([(bits >= SPECIAL).any(), not on_diagonal.all()], dtype=np.int64)
         found = np.where(bits > 0, exponents_of(bits), ABSENT)
         columns = -largest(found, -2, ABSENT)
         rows = -largest(found + columns[..., None, :], -1, ABSENT)
-        middle = np.einsum("...ii->...i", found) + rows + columns
+        middle = diagonal(found) + rows + columns
         sound = (middle >= LEAST_DIAGONAL).all(axis=-1)[..., None]
         rows, columns = np.where(sound, rows, 0), np.where(sound, columns, 0)
         powers = rows[..., :, None] + columns[..., None, :]
@@ -164,7 +169,7 @@ class HostBackend:
     def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
         """Reduce the last axis."""
         is_complex = kind.is_complex
-        out = kind.empty(np, value_shape(x, is_complex)[:-1])
+        out = np.empty(kind.planes(value_shape(x, is_complex)[:-1]))
         if x.size:
             self._kernels.reduce(op, out, x, *kind)
         else:
@@ -175,7 +180,7 @@ class HostBackend:
     def cumsum(self, x: Block, *, kind: Kind) -> Block:
         """Return running sums along the last axis."""
         is_complex = kind.is_complex
-        out = kind.empty(np, value_shape(x, is_complex))
+        out = np.empty(kind.planes(value_shape(x, is_complex)))
         if out.size:
             self._kernels.cumsum(out, x, *kind)
         return out
@@ -202,18 +207,19 @@ class HostBackend:
         """Return ``c + a @ b`` or ``c - a @ b``."""
         limbs, is_complex = kind
         batch, (x, y, *addend) = matrices(is_complex, *((a, b) if c is None else (a, b, c)))
-        shape = (*batch, a.shape[-2], b.shape[-1])
-        result = kind.empty(np, shape) if out is None else out
-        if not result.size:
-            return result
+        shape = (a.shape[-2], b.shape[-1])
+        if out is None:
+            target = np.empty(kind.planes((prod(batch), *shape)))
+            result = target.reshape(kind.planes((*batch, *shape)))
+        else:
+            # Reshaping may copy where `out` is strided: then the result is written back.
+            target, result = batched(out, batch, 2, is_complex), out
         if limbs == 1:
             result[...] = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
-            return result
-        # Reshaping may copy where `out` is strided: then the result is written back.
-        target = batched(result, batch, 2, is_complex)
-        self._kernels.matmul(target, addend, x, y, *kind, conj_a, conj_b, subtract)
-        if not np.may_share_memory(target, result):
-            result[...] = target.reshape(result.shape)
+        elif result.size:
+            self._kernels.matmul(target, addend, x, y, *kind, conj_a, conj_b, subtract)
+            if out is not None and not np.may_share_memory(target, out):
+                out[...] = target.reshape(out.shape)
         return result
 
     def residual(
@@ -228,7 +234,7 @@ class HostBackend:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
         limbs, is_complex = kind
         batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
-        result = kind.empty(np, (prod(batch), a.shape[-2], b.shape[-1]))
+        result = np.empty(kind.planes((prod(batch), a.shape[-2], b.shape[-1])))
         if limbs == 1:
             # The first limb of a normalised pair is the sum rounded to one limb.
             pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
@@ -241,12 +247,13 @@ class HostBackend:
     def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
         """Factor panels by Householder reflections."""
         batch, (a,) = matrices(kind.is_complex, a)
-        count, m, w = prod(batch), *a.shape[-2:]
-        h, tau, t = (kind.empty(np, (count, *shape)) for shape in ((m, w), (w,), (w, w)))
+        m, w = a.shape[-2:]
+        cores = (m, w), (w,), (w, w)
+        h, tau, t = [np.empty(kind.planes((prod(batch), *core))) for core in cores]
         if h.size:
             self._kernels.qr_panel(h, tau, t, a, *kind)
-        h = h.reshape(kind.planes((*batch, m, w)))
-        tau, t = tau.reshape(kind.planes((*batch, w))), t.reshape(kind.planes((*batch, w, w)))
+        results = zip((h, tau, t), cores, strict=True)
+        h, tau, t = [x.reshape(kind.planes((*batch, *core))) for x, core in results]
         if out is None:
             out = PanelOut(h, tau, np.empty_like(h), t)
         else:
@@ -340,7 +347,7 @@ class HostBackend:
     ) -> Block:
         """Solve for triangular tiles by substitution."""
         batch, (a, b) = matrices(kind.is_complex, a, b)
-        out = kind.empty(np, (prod(batch), *b.shape[-2:]))
+        out = np.empty(kind.planes((prod(batch), *b.shape[-2:])))
         if out.size:
             self._kernels.solve_triangular_tile(out, a, b, *kind, lower, unit_diagonal)
         return out.reshape(kind.planes((*batch, *b.shape[-2:])))

@@ -10,6 +10,7 @@ columnwise stable under products with normwise errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
@@ -34,11 +35,13 @@ _WIDTHS: _Table = {
 }
 
 
+@cache
 def tile_width(reflectors: int, backend: str) -> int:
     """Return the number of columns of a tile for so many reflectors."""
     return next(width for largest, width in _WIDTHS[backend] if reflectors <= largest)
 
 
+@cache
 def leaf_width(limbs: int, backend: str) -> int:
     """Return the number of columns of the panels that the kernel factors."""
     return next(width for most, width in _LEAVES[backend] if limbs <= most)
