@@ -18,8 +18,7 @@ from mdqr._limbs import planes as _limbs
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._solve.augmented import LOST, System
-from mdqr.linalg._solve.bounds import UNDERFLOW
+from mdqr.linalg._solve.augmented import LOST, UNDERFLOW, System
 from mdqr.linalg._solve.extended import Extension, Step
 from mdqr.linalg._solve.pseudo_inverse import Inverse, magnitudes
 

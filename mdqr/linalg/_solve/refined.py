@@ -21,8 +21,7 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._shared.operands import Callback, Inputs, covering
-from mdqr.linalg._solve import bounds
-from mdqr.linalg._solve.augmented import Solution, System, refine
+from mdqr.linalg._solve.augmented import Solution, System, contraction_limit, normwise_bound, refine
 from mdqr.linalg._solve.componentwise import bound_components
 from mdqr.linalg._solve.extended import Extension, refine_further
 from mdqr.linalg._solve.pseudo_inverse import Inverse
@@ -135,11 +134,11 @@ class Refined:
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""
         parts, eps, field = [], self._inputs.work.eps, system.kind.is_complex
-        limit = bounds.contraction_limit(system, self._condition, eps)
+        limit = contraction_limit(system, self._condition, eps)
         for piece in _pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
-            error = bounds.normwise(system, b, solution, self._condition, limit, eps)
+            error = normwise_bound(system, b, solution, self._condition, limit, eps)
             rounded = system.backend.xp.asarray(True)
             parts.append(Part(piece, b, powers, solution, error[..., None, :], rounded))
         return parts
@@ -217,7 +216,7 @@ class Refined:
         if alone is not None:
             self.system, self._parts = alone, self._refine(alone)
         system, callback = self.system, self._callback
-        limit = bounds.contraction_limit(system, self._condition, work.eps)
+        limit = contraction_limit(system, self._condition, work.eps)
         inverse = Inverse(system, joined, work.eps, limit)
         for part in self._parts:
             extension = Extension(system, work, int(part.b.shape[-1]))
