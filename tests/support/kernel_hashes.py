@@ -69,10 +69,10 @@ def elementwise(backend, limbs, is_complex) -> Results:
     for op in BINARY:
         if op not in without:
             yield op, lambda op=op: backend.binary(op, x, y, **options)
+    exponents = rng.integers(-1100, 1100, size=COUNT)
+    yield "ldexp", lambda: backend.ldexp(x, exponents, is_complex=is_complex)
     if not is_complex:
-        exponents = rng.integers(-1100, 1100, size=COUNT)
         yield "compare", lambda: backend.compare(x, y)
-        yield "ldexp", lambda: backend.ldexp(x, exponents)
 
 
 def reductions(backend, limbs, is_complex) -> Results:

@@ -106,9 +106,10 @@ class HostBackend:
 
     def ldexp(self, x: Block, exponent: NDArray[np.int64], *, is_complex: bool = False) -> Block:
         """Multiply by powers of two."""
-        front = 1 + is_complex
-        shape = broadcast_shapes(x.shape[front:], exponent.shape)
-        if x.shape[front:] != shape:
+        front, exponent = 1 + is_complex, np.asarray(exponent, dtype=np.int64)
+        shape = x.shape[front:]
+        if exponent.shape != shape:
+            shape = broadcast_shapes(shape, exponent.shape)
             x = broadcast(x, is_complex, shape)
         result = np.empty(x.shape)
         if result.size:
@@ -116,7 +117,6 @@ class HostBackend:
             if is_complex:
                 # The kernel takes real blocks: here the parts are their first axis.
                 out, x, shape = out.swapaxes(0, 1), x.swapaxes(0, 1), (2, *shape)
-            exponent = np.asarray(exponent, dtype=np.int64)
             if exponent.shape != shape:
                 few = result.size < _FEW
                 exponent = np.full(shape, exponent) if few else np.broadcast_to(exponent, shape)
