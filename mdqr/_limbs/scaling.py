@@ -47,6 +47,11 @@ def exponents_of(bits: Block) -> Block:
     return xp.where((bits == 0) | (biased == 2047), 0, exponent)
 
 
+def exponents_or_absent(bits: Block) -> Block:
+    """Return `exponents_of` bits, and `ABSENT` for zeros."""
+    return namespace(bits).where(bits > 0, exponents_of(bits), ABSENT)
+
+
 def exponents(bits: Block, axis: int) -> Block:
     """Return `exponents_of` the maximum of `bits` along `axis`."""
     return exponents_of(largest(bits, axis, 0))

@@ -24,7 +24,15 @@ from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import Kind, broadcast, conjugate, diagonal, set_unit_diagonal, value_shape
-from mdqr._limbs.scaling import ABSENT, SPECIAL, exponents_of, finite, largest, magnitude_bits
+from mdqr._limbs.scaling import (
+    ABSENT,
+    SPECIAL,
+    exponents_of,
+    exponents_or_absent,
+    finite,
+    largest,
+    magnitude_bits,
+)
 
 Block = NDArray[np.float64]
 
@@ -134,7 +142,7 @@ class HostBackend:
         bits = magnitude_bits(part, is_complex)
         on_diagonal = diagonal(bits)
         faults = np.array([(bits >= SPECIAL).any(), not on_diagonal.all()], dtype=np.int64)
-        found = np.where(bits > 0, exponents_of(bits), ABSENT)
+        found = exponents_or_absent(bits)
         columns = -largest(found, -2, ABSENT)
         rows = -largest(found + columns[..., None, :], -1, ABSENT)
         middle = diagonal(found) + rows + columns
@@ -296,9 +304,8 @@ class HostBackend:
         adjoint: bool,
     ) -> None:
         """Replace `x` by its product with Q, tile by tile."""
-        options: dict[str, Any] = {"kind": kind, "adjoint": adjoint}
         for v, t in reflections(vs, ts, adjoint=adjoint):
-            self.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :], **options)
+            self.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :], kind=kind, adjoint=adjoint)
 
     def window(
         self,
@@ -314,8 +321,7 @@ class HostBackend:
 
     def window_columns(self, below: int, *, kind: Kind) -> int:
         """Return how many columns windows get; 0 where panels are better."""
-        limbs = kind.limbs
-        return host_window.columns_of(below, limbs)
+        return host_window.columns_of(below, kind.limbs)
 
     def forms_windows(self, below: int, *, limbs: int) -> bool:
         """Return whether E is formed."""

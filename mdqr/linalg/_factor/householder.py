@@ -141,7 +141,7 @@ def factor(
     keep_q: bool = True,
     callback: Callback | None = None,
 ) -> Factors:
-    """Factor the matrices ``(..., m, n)`` in `work`, which has `limbs` limbs and is overwritten.
+    """Factor the matrices ``(..., m, n)`` in `work`, which is overwritten.
 
     Parameters
     ----------
@@ -149,10 +149,8 @@ def factor(
         Where the kernels run.
     work : Block
         Matrices with columns scaled near 1; it becomes `Factors.h`.
-    limbs : int
-        Number of limbs of the work.
-    is_complex : bool
-        Whether `work` holds complex values.
+    kind : Kind
+        That of `work`.
     tile : int, optional
         Number of columns of a tile; by default from the static table.
     keep_q : bool, optional

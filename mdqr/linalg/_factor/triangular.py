@@ -56,10 +56,8 @@ class Triangle:
         Where the kernels run.
     block : Block
         Matrices ``(..., n, n)``; only the named triangle is read.
-    limbs : int
-        Number of limbs of the work.
-    is_complex : bool
-        Whether the values are complex.
+    kind : Kind
+        That of the work.
     lower : bool
         Which triangle.
     unit_diagonal : bool
@@ -186,8 +184,7 @@ class Triangle:
         field, xp, lower = self.kind.is_complex, self.backend.xp, self.lower == (trans == "N")
         given = entries if trans == "N" else entries.swapaxes(-1, -2)
         _, (given, _) = broadcast_batch(self.function, [given, b], field)
-        options: dict[str, Any] = {"kind": Kind(self.kind.limbs, field), "lower": lower}
-        lost = wide_range.lost_columns(self.backend, a, y, given, b, **options)
+        lost = wide_range.lost_columns(self.backend, a, y, given, b, kind=self.kind, lower=lower)
         (places,) = np.nonzero(fetch(lost)[0].reshape(-1, lost.shape[-1]).any(axis=0))
         if places.size == 0:
             return x
@@ -196,10 +193,11 @@ class Triangle:
             self.backend,
             given,
             b[..., places],
+            kind=self.kind,
+            lower=lower,
             conjugate=trans == "C" and field,
             unit_diagonal=self.unit_diagonal,
             callback=callback,
-            **options,
         )
         if undo is not None:
             powers = powers - undo[0][..., :, None] - undo[1][..., None, places]

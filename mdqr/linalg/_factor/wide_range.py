@@ -22,10 +22,8 @@ def pieces(backend: Backend, b: Block, checks: Checks, *, kind: Kind) -> list[Bl
     """
     limbs, is_complex = kind
     xp, bits = backend.xp, scaling.magnitude_bits(b, is_complex)
-    exponent = scaling.exponents_of(bits)
-    near = scaling.largest(
-        xp.where(bits > 0, exponent, scaling.ABSENT), -2, scaling.ABSENT, keepdims=True
-    )
+    exponent = scaling.exponents_or_absent(bits)
+    near = scaling.largest(exponent, -2, scaling.ABSENT, keepdims=True)
     place = xp.where(bits > 0, (near - exponent) // reach(limbs), 0)
     (last,) = checks.settle(scaling.largest(place, None, 0))
     return [xp.where(place == i, b, 0.0) for i in range(int(last) + 1)] if last else [b]
@@ -126,11 +124,12 @@ def substitute(
     """
     limbs, is_complex = kind
     xp = backend.xp
-    kind = kind
     order, width = int(a.shape[-1]), int(b.shape[-1])
     batch = planes.value_shape(b, is_complex)[:-2]
-    of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
-    found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
+    of_a, of_b = (
+        scaling.exponents_or_absent(scaling.magnitude_bits(x, is_complex)) for x in (a, b)
+    )
+    found = kind.zeros(xp, (*batch, width, order))
     powers = xp.full((*batch, width, order), scaling.ABSENT, dtype=np.int64)
     for done, i in enumerate(range(order) if lower else reversed(range(order))):
         known = slice(0, i) if lower else slice(i + 1, order)
@@ -163,8 +162,3 @@ def substitute(
         if callback is not None:
             callback("substitute", done + 1, order)
     return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)
-
-
-def _exponents(block: Block, is_complex: bool) -> Block:
-    bits = scaling.magnitude_bits(block, is_complex)
-    return planes.namespace(block).where(bits > 0, scaling.exponents_of(bits), scaling.ABSENT)

@@ -11,7 +11,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import advised
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather
 
@@ -164,8 +164,7 @@ def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
 
 def _absolute(inputs: Inputs, block: Block) -> Block:
     """Return the absolute values, as a real block of the limbs of the work."""
-    limbs = inputs.work.limbs
-    return inputs.backend.unary("abs", block, kind=Kind(limbs, inputs.is_complex))
+    return inputs.backend.unary("abs", block, kind=inputs.kind)
 
 
 def _sum(inputs: Inputs, values: Block) -> Block:
@@ -182,15 +181,13 @@ def _extreme(inputs: Inputs, values: Block, op: str) -> Block:
 
 def _euclidean(inputs: Inputs, block: Block) -> Block:
     """Return 2-norms over the last axis; complex values count as pairs of real ones."""
-    backend, limbs = inputs.backend, inputs.work.limbs
+    backend, kind = inputs.backend, inputs.kind.real
     if inputs.is_complex:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
     exponent = scaling.exponents(scaling.magnitude_bits(block, False), -1)
     scaled = backend.ldexp(block, -exponent[..., None])
-    squares = backend.matmul(scaled[..., None, :], scaled[..., None], kind=Kind(limbs, False))[
-        ..., 0, 0
-    ]
-    root = backend.unary("sqrt", squares, kind=Kind(limbs, False))
+    squares = backend.matmul(scaled[..., None, :], scaled[..., None], kind=kind)[..., 0, 0]
+    root = backend.unary("sqrt", squares, kind=kind)
     return backend.ldexp(root, exponent)
 
 
