@@ -5,7 +5,7 @@ Every algorithm of mdqr is Python over these calls and does not know which backe
 A *block* is the storage of an array: a float64 NumPy or CuPy array of shape ``(N, *shape)`` for
 real and ``(2, N, *shape)`` for complex values (real planes, then imaginary planes). ``N`` is the
 number of limbs. Any strides are allowed, including 0 (broadcast views). Inputs may have fewer
-limbs than the result (``limbs``): the missing ones are zero. Inputs are never changed; results are
+limbs than the result (``kind``): the missing ones are zero. Inputs are never changed; results are
 new C-contiguous blocks unless ``out`` is given. Shapes are checked by the caller.
 """
 

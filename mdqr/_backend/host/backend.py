@@ -214,6 +214,12 @@ class HostBackend:
     ) -> Block:
         """Return ``c + a @ b`` or ``c - a @ b``."""
         limbs, is_complex = kind
+        if limbs == 1:
+            found = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
+            if out is None:
+                return np.ascontiguousarray(found)
+            out[...] = found
+            return out
         batch, (x, y, *addend) = matrices(is_complex, *((a, b) if c is None else (a, b, c)))
         shape = (a.shape[-2], b.shape[-1])
         if out is None:
@@ -222,9 +228,7 @@ class HostBackend:
         else:
             # Reshaping may copy where `out` is strided: then the result is written back.
             target, result = batched(out, batch, 2, is_complex), out
-        if limbs == 1:
-            result[...] = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
-        elif result.size:
+        if result.size:
             self._kernels.matmul(target, addend, x, y, *kind, conj_a, conj_b, subtract)
             if out is not None and not np.may_share_memory(target, out):
                 out[...] = target.reshape(out.shape)
@@ -241,12 +245,12 @@ class HostBackend:
     ) -> Block:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
         limbs, is_complex = kind
-        batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
-        result = np.empty(kind.planes((prod(batch), a.shape[-2], b.shape[-1])))
         if limbs == 1:
             # The first limb of a normalised pair is the sum rounded to one limb.
             pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
             return (pair[:, :1] if is_complex else pair[:1]).copy()
+        batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
+        result = np.empty(kind.planes((prod(batch), a.shape[-2], b.shape[-1])))
         if result.size:
             signs = [sign for sign, _ in terms]
             self._kernels.residual(result, signs, addends, x, y, *kind, conj_a)
