@@ -17,8 +17,7 @@ from benchmarks.common.timing import Phases, cupy, milliseconds
 from benchmarks.gpu import arrays
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr, solve_triangular
 from mdqr.linalg._factor import householder

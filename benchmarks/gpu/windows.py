@@ -17,7 +17,7 @@ from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.timing import Call, milliseconds
 from benchmarks.update.cells import Numbers
 from mdqr._backend.cuda.factor import window
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr_delete, qr_insert
 from mdqr.linalg._update import operands, sweeps

@@ -22,8 +22,8 @@ from benchmarks.tensorcore.problems import (
     orthogonality,
     random,
 )
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore import LstsqResult, lstsq, orthogonalize, qr
 from mdqr.tensorcore._engine.formats import FORMATS
 

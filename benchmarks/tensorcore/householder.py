@@ -24,7 +24,7 @@ from benchmarks.tensorcore.problems import (
     orthogonality,
     random,
 )
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore import _input, blocked_householder, qr
 from mdqr.tensorcore._engine.cuda import CudaEngine
 from mdqr.tensorcore._plan import PANELS

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.common.rows import FASTER, Row
 from benchmarks.common.timing import Call, cupy, timed
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 
 def random(m: int, n: int, kind: str = "normal", dtype: Any = np.float32) -> Block:

@@ -19,7 +19,7 @@ from benchmarks.tensorcore.problems import (
     rate,
 )
 from mdqr._backend.float_panels import CUTOFF, SMALL
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore import _input, lowrank, qr
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._engine.formats import FORMATS, Format

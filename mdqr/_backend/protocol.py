@@ -5,7 +5,7 @@ Every algorithm of mdqr is Python over these calls and does not know which backe
 A *block* is the storage of an array: a float64 NumPy or CuPy array of shape ``(N, *shape)`` for
 real and ``(2, N, *shape)`` for complex values (real planes, then imaginary planes). ``N`` is the
 number of limbs. Any strides are allowed, including 0 (broadcast views). Inputs may have fewer
-limbs than the result (``limbs``): the missing ones are zero. Inputs are never changed; results are
+limbs than the result (``kind``): the missing ones are zero. Inputs are never changed; results are
 new C-contiguous blocks unless ``out`` is given. Shapes are checked by the caller.
 """
 
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block as Block
+from mdqr._limbs.planes import Block, Kind
 
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
@@ -87,7 +86,7 @@ class Backend(Protocol):
         """
         ...
 
-    def ldexp(self, x: Block, exponent: Block) -> Block:
+    def ldexp(self, x: Block, exponent: Block, *, is_complex: bool = False) -> Block:
         """Multiply by ``2**exponent`` (int64, broadcast against the shape of the values)."""
         ...
 

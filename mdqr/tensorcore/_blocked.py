@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import check, orthonormal_panel, with_fallbacks

@@ -11,7 +11,7 @@ import pytest
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind, set_unit_diagonal
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle
@@ -88,7 +88,7 @@ def test_reflections(backend, precision, dtype, adjoint, batch, rng):
     v, t, x = draw(9, 4), draw(4, 4), draw(12, 14)[..., 3:, 4:]
     x[..., :4, :] = 0.0
     x[..., :4] = 0.0
-    householder.set_unit_diagonal(x[..., :4, :4], is_complex)
+    set_unit_diagonal(x[..., :4, :4], is_complex)
     w = backend.matmul(v.swapaxes(-1, -2), x, conj_a=True, **options)
     w = backend.matmul(t.swapaxes(-1, -2) if adjoint else t, w, conj_a=adjoint, **options)
     wanted = backend.matmul(v, w, c=x, subtract=True, **options)

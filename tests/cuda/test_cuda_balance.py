@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
-from mdqr._backend.host.powers import LEAST_DIAGONAL
+from mdqr._backend.host.backend import LEAST_DIAGONAL
 from mdqr.testing import arrays
 
 kinds = pytest.mark.parametrize(("precision", "dtype"), EVERY)
@@ -165,3 +165,20 @@ def test_long_and_wide_matrices(backend, rng):
                 backend.balance_columns(x, rows, is_complex=False),
                 host.backend().balance_columns(x, rows, is_complex=False),
             )
+
+
+@kinds
+@settings(max_examples=20)
+@given(data=st.data())
+def test_powers_of_two_for_both_parts(backend, precision, dtype, data):
+    """Exponents for all, rows, columns and one; many matrices, of which NumPy makes no copies."""
+    block = data.draw(matrices(precision, dtype, square=False))
+    rng, (m, n) = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))), block.shape[-2:]
+    parts = block if dtype is complex else block[None]
+    for shape in ((m, n), (m, 1), (n,), (), (2001, *(1,) * (block.ndim - 1), 1)):
+        exponent = rng.integers(-2200, 2200, size=shape)
+        found = host.backend().ldexp(block, exponent, is_complex=dtype is complex)
+        wanted = np.stack([host.backend().ldexp(part, exponent) for part in parts])
+        same([found], [wanted if dtype is complex else wanted[0]])
+        if len(shape) < 3:
+            same([backend.ldexp(block, exponent, is_complex=dtype is complex)], [found])

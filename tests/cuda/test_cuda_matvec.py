@@ -15,7 +15,7 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.products import matvec
 from mdqr._backend.cuda.runtime.kernels import matrix_view
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.testing import arrays, assert_close
 
 

@@ -15,7 +15,7 @@ from product_cases import CASES, WIDE_RANGE, call, check, draw
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.products import sliced
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

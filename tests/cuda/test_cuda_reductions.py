@@ -12,7 +12,7 @@ from kernel_hashes import draws, mixed, plain
 
 from mdqr._backend.cuda.axes import MAX_AXES
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 
 @pytest.fixture(scope="module")

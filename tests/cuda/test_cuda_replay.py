@@ -11,7 +11,7 @@ from emulation.kernels import EmulatedKernels
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.runtime import replay
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 DD = Kind(2, False)
 

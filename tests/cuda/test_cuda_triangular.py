@@ -18,7 +18,7 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.runtime.kernels import Kernels
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 

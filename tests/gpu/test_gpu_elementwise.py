@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mdqr._backend import protocol
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("host")]

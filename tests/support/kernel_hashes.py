@@ -15,7 +15,7 @@ import numpy as np
 import mdqr
 from mdqr._backend import for_block
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
@@ -69,10 +69,10 @@ def elementwise(backend, limbs, is_complex) -> Results:
     for op in BINARY:
         if op not in without:
             yield op, lambda op=op: backend.binary(op, x, y, **options)
+    exponents = rng.integers(-1100, 1100, size=COUNT)
+    yield "ldexp", lambda: backend.ldexp(x, exponents, is_complex=is_complex)
     if not is_complex:
-        exponents = rng.integers(-1100, 1100, size=COUNT)
         yield "compare", lambda: backend.compare(x, y)
-        yield "ldexp", lambda: backend.ldexp(x, exponents)
 
 
 def reductions(backend, limbs, is_complex) -> Results:

@@ -18,7 +18,7 @@ import mdqr
 from mdqr._backend.blocks import window_lanes
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

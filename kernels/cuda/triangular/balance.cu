@@ -16,7 +16,7 @@ inline constexpr int most_threads = 512, scale_threads = 256;
 // What has no entry but zeros, and what has one that is not finite.
 inline constexpr i64 absent = -(1LL << 40), non_finite = 1LL << 40;
 inline constexpr i64 non_finite_bits = 0x7ff0000000000000LL, one_bits = 0x3ff0000000000000LL;
-inline constexpr i64 least_diagonal = -700; // as mdqr/_backend/host/powers.py has it
+inline constexpr i64 least_diagonal = -700; // as mdqr/_backend/host/backend.py has it
 
 // The entries of a matrix that count: all, those on and below the diagonal, those on and above it.
 enum part_of_matrix : i64 { whole = 0, below = 1, above = 2 };

@@ -13,9 +13,7 @@ import numpy as np
 from mdqr._backend.blocks import broadcast_shapes, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields, planes
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import broadcast, lead, value_shape
+from mdqr._limbs.planes import Block, Kind, broadcast, lead, value_shape
 
 _THREADS = 256
 
@@ -123,8 +121,10 @@ class Elementwise(KernelCalls):
         _start(self.kernels, module, "mdqr_compare", shape, (out, None), [(x, False), (y, False)])
         return out
 
-    def ldexp(self, x: Block, exponent: Block) -> Block:
+    def ldexp(self, x: Block, exponent: Block, *, is_complex: bool = False) -> Block:
         """Multiply by ``2**exponent``."""
+        if is_complex:
+            return self.xp.stack([self.ldexp(part, exponent) for part in x])
         exponent = self.xp.asarray(exponent, dtype=np.int64)
         shape = broadcast_shapes(x.shape[1:], exponent.shape)
         kind = Kind(len(x), False)

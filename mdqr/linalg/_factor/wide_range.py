@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._shared import scaling
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 
@@ -24,10 +22,8 @@ def pieces(backend: Backend, b: Block, checks: Checks, *, kind: Kind) -> list[Bl
     """
     limbs, is_complex = kind
     xp, bits = backend.xp, scaling.magnitude_bits(b, is_complex)
-    exponent = scaling.exponents_of(bits)
-    near = scaling.largest(
-        xp.where(bits > 0, exponent, scaling.ABSENT), -2, scaling.ABSENT, keepdims=True
-    )
+    exponent = scaling.exponents_or_absent(bits)
+    near = scaling.largest(exponent, -2, scaling.ABSENT, keepdims=True)
     place = xp.where(bits > 0, (near - exponent) // reach(limbs), 0)
     (last,) = checks.settle(scaling.largest(place, None, 0))
     return [xp.where(place == i, b, 0.0) for i in range(int(last) + 1)] if last else [b]
@@ -128,21 +124,22 @@ def substitute(
     """
     limbs, is_complex = kind
     xp = backend.xp
-    kind = kind
     order, width = int(a.shape[-1]), int(b.shape[-1])
     batch = planes.value_shape(b, is_complex)[:-2]
-    of_a, of_b = _exponents(a, is_complex), _exponents(b, is_complex)
-    found = xp.zeros((*((2,) if is_complex else ()), limbs, *batch, width, order))
+    of_a, of_b = (
+        scaling.exponents_or_absent(scaling.magnitude_bits(x, is_complex)) for x in (a, b)
+    )
+    found = kind.zeros(xp, (*batch, width, order))
     powers = xp.full((*batch, width, order), scaling.ABSENT, dtype=np.int64)
     for done, i in enumerate(range(order) if lower else reversed(range(order))):
         known = slice(0, i) if lower else slice(i + 1, order)
         terms = of_a[..., i, None, known] + powers[..., known]
         most = xp.maximum(scaling.largest(terms, -1, scaling.ABSENT), of_b[..., i, :])
         most = xp.where(most > scaling.ABSENT // 2, most, 0)
-        value = scaling.shifted(backend, b[..., i, :], -most, is_complex)
+        value = backend.ldexp(b[..., i, :], -most, is_complex=is_complex)
         if done:
             down = powers[..., known] - most[..., None]
-            row = scaling.shifted(backend, a[..., i, None, known], down, is_complex)
+            row = backend.ldexp(a[..., i, None, known], down, is_complex=is_complex)
             value = backend.matmul(
                 row[..., None, :],
                 found[..., known, None],
@@ -153,20 +150,15 @@ def substitute(
             )[..., 0, 0]
         if not unit_diagonal:
             pivot = of_a[..., i, i, None]
-            divisor = scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
+            divisor = backend.ldexp(a[..., i, i, None], -pivot, is_complex=is_complex)
             if conjugate:
-                divisor[1] = planes.negate(divisor[1], False)
+                divisor = planes.conjugate(divisor)
             value, most = backend.binary("divide", value, divisor, kind=kind), most - pivot
         bits = scaling.magnitude_bits(value, is_complex)
         up = scaling.exponents_of(bits)
-        value = scaling.shifted(backend, value, -up, is_complex)
+        value = backend.ldexp(value, -up, is_complex=is_complex)
         found[..., i] = planes.widen(value, is_complex, limbs)
         powers[..., i] = xp.where(bits > 0, most + up, scaling.ABSENT)
         if callback is not None:
             callback("substitute", done + 1, order)
     return found.swapaxes(-1, -2), powers.swapaxes(-1, -2)
-
-
-def _exponents(block: Block, is_complex: bool) -> Block:
-    bits = scaling.magnitude_bits(block, is_complex)
-    return planes.namespace(block).where(bits > 0, scaling.exponents_of(bits), scaling.ABSENT)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -118,14 +117,13 @@ def _is_thin(a: Any, b: Any) -> bool:
 
 def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> Block:
     """Multiply; by blocks of columns where the caller wants to hear of them."""
-    limbs, total = inputs.work.limbs, int(b.shape[-1])
-    kind = Kind(limbs, inputs.is_complex)
+    kind, total = inputs.kind, int(b.shape[-1])
     if callback is None:
         return inputs.backend.matmul(a, b, kind=kind)
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
-    tiles = _PIECE // max(1, math.prod(batch) * m * k * limbs**2 * _COLUMNS)
+    tiles = _PIECE // max(1, math.prod(batch) * m * k * kind.limbs**2 * _COLUMNS)
     width = _COLUMNS * max(1, tiles)
-    out = inputs.backend.xp.empty((*a.shape[: inputs.front - 1], limbs, *batch, m, total))
+    out = kind.empty(inputs.backend.xp, (*batch, m, total))
     for start in range(0, total, width):
         columns = (..., slice(start, start + width))
         inputs.backend.matmul(a, b[columns], out=out[columns], kind=kind)

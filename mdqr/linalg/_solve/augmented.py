@@ -1,4 +1,4 @@
-"""Refinement of least-squares solutions through the augmented system.
+"""Refinement of least-squares solutions through the augmented system, and a normwise bound.
 
 The pair of residual r and solution x solves ``r + A x = b`` and ``A^H W r = 0``. Given the factors
 of ``sqrt(W) A`` in working precision, each step computes
@@ -16,18 +16,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+import numpy as np
+
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 
 MAX_STEPS = 3
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
+# What underflow may change in each term of a residual: products of limbs below 2^-1074.
+UNDERFLOW = 2.0**-1060
 
 
 @dataclass
@@ -53,12 +57,12 @@ class System:
     root: Block | None = None
     order: Block | None = None
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Number of unknowns."""
         return int(self.a.shape[-1])
 
-    @property
+    @cached_property
     def is_square(self) -> bool:
         """Whether a solution leaves no residual: r is zero, and no step changes it."""
         return self.columns == self.a.shape[-2]
@@ -75,11 +79,16 @@ class System:
         ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
         """
         field, rows = self.kind.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
-        back = scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
+        back = self.backend.ldexp(scaled, rows - powers[..., None, :], is_complex=field)
         if bool(self.checks.settle((back == given).all())[0]):
             return None
         limbs = planes.limb_count(given, field)
         return (scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
+
+    def identity(self) -> Block:
+        """Return the identity of the order and the batch of the triangle, of one limb."""
+        shape = self.triangle.block.shape[self.kind.lead :]
+        return self.kind._replace(limbs=1).identity(self.backend.xp, shape)
 
     def binary(self, op: str, x: Block, y: Block) -> Block:
         """Apply an elementwise operation."""
@@ -237,3 +246,90 @@ def refine(
         if system.checks.settle(settled)[0]:
             break
     return solution
+
+
+def contraction_limit(system: System, condition: Condition, eps: float) -> Block:
+    """Return the factor by which one step multiplies the error at worst: ``4 n eps condition``.
+
+    The backward error of the factorisation is below ``n eps`` in practice; 4 covers the estimate
+    of the condition, which may be too small.
+    """
+    return 4.0 * max(system.columns, 1) * eps * condition.value
+
+
+@np.errstate(all="ignore")
+def normwise_bound(
+    system: System,
+    b: Block,
+    solution: Solution,
+    condition: Condition,
+    limit: Block,
+    eps: float,
+) -> Block:
+    """Bound the distance of a refined solution from the exact one, the rounding of x aside.
+
+    Three parts: what the next steps would still change, a geometric series with the larger of the
+    observed and the expected contraction; what the last change of r, whose own error is as large
+    relative to it, does to x; and the errors of f and g, evaluated as if in twice the precision,
+    times the norms of the pseudo-inverse and of its square, with what may underflow in them.
+
+    Parameters
+    ----------
+    system : System
+        The factored problem.
+    b : Block
+        Its right-hand sides, of magnitude near 1.
+    solution : Solution
+        Their refined solution, in scaled unknowns.
+    condition : Condition
+        The condition estimate of the scaled matrix.
+    limit : Block
+        Its `contraction_limit`.
+    eps : float
+        That of the work.
+
+    Returns
+    -------
+    Block
+        A bound for all components of each column, float64 ``(..., k)``; infinite where the steps
+        need not converge.
+    """
+    xp, field = system.backend.xp, system.kind.is_complex
+    (m, n), limit = system.a.shape[-2:], limit[..., None]
+    leading = scaling.leading(solution.x, field)
+    right = scaling.largest(scaling.leading(b, field), -2, 0.0)
+    largest = scaling.largest(leading, -2, 0.0)
+    inverse = condition.value[..., None] / xp.maximum(condition.largest[..., None], 2.0**-500)
+    rate = xp.maximum(limit, _observed_rate(solution, eps, largest))
+    rest = 2.0 * rate / (1.0 - rate) * solution.sizes[-1]
+    terms = 4.0 * m**0.5 * (leading.sum(axis=-2) + right)
+    rest = rest + inverse * (n + 8) * (eps**2 * terms + UNDERFLOW * m**0.5)
+    if not system.is_square:
+        rest = rest + 2.0 * limit * inverse * _weighted_norm(system, solution.dr)
+        gradient = eps**2 * _weighted_norm(system, solution.r) + UNDERFLOW
+        rest = rest + inverse**2 * (m + 8) * (m * n) ** 0.5 * gradient
+    rest = xp.where((rate < 0.5) & xp.isfinite(rest), rest, xp.inf)
+    # Zeros are solved by zeros.
+    return xp.where(right > 0, rest, 0.0)
+
+
+def _observed_rate(solution: Solution, eps: float, largest: Block) -> Block:
+    """Return the largest ratio of two steps of which the second was above the rounding of x."""
+    rate = planes.namespace(solution.x).zeros_like(largest)
+    for before, after in zip(solution.sizes[:-1], solution.sizes[1:], strict=True):
+        rate = _larger_rate(rate, before, after, 8.0 * eps * largest)
+    return rate
+
+
+def _larger_rate(rate: Block, before: Block, after: Block, floor: Block) -> Block:
+    xp = planes.namespace(rate)
+    ratio = after / xp.where(before > 0, before, 1.0)
+    return xp.where((after > floor) & (ratio > rate), ratio, rate)
+
+
+def _weighted_norm(system: System, r: Block) -> Block:
+    """Return the float64 norms of the columns of ``sqrt(W) r``, at most 1.5 times too large."""
+    size = scaling.leading(r, system.kind.is_complex)
+    if system.root is not None:
+        size = size * scaling.leading(system.root, system.kind.is_complex)
+    return ((2.0 * size**2).sum(axis=-2)) ** 0.5

@@ -18,9 +18,8 @@ from mdqr._backend.cuda.runtime.kernels import (
     fields,
 )
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 # As in kernels/cuda/window/block.hpp: threads of a warp, and of a block for numbers of so many
 # planes at most.
