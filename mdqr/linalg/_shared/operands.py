@@ -91,6 +91,10 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     ValueError
         If the operands live on two devices.
     """
+    if precision is None and not trimmed and _have_one_kind(values):
+        first = values[0]
+        blocks = [value._block for value in values]
+        return Inputs(first._precision, first._precision, first._complex, blocks)
     values = tuple(map(unwrapped, values))
     answer = as_precision(precision) if precision is not None else _highest(values)
     found = _trimmed(values, 1 if trimmed else answer.limbs)
@@ -107,6 +111,20 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
     return Inputs(answer, work, is_complex, operands)
+
+
+def _have_one_kind(values: tuple[Any, ...]) -> bool:
+    """Return whether all are arrays of one kind in host memory: nothing has to be converted."""
+    first = values[0]
+    for value in values:
+        if (
+            not isinstance(value, MDArray)
+            or not isinstance(value._block, np.ndarray)
+            or value._precision is not first._precision
+            or value._complex != first._complex
+        ):
+            return False
+    return True
 
 
 def on_host(*values: Any) -> bool:

@@ -20,7 +20,7 @@ from mdqr.linalg._update.arithmetic.engine import (
 )
 
 
-def band(
+def reduce_subdiagonals(
     engine: Engine,
     r: Block,
     q: Block | None,
@@ -47,15 +47,15 @@ def band(
     rows : int
         The rows that are not zero.
     """
-    quick = window_columns(engine, lower)
-    step = quick or engine.width("band", lower)
+    short = window_columns(engine, lower)
+    step = short or engine.width("subdiagonals", lower)
     for first in range(start, stop, step):
         width = min(step, stop - first)
         last = min(first + width + lower, rows)
         window = r[..., first:last, first : first + width]
         rest = r[..., first:last, first + width :]
         right = None if q is None else q[..., first:last]
-        if quick:
+        if short:
             _reduce(engine, window, rest, right, lower)
             continue
         if lower < FORMED * width:
@@ -106,8 +106,8 @@ def spike(
     p = w.shape[-1]
     if not p or stop <= first:
         return False
-    if rises(engine, p):
-        _rise_columns(engine, w, r, q, first, stop)
+    if reduces_columns(engine, p):
+        _reduce_columns(engine, w, r, q, first, stop)
         return True
     step = engine.width("spike", p)
     start = max(first, stop - p - step)
@@ -129,10 +129,10 @@ def spike(
         start = max(first, start - step)
 
 
-def _rise_columns(
+def _reduce_columns(
     engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop: int
 ) -> None:
-    """Reduce few columns, each from its own end up to the row below those of the columns before."""
+    """Reduce few columns, each from its end up to the row below those of the columns before."""
     width = window_columns(engine, 1)
     for c in range(int(w.shape[-1])):
         end = stop
@@ -142,16 +142,16 @@ def _rise_columns(
             # Rows of R have one diagonal more after each column.
             lefts = [r[..., rows, max(first, start - c) :], w[..., rows, c + 1 :]]
             right = None if q is None else q[..., rows]
-            _rise(engine, w[..., rows, c : c + 1], lefts, right)
+            _reduce_column(engine, w[..., rows, c : c + 1], lefts, right)
             end = start + 1
 
 
-def stacked(
+def reduce_rows_below(
     engine: Engine, r: Block, u: Block, q: Block | None, z: Block | None, *, columns: int
 ) -> None:
-    """Reduce the first columns of rows `u` below the triangular matrix `r` to zero.
+    """Reduce the first columns of rows `u` below the triangular matrix `r` to zero, as `tpqrt`.
 
-    The vectors are ``[I; V]``: no window touches a row of `r` outside of its own.
+    The vectors are ``[I; V]``: no window touches a row of `r` but its columns'.
 
     Parameters
     ----------
@@ -172,15 +172,15 @@ def stacked(
     for first in range(0, columns, step):
         stop = min(first + step, columns)
         width = stop - first
-        own = slice(first, stop)
-        window = joined(engine, [r[..., own, own], u[..., own]], -2)
+        same = slice(first, stop)
+        window = joined(engine, [r[..., same, same], u[..., same]], -2)
         factors = engine.factor(window, tile=width, clear=False)
         (v,), (t,) = factors.vs, factors.ts
         # The first rows are the identity where V is unit lower trapezoidal.
         head, v = None if factors.unit else v[..., :width, :], v[..., width:, :]
-        r[..., own, own] = window[..., :width, :]
+        r[..., same, same] = window[..., :width, :]
         if stop < r.shape[-1]:
-            top, low = r[..., own, stop:], u[..., stop:]
+            top, low = r[..., same, stop:], u[..., stop:]
             first = top if head is None else adjoint_multiply(engine, head, top)
             g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=first))
             if head is None:
@@ -189,7 +189,7 @@ def stacked(
                 engine.accumulate(top, head, g, subtract=True)
             engine.accumulate(low, v, g, subtract=True)
         if q is not None and z is not None:
-            part = q[..., own]
+            part = q[..., same]
             first = part if head is None else engine.multiply(part, head)
             g = engine.multiply(engine.multiply(z, v, c=first), t)
             if head is None:
@@ -199,9 +199,9 @@ def stacked(
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)
 
 
-# Columns in front of others that are reduced one by one, each by a sweep of its own: by backend,
+# Columns in front of others that are reduced one by one, each by a sweep: by backend,
 # lines of the most limbs and the most columns.
-_MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
+_MOST_COLUMNS: dict[str, tuple[tuple[float, int], ...]] = {
     "cpu": ((1, 2), (2, 4), (float("inf"), 1)),
     "cuda": ((float("inf"), 1),),
 }
@@ -214,9 +214,9 @@ def window_columns(engine: Engine, below: int) -> int:
     return engine.backend.window_columns(below, kind=engine.kind)
 
 
-def rises(engine: Engine, p: int) -> bool:
+def reduces_columns(engine: Engine, p: int) -> bool:
     """Return whether p columns in front of others are reduced one after the other."""
-    lines = _MOST_RISES[engine.backend.name]
+    lines = _MOST_COLUMNS[engine.backend.name]
     most = next(columns for limbs, columns in lines if engine.kind.limbs <= limbs)
     return p <= most and window_columns(engine, 1) > 0
 
@@ -255,7 +255,7 @@ def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: i
     )  # fmt: skip
 
 
-def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
+def _reduce_column(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
     """Reduce a column from its end upwards: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
 
     Parameters

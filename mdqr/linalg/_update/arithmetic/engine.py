@@ -421,6 +421,26 @@ def joined(engine: Engine, parts: list[Block], axis: int) -> Block:
     return engine.backend.xp.concatenate(parts, axis=axis)
 
 
+def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:
+    """Return matrices, or exponents, with more of them before the k-th; None for none."""
+    return _spliced(engine, x, [more], (k, k), axis)
+
+
+def removed(engine: Engine, x: Block | None, k: int, p: int, axis: int = -1) -> Block | None:
+    """Return matrices, or exponents, without p of them from the k-th on; None for none."""
+    return _spliced(engine, x, [], (k, k + p), axis)
+
+
+def _spliced(
+    engine: Engine, x: Block | None, more: list[Block], place: tuple[int, int], axis: int
+) -> Block | None:
+    if x is None:
+        return None
+    behind = (slice(None),) * (-1 - axis)
+    head, tail = (x[(..., part, *behind)] for part in (slice(place[0]), slice(place[1], None)))
+    return joined(engine, [head, *more, tail], axis)
+
+
 _T = TypeVar("_T")
 _Self = TypeVar("_Self", bound=Any)
 _P = ParamSpec("_P")
