@@ -13,13 +13,12 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.cuda.floats.library import row_stride
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import finish as finish
 from mdqr.linalg._update import rows
 from mdqr.linalg._update.arithmetic import cuda_floats
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
 from mdqr.linalg._update.arithmetic.engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update.arithmetic.floats import Floats
-from mdqr.linalg._update.loss import column_norms, float_share, smallest_share, spectral_bound
+from mdqr.linalg._update.loss import least_distance, smallest_singular_value, spectral_bound
 from mdqr.linalg._update.state import State
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
@@ -31,7 +30,7 @@ class Narrow(CudaFloats):
 
     tile = 3
 
-    def width(self, kind, p):
+    def width(self, sweep, p):
         return 4
 
 
@@ -47,7 +46,7 @@ def values(shape, engine, rng):
     )
 
 
-def near(x, y, engine, size=1.0):
+def assert_near(x, y, engine, size=1.0):
     """Rounding errors of some dozens of operations."""
     assert x.shape == y.shape
     assert x.dtype == y.dtype == engine.dtype
@@ -78,18 +77,20 @@ def test_products_of_every_layout(engine, m, k, n, rng):
         for conj_a, conj_b in itertools.product((False, True), repeat=2):
             wanted = (x.conj() if conj_a else x) @ (y.conj() if conj_b else y)
             options = {"conj_a": conj_a, "conj_b": conj_b}
-            near(engine.multiply(x, y, **options), wanted, engine, k)
-            near(engine.multiply(x, y, subtract=True, **options), -wanted, engine, k)
+            assert_near(engine.multiply(x, y, **options), wanted, engine, k)
+            assert_near(engine.multiply(x, y, subtract=True, **options), -wanted, engine, k)
             for z in layouts(c):
-                near(engine.multiply(x, y, c=z, **options), c + wanted, engine, k)
-                near(engine.multiply(x, y, c=z, subtract=True, **options), c - wanted, engine, k)
+                assert_near(engine.multiply(x, y, c=z, **options), c + wanted, engine, k)
+                assert_near(
+                    engine.multiply(x, y, c=z, subtract=True, **options), c - wanted, engine, k
+                )
                 assert np.array_equal(z, c)
 
 
 @pytest.mark.parametrize("shapes", [((0, 3), (3, 2)), ((2, 0), (0, 3)), ((2, 3), (3, 0))], ids=str)
 def test_empty_products(engine, shapes):
     a, b = (np.zeros(shape, engine.dtype) for shape in shapes)
-    near(engine.multiply(a, b), a @ b, engine)
+    assert_near(engine.multiply(a, b), a @ b, engine)
 
 
 def test_rows_of_a_matrix():
@@ -109,20 +110,20 @@ def test_reflections(engine, shape, rng):
     factors = engine.factor(r)
     assert not np.tril(r, -1).any()
     q = factors.form_q(m)
-    near(q @ r, a, engine, 10)
-    near(q.conj().T @ q, np.eye(m, dtype=engine.dtype), engine)
-    near(
+    assert_near(q @ r, a, engine, 10)
+    assert_near(q.conj().T @ q, np.eye(m, dtype=engine.dtype), engine)
+    assert_near(
         factors.form_q(max(min(m, n), 1 if m else 0)), q[:, : max(min(m, n), 1 if m else 0)], engine
     )
     x, y = values((m, 4), engine, rng), values((4, m), engine, rng)
     left, right = x.copy(), y.copy()
     apply_left(engine, factors, left)
     apply_right(engine, factors, right)
-    near(left, q.conj().T @ x, engine, 10)
-    near(right, y @ q, engine, 10)
+    assert_near(left, q.conj().T @ x, engine, 10)
+    assert_near(right, y @ q, engine, 10)
     across = np.asfortranarray(x)
     apply_left(engine, factors, across)
-    near(across, left, engine, 10)
+    assert_near(across, left, engine, 10)
 
 
 @pytest.mark.parametrize("most", [0, 1024])
@@ -136,8 +137,8 @@ def test_orthogonal_matrices(engine, most, shape, rng, monkeypatch):
         r = a.copy()
         q = engine.orthogonal(r, count)
         k = m if count is None else count
-        near(q @ r[:k], a, engine, 10)
-        near(adjoint(engine, q) @ q, np.eye(k, dtype=engine.dtype), engine)
+        assert_near(q @ r[:k], a, engine, 10)
+        assert_near(adjoint(engine, q) @ q, np.eye(k, dtype=engine.dtype), engine)
         assert not np.tril(r, -1).any()
 
 
@@ -155,11 +156,11 @@ def test_sweeps(engine, mode, rng):
         (lambda s: columns.change(s, v, w), a + v @ w.conj().T),
     ):
         q, r = np.linalg.qr(a, mode)
-        state = State(engine, q.copy(), r.copy(), n)
+        state = State(engine, q.copy(), r.copy(), n, untouched=n)
         change(state)
-        finish.normalise(state, n)
-        near(state.q @ state.r, wanted, engine, 20)
-        near(
+        state.normalise()
+        assert_near(state.q @ state.r, wanted, engine, 20)
+        assert_near(
             adjoint(engine, state.q) @ state.q, np.eye(state.q.shape[1], dtype=engine.dtype), engine
         )
         assert (np.diagonal(state.r).real >= 0).all()
@@ -171,18 +172,19 @@ def test_rows_that_leave_without_q(engine, rng):
     a = values((m, n), engine, rng)
     found = []
     for other in (engine, Floats(BACKEND, engine.dtype)):
-        state = State(other, None, np.linalg.qr(a, "r"), n)
+        state = State(other, None, np.linalg.qr(a, "r"), n, untouched=n)
         rows.delete_known_rows(state, a[:p].copy(), Checks())
-        finish.normalise(state, n)
-        found.append((state.r, float(state.losses[0].share), float(state.losses[0].noise)))
-    (r, share, noise), (other, share_2, noise_2) = found
-    near(r, other, engine, 20 * n)
-    assert abs(share - share_2) <= 0.01 * share
-    assert abs(noise - noise_2) <= 0.01 * noise
+        state.normalise()
+        (loss,) = state.losses
+        found.append((state.r, float(loss.distance), float(loss.level)))
+    (r, distance, level), (other, distance_2, level_2) = found
+    assert_near(r, other, engine, 20 * n)
+    assert abs(distance - distance_2) <= 0.01 * distance
+    assert abs(level - level_2) <= 0.01 * level
     q = np.linalg.qr(a)[0][:p].astype(complex)
     exact = np.linalg.eigvalsh(np.eye(p) - q @ q.conj().T).min()
-    assert p ** (-1 / 16) * exact <= 1.001 * share <= 1.002 * exact
-    assert noise < 0.01 * share
+    assert p ** (-1 / 16) * exact <= 1.001 * distance <= 1.002 * exact
+    assert level < 0.01 * distance
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (3, 1), (2, 6, 4), (40, 30)], ids=str)
@@ -201,11 +203,11 @@ def test_batches(engine, rng):
     a = values((2, 6, 4), engine, rng)
     other = Floats(BACKEND, engine.dtype)
     found, wanted = a.copy(), a.copy()
-    near(engine.orthogonal(found), other.orthogonal(wanted), engine, 10)
-    near(found, wanted, engine, 10)
+    assert_near(engine.orthogonal(found), other.orthogonal(wanted), engine, 10)
+    assert_near(found, wanted, engine, 10)
     factors = engine.factor(a.copy())
-    near(factors.form_q(4), np.linalg.qr(a)[0], engine, 10)
-    near(engine.multiply(a, a.swapaxes(-1, -2)), a @ a.swapaxes(-1, -2), engine, 10)
+    assert_near(factors.form_q(4), np.linalg.qr(a)[0], engine, 10)
+    assert_near(engine.multiply(a, a.swapaxes(-1, -2)), a @ a.swapaxes(-1, -2), engine, 10)
 
 
 @pytest.mark.parametrize("order", [0, 1, 7])
@@ -214,7 +216,7 @@ def test_cholesky(engine, order, rng):
     gram = a.conj().T @ a
     c = engine.cholesky(gram)
     assert not np.tril(c, -1).any()
-    near(c.conj().T @ c, gram, engine, 20)
+    assert_near(c.conj().T @ c, gram, engine, 20)
     if order:
         gram[-1, -1] = -1
         assert np.isnan(engine.cholesky(gram)).all()
@@ -243,11 +245,11 @@ def test_triangles_of_batches(engine, rng):
 
 def test_columns_that_come_without_q(engine, rng):
     a, v = values((17, 10), engine, rng), values((17, 2), engine, rng)
-    state = State(engine, None, np.linalg.qr(a, "r"), 10)
+    state = State(engine, None, np.linalg.qr(a, "r"), 10, untouched=10)
     columns.insert_unknown_columns(state, a, v, 2, "test", Checks())
-    finish.normalise(state, 10)
+    state.normalise()
     wanted = np.insert(a, [2, 2], v, axis=1)
-    near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
+    assert_near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
 
 
 def test_residual_of_twice_the_precision(engine, rng):
@@ -266,21 +268,23 @@ def test_residual_of_twice_the_precision(engine, rng):
         assert error <= 1e-2 * np.abs(wanted).max()
 
 
-def test_shares_of_nothing(engine, rng):
+def test_distances_of_nothing(engine, rng):
     """Inverses beyond the largest double, diagonals of zeros and what is not finite: nothing."""
     plain, tiny = Floats(BACKEND, engine.dtype), np.finfo(engine.dtype).tiny
     for p in (1, 2, 5):
         r = np.triu(values((p, p), engine, rng)) + 2 * np.eye(p, dtype=engine.dtype)
         exact = np.linalg.svd(r.astype(complex), compute_uv=False).min()
-        assert 0.5 * exact <= smallest_share(plain, r) <= 1.001 * exact
-        assert p**-0.5 * 0.999 * exact <= float_share(plain, r, np.ones(p)) <= 1.001 * exact
+        assert 0.5 * exact <= smallest_singular_value(plain, r) <= 1.001 * exact
+        assert p**-0.5 * 0.999 * exact <= least_distance(plain, r, np.ones(p)) <= 1.001 * exact
         for entry in (0.0, np.nan, np.inf):
             bad = r.copy()
             bad[-1, -1] = entry
-            assert smallest_share(plain, bad) == float_share(plain, bad, np.ones(p)) == 0
+            assert (
+                smallest_singular_value(plain, bad) == least_distance(plain, bad, np.ones(p)) == 0
+            )
         r[np.arange(p), np.arange(p)] = tiny
-        assert 0 <= smallest_share(plain, r) <= 2 * tiny
-        assert 0 <= float_share(plain, r, np.ones(p)) <= 2 * tiny
+        assert 0 <= smallest_singular_value(plain, r) <= 2 * tiny
+        assert 0 <= least_distance(plain, r, np.ones(p)) <= 2 * tiny
 
 
 def test_norms_of_columns_of_any_size(engine, rng):
@@ -289,7 +293,7 @@ def test_norms_of_columns_of_any_size(engine, rng):
     for factor in (1.0, limits.max / 16, limits.tiny * 16, 0.0):
         x = a * engine.dtype.type(factor)
         exact = np.linalg.norm(a.astype(complex), axis=0) * float(factor)
-        assert np.allclose(column_norms(plain, x), exact, rtol=8 * engine.eps, atol=0)
+        assert np.allclose(plain.column_norms(x), exact, rtol=8 * engine.eps, atol=0)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 3), (1, 1)], ids=str)

@@ -310,7 +310,7 @@ def test_auto_takes_what_is_less_work(rng):
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_counts_grow_with_the_work(backend, rng):
-    engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
+    engine = convert(None, cases.values((4, 4), mdqr.qd, float, rng))[0].engine
     if backend == "cuda":
         engine.backend = CudaBackend(SimpleNamespace(xp=np))
 
@@ -335,7 +335,7 @@ def test_counts_grow_with_the_work(backend, rng):
 
 def test_the_last_window_counts_what_it_has(rng):
     """Rows that fill half of a window cost less than those that fill it."""
-    engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
+    engine = convert(None, cases.values((4, 4), mdqr.qd, float, rng))[0].engine
     step = engine.width("spike", 64)
     works = [
         cost.spike_work(engine, 64 + rows, 400, 400, 64)

@@ -43,7 +43,7 @@ class Checks:
         if self._ignore:
             return
         if isinstance(faults, (np.ndarray, np.generic)):
-            _look(np.asarray(faults), False, complaints)
+            _check(np.asarray(faults), False, complaints)
         else:
             self._pending.append((faults, False, complaints))
 
@@ -54,15 +54,17 @@ class Checks:
         self._pending += pending
 
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
-        """Return `values` on the host, after a look at all conditions; one transfer in all."""
+        """Return `values` on the host, once all conditions hold; one transfer in all."""
         pending, self._pending = self._pending, []
+        if not pending and not values:
+            return ()
         found = fetch(*(flags for flags, _, _ in pending), *values)
         for flags, (_, good, complaints) in zip(found, pending, strict=False):
-            _look(flags, good, complaints)
+            _check(flags, good, complaints)
         return found[len(pending) :]
 
 
-def _look(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
+def _check(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
     for flag, complain in zip(flags.ravel(), complaints, strict=True):
         if bool(flag) != good:
             complain()

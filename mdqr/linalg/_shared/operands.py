@@ -55,9 +55,10 @@ class Inputs(NamedTuple):
     def wrap(self, block: Block, is_complex: bool | None = None) -> MDArray:
         """Return the array of a result of the work, rounded once to the precision asked for."""
         field = self.is_complex if is_complex is None else is_complex
-        return MDArray._wrap(
-            planes.narrow(block, field, self.precision.limbs), self.precision, field
-        )
+        limbs = self.precision.limbs
+        if block.shape[field] > limbs:
+            block = planes.narrow(block, field, limbs)
+        return MDArray._wrap(block, self.precision, field)
 
 
 def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True) -> Inputs:

@@ -169,12 +169,6 @@ def note_rank(state: State, known: Before) -> None:
         loss.distance = xp.where(less, 0.0, xp.where(regular, loss.distance, columns))
 
 
-def removals(state: State) -> list[Block]:
-    """Return the distances and rounding levels of removals, one behind the other."""
-    found = [loss for loss in state.losses if loss.level is not None]
-    return [x for loss in found for x in (loss.distance, loss.level)]
-
-
 def require_distance(
     function: str, checks: Checks, state: State, limit: float | None = None
 ) -> None:
@@ -234,7 +228,7 @@ def digits_of(engine: Engine) -> float:
 
 
 def lost_digits(state: State, values: tuple[np.ndarray, ...], before: float = 0.0) -> float:
-    """Return the digits that removals lost, from what `removals` returns, on the host.
+    """Return the digits that removals lost, from what `State.removals` returns, on the host.
 
     `before` digits were lost already: a removal magnifies these errors as it does its own.
     """

@@ -20,7 +20,6 @@ from mdqr.linalg._update.fit import Fit
 from mdqr.linalg._update.loss import (
     digits_of,
     lost_digits,
-    removals,
     require_distance,
     warn_of_loss,
 )
@@ -217,7 +216,7 @@ class UpdatableLstsq:
             require_finite(checks, name, engine, "[u b]", old)
             state = fits.delete_rows(fit, old, place, checks, None)
             require_distance(name, checks, state)
-            lost = lost_digits(state, settle(engine, checks, *removals(state)), fit.lost)
+            lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
             warn_of_loss(name, engine, fit.lost, stacklevel=7)
             self._fit = fit
@@ -232,7 +231,7 @@ class UpdatableLstsq:
         old = fit.data[..., place : place + count, :]
         try:
             state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
-            values = settle(engine, checks, *removals(state))
+            values = settle(engine, checks, *state.removals)
             fit.lost = lost_digits(state, values, fit.lost)
         except np.linalg.LinAlgError:
             # R is singular, and does not know what leaves.

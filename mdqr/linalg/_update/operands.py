@@ -65,11 +65,11 @@ class Numbers:
         """Return an array of the kind that the caller gave."""
         if self.inputs is None:
             return x
-        return self.inputs.wrap(_copied(self.engine, self.engine.to_block(x)))
+        return self.inputs.wrap(self.engine.backend.xp.array(self.engine.to_block(x), order="C"))
 
     def copied(self, x: Block) -> Any:
         """Return what `wrap` does, in new memory."""
-        return self.wrap(_copied(self.engine, x) if self.inputs is None else x)
+        return self.wrap(self.engine.backend.xp.array(x, order="C") if self.inputs is None else x)
 
     def result(self, q: Block | None, r: Block) -> UpdateResult:
         """Return factors as the caller gets them."""
@@ -95,12 +95,16 @@ def convert(precision: Precision | str | None, *values: Any) -> tuple[Numbers, l
         return _of_floats(dtype, values)
     inputs = gather(*given, precision=precision, trimmed=False)
     kind, backend = inputs.kind, inputs.backend
-    blocks = [planes.widen(block, kind.is_complex, kind.limbs) for block in inputs.blocks]
-    if kind.limbs > 1:
+    field, limbs = kind.is_complex, kind.limbs
+    blocks = [
+        block if block.shape[field] == limbs else planes.widen(block, field, limbs)
+        for block in inputs.blocks
+    ]
+    if limbs > 1:
         engine: Engine = Planes(backend, kind)
     else:
-        engine = float_engine(backend, np.complex128 if kind.is_complex else np.float64)
-        blocks = [to_native(backend.xp, block, kind.is_complex) for block in blocks]
+        engine = float_engine(backend, np.complex128 if field else np.float64)
+        blocks = [to_native(backend.xp, block, field) for block in blocks]
     rest = iter(blocks)
     found = [None if x is None else next(rest) for x in values]
     return Numbers(engine, inputs, blocks[0]), found
@@ -196,11 +200,6 @@ def like(numbers: Numbers, function: str, name: str, x: Any) -> Block:
     if engine.kind.is_complex and not found.is_complex:
         block = planes.complexify(block)
     return engine.from_block(block)
-
-
-def _copied(engine: Engine, x: Block) -> Block:
-    """Return a contiguous copy."""
-    return engine.backend.xp.array(x, order="C")
 
 
 def factor_shapes(

@@ -56,6 +56,12 @@ class State:
         """Whether Q is square."""
         return self.q is not None and self.q.shape[-1] == self.q.shape[-2]
 
+    @property
+    def removals(self) -> list[Block]:
+        """The distances and rounding levels of removals, one behind the other."""
+        found = [loss for loss in self.losses if loss.level is not None]
+        return [x for loss in found for x in (loss.distance, loss.level)]
+
     def drop(self, rows: int) -> None:
         """Keep the first rows of R and columns of Q; note what extra columns lose."""
         if self.r.shape[-1] > self.n and self.r.shape[-2] > rows:

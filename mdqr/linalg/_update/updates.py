@@ -11,7 +11,7 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
-from mdqr.linalg._update.loss import lost_digits, removals, require_distance, warn_of_loss
+from mdqr.linalg._update.loss import lost_digits, require_distance, warn_of_loss
 from mdqr.linalg._update.operands import (
     Numbers,
     Scales,
@@ -127,9 +127,10 @@ def execute(update: Update, method: str) -> UpdateResult:
         r = shifted(engine, state.r, scales)
         if not factors.check:
             return state, r, ()
-        require_distance(function, checks, state, update.least_condition)
+        if state.losses:
+            require_distance(function, checks, state, update.least_condition)
         require_in_range(checks, function, engine, "R", r)
-        return state, r, settle(engine, checks, *removals(state))
+        return state, r, settle(engine, checks, *(state.removals if state.losses else ()))
 
     state, r, values = attempted(engine, changed) if factors.check else changed()
     if values:

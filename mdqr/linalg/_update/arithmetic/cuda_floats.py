@@ -112,10 +112,9 @@ class CudaFloats(Floats):
         panels: Callable[[], Panels] | None = None,
         graphs: Graphs | None = None,
     ) -> None:
-        super().__init__(backend, dtype)
         self._library, self._make_panels, self._graphs = library, panels, graphs
         self._panels: Panels | None = None
-        self._fast = False
+        super().__init__(backend, dtype)
 
     @property
     def fast(self) -> bool:
@@ -125,11 +124,7 @@ class CudaFloats(Floats):
     @fast.setter
     def fast(self, value: bool) -> None:
         self._fast, self._panels = value, None
-
-    @property
-    def has_panels(self) -> bool:
-        """Whether matrices are factored by panels that can break down."""
-        return self.fast and self._make_panels is not None
+        self.has_panels = value and self._make_panels is not None
 
     @property
     def breakdown(self) -> Block | None:

@@ -58,19 +58,16 @@ class Reflections(Protocol):
 class Engine(ABC):
     """What the updates need of numbers; arrays have their values along the last axes.
 
-    Where `fast` is true matrices may be factored by a fast path that can break down.
+    Where `fast` is true matrices may be factored by a fast path that can break down: panels, if it
+    `has_panels` then.
     """
 
     fast: bool = False
+    has_panels: bool = False
     backend: Backend
     kind: Kind
     eps: float
     dtype: Any
-
-    @property
-    def has_panels(self) -> bool:
-        """Whether matrices are factored by panels that can break down."""
-        return False
 
     @property
     def breakdown(self) -> Block | None:
