@@ -20,7 +20,7 @@ SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}
 
 def calls(
     Q: Any, R: Any, a: Any, draw: Callable[[int, int], Any], p: int, functions: Any, **options: Any
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+) -> Iterator[tuple[str, partial[Any]]]:
     """Yield every update in the middle of a matrix, with ``(insert, delete, update)`` functions."""
     insert, delete, update = functions
     m, n = a.shape
@@ -99,7 +99,7 @@ def _fresh(numbers: Numbers, mode: str) -> Callable[[int, int], float]:
 
 def _forms(
     numbers: Numbers, Q: Any, R: Any, a: mdqr.MDArray, p: int
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+) -> Iterator[tuple[str, partial[Any]]]:
     draw = partial(numbers.draw, seed=2)
     m, n = a.shape
     if Q is not None:

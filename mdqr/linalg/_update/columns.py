@@ -160,7 +160,7 @@ class RankUpdate(Update):
         r, u, v, scales = self._scaled()
         known, engine = self.factors, self.factors.engine
         a = engine.multiply(u, v, c=known.matrix(r), conj_b=True)
-        return factored(engine, a, known.n, int(known.q.shape[-1])), scales
+        return factored(engine, a, known.n, known.q_columns(known.m, known.n)), scales
 
     def work(self) -> cost.Works:
         """Count the operations."""

@@ -10,9 +10,10 @@ overlap nearly everywhere.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from mdqr._backend.blocks import FORMED
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Block
 from mdqr._limbs.kind import Kind
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
@@ -212,12 +213,13 @@ _MOST_COLUMNS: dict[str, tuple[tuple[float, int], ...]] = {
 
 def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
-    return 0 if engine.has_panels else _window_columns(engine.backend, below, engine.kind)
+    backend: Any = engine.backend
+    return 0 if engine.has_panels else _window_columns(backend, below, engine.kind)
 
 
 @lru_cache(maxsize=256)
-def _window_columns(backend: Backend, below: int, kind: Kind) -> int:
-    return backend.window_columns(below, kind=kind)
+def _window_columns(backend: Any, below: int, kind: Kind) -> int:
+    return int(backend.window_columns(below, kind=kind))
 
 
 def reduces_columns(engine: Engine, p: int) -> bool:
