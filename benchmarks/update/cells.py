@@ -89,11 +89,11 @@ def taken(call: partial[Any]) -> str:
     if call.func is without_rows:
         fit, k, p = call.args
         known = fit._fit
-        again = attempted(known.engine, lambda: fits.prefers_refactor_without(known, p, k))
+        again = attempted(known.engine, fits.prefers_refactor_without, known, p, k)
         return "fresh" if again else "update"
     options = {name: value for name, value in call.keywords.items() if name != "method"}
     update = UPDATES[call.func](*call.args, **options)
-    way = attempted(update.factors.engine, lambda: choose(update))
+    way = attempted(update.factors.engine, choose, update)
     return "update" if way == "update" else "fresh"
 
 

@@ -46,7 +46,7 @@ def values(shape, engine, rng):
     )
 
 
-def assert_near(x, y, engine, size=1.0):
+def near(x, y, engine, size=1.0):
     """Rounding errors of some dozens of operations."""
     assert x.shape == y.shape
     assert x.dtype == y.dtype == engine.dtype
@@ -77,20 +77,18 @@ def test_products_of_every_layout(engine, m, k, n, rng):
         for conj_a, conj_b in itertools.product((False, True), repeat=2):
             wanted = (x.conj() if conj_a else x) @ (y.conj() if conj_b else y)
             options = {"conj_a": conj_a, "conj_b": conj_b}
-            assert_near(engine.multiply(x, y, **options), wanted, engine, k)
-            assert_near(engine.multiply(x, y, subtract=True, **options), -wanted, engine, k)
+            near(engine.multiply(x, y, **options), wanted, engine, k)
+            near(engine.multiply(x, y, subtract=True, **options), -wanted, engine, k)
             for z in layouts(c):
-                assert_near(engine.multiply(x, y, c=z, **options), c + wanted, engine, k)
-                assert_near(
-                    engine.multiply(x, y, c=z, subtract=True, **options), c - wanted, engine, k
-                )
+                near(engine.multiply(x, y, c=z, **options), c + wanted, engine, k)
+                near(engine.multiply(x, y, c=z, subtract=True, **options), c - wanted, engine, k)
                 assert np.array_equal(z, c)
 
 
 @pytest.mark.parametrize("shapes", [((0, 3), (3, 2)), ((2, 0), (0, 3)), ((2, 3), (3, 0))], ids=str)
 def test_empty_products(engine, shapes):
     a, b = (np.zeros(shape, engine.dtype) for shape in shapes)
-    assert_near(engine.multiply(a, b), a @ b, engine)
+    near(engine.multiply(a, b), a @ b, engine)
 
 
 def test_rows_of_a_matrix():
@@ -110,20 +108,20 @@ def test_reflections(engine, shape, rng):
     factors = engine.factor(r)
     assert not np.tril(r, -1).any()
     q = factors.form_q(m)
-    assert_near(q @ r, a, engine, 10)
-    assert_near(q.conj().T @ q, np.eye(m, dtype=engine.dtype), engine)
-    assert_near(
+    near(q @ r, a, engine, 10)
+    near(q.conj().T @ q, np.eye(m, dtype=engine.dtype), engine)
+    near(
         factors.form_q(max(min(m, n), 1 if m else 0)), q[:, : max(min(m, n), 1 if m else 0)], engine
     )
     x, y = values((m, 4), engine, rng), values((4, m), engine, rng)
     left, right = x.copy(), y.copy()
     apply_left(engine, factors, left)
     apply_right(engine, factors, right)
-    assert_near(left, q.conj().T @ x, engine, 10)
-    assert_near(right, y @ q, engine, 10)
+    near(left, q.conj().T @ x, engine, 10)
+    near(right, y @ q, engine, 10)
     across = np.asfortranarray(x)
     apply_left(engine, factors, across)
-    assert_near(across, left, engine, 10)
+    near(across, left, engine, 10)
 
 
 @pytest.mark.parametrize("most", [0, 1024])
@@ -137,8 +135,8 @@ def test_orthogonal_matrices(engine, most, shape, rng, monkeypatch):
         r = a.copy()
         q = engine.orthogonal(r, count)
         k = m if count is None else count
-        assert_near(q @ r[:k], a, engine, 10)
-        assert_near(adjoint(engine, q) @ q, np.eye(k, dtype=engine.dtype), engine)
+        near(q @ r[:k], a, engine, 10)
+        near(adjoint(engine, q) @ q, np.eye(k, dtype=engine.dtype), engine)
         assert not np.tril(r, -1).any()
 
 
@@ -159,8 +157,8 @@ def test_sweeps(engine, mode, rng):
         state = State(engine, q.copy(), r.copy(), n, untouched=n)
         change(state)
         state.normalise()
-        assert_near(state.q @ state.r, wanted, engine, 20)
-        assert_near(
+        near(state.q @ state.r, wanted, engine, 20)
+        near(
             adjoint(engine, state.q) @ state.q, np.eye(state.q.shape[1], dtype=engine.dtype), engine
         )
         assert (np.diagonal(state.r).real >= 0).all()
@@ -178,7 +176,7 @@ def test_rows_that_leave_without_q(engine, rng):
         (loss,) = state.losses
         found.append((state.r, float(loss.distance), float(loss.level)))
     (r, distance, level), (other, distance_2, level_2) = found
-    assert_near(r, other, engine, 20 * n)
+    near(r, other, engine, 20 * n)
     assert abs(distance - distance_2) <= 0.01 * distance
     assert abs(level - level_2) <= 0.01 * level
     q = np.linalg.qr(a)[0][:p].astype(complex)
@@ -203,11 +201,11 @@ def test_batches(engine, rng):
     a = values((2, 6, 4), engine, rng)
     other = Floats(BACKEND, engine.dtype)
     found, wanted = a.copy(), a.copy()
-    assert_near(engine.orthogonal(found), other.orthogonal(wanted), engine, 10)
-    assert_near(found, wanted, engine, 10)
+    near(engine.orthogonal(found), other.orthogonal(wanted), engine, 10)
+    near(found, wanted, engine, 10)
     factors = engine.factor(a.copy())
-    assert_near(factors.form_q(4), np.linalg.qr(a)[0], engine, 10)
-    assert_near(engine.multiply(a, a.swapaxes(-1, -2)), a @ a.swapaxes(-1, -2), engine, 10)
+    near(factors.form_q(4), np.linalg.qr(a)[0], engine, 10)
+    near(engine.multiply(a, a.swapaxes(-1, -2)), a @ a.swapaxes(-1, -2), engine, 10)
 
 
 @pytest.mark.parametrize("order", [0, 1, 7])
@@ -216,7 +214,7 @@ def test_cholesky(engine, order, rng):
     gram = a.conj().T @ a
     c = engine.cholesky(gram)
     assert not np.tril(c, -1).any()
-    assert_near(c.conj().T @ c, gram, engine, 20)
+    near(c.conj().T @ c, gram, engine, 20)
     if order:
         gram[-1, -1] = -1
         assert np.isnan(engine.cholesky(gram)).all()
@@ -249,7 +247,7 @@ def test_columns_that_come_without_q(engine, rng):
     columns.insert_unknown_columns(state, a, v, 2, "test", Checks())
     state.normalise()
     wanted = np.insert(a, [2, 2], v, axis=1)
-    assert_near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
+    near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
 
 
 def test_residual_of_twice_the_precision(engine, rng):

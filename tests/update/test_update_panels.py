@@ -59,7 +59,7 @@ def draw(shape, rng):
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def assert_near(x, y, size=1.0):
+def near(x, y, size=1.0):
     """Rounding errors of some dozens of operations."""
     assert x.shape == y.shape
     assert x.dtype == np.float32
@@ -67,7 +67,7 @@ def assert_near(x, y, size=1.0):
 
 
 def orthonormal(q):
-    assert_near(q.T @ q, np.eye(q.shape[1]))
+    near(q.T @ q, np.eye(q.shape[1]))
 
 
 SHAPES = [
@@ -87,15 +87,15 @@ def test_reflections(engine, shape, tile, rng):
     assert not engine.breakdown.any()
     assert not np.tril(r, -1).any()
     q = factors.form_q(m)
-    assert_near(q @ r, a, 10)
+    near(q @ r, a, 10)
     orthonormal(q)
-    assert_near(factors.form_q(n), q[:, :n])
+    near(factors.form_q(n), q[:, :n])
     x, y = draw((m, 4), rng), draw((4, m), rng)
     left, right = x.copy(), y.copy()
     apply_left(engine, factors, left)
     apply_right(engine, factors, right)
-    assert_near(left, q.T @ x, 10)
-    assert_near(right, y @ q, 10)
+    near(left, q.T @ x, 10)
+    near(right, y @ q, 10)
 
 
 def test_columns_after_columns(engine, rng):
@@ -104,7 +104,7 @@ def test_columns_after_columns(engine, rng):
     r = np.asfortranarray(a)
     factors = engine.factor(r, clear=False)
     assert Panelled.made[0].called
-    assert_near(factors.form_q(320) @ np.triu(r), a, 10)
+    near(factors.form_q(320) @ np.triu(r), a, 10)
     assert [t.shape for t in factors.ts] == [(300, 300), (1, 1)]
 
 
@@ -116,7 +116,7 @@ def test_kernels_of_cuda(kernels, rng):
     a = draw((m, n), rng)
     r = a.copy()
     q = engine.orthogonal(r, n)
-    assert_near(q @ r[:n], a, 10)
+    near(q @ r[:n], a, 10)
     orthonormal(q)
     assert not engine.breakdown.any()
     a[:, 150] = a[:, 140]
@@ -139,7 +139,7 @@ def test_orthogonal_matrices(engine, rng):
         a = draw((m, n), rng)
         r = a.copy()
         q = engine.orthogonal(r, count)
-        assert_near(q @ r[: q.shape[1]], a, 10)
+        near(q @ r[: q.shape[1]], a, 10)
         orthonormal(q)
     assert Panelled.made[0].called == 5
 
@@ -161,7 +161,7 @@ def test_sweeps(engine, mode, rng):
         state = State(engine, q.copy(), r.copy(), n, untouched=n)
         change(state)
         state.normalise()
-        assert_near(state.q @ state.r, wanted, 50)
+        near(state.q @ state.r, wanted, 50)
         orthonormal(state.q)
         assert not np.tril(state.r, -1).any()
     assert Panelled.made[0].called > 20
@@ -180,12 +180,12 @@ def test_r_alone_and_fresh_factors(engine, rng):
         change(state)
         state.normalise()
         r = state.r[: state.n]
-        assert_near(r.T @ r, wanted.T @ wanted, 20 * m)
+        near(r.T @ r, wanted.T @ wanted, 20 * m)
     for q in (None, n, m):
         state = factored(engine, a.copy(), n, q)
-        assert_near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
+        near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
         if q is not None:
-            assert_near(state.q @ state.r, a, 10)
+            near(state.q @ state.r, a, 10)
 
 
 def test_public_functions_ask_panels_only_if_they_look(public, rng):
@@ -193,7 +193,7 @@ def test_public_functions_ask_panels_only_if_they_look(public, rng):
     q, r = np.linalg.qr(a)
     for check in (False, True):
         found = qr_delete(q, r, 0, 50, "col", method="update", check=check)
-        assert_near(found.Q @ found.R, a[:, 50:], 10)
+        near(found.Q @ found.R, a[:, 50:], 10)
         orthonormal(found.Q)
         assert bool(Panelled.made) == check
     assert len(Panelled.made) == 1
@@ -223,7 +223,7 @@ def test_panels_that_break_down_are_repeated_by_the_library(public, method, rng)
         found = call()
         assert len(Panelled.made) == 1
         assert Panelled.made[0].doubtful.any()
-        assert_near(found.Q @ found.R, wanted, 10)
+        near(found.Q @ found.R, wanted, 10)
         orthonormal(found.Q)
 
 
@@ -257,10 +257,10 @@ def test_least_squares(public, keep_q, deficient, rng):
     data = np.vstack([a, u])[40:, 40:]
     if not deficient:
         data = np.hstack([data[:, :2], v[:410], data[:, 2:]])
-    assert_near(fit.R.T @ fit.R, data.T @ data, 20 * len(data))
+    near(fit.R.T @ fit.R, data.T @ data, 20 * len(data))
     if not deficient:
         wanted = np.linalg.lstsq(data, np.vstack([b, c])[40:])[0]
-        assert_near(fit.solve(), wanted, 10)
+        near(fit.solve(), wanted, 10)
 
 
 def test_entries_that_are_not_finite_are_told(public, rng):

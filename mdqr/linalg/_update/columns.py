@@ -17,7 +17,6 @@ from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint_multiply,
     apply_left,
-    apply_right,
     inserted,
     joined,
     removed,
@@ -194,20 +193,8 @@ def insert_columns(state: State, u: Block, k: int, *, check: bool = True) -> Non
 
 
 def _insert_full(state: State, q: Block, u: Block, k: int) -> None:
-    engine, count = state.engine, state.count
-    w = adjoint_multiply(engine, q, u)
-    stop = _reduce_tail(state, q, w, count)
-    _close(state, w, k, stop)
-
-
-def _reduce_tail(state: State, q: Block, w: Block, count: int) -> int:
-    """Make the rows of `w` below R triangular; return the number of rows that are not zero."""
-    engine, m, p = state.engine, state.m, int(w.shape[-1])
-    if m > count:
-        factors = engine.factor(w[..., count:, :])
-        apply_left(engine, factors, state.r[..., count:, state.n :])
-        apply_right(engine, factors, q[..., count:])
-    return min(count + p, m)
+    w = adjoint_multiply(state.engine, q, u)
+    _close(state, w, k, state.reduce_tail(w))
 
 
 def insert_columns_with(state: State, u: Block, k: int) -> Block:
@@ -352,7 +339,7 @@ def change(state: State, u: Block, v: Block, *, check: bool = True) -> None:
         q = _complete(state, q)
     w = adjoint_multiply(engine, q, u)
     if state.full:
-        stop = _reduce_tail(state, q, w, state.count)
+        stop = state.reduce_tail(w)
     else:
         w, basis, low = orthogonalize(engine, q, u, w, check=check)
         state.extend(basis, engine.zeros(state.r, p, int(state.r.shape[-1])))

@@ -85,16 +85,17 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
     cut = engine.backend.xp.asarray(False)
     fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q, cut)
 
-    def factor() -> None:
-        checks = Checks()
-        require_finite(checks, "UpdatableLstsq", engine, "[a b]", data)
-        refactor(fit, data)
-        settle(engine, checks)
-
-    attempted(engine, factor)
+    attempted(engine, _start, fit, data)
     if keep_data:
         fit.data, fit.peak = data, None
     return fit
+
+
+def _start(fit: Fit, data: Block) -> None:
+    checks = Checks()
+    require_finite(checks, "UpdatableLstsq", fit.engine, "[a b]", data)
+    refactor(fit, data)
+    settle(fit.engine, checks)
 
 
 def prefers_refactor(fit: Fit, work: cost.Work, m: int, n: int) -> bool:

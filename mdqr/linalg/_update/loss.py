@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -173,36 +174,29 @@ def require_distance(
     function: str, checks: Checks, state: State, limit: float | None = None
 ) -> None:
     """Demand that new columns are independent, and that something is left of the rows."""
+    least = state.engine.eps if limit is None else limit
     for loss in state.losses:
         if loss.level is None:
-            _require_independence(function, checks, state, loss.distance, limit)
+            raise_error = partial(_raise_dependence, function, loss.distance, least)
+            checks.require(~(loss.distance < least).any(), raise_error)
         else:
-            _require_rest(function, checks, state, loss.distance > loss.level)
+            raise_error = partial(_raise_loss, function, state.n)
+            checks.require((loss.distance > loss.level).all(), raise_error)
 
 
-def _require_independence(
-    function: str, checks: Checks, state: State, distance: Block, limit: float | None
-) -> None:
-    least = state.engine.eps if limit is None else limit
-
-    def raise_dependence() -> NoReturn:
-        raise np.linalg.LinAlgError(
-            f"{function}: with u a column lies in the span of the others: the reciprocal "
-            f"condition {float(fetch(distance.min())[0]):.1e} is below rcond {least:.1e}"
-        )
-
-    checks.require(~(distance < least).any(), raise_dependence)
+def _raise_dependence(function: str, distance: Block, least: float) -> NoReturn:
+    raise np.linalg.LinAlgError(
+        f"{function}: with u a column lies in the span of the others: the reciprocal "
+        f"condition {float(fetch(distance.min())[0]):.1e} is below rcond {least:.1e}"
+    )
 
 
-def _require_rest(function: str, checks: Checks, state: State, holds: Block) -> None:
-    def raise_loss() -> NoReturn:
-        raise np.linalg.LinAlgError(
-            f"{function}: all digits are lost: without these rows the rank is at most "
-            f"{max(state.n - 1, 0)} of {state.n} as far as R can tell, or they are larger by "
-            "1 / eps than what stays; factor the remaining rows anew"
-        )
-
-    checks.require(holds.all(), raise_loss)
+def _raise_loss(function: str, n: int) -> NoReturn:
+    raise np.linalg.LinAlgError(
+        f"{function}: all digits are lost: without these rows the rank is at most "
+        f"{max(n - 1, 0)} of {n} as far as R can tell, or they are larger by "
+        "1 / eps than what stays; factor the remaining rows anew"
+    )
 
 
 def warn_of_loss(function: str, engine: Engine, lost: float, stacklevel: int) -> None:

@@ -218,7 +218,7 @@ class UpdatableLstsq:
             require_distance(name, checks, state)
             lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            warn_of_loss(name, engine, fit.lost, stacklevel=7)
+            warn_of_loss(name, engine, fit.lost, stacklevel=6)
             self._fit = fit
             return
         if u is not None or b is not None:
@@ -462,18 +462,7 @@ def leaving_rows(
 ) -> tuple[Block, int]:
     """Return rows of the data that leave, and the place of the first, where no data are kept.
 
-    Parameters
-    ----------
-    numbers : Numbers
-        The kind of numbers.
-    fit : Fit
-        The factors.
-    function : str
-        For messages.
-    rows : tuple
-        The arguments k, p, u and b.
-    vector : bool
-        Whether b is a vector.
+    `rows` are the arguments k, p, u and b, which is a vector or not.
 
     Raises
     ------

@@ -244,22 +244,8 @@ def matrix_operand(
 ) -> Block:
     """Return an operand as matrices with the batch of the factors, which may be the caller's.
 
-    A vector is one row or column, whose length is the known one.
-
-    Parameters
-    ----------
-    function, name : str
-        For messages.
-    engine : Engine
-        The arithmetic.
-    x : Block
-        A vector or matrices.
-    batch : tuple of int
-        The leading dimensions of the factors.
-    rows, columns : int, optional
-        The lengths that are known.
-    vectors : bool, optional
-        Whether a vector fits.
+    `rows` and `columns` are lengths that are known. A vector, if it fits, is one row or column of
+    the known length.
 
     Raises
     ------

@@ -196,15 +196,12 @@ def delete_rows(state: State, k: int, p: int, *, check: bool = True) -> None:
 
 
 def _delete_full(state: State, q: Block, k: int, p: int) -> None:
-    engine, count, m = state.engine, state.count, state.m
+    engine, count = state.engine, state.count
     w = adjoint(engine, q[..., k : k + p, :]).copy()
-    if m > count:
-        factors = engine.factor(w[..., count:, :])
-        apply_left(engine, factors, state.r[..., count:, state.n :])
-        apply_right(engine, factors, q[..., count:])
-        if m - p >= state.n:
-            _note_loss(state, w[..., count : count + p, :])
-    state.complex_diagonal |= sweeps.spike(engine, w, state.r, q, first=0, stop=min(count + p, m))
+    stop = state.reduce_tail(w)
+    if count < state.m and state.m - p >= state.n:
+        _note_loss(state, w[..., count : count + p, :])
+    state.complex_diagonal |= sweeps.spike(engine, w, state.r, q, first=0, stop=stop)
     _without(state, k, p)
 
 

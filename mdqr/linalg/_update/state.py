@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined
+from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, apply_right, joined
 
 
 @dataclass
@@ -76,6 +76,15 @@ class State:
             self.q = joined(self.engine, [self.q, q], -1)
         self.r = joined(self.engine, [self.r, rows], -2)
 
+    def reduce_tail(self, w: Block) -> int:
+        """Make the rows of `w` below R triangular; return the number of rows that are not zero."""
+        engine, count = self.engine, self.count
+        if self.m > count and self.q is not None:
+            factors = engine.factor(w[..., count:, :])
+            apply_left(engine, factors, self.r[..., count:, self.n :])
+            apply_right(engine, factors, self.q[..., count:])
+        return min(count + int(w.shape[-1]), self.m)
+
     def normalise(self) -> None:
         """Make the diagonal of R real and not negative, and change Q with it."""
         count = self.count
@@ -112,23 +121,9 @@ class State:
 
 
 def factored(engine: Engine, a: Block, n: int, q: int | None) -> State:
-    """Factor matrices ``(..., m, n + extra)``, overwritten.
+    """Factor the first n columns of `a`, overwritten; `q` columns of Q, None for no Q.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    a : Block
-        The matrix and extra columns, which are transformed along.
-    n : int
-        Number of columns to factor.
-    q : int or None
-        Number of columns of Q; None for no Q.
-
-    Returns
-    -------
-    State
-        The factors.
+    Extra columns behind them are transformed along.
     """
     rows = min(int(a.shape[-2]), n)
     if a.shape[-1] == n and q is not None:

@@ -117,25 +117,29 @@ def choose(update: Update, method: str = "auto") -> Way:
 
 def execute(update: Update, method: str) -> UpdateResult:
     """Return the new factors as the caller wants them."""
-    factors, engine = update.factors, update.factors.engine
-    function, checks = factors.function, factors.checks
+    known = update.factors
+    if not known.check:
+        return known.numbers.result(*_changed(update, method)[:2])
+    q, r, lost = attempted(known.engine, _changed, update, method)
+    if lost:
+        warn_of_loss(known.function, known.engine, lost, stacklevel=5)
+    return known.numbers.result(q, r)
 
-    def changed() -> tuple[State, Block, tuple[Any, ...]]:
-        way = choose(update, method)
-        state, scales = update.apply() if way == "update" else update.refactor()
-        state.normalise()
-        r = shifted(engine, state.r, scales)
-        if not factors.check:
-            return state, r, ()
-        if state.losses:
-            require_distance(function, checks, state, update.least_condition)
-        require_in_range(checks, function, engine, "R", r)
-        return state, r, settle(engine, checks, *(state.removals if state.losses else ()))
 
-    state, r, values = attempted(engine, changed) if factors.check else changed()
-    if values:
-        warn_of_loss(function, engine, lost_digits(state, values), stacklevel=5)
-    return factors.numbers.result(state.q, r)
+def _changed(update: Update, method: str) -> tuple[Block | None, Block, float]:
+    """Return the new Q and R, and the digits that are lost, if that is checked."""
+    known, engine, checks = update.factors, update.factors.engine, update.factors.checks
+    way = choose(update, method)
+    state, scales = update.apply() if way == "update" else update.refactor()
+    state.normalise()
+    r = shifted(engine, state.r, scales)
+    if not known.check:
+        return state.q, r, 0.0
+    if state.losses:
+        require_distance(known.function, checks, state, update.least_condition)
+    require_in_range(checks, known.function, engine, "R", r)
+    values = settle(engine, checks, *(state.removals if state.losses else ()))
+    return state.q, r, lost_digits(state, values) if values else 0.0
 
 
 def read_factors(

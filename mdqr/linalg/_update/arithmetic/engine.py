@@ -38,21 +38,17 @@ class Reflections(Protocol):
     @property
     def unit(self) -> bool:
         """Whether V is unit lower trapezoidal."""
-        ...
 
     @property
     def vs(self) -> list[Block]:
         """The V."""
-        ...
 
     @property
     def ts(self) -> list[Block]:
         """The T."""
-        ...
 
     def form_q(self, columns: int) -> Block:
         """Return the first columns of Q."""
-        ...
 
 
 class Engine(ABC):
@@ -464,14 +460,16 @@ def _raise_breakdown() -> NoReturn:
     raise Breakdown
 
 
-def attempted(engine: Engine, call: Callable[[], _T]) -> _T:
-    """Return ``call()`` by the fast path, or by the other one after a breakdown."""
+def attempted(
+    engine: Engine, call: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs
+) -> _T:
+    """Return what a call returns by the fast path, or by the other one after a breakdown."""
     engine.fast = True
     try:
-        return call()
+        return call(*arguments, **options)
     except Breakdown:
         engine.fast = False
-        return call()
+        return call(*arguments, **options)
     finally:
         engine.fast = False
 
@@ -481,11 +479,11 @@ def fast_path(
 ) -> Callable[Concatenate[_Self, _P], None]:
     """Make a method try the fast path, of an object whose `_fit` changes only on success.
 
-    Warnings have three more frames between them and the caller.
+    Warnings have two more frames between them and the caller.
     """
 
     @wraps(method)
     def call(self: _Self, /, *arguments: _P.args, **options: _P.kwargs) -> None:
-        attempted(self._fit.engine, lambda: method(self, *arguments, **options))
+        attempted(self._fit.engine, method, self, *arguments, **options)
 
     return call
