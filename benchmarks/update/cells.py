@@ -131,7 +131,7 @@ class Problem:
     def updates(self, cell: Cell, method: str) -> Iterator[tuple[str, Form]]:
         """Yield the forms of an update with the solution behind it.
 
-        With the method "auto" rows leave a problem that has its data: R alone cannot be made anew.
+        With the method "auto" rows leave a problem that has its data: R alone cannot be refactored.
         """
         draw, n, k, p = self.numbers.draw, self.n, cell.k, cell.p
         solve, a, b = self.numbers.solve, self.ab[:, : self.n], self.ab[:, -1:]

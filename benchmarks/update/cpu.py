@@ -58,7 +58,7 @@ def against_scipy(options: Options) -> Iterator[Row]:
 def against_fresh(options: Options) -> Iterator[Row]:
     """Time of a fresh factorisation of the changed matrix over that of a deciding call.
 
-    Above 1 the call is faster. Both ways of the call stand beside it: a fresh one from factors
+    Above 1 the call is faster. Both ways of the call are timed too: a fresh one from factors
     has to form their product first, and rows leave without Q by an update alone.
     """
     for precision in PRECISIONS[1:]:
@@ -80,7 +80,7 @@ def against_fresh(options: Options) -> Iterator[Row]:
 
 
 def _ways(numbers: Numbers, call: Callable[..., Any], *, both: bool) -> dict[str, float]:
-    """Return the times of a call by an update and, if there are both ways, afresh."""
+    """Return the times of a call by an update and, if there is that way, by a refactorisation."""
     methods = ("update", "fresh") if both else ("update",)
     return {method: numbers.timer.seconds(partial(call, method=method)) for method in methods}
 

@@ -110,10 +110,10 @@ def reason(engine: Engine, cell: Cell, form: str) -> str:
     work = works(engine, cell, form).update
     total = cost.seconds(engine, work)
     products = cost.seconds(engine, cost.Work(work.products, residuals=work.residuals))
-    waits = cost.Work(columns=work.columns, reflectors=work.reflectors)
-    columns = cost.seconds(engine, waits)
+    waited = cost.Work(columns=work.columns, reflectors=work.reflectors)
+    columns = cost.seconds(engine, waited)
     count = expected(engine, cell, form)
     return (
-        f"{count:.1f}x fewer operations; {columns / total:.0%} in {sum(waits):.0f} columns of "
+        f"{count:.1f}x fewer operations; {columns / total:.0%} in {sum(waited):.0f} columns of "
         f"panels, {products / total:.0%} in products"
     )

@@ -46,13 +46,13 @@ def test_lost_digits_are_counted(precision):
     assert 0.5 * precision.digits < fit.lost_digits < precision.digits
 
 
-def graded_rows(precision, share):
-    """Six rows of size one, three larger by the digits times `share`, three as much again."""
+def graded_rows(precision, part):
+    """Six rows of size one, three larger by the digits times `part`, three as much again."""
 
     def normal(shape, seed):
         return mdqr.random.normal(shape, precision=precision, rng=seed)
 
-    factor = 2.0 ** int(-np.log2(precision.eps) * share)
+    factor = 2.0 ** int(-np.log2(precision.eps) * part)
     a = [normal((6, 3), 1), normal((3, 3), 3) * factor, normal((3, 3), 4) * factor**2]
     return mdqr.concatenate(a), mdqr.concatenate([normal((6,), 2), mdqr.ones(6, precision="d")])
 
@@ -64,7 +64,7 @@ def remove_three(fit, a, b, k):
 
 
 def lost_in(fit, a, b):
-    """The digits that the solution has lost beside the exact one."""
+    """The digits that the solution has lost, by the exact one."""
     exact = lstsq(a, b).x
     return np.log10(float(abs((fit.solve() - exact) / exact).max()) / exact.precision.eps)
 

@@ -203,7 +203,7 @@ def windows(request, monkeypatch):
 
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 def test_kernels_of_cuda(emulated, windows, mode, rng):
-    """Every sweep by the CUDA kernels' own text."""
+    """Every sweep by the text of the CUDA kernels."""
     engine, precision = emulated
     launched = engine.backend.kernels.launched
     launched.clear()

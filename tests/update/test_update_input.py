@@ -144,7 +144,7 @@ def test_batches(precision, dtype, rng):
 
 
 def test_phases_of_foreign_factors(precision, rng):
-    """A diagonal that is not real or negative is turned, also where nothing else happens."""
+    """A diagonal that is not real or negative is made real, also where nothing else happens."""
     a, Q, R = factors(6, 4, precision, rng, complex)
     angle = np.exp(1j * rng.standard_normal(4))
     Q, R = Q * angle, mdqr.array(angle.conj(), precision=precision)[:, None] * R
@@ -169,7 +169,7 @@ def test_signs_of_foreign_factors(precision, mode, rng):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_special_values(precision, bad, rng):
+def test_values_that_are_not_finite(precision, bad, rng):
     a, Q, R = factors(5, 3, precision, rng)
     row = a[0] * bad
     with pytest.raises(np.linalg.LinAlgError, match="u is NaN or infinite"):

@@ -109,7 +109,7 @@ def test_columns_after_columns(engine, rng):
 
 
 def test_kernels_of_cuda(kernels, rng):
-    """The panels by the kernels' own text."""
+    """The panels by the text of the kernels."""
     engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: CudaPanels(kernels))
     engine.fast = True
     m, n = 210, 170
@@ -230,7 +230,7 @@ def test_panels_that_break_down_are_repeated_by_the_library(public, method, rng)
 @pytest.mark.parametrize("keep_q", [False, True])
 @pytest.mark.parametrize("deficient", [False, True])
 def test_least_squares(public, keep_q, deficient, rng):
-    """Rows and columns by panels, and by the library after one that is in doubt."""
+    """Rows and columns by panels, and by the library after a breakdown."""
     a, b = draw((400, 140), rng), draw((400, 2), rng)
     if deficient:
         a[:, 70] = a[:, 60]
@@ -252,8 +252,8 @@ def test_least_squares(public, keep_q, deficient, rng):
         change()
         assert not engine.fast
         found.append([bool(panels.doubtful.any()) for panels in Panelled.made[made:]])
-    assert all(doubts for doubts in found)
-    assert any(any(doubts) for doubts in found) == deficient
+    assert all(found)
+    assert any(map(any, found)) == deficient
     data = np.vstack([a, u])[40:, 40:]
     if not deficient:
         data = np.hstack([data[:, :2], v[:410], data[:, 2:]])
@@ -273,14 +273,14 @@ def test_entries_that_are_not_finite_are_told(public, rng):
 
 @pytest.mark.usefixtures("public")
 def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
-    """Windows of a call each have no price among the rates of panels, and are not made beside them.
+    """Windows of a call each have no price among the rates of panels, and are not made with them.
 
     Counted before it was known that panels are tried, they made updates cost next to nothing.
     """
-    a, looked = draw((30, 20), rng), []
+    a, checked = draw((30, 20), rng), []
 
     def columns_of(engine, below):
-        looked.append(engine.has_panels)
+        checked.append(engine.has_panels)
         return found(engine, below)
 
     found = sweeps.window_columns
@@ -294,7 +294,7 @@ def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
         lambda **options: qr_update(Q, R, draw(30, rng), a[0], **options),
     ):
         for check in (True, False):
-            looked.clear()
+            checked.clear()
             call(check=check)
-            assert looked
-            assert set(looked) == {check}
+            assert checked
+            assert set(checked) == {check}

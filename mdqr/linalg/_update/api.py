@@ -1,4 +1,4 @@
-"""Updates of QR factorisations: rows and columns that come and go, changes of low rank."""
+"""Public updates of QR factorisations: rows and columns inserted and deleted, low-rank changes."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def qr_insert(
         with a square Q.
     A : array_like, optional
         The matrix ``(..., m, n)`` before the update, only for columns: needed without Q; with Q, a
-        fresh factorisation starts from it instead of ``Q R``.
+        refactorisation starts from it instead of ``Q R``.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or a column depends on others; on a device, that waits
+        Raise if something is not finite or a column depends on others; a device is synchronized
         once, at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing
-        is looked at, nothing waits, and there are three passes.
+        is checked or synchronized, and there are three passes.
 
     Returns
     -------
@@ -86,6 +86,7 @@ def qr_insert(
     See Also
     --------
     qr_delete, qr_update, repair
+    scipy.linalg.qr_insert : Faster for float64 on a CPU, one row or column at a time.
     UpdatableLstsq : Least squares whose rows and columns change.
 
     Notes
@@ -96,8 +97,7 @@ def qr_insert(
     and reduced by Householder windows from the bottom up. Without Q they come by corrected
     semi-normal equations (A. Bjorck 1987), and R loses as many digits as A has in its condition
     number. After k updates ``norm(A - Q R)`` is below ``20 n k eps`` times the largest norm of the
-    matrices so far (S. Hammarling and C. Lucas
-    2008; R. Andrew and N. J. Dingle 2012).
+    matrices so far (S. Hammarling and C. Lucas 2008; R. Andrew and N. J. Dingle 2012).
 
     Examples
     --------
@@ -115,27 +115,18 @@ def qr_insert(
 
 
 def insertion(
-    Q: Any,
-    R: Any,
-    u: Any,
-    k: int,
-    which: str = "row",
-    rcond: float | None = None,
-    *,
-    A: Any = None,
-    precision: Precision | str | None = None,
-    check: bool = True,
+    Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, A: Any = None, **how: Any
 ) -> Update:
-    """Return the update of `qr_insert`."""
+    """Return the update of `qr_insert`; `how` are its `precision` and `check`."""
     name = "qr_insert"
     _require_which(name, which)
     if which == "row":
         _refuse(name, "where rows are inserted", rcond=rcond, A=A)
-        known, (u,) = read_factors(name, precision, check, Q, R, u=u)
+        known, (u,) = read_factors(name, Q, R, u=u, **how)
         place = 0 if Q is None else position(name, k, known.m, end=True)
         u = matrix_operand(name, known.engine, "u", u, known.batch, columns=known.n)
         return RowInsertion(known, u, place)
-    known, (u, a) = read_factors(name, precision, check, Q, R, u=u, A=A)
+    known, (u, a) = read_factors(name, Q, R, u=u, A=A, **how)
     if Q is None and A is None:
         raise ValueError(f"{name}: inserting columns without Q needs the matrix: give A=, or Q")
     if Q is not None and not known.is_thin:
@@ -172,7 +163,7 @@ def qr_delete(
     R : array_like
         ``(..., m, n)``, or ``(..., n, n)``.
     k : int
-        The first row or column to remove; from the end if negative. Not looked at where rows are
+        The first row or column to remove; from the end if negative. Not used where rows are
         removed without Q.
     p : int, optional
         How many; without Q as many rows as `u` has, and p may be left out.
@@ -181,14 +172,14 @@ def qr_delete(
     u : array_like, optional
         The rows ``(n,)`` or ``(..., p, n)`` that are removed: needed without Q, and only there.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or all digits are lost; on a device, that waits once,
+        Raise if something is not finite or all digits are lost; a device is synchronized once,
         at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
-        looked at, nothing waits, and there are three passes.
+        checked or synchronized, and there are three passes.
 
     Returns
     -------
@@ -214,6 +205,7 @@ def qr_delete(
     See Also
     --------
     qr_insert, qr_update, repair
+    scipy.linalg.qr_delete : Faster for float64 on a CPU, one row or column at a time.
     UpdatableLstsq : Least squares whose rows and columns change.
 
     Notes
@@ -240,26 +232,18 @@ def qr_delete(
 
 
 def deletion(
-    Q: Any,
-    R: Any,
-    k: int,
-    p: int = 1,
-    which: str = "row",
-    *,
-    u: Any = None,
-    precision: Precision | str | None = None,
-    check: bool = True,
+    Q: Any, R: Any, k: int, p: int = 1, which: str = "row", *, u: Any = None, **how: Any
 ) -> Update:
-    """Return the update of `qr_delete`."""
+    """Return the update of `qr_delete`; `how` are its `precision` and `check`."""
     name = "qr_delete"
     _require_which(name, which)
     if which == "col" or Q is not None:
         _refuse(name, "unless rows are deleted without Q", u=u)
-        known, _ = read_factors(name, precision, check, Q, R)
+        known, _ = read_factors(name, Q, R, **how)
         place, count = range_of(name, k, p, known.n if which == "col" else known.m)
         return (ColumnDeletion if which == "col" else RowDeletion)(known, place, count)
     rows = {} if u is None else {"u": u}
-    known, found = read_factors(name, precision, check, Q, R, **rows)
+    known, found = read_factors(name, Q, R, **rows, **how)
     if not found:
         raise ValueError(f"{name}: deleting rows without Q needs the rows: give u=, or Q")
     if known.m < known.n:
@@ -296,13 +280,13 @@ def qr_update(
     v : array_like
         ``(n,)`` or ``(..., n, p)``; complex ones are conjugated.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite; on a device, that waits once, at the end, and with a
-        thin Q after each pass of orthogonalisation. Otherwise nothing is looked at, nothing waits,
+        Raise if something is not finite; a device is synchronized once, at the end, and with a
+        thin Q after each pass of orthogonalisation. Otherwise nothing is checked or synchronized,
         and there are three passes.
 
     Returns
@@ -321,6 +305,7 @@ def qr_update(
     See Also
     --------
     qr_insert, qr_delete, repair
+    scipy.linalg.qr_update : Faster for float64 on a CPU, one column of u and v at a time.
 
     Notes
     -----
@@ -340,20 +325,12 @@ def qr_update(
     return execute(rank_update(Q, R, u, v, precision=precision, check=check), method)
 
 
-def rank_update(
-    Q: Any,
-    R: Any,
-    u: Any,
-    v: Any,
-    *,
-    precision: Precision | str | None = None,
-    check: bool = True,
-) -> Update:
-    """Return the update of `qr_update`."""
+def rank_update(Q: Any, R: Any, u: Any, v: Any, **how: Any) -> Update:
+    """Return the update of `qr_update`; `how` are its `precision` and `check`."""
     name = "qr_update"
     if Q is None:
         raise ValueError(f"{name}: a change of low rank needs Q: factor A + u v^H anew")
-    known, (u, v) = read_factors(name, precision, check, Q, R, u=u, v=v)
+    known, (u, v) = read_factors(name, Q, R, u=u, v=v, **how)
     u = matrix_operand(name, known.engine, "u", u, known.batch, rows=known.m)
     v = matrix_operand(name, known.engine, "v", v, known.batch, rows=known.n)
     if u.shape[-1] != v.shape[-1]:

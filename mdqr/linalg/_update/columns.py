@@ -245,7 +245,7 @@ def reciprocal_condition(engine: Engine, w: Block, low: Block) -> Block:
 def _smallest(engine: Engine, distance: Block) -> Block:
     """Return the smallest reciprocal condition, as SciPy counts.
 
-    A column at distance d from the span of what stands before it, in units of its own norm, gives
+    A column at distance d from the span of what stands before it, in units of its norm, gives
     ``d / (1 + sqrt(1 - d^2))``.
     """
     xp = engine.backend.xp

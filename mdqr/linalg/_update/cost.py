@@ -155,9 +155,9 @@ def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, most: i
     # Two products with the vector and two numbers, not as fast as those of a matrix.
     one = _DIRECT_FLOATS if engine.kind.limbs == 1 else _DIRECT
     each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width
-    waits = reflectors * (1.0 + lower / _DIAGONALS)
+    weighted = reflectors * (1.0 + lower / _DIAGONALS)
     calls = float(-(-reflectors // width))
-    return Work(_along(*along, each), reflectors=waits, calls=calls)
+    return Work(_along(*along, each), reflectors=weighted, calls=calls)
 
 
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:

@@ -54,7 +54,7 @@ class UpdatableLstsq:
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
         Keep a and b. They are needed to insert columns and for `repair`, and where removals have
-        lost half of the digits the problem is factored anew. False drops them.
+        lost half of the digits the problem is refactored. False drops them.
     precision : Precision or str, optional
         The precision of the work and of the answers; by default the highest of the operands.
 
@@ -73,8 +73,8 @@ class UpdatableLstsq:
     -----
     After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
-    ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a fresh
-    factorisation where the operation count says that this is cheaper.
+    ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
+    refactorisation where the operation count says that this is cheaper.
 
     Examples
     --------
@@ -121,10 +121,10 @@ class UpdatableLstsq:
 
     @property
     def lost_digits(self) -> float:
-        """The digits that removals of rows have lost since the last fresh factorisation or repair.
+        """The digits that removals of rows have lost since the last refactorisation or repair.
 
         What they lost adds up. Where many rows have come and gone without data, the errors of all
-        changes bound it: twice the digits that R, beside the longest columns so far, has for a
+        changes bound it: twice the digits that R, relative to the longest columns so far, has for a
         condition, and those of the number of changes.
         """
         return self._fit.lost
@@ -324,7 +324,7 @@ class UpdatableLstsq:
         Warns
         -----
         PrecisionWarning
-            If entries of b were further apart since the last fresh factorisation.
+            If entries of b were further apart since the last refactorisation.
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)

@@ -33,18 +33,8 @@ def orthogonalize(
     pass is repeated if it left too little (J. W. Daniel, W. B. Gragg, L. Kaufman and G. W. Stewart
     1976).
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    q : Block
-        ``(..., m, n)``, orthonormal.
-    u : Block
-        ``(..., m, p)``, p <= m - n.
-    w : Block
-        ``Q^H u``.
-    check : bool, optional
-        Read after each pass whether another is needed. Otherwise there are three.
+    `q` ``(..., m, n)`` is orthonormal, `u` has at most m - n columns, and `w` is ``Q^H u``. With
+    `check` each pass tells, on the host, whether another is needed; otherwise there are three.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def repair(
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or too far from a factorisation; on a device, that waits
+        Raise if something is not finite or too far from a factorisation; a device is synchronized
         once, at the end.
 
     Returns
@@ -91,7 +91,7 @@ def repair(
     True
     """
     require_given("repair", A=A, R=R)
-    known, (a,) = read_factors("repair", precision, check, Q, R, A=A)
+    known, (a,) = read_factors("repair", Q, R, precision, check, A=A)
     engine, rows, n, checks = known.engine, known.m, known.n, known.checks
     a = matrix_operand("repair", engine, "A", a, known.batch, columns=n, vectors=False)
     m = int(a.shape[-2])

@@ -2,7 +2,7 @@
 
 All change their arguments in place. `r` may have more columns than the matrix it belongs to, such
 as ``Q^H b``: they are transformed along. `q`, if it is given, is multiplied from the right, so that
-the product ``q r`` stays. Windows that are not much wider than the band are formed as one
+the product ``q r`` stays. Windows with not many fewer subdiagonals than columns are formed as one
 orthogonal matrix: one product instead of three, and fewer operations, since their reflections
 overlap nearly everywhere.
 """
@@ -25,31 +25,11 @@ from mdqr.linalg._update.arithmetic.engine import (
 
 
 def reduce_subdiagonals(
-    engine: Engine,
-    r: Block,
-    q: Block | None,
-    *,
-    start: int,
-    stop: int,
-    lower: int,
-    rows: int,
+    engine: Engine, r: Block, q: Block | None, *, start: int, stop: int, lower: int, rows: int
 ) -> None:
     """Make columns `start` to `stop` triangular, which have `lower` diagonals below the main one.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        The matrix; its columns before `start` are triangular.
-    q : Block or None
-        The matrix to multiply from the right.
-    start, stop : int
-        The columns.
-    lower : int
-        Number of diagonals below the main one.
-    rows : int
-        The rows that are not zero.
+    The columns of `r` before `start` are triangular; `rows` are the rows that are not zero.
     """
     short = window_columns(engine, lower)
     step = short or engine.width("subdiagonals", lower)
@@ -73,34 +53,14 @@ def reduce_subdiagonals(
             apply_right(engine, factors, right)
 
 
-def spike(
-    engine: Engine,
-    w: Block,
-    r: Block,
-    q: Block | None,
-    *,
-    first: int,
-    stop: int,
-) -> bool:
+def spike(engine: Engine, w: Block, r: Block, q: Block | None, *, first: int, stop: int) -> bool:
     """Reduce the columns `w` in front of the columns `first` and later of `r`, from the bottom up.
 
-    Afterwards the rows of `w` from ``first + p`` on are zero, those from `first` to there are
-    triangular, and `r` has p more diagonals below its main one, counted from column `first`: put
-    between its columns ``first - 1`` and `first`, `w` completes a triangular matrix.
-
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    w : Block
-        ``(..., rows, p)``; zero from row `stop` on, and triangular from row ``stop - p`` on where
-        `r` has no rows.
-    r : Block
-        ``(..., rows, n)``, triangular.
-    q : Block or None
-        The matrix to multiply from the right.
-    first, stop : int
-        The rows.
+    `w` ``(..., rows, p)`` is zero from row `stop` on, and triangular from row ``stop - p`` on where
+    `r` ``(..., rows, n)``, triangular, has no rows. Afterwards the rows of `w` from ``first + p``
+    on are zero, those from `first` to there are triangular, and `r` has p more diagonals below its
+    main one, counted from column `first`: put between its columns ``first - 1`` and `first`, `w`
+    completes a triangular matrix.
 
     Returns
     -------
@@ -155,20 +115,8 @@ def reduce_rows_below(
 ) -> None:
     """Reduce the first columns of rows `u` below the triangular matrix `r` to zero, as `tpqrt`.
 
-    The vectors are ``[I; V]``: no window touches a row of `r` but its columns'.
-
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        ``(..., rows, n)``, triangular.
-    u : Block
-        ``(..., p, n)``.
-    q, z : Block or None
-        The matrices that belong to the rows of `r` and `u`, multiplied from the right.
-    columns : int
-        How many columns to reduce, at most the rows of `r`.
+    The vectors are ``[I; V]``: no window touches a row of `r` but its columns'. `q` and `z` belong
+    to the rows of `r` and `u`; `columns` is at most the rows of `r`.
     """
     if not u.shape[-2]:
         return
@@ -237,45 +185,24 @@ def forms_windows(engine: Engine, below: int) -> bool:
 def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: int) -> None:
     """Replace `r` by R, `left` by ``E^H left`` and `right` by ``right E``, with ``r = E R``.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        ``(..., m, w)``, as `mdqr._backend.protocol.Backend.window` wants it.
-    left : Block
-        ``(..., m, n)``.
-    right : Block or None
-        ``(..., k, m)``.
-    below : int
-        Number of diagonals of `r` below the main one.
+    `r` has `below` diagonals below the main one, as `mdqr._backend.protocol.Backend.window` wants.
     """
     if not r.size:
         return
     if engine.kind.limbs == 1 and forms_windows(engine, below):
-        # Products of floats are those of the library, in their own width.
+        # Products of floats are those of the library, in their width.
         _multiply_both(engine, formed_window(engine, r, below), [left], right)
         return
     last = None if right is None else engine.planes(right)
     engine.backend.window(
-        engine.planes(r), engine.planes(left), last,
-        below=below, kind=engine.kind,
-    )  # fmt: skip
+        engine.planes(r), engine.planes(left), last, below=below, kind=engine.kind
+    )
 
 
 def _reduce_column(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
-    """Reduce a column from its end upwards: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
+    """Reduce a column bottom up: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    z : Block
-        ``(..., m, 1)``, m at least 2.
-    lefts : list of Block
-        Matrices ``(..., m, n)`` that become ``E^H left``.
-    right : Block or None
-        A matrix ``(..., k, m)`` that becomes ``right E``.
+    The matrices `lefts` become ``E^H left``, and `right` becomes ``right E``.
     """
     if not z.size:
         return
@@ -303,8 +230,5 @@ def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | 
 def formed_window(engine: Engine, r: Block, below: int) -> Block:
     """Replace a window by R, or with `below` 0 a column by its first element, and return E."""
     e = engine.backend.xp.empty((*r.shape[:-1], int(r.shape[-2])), dtype=engine.dtype)
-    engine.backend.form_window(
-        engine.planes(r), engine.planes(e),
-        below=below, kind=engine.kind,
-    )  # fmt: skip
+    engine.backend.form_window(engine.planes(r), engine.planes(e), below=below, kind=engine.kind)
     return e

@@ -143,7 +143,12 @@ def _changed(update: Update, method: str) -> tuple[Block | None, Block, float]:
 
 
 def read_factors(
-    function: str, precision: Precision | str | None, check: bool, Q: Any, R: Any, **operands: Any
+    function: str,
+    Q: Any,
+    R: Any,
+    precision: Precision | str | None = None,
+    check: bool = True,
+    **operands: Any,
 ) -> tuple[Factors, list[Any]]:
     """Convert the operands of a public function; return the factors, and the others in order."""
     require_given(function, R=R, **{name: x for name, x in operands.items() if name != "A"})

@@ -131,7 +131,7 @@ class Engine(ABC):
 
     @abstractmethod
     def planes(self, x: Block) -> Block:
-        """Return `x` as a block, a view of its own type."""
+        """Return `x` as a block, a view of the same type."""
 
     @abstractmethod
     def shape(self, x: Block) -> tuple[int, ...]:

@@ -117,7 +117,7 @@ class Floats(Engine):
         try:
             return xp.linalg.solve(unit, right)
         except np.linalg.LinAlgError:
-            # NumPy takes NaN for a singular matrix; a batch may have sound ones beside it.
+            # NumPy takes NaN for a singular matrix; a batch may have sound ones too.
             sound = xp.isfinite(unit).all(axis=(-2, -1), keepdims=True)
             return xp.where(sound, xp.linalg.solve(xp.where(sound, unit, one), right), np.nan)
 
@@ -207,7 +207,7 @@ class Floats(Engine):
         return from_native(self.backend.xp, wide, self.kind.is_complex)
 
     def planes(self, x: Block) -> Block:
-        """Return `x` as a block of one limb, a view of its own type."""
+        """Return `x` as a block of one limb, a view of the same type."""
         if not self.kind.is_complex:
             return x[None]
         part, step = x.real, x.dtype.itemsize // 2
