@@ -1,4 +1,4 @@
-"""What the cost model of mdqr says of measured updates: operations, times, and who wins."""
+"""Predictions of the cost model for measured updates: operations, times, and who wins."""
 
 from __future__ import annotations
 

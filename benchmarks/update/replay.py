@@ -1,4 +1,4 @@
-"""What ``method="auto"`` would take in measured cells, and rates that fit their times."""
+"""Choices of ``method="auto"`` in measured cells, and rates that fit their times."""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._update import cost
+from mdqr.linalg._update.api import deletion, insertion, rank_update
 from mdqr.linalg._update.operands import convert
+from mdqr.linalg._update.updates import choose
 from mdqr.testing import assert_same_bits
 
 
@@ -306,6 +308,17 @@ def test_auto_takes_what_is_less_work(rng):
     u = cases.values((60, 25), mdqr.qd, float, rng)
     many = {method: qr_update(Q, R, u, u[:30], method=method) for method in ("auto", "fresh")}
     assert_same_bits(many["auto"].R, many["fresh"].R)
+
+
+def test_choices(rng):
+    """The cheaper way, or the only one."""
+    a, Q, R = factors(60, 30, mdqr.qd, rng)
+    u = cases.values((60, 25), mdqr.qd, float, rng)
+    assert choose(deletion(Q, R, 25, 1, "col")) == "update"
+    assert choose(rank_update(Q, R, u, u[:30])) == "refactor"
+    assert choose(rank_update(Q, R, u, u[:30]), "update") == "update"
+    assert choose(deletion(None, R, 0, u=a[:40])) == "update"
+    assert choose(insertion(None, qr(a[:30], "r"), u[:30], 30, "col", A=a[:30])) == "refactor"
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])

@@ -1,4 +1,4 @@
-"""Insertion and deletion of columns, and changes of low rank: the updates, and what they do."""
+"""Insertion and deletion of columns, and changes of low rank, of Q and R."""
 
 from __future__ import annotations
 

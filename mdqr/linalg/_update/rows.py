@@ -1,4 +1,4 @@
-"""Insertion and deletion of rows: the updates, and what they do to Q and R."""
+"""Insertion and deletion of rows: the updates, and the changes of Q and R that they make."""
 
 from __future__ import annotations
 

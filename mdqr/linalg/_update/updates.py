@@ -1,4 +1,4 @@
-"""Updates as values: what they have in common, the choice of the cheaper way, and the results."""
+"""Updates as values: their common part, the choice of the cheaper way, and the results."""
 
 from __future__ import annotations
 

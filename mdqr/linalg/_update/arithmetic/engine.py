@@ -52,7 +52,7 @@ class Reflections(Protocol):
 
 
 class Engine(ABC):
-    """What the updates need of numbers; arrays have their values along the last axes.
+    """The arithmetic of updates; arrays have their values along the last axes.
 
     Where `fast` is true matrices may be factored by a fast path that can break down: panels, if it
     `has_panels` then.
