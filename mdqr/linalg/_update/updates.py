@@ -138,7 +138,7 @@ def _changed(update: Update, method: str) -> tuple[Block | None, Block, float]:
     if state.losses:
         require_distance(known.function, checks, state, update.least_condition)
     require_in_range(checks, known.function, engine, "R", r)
-    values = settle(engine, checks, *(state.removals if state.losses else ()))
+    values = settle(engine, checks, *state.removals)
     return state.q, r, lost_digits(state, values) if values else 0.0
 
 
