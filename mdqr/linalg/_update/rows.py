@@ -15,10 +15,9 @@ from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint,
     adjoint_multiply,
-    apply_left,
-    apply_right,
     inserted,
     joined,
+    make_triangular,
     removed,
     set_identity,
 )
@@ -142,10 +141,7 @@ def insert_rows(state: State, u: Block, k: int) -> None:
     sweeps.reduce_rows_below(engine, state.r, u, q, z, columns=columns)
     if columns < state.n:
         # A matrix wider than high: what is left of the new rows continues the trapezoid.
-        factors = engine.factor(u[..., columns : state.n])
-        apply_left(engine, factors, u[..., state.n :])
-        if z is not None:
-            apply_right(engine, factors, z)
+        make_triangular(engine, u[..., columns : state.n], u[..., state.n :], z)
     state.r = joined(engine, [state.r, u], -2)
     if not was_full:
         state.drop(min(old + p, state.n))
@@ -164,10 +160,9 @@ def _insert_above(state: State, u: Block, k: int) -> None:
     if columns < state.n:
         # A matrix wider than high: what is left of the new rows continues the trapezoid.
         low = state.r[..., columns:, columns:]
-        factors = engine.factor(low[..., : state.n - columns])
-        apply_left(engine, factors, low[..., state.n - columns :])
-        if state.q is not None:
-            apply_right(engine, factors, state.q[..., columns:])
+        right = None if state.q is None else state.q[..., columns:]
+        rest = state.n - columns
+        make_triangular(engine, low[..., :rest], low[..., rest:], right)
     if not was_full:
         state.drop(min(rows, state.n))
 

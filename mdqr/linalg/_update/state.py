@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
 from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, apply_right, joined
+from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined, make_triangular
 
 
 @dataclass
@@ -80,9 +80,8 @@ class State:
         """Make the rows of `w` below R triangular; return the number of rows that are not zero."""
         engine, count = self.engine, self.count
         if self.m > count and self.q is not None:
-            factors = engine.factor(w[..., count:, :])
-            apply_left(engine, factors, self.r[..., count:, self.n :])
-            apply_right(engine, factors, self.q[..., count:])
+            left, right = self.r[..., count:, self.n :], self.q[..., count:]
+            make_triangular(engine, w[..., count:, :], left, right)
         return min(count + int(w.shape[-1]), self.m)
 
     def normalise(self) -> None:

@@ -18,9 +18,9 @@ from mdqr._limbs.kind import Kind
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint_multiply,
-    apply_left,
     apply_right,
     joined,
+    make_triangular,
 )
 
 
@@ -46,11 +46,7 @@ def reduce_subdiagonals(
             _multiply_both(engine, engine.orthogonal(window), [rest], right)
             continue
         # What is left below the diagonal is read no more, and cleared at the end of the update.
-        factors = engine.factor(window, clear=False)
-        if rest.shape[-1]:
-            apply_left(engine, factors, rest)
-        if right is not None:
-            apply_right(engine, factors, right)
+        make_triangular(engine, window, rest, right, clear=False)
 
 
 def spike(engine: Engine, w: Block, r: Block, q: Block | None, *, first: int, stop: int) -> bool:

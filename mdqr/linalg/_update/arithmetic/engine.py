@@ -384,6 +384,17 @@ def apply_right(engine: Engine, factors: Reflections, x: Block) -> None:
         engine.accumulate(part, w, v.swapaxes(-1, -2), subtract=True, conj_b=True)
 
 
+def make_triangular(
+    engine: Engine, x: Block, left: Block, right: Block | None, *, clear: bool = True
+) -> None:
+    """Replace `x` by R, `left` by ``Q^H left`` and `right` by ``right Q``."""
+    factors = engine.factor(x, clear=clear)
+    if left.shape[-1]:
+        apply_left(engine, factors, left)
+    if right is not None:
+        apply_right(engine, factors, right)
+
+
 def adjoint_multiply(engine: Engine, a: Block, b: Block, **options: Any) -> Block:
     """Return ``a^H b``, plus or minus `c`."""
     return engine.multiply(a.swapaxes(-1, -2), b, conj_a=True, **options)
