@@ -35,7 +35,7 @@ UNTIL = 45.0  # seconds after which no more cells are started
 
 def engine_of(numbers: Numbers) -> Engine:
     """Return the arithmetic of updates."""
-    return operands.convert("windows", None, R=numbers.draw(2, 2, 1)).engine
+    return operands.convert(None, numbers.draw(2, 2, 1))[0].engine
 
 
 def widths_of(engine: Engine, p: int) -> tuple[int, ...]:

@@ -1,1 +1,1 @@
-"""Updates of factorisations beside fresh ones."""
+"""Updates of factorisations, compared with fresh ones."""

@@ -8,21 +8,23 @@ matrix are given), "thin" keeps the thin Q too, as the paper keeps its full one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Any
-from unittest import mock
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mdqr
-from benchmarks.common.timing import Call, Timer, cupy
+from benchmarks.common.timing import Timer, cupy
 from benchmarks.update.paper import Cell
-from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, solve_triangular
-from mdqr.linalg._update import updates
+from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, solve_triangular
+from mdqr.linalg._update import fit as fits
+from mdqr.linalg._update.api import deletion, insertion, rank_update
+from mdqr.linalg._update.arithmetic.engine import attempted
+from mdqr.linalg._update.updates import choose
 
 LONGEST = 0.4  # seconds that the repeats of one timing may take
-OWN = "fresh panels"  # by the panels that updates of float32 on a GPU have themselves
+PANELS = "fresh panels"  # by the panels that updates of float32 on a GPU have themselves
 
 
 class Numbers:
@@ -72,11 +74,38 @@ class Numbers:
         return solve_triangular(r[:n, :n], r[:n, n:])
 
 
-def taken(call: Call) -> str:
-    """Return the way that a call takes by itself."""
-    with mock.patch.object(updates, "factored", wraps=updates.factored) as factored:
-        call()
-    return "fresh" if factored.called else "update"
+def without_rows(fit: UpdatableLstsq, k: int, p: int) -> UpdatableLstsq:
+    """Return a problem with its data from which rows have left."""
+    fit = copy.copy(fit)
+    fit.delete_rows(k, p)
+    return fit
+
+
+UPDATES = {qr_insert: insertion, qr_delete: deletion, qr_update: rank_update}
+
+
+def taken(call: partial[Any]) -> str:
+    """Return the method that a call takes by itself: "update" or "fresh"."""
+    if call.func is without_rows:
+        fit, k, p = call.args
+        known = fit._fit
+        again = attempted(known.engine, fits.prefers_refactor_without, known, p, k)
+        return "fresh" if again else "update"
+    options = {name: value for name, value in call.keywords.items() if name != "method"}
+    update = UPDATES[call.func](*call.args, **options)
+    way = attempted(update.factors.engine, choose, update)
+    return "update" if way == "update" else "fresh"
+
+
+class Form(NamedTuple):
+    """A call that changes factors, and the solution that they give."""
+
+    change: partial[Any]
+    solve: Callable[[Any], Any]
+
+    def __call__(self) -> Any:
+        """Do both."""
+        return self.solve(self.change())
 
 
 class Problem:
@@ -99,62 +128,44 @@ class Problem:
         """The problem with its data."""
         return UpdatableLstsq(self.ab[:, : self.n], self.ab[:, self.n :])
 
-    def updates(self, cell: Cell, method: str) -> Iterator[tuple[str, Call]]:
+    def updates(self, cell: Cell, method: str) -> Iterator[tuple[str, Form]]:
         """Yield the forms of an update with the solution behind it.
 
-        With the method "auto" rows leave a problem that has its data: R alone cannot be made anew.
+        With the method "auto" rows leave a problem that has its data: R alone cannot be refactored.
         """
         draw, n, k, p = self.numbers.draw, self.n, cell.k, cell.p
+        solve, a, b = self.numbers.solve, self.ab[:, : self.n], self.ab[:, -1:]
+        forced = {"method": method}
+
+        def r_alone(function: Any, *arguments: Any, columns: int = n, **options: Any) -> Form:
+            change = partial(function, None, self.r, *arguments, **options)
+            return Form(change, lambda found: solve(found.R, columns))
+
+        def thin(right: Any, function: Any, *arguments: Any, **options: Any) -> Form:
+            def solution(found: Any) -> Any:
+                sides = found.Q.T @ right()
+                return solve(self.numbers.join([found.R, sides], 1), found.R.shape[1])
+
+            return Form(partial(function, *self.thin, *arguments, **options), solution)
+
+        def rows_left(k: int, p: int) -> Any:
+            return self.numbers.join([b[:k], b[k + p :]], 0)
+
         if cell.kind == "delete col":
-            yield "R", partial(self._without_columns, k, p, method)
+            yield "R", r_alone(qr_delete, k, p, "col", columns=n - p, **forced)
         elif cell.kind == "insert row":
-            yield "R", partial(self._with_rows, draw(p, n + 1, 2), method)
+            yield "R", r_alone(qr_insert, draw(p, n + 1, 2), 0, **forced)
         elif cell.kind == "delete row":
             if method == "auto":
-                _ = self.fit  # made once, outside of what is timed
-                yield "R", partial(self._without_rows_of_data, k, p)
+                yield "R", Form(partial(without_rows, self.fit, k, p), UpdatableLstsq.solve)
             else:
-                yield "R", partial(self._without_rows, self.ab[k : k + p])
-            yield "thin", partial(self._without_rows_of_q, k, p, method)
+                yield "R", r_alone(qr_delete, 0, p, u=self.ab[k : k + p])
+            yield "thin", thin(lambda: rows_left(k, p), qr_delete, k, p, **forced)
         else:
             u = draw(self.m, p, 2)
-            yield "R", partial(self._with_columns, u, k, method)
-            yield "thin", partial(self._with_columns_of_q, u, k, method)
-
-    def _without_columns(self, k: int, p: int, method: str) -> Any:
-        r = qr_delete(None, self.r, k, p, "col", method=method).R
-        return self.numbers.solve(r, self.n - p)
-
-    def _with_rows(self, u: Any, method: str) -> Any:
-        r = qr_insert(None, self.r, u, 0, method=method).R
-        return self.numbers.solve(r, self.n)
-
-    def _without_rows(self, u: Any) -> Any:
-        r = qr_delete(None, self.r, 0, u=u, p=len(u)).R
-        return self.numbers.solve(r, self.n)
-
-    def _without_rows_of_data(self, k: int, p: int) -> Any:
-        fit = copy.copy(self.fit)
-        fit.delete_rows(k, p)
-        return fit.solve()
-
-    def _without_rows_of_q(self, k: int, p: int, method: str) -> Any:
-        q, r = self.thin
-        q, r = qr_delete(q, r, k, p, method=method)
-        return self._solved(q, r, self.numbers.join([self.ab[:k, -1:], self.ab[k + p :, -1:]], 0))
-
-    def _with_columns(self, u: Any, k: int, method: str) -> Any:
-        r = qr_insert(None, self.r, u, k, "col", A=self.ab, method=method).R
-        return self.numbers.solve(r, self.n + u.shape[1])
-
-    def _with_columns_of_q(self, u: Any, k: int, method: str) -> Any:
-        q, r = self.thin
-        a = self.ab[:, : self.n] if method == "auto" else None
-        q, r = qr_insert(q, r, u, k, "col", A=a, method=method)
-        return self._solved(q, r, self.ab[:, -1:])
-
-    def _solved(self, q: Any, r: Any, b: Any) -> Any:
-        return self.numbers.solve(self.numbers.join([r, q.T @ b], 1), r.shape[1])
+            yield "R", r_alone(qr_insert, u, k, "col", columns=n + p, A=self.ab, **forced)
+            known = a if method == "auto" else None
+            yield "thin", thin(lambda: b, qr_insert, u, k, "col", A=known, **forced)
 
     def fresh(self, cell: Cell) -> dict[str, float]:
         """Return the seconds of fresh factorisations of the updated [A b], with the solution."""
@@ -164,7 +175,7 @@ class Problem:
             ways = {"fresh QR": partial(self._fresh, a, shape[1])}
             if self.numbers.name == "float32" and self.numbers.device == "cuda":
                 ways["fresh tensor cores"] = partial(self._fresh_tensorcore, a, shape[1])
-                ways[OWN] = partial(self._fresh_panels, a, shape[1])
+                ways[PANELS] = partial(self._fresh_panels, a, shape[1])
             self._fresh_times[shape] = {
                 name: self.numbers.timer.seconds(way) for name, way in ways.items()
             }
@@ -174,7 +185,7 @@ class Problem:
         return self.numbers.solve(self.numbers.factor(a, "r"), n)
 
     def _fresh_panels(self, a: Any, n: int) -> Any:
-        """Solve by what updates factor afresh with: all rows come to a matrix that has none."""
+        """Solve by the refactorisation of updates: all rows come to a matrix that has none."""
         r = qr_insert(None, a[:0], a, 0, method="fresh").R
         return self.numbers.solve(r, n)
 

@@ -20,7 +20,7 @@ SIZES = {"dd": (400, 250), "qd": (240, 150), "od": (180, 100)}
 
 def calls(
     Q: Any, R: Any, a: Any, draw: Callable[[int, int], Any], p: int, functions: Any, **options: Any
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+) -> Iterator[tuple[str, partial[Any]]]:
     """Yield every update in the middle of a matrix, with ``(insert, delete, update)`` functions."""
     insert, delete, update = functions
     m, n = a.shape
@@ -58,7 +58,7 @@ def against_scipy(options: Options) -> Iterator[Row]:
 def against_fresh(options: Options) -> Iterator[Row]:
     """Time of a fresh factorisation of the changed matrix over that of a deciding call.
 
-    Above 1 the call is faster. Both ways of the call stand beside it: a fresh one from factors
+    Above 1 the call is faster. Both ways of the call are timed too: a fresh one from factors
     has to form their product first, and rows leave without Q by an update alone.
     """
     for precision in PRECISIONS[1:]:
@@ -80,7 +80,7 @@ def against_fresh(options: Options) -> Iterator[Row]:
 
 
 def _ways(numbers: Numbers, call: Callable[..., Any], *, both: bool) -> dict[str, float]:
-    """Return the times of a call by an update and, if there are both ways, afresh."""
+    """Return the times of a call by an update and, if there is that way, by a refactorisation."""
     methods = ("update", "fresh") if both else ("update",)
     return {method: numbers.timer.seconds(partial(call, method=method)) for method in methods}
 
@@ -99,7 +99,7 @@ def _fresh(numbers: Numbers, mode: str) -> Callable[[int, int], float]:
 
 def _forms(
     numbers: Numbers, Q: Any, R: Any, a: mdqr.MDArray, p: int
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+) -> Iterator[tuple[str, partial[Any]]]:
     draw = partial(numbers.draw, seed=2)
     m, n = a.shape
     if Q is not None:

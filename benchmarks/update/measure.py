@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options
-from benchmarks.common.timing import Call, free
+from benchmarks.common.timing import free
 from benchmarks.update import model
-from benchmarks.update.cells import OWN, Numbers, Problem, taken
+from benchmarks.update.cells import PANELS, Form, Numbers, Problem, taken
 from benchmarks.update.paper import Cell, cells, row_of
 
 TABLES = list(dict.fromkeys(cell.table for cell in cells()))
@@ -63,7 +63,7 @@ def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
     try:
         ways = problem.fresh(cell)
         row.update(ways)
-        fresh = row["fresh"] = min(ways[key] for key in ways if key != OWN)
+        fresh = row["fresh"] = min(ways[key] for key in ways if key != PANELS)
         updates = dict(problem.updates(cell, "update"))
         for form, call in updates.items():
             if form == "thin" or alone or "thin" not in updates:
@@ -76,9 +76,9 @@ def one(problem: Problem, cell: Cell, *, alone: bool) -> dict[str, Any]:
     return row
 
 
-def automatic(numbers: Numbers, call: Call, update: float | None) -> float:
+def automatic(numbers: Numbers, call: Form, update: float | None) -> float:
     """Return the time of a call that decides by itself; `update`, if that is what it takes."""
-    if taken(call) == "update" and update is not None:
+    if taken(call.change) == "update" and update is not None:
         return update
     return numbers.timer.once(call)
 
@@ -95,6 +95,6 @@ def judged(numbers: Numbers, cell: Cell, row: dict[str, Any]) -> dict[str, Any]:
     if aim is not None:
         found["met"] = speedup >= aim
         found["reason"] = "" if found["met"] else model.reason(engine, cell, best)
-    if OWN in row:
-        found["over panels"] = row[OWN] / forms[best]
+    if PANELS in row:
+        found["over panels"] = row[PANELS] / forms[best]
     return found

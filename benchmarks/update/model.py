@@ -1,9 +1,9 @@
-"""What the cost model of mdqr says of measured updates: operations, times, and who wins."""
+"""Predictions of the cost model for measured updates: operations, times, and who wins."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,14 @@ EVEN = 1.0
 
 
 class Panelled(Floats):
-    """float32 on a GPU, where calls that check their results have quick panels."""
+    """float32 on a GPU, where calls that check their results have fast panels."""
 
     has_panels = True
 
 
 def engine_of(name: str, device: str) -> Engine:
     """Return an arithmetic that knows widths and rates, and computes nothing."""
-    kind: Any = HostBackend if device == "cpu" else CudaBackend
-    backend = kind(SimpleNamespace(xp=np))
+    backend: Any = CudaBackend(SimpleNamespace(xp=np)) if device == "cuda" else HostBackend()
     if name == "float32" and device == "cuda":
         return Panelled(backend, np.dtype(name))
     if name.startswith("float"):
@@ -39,71 +38,44 @@ def engine_of(name: str, device: str) -> Engine:
     return Planes(backend, Kind(getattr(mdqr, name).limbs, False))
 
 
-class Works(NamedTuple):
-    """The work of a cell in one form: by an update, and afresh by ``method="auto"``."""
-
-    update: cost.Work
-    anew: cost.Work
-
-
-def works(engine: Engine, cell: Cell, form: str) -> Works:
+def works(engine: Engine, cell: Cell, form: str) -> cost.Works:
     """Return the work of a cell; R has the right-hand side as its last column."""
-    m, n, p, k = cell.m, cell.n, cell.p, cell.k
     thin = form == "thin"
-    columns = n if thin else n + 1
-    size = cost.Size(m, columns, n if thin else 0, p, k)
-    rows, wide = cell.shape
-    wide += 0 if thin else 1
-    q = wide if thin else None
-    if cell.kind == "insert row":
-        square = size._replace(m=columns)
-        anew = cost.factor_work(columns + p, columns, None)
-        return Works(cost.rows_work(engine, square), anew)
-    if cell.kind == "delete col":
-        square = size._replace(m=columns)
-        anew = cost.factor_work(columns, wide, None)
-        return Works(cost.deletion_work(engine, square), anew)
-    if cell.kind == "insert col":
-        anew = cost.factor_work(rows, wide, q)
-        if thin:
-            anew = anew.plus(cost.independence_work(size))
-        return Works(cost.insertion_work(engine, size), anew)
-    anew = cost.factor_work(rows, wide, q, n if thin else 0)
-    if thin:
-        anew = anew.plus(cost.shares_work(engine, n))
-    return Works(cost.removal_work(engine, size), anew)
+    size = cost.Size(cell.m, cell.n + (not thin), cell.n if thin else 0, cell.p, cell.k)
+    if cell.kind in ("insert row", "delete col"):
+        size = size._replace(m=size.n)
+    return _works(engine, cell.kind, size, cell.shape[1] if thin else None, has_data=True)
 
 
-def middle_works(engine: Engine, row: dict[str, Any]) -> Works:
+def middle_works(engine: Engine, row: dict[str, Any]) -> cost.Works:
     """Return the work of a row of "fresh": an update in the middle of a matrix, both ways."""
     kind, mode = row["what"].split(", Q ")
     m, n = (int(length) for length in row["size"].split(" x "))
     p = row["p"]
     # Without Q nothing is known but R, and the matrix where columns come.
     high = n if mode == "none" and kind != "insert col" else m
+    middle = {"insert row": m // 2, "insert col": n // 2, "delete row": (m - p) // 2, "rank p": 0}
     q = {"complete": m, "reduced": n, "none": 0}[mode]
-    inner = n if q else 0
-    middle = {"insert row": m // 2, "insert col": n // 2, "delete row": (m - p) // 2}
     size = cost.Size(high, n, q, p, middle.get(kind, (n - p) // 2))
+    step = {"insert": p, "delete": -p}.get(kind.split()[0], 0)
+    rows, columns = (high, n + step) if kind.endswith("col") else (high + step, n)
+    new = {"complete": rows, "reduced": min(rows, columns), "none": None}[mode]
+    return _works(engine, kind, size, new, has_data=mode == "none")
 
-    def fresh(rows: int, columns: int) -> cost.Work:
-        new = {"complete": rows, "reduced": min(rows, columns), "none": None}[mode]
-        return cost.factor_work(rows, columns, new, inner)
 
-    compared = cost.shares_work(engine, n)
-    if kind == "insert row":
-        return Works(cost.rows_work(engine, size), fresh(high + p, n))
-    if kind == "delete row":
-        return Works(cost.removal_work(engine, size), fresh(high - p, n).plus(compared))
-    if kind == "delete col":
-        return Works(cost.deletion_work(engine, size), fresh(high, n - p))
+def _works(
+    engine: Engine, kind: str, size: cost.Size, q: int | None, *, has_data: bool
+) -> cost.Works:
     if kind == "rank p":
-        added = cost.Work(float(m) * n * p)
-        return Works(cost.change_work(engine, size), fresh(high, n).plus(added))
-    again = fresh(high, n + p)
-    if mode == "reduced":
-        again = again.plus(cost.independence_work(size))
-    return Works(cost.insertion_work(engine, size), again)
+        return cost.rank_update(engine, size)
+    if kind == "insert col":
+        return cost.column_insertion(engine, size, q, has_data=has_data)
+    count = {
+        "insert row": cost.row_insertion,
+        "delete row": cost.row_deletion,
+        "delete col": cost.column_deletion,
+    }[kind]
+    return count(engine, size, q)
 
 
 def fresh_work(cell: Cell) -> cost.Work:
@@ -138,10 +110,10 @@ def reason(engine: Engine, cell: Cell, form: str) -> str:
     work = works(engine, cell, form).update
     total = cost.seconds(engine, work)
     products = cost.seconds(engine, cost.Work(work.products, residuals=work.residuals))
-    waits = cost.Work(columns=work.columns, reflectors=work.reflectors)
-    columns = cost.seconds(engine, waits)
+    waited = cost.Work(columns=work.columns, reflectors=work.reflectors)
+    columns = cost.seconds(engine, waited)
     count = expected(engine, cell, form)
     return (
-        f"{count:.1f}x fewer operations; {columns / total:.0%} in {sum(waits):.0f} columns of "
+        f"{count:.1f}x fewer operations; {columns / total:.0%} in {sum(waited):.0f} columns of "
         f"panels, {products / total:.0%} in products"
     )

@@ -1,4 +1,4 @@
-"""What ``method="auto"`` would take in measured cells, and rates that fit their times."""
+"""Choices of ``method="auto"`` in measured cells, and rates that fit their times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cell_of(row: Row) -> Cell:
     return Cell(**{name: row[name] for name in Cell._fields})
 
 
-def own_fresh(row: Row) -> float:
+def fresh_time(row: Row) -> float:
     """Return the time of the fresh factorisation that updates would take."""
     return row.get("fresh panels", row.get("fresh QR", row["fresh"]))
 
@@ -75,13 +75,13 @@ def replayed(engine: Engine, row: Row) -> Iterator[Decision]:
         if measured is None:
             continue
         found = model.works(engine, cell, form)
-        update, anew, plain = (
+        update, again, plain = (
             cost.seconds(engine, work) for work in (*found, model.fresh_work(cell))
         )
         # A fresh factorisation of another kind was not measured: its part by the model.
-        fresh = own_fresh(row) * anew / plain
+        fresh = fresh_time(row) * again / plain
         ratio = update / measured
-        yield Decision(form, row, measured, fresh, row["fresh"], update <= anew, ratio)
+        yield Decision(form, row, measured, fresh, row["fresh"], update <= again, ratio)
 
 
 def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
@@ -93,13 +93,13 @@ def timed(engine: Engine, row: Row) -> Iterator[tuple[cost.Work, float]]:
                 yield work, row["ways"][way]
         return
     cell = cell_of(row)
-    yield model.fresh_work(cell), own_fresh(row)
+    yield model.fresh_work(cell), fresh_time(row)
     for form in FORMS:
         if f"update {form}" in row:
             yield model.works(engine, cell, form).update, row[f"update {form}"]
 
 
-def waits(engine: Engine, work: cost.Work) -> tuple[float, float, float]:
+def latencies(engine: Engine, work: cost.Work) -> tuple[float, float, float]:
     """Return columns and entries of panels, and windows; those of short ones by the table."""
     column, window = (
         cost.seconds(engine, one) for one in (cost.Work(columns=1), cost.Work(windows=1))
@@ -117,7 +117,7 @@ def fitted(engine: Engine, rows: list[Row]) -> list[float]:
     for row in rows:
         for work, seconds in timed(engine, row):
             products = work.products + cost.rates_of(engine).residual * work.residuals
-            lines.append([products, *waits(engine, work), 1.0])
+            lines.append([products, *latencies(engine, work), 1.0])
             times.append(seconds)
     matrix = np.array(lines) / np.array(times)[:, None]
     size = np.linalg.norm(matrix, axis=0)

@@ -1,7 +1,7 @@
 """The page of updates: against SciPy's, against fresh ones, and the cells of the paper.
 
 Columns of the tables of the paper: a fresh R of the updated [A b], in float32 by cuSOLVER, by the
-tensor cores with the accuracy of float32, and by the quick panels that updates have themselves; the
+tensor cores with the accuracy of float32, and by the fast panels that updates have themselves; the
 update of R alone and of the thin Q, all with the solution; the gain of the better update over the
 better one of the first two, and over the panels; what the operation counts alone say; the paper's
 gain; the aim and whether it is met; and the gain with ``method="auto"``, for R beside the data and
@@ -63,21 +63,21 @@ def summary(rows: list[Found]) -> list[str]:
     """Return a line for each precision: aims met, and the worst of what decides by itself."""
     lines = []
     for name in dict.fromkeys(row["precision"] for row in rows):
-        own = [row for row in rows if row["precision"] == name]
-        aims = [row["met"] for row in own if "met" in row]
-        gains = [row["speedup"] for row in own if "speedup" in row]
+        some = [row for row in rows if row["precision"] == name]
+        aims = [row["met"] for row in some if "met" in row]
+        gains = [row["speedup"] for row in some if "speedup" in row]
         said = [f"{sum(aims)} of {len(aims)} aims met"]
-        over = [r["over panels"] >= r["aim"] for r in own if "met" in r and "over panels" in r]
+        over = [r["over panels"] >= r["aim"] for r in some if "met" in r and "over panels" in r]
         if over:
             said.append(f"{sum(over)} of {len(over)} against the panels of updates")
         if gains:
             said.append(f"gains from {min(gains):.2f} to {max(gains):.2f}")
         for key, what in (("auto R", "for R beside the data"), ("auto thin", "with a thin Q")):
-            decided = [row[key] for row in own if key in row]
+            decided = [row[key] for row in some if key in row]
             if decided:
                 said.append(f"`auto` at least {min(decided):.2f} {what}")
-        said.append(f"{sum('failed' in row for row in own)} failed")
-        said.append(f"{sum('skipped' in row for row in own)} left out")
+        said.append(f"{sum('failed' in row for row in some)} failed")
+        said.append(f"{sum('skipped' in row for row in some)} left out")
         lines.append(f"- {name}: {'; '.join(said)}.")
     return lines
 
@@ -96,9 +96,9 @@ def lines(rows: list[Row]) -> list[str]:
         shown += ["", *summary(found)]
     for name in dict.fromkeys(row["precision"] for row in found):
         shown += ["", f"## {name}"]
-        own = [row for row in found if row["precision"] == name]
-        for table_number in dict.fromkeys(row["table"] for row in own):
-            part = [row for row in own if row["table"] == table_number]
+        some = [row for row in found if row["precision"] == name]
+        for table_number in dict.fromkeys(row["table"] for row in some):
+            part = [row for row in some if row["table"] == table_number]
             title = f"Table {table_number} of the paper: {TITLES[part[0]['kind']]}, {name}"
             shown += ["", f"### {title}", "", *cells_table(part)]
     return shown

@@ -66,12 +66,12 @@ def fitted(found: list[Decision], rule: Rule) -> dict[Key, float]:
     """Return the constants with the least worst loss, and of those with the least mean loss."""
     constants = {}
     for name in dict.fromkeys(map(key_of, found)):
-        own = [made for made in found if key_of(made) == name]
-        sizes = sorted({rule(made) for made in own})
+        some = [made for made in found if key_of(made) == name]
+        sizes = sorted({rule(made) for made in some})
         between = (math.sqrt(a * b) if b < math.inf else 2 * a for a, b in pairwise(sizes))
 
-        def losses(c: float, own: list[Decision] = own) -> tuple[float, float]:
-            lost = [made.loss(rule(made) <= c) for made in own]
+        def losses(c: float, some: list[Decision] = some) -> tuple[float, float]:
+            lost = [made.loss(rule(made) <= c) for made in some]
             return round(max(lost), 3), sum(map(math.log, lost))
 
         constants[name] = min([0.0, *between, sizes[-1]], key=losses)
@@ -81,10 +81,10 @@ def fitted(found: list[Decision], rule: Rule) -> dict[Key, float]:
 def score(name: str, count: int, choices: list[tuple[Decision, bool]]) -> list[str]:
     """Return a line: constants, decisions, wrong ones, losses, and what the model would save."""
     lost = [made.loss(by_update) for made, by_update in choices]
-    beside = max(made.loss(way) / made.loss(made.by_model) for made, way in choices)
+    most = max(made.loss(way) / made.loss(made.by_model) for made, way in choices)
     wrong = [loss for loss in lost if loss > 1.0]
     counts = (count, len(lost), len(wrong), sum(loss > 1.05 for loss in lost))
-    numbers = [max(lost), beside, statistics.geometric_mean(lost), statistics.median(lost)]
+    numbers = [max(lost), most, statistics.geometric_mean(lost), statistics.median(lost)]
     numbers += [statistics.median(wrong)] if wrong else [1.0]
     return [name, *map(str, counts), *(f"{loss:.3f}" for loss in numbers)]
 
@@ -96,8 +96,8 @@ def report(found: list[Decision]) -> list[str]:
     shown = []
     for name, rule in RULES.items():
         constants = fitted(found, rule)
-        own = [(made, rule(made) <= constants[key_of(made)]) for made in found]
-        cells.append(score(name, len(constants), own))
+        some = [(made, rule(made) <= constants[key_of(made)]) for made in found]
+        cells.append(score(name, len(constants), some))
         others = list(unseen(found, rule))
         if others:
             cells.append(score(f"{name}, unseen", len(constants), others))
@@ -143,11 +143,11 @@ def main() -> None:
         lines, rows = [], replay.measured(file)
         for name in dict.fromkeys(row["precision"] for row in rows):
             engine = model.engine_of(name, file.stem.rpartition("-")[2])
-            own = [row for row in rows if row["precision"] == name]
-            found = [made for row in own for made in replay.replayed(engine, row)]
+            some = [row for row in rows if row["precision"] == name]
+            found = [made for row in some for made in replay.replayed(engine, row)]
             kind = "floats" if name.startswith("float") else "multiple doubles"
             kinds.setdefault(kind, []).extend(made for made in found if made.fresh < math.inf)
-            lines += worst(name, found) + (rates(engine, own) if options.fit else [])
+            lines += worst(name, found) + (rates(engine, some) if options.fit else [])
         for kind, found in kinds.items():
             print("\n".join([f"{file.name}, {kind}:", "", *report(found), ""]))
         print("\n".join([*lines, ""]))

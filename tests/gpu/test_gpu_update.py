@@ -233,11 +233,11 @@ def test_recorded_windows_are_as_good(deficient, rng, cupy, monkeypatch):
 
     def results():
         engine = floats.floats(backend, np.dtype("float32"))
-        engine.quick = True
+        engine.fast = True
         r, s = a.copy(), a.copy()
         q = engine.orthogonal(r)
         factors = engine.factor(s, 200)
-        return r, q, s, *factors.vs, *factors.ts, bool(engine.doubtful.any())
+        return r, q, s, *factors.vs, *factors.ts, bool(engine.breakdown.any())
 
     for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
         with stream:
@@ -259,7 +259,7 @@ def test_recordings_keep_within_their_memory(rng, cupy, monkeypatch):
     graphs = Graphs(cupy)
     monkeypatch.setattr(backend.kernels, "graphs", graphs)
     engine = floats.floats(backend, np.dtype("float32"))
-    engine.quick = True
+    engine.fast = True
     for n in range(130, 160, 2):
         a = cupy.asarray(rng.uniform(-1, 1, (500, n)).astype(np.float32))
         for _ in range(4):

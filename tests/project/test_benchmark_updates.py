@@ -66,8 +66,8 @@ def test_decisions_are_replayed(name):
     for row in rows:
         for made in replay.replayed(engine, row):
             assert abs(made.ratio - 1) <= 1e-12
-            again = cost.seconds(engine, model.works(engine, replay.cell_of(row), made.name).anew)
-            assert abs(made.fresh / again - 1) <= 1e-12
+            works = model.works(engine, replay.cell_of(row), made.name)
+            assert abs(made.fresh / cost.seconds(engine, works.refactor) - 1) <= 1e-12
             assert made.loss(made.by_model) <= 1 + 1e-12
     product, column, entry, window, call = replay.fitted(engine, rows)
     assert min(product, column, entry, window, call) >= 0

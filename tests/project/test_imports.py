@@ -87,7 +87,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
     "mdqr/linalg/_solve/solve.py": "a public function",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
-    "mdqr/linalg/_update/state.py": "the value that the algorithms share",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",
     "mdqr/tensorcore/_engine/numpy_reflector.py": "the reflector of one kernel, in NumPy",

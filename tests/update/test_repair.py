@@ -17,9 +17,9 @@ def test_errors_are_squared(precision, dtype, mode, rng):
     """From far away the error falls to its square; from near, to the rounding of one sum."""
     a = matrix("random", 11, 6, cond=10, precision=precision, dtype=dtype, rng=rng)
     Q, R = qr(a, mode)
-    noise = [mdqr.array(rng.standard_normal(x.shape), precision=precision) for x in (Q, R)]
+    change = [mdqr.array(rng.standard_normal(x.shape), precision=precision) for x in (Q, R)]
     for size in (precision.eps**0.25, precision.eps**0.4, precision.eps**0.75):
-        found = repair(a, Q + noise[0] * size, R + mdqr.triu(noise[1]) * size)
+        found = repair(a, Q + change[0] * size, R + mdqr.triu(change[1]) * size)
         linalg_cases.check_form(found.R)
         # Noise of size 1 in every entry is at most 12 in norm, and 10 times that divided by R.
         allowed = max((120.0 * size) ** 2 * 4, 20 * 6 * precision.eps)
@@ -30,8 +30,8 @@ def test_errors_are_squared(precision, dtype, mode, rng):
 def test_r_alone(precision, dtype, rng):
     a = matrix("random", 11, 6, cond=10, precision=precision, dtype=dtype, rng=rng)
     R = qr(a, "r")
-    spoilt = R * (1.0 + precision.eps**0.6)
-    Q, found = repair(a, None, spoilt)
+    wrong = R * (1.0 + precision.eps**0.6)
+    Q, found = repair(a, None, wrong)
     assert Q is None
     cases.accept_r(a, found)
 

@@ -97,7 +97,7 @@ def test_solutions_follow_the_data(precision, dtype, keep_q, keep_data, fresh, s
     a = cases.values((11, 4), precision, dtype, rng)
     b = cases.values((11,) if seed % 2 else (11, 2), precision, dtype, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fits, "prefers_fresh", lambda *_: fresh)
+        patch.setattr(fits, "prefers_refactor", lambda *_: fresh)
         stream = Stream(a, b, rng, keep_q=keep_q, keep_data=keep_data)
         stream.check(1e3)
         with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def test_solutions_follow_the_data(precision, dtype, keep_q, keep_data, fresh, s
 
 
 def test_solution_against_exact_rationals(multiple, rng):
-    """After ten changes, beside the exact solution of the data as they are held."""
+    """After ten changes, against the exact solution of the data as they are held."""
     a, b = cases.values((12, 4), multiple, float, rng), cases.values((12,), multiple, float, rng)
     stream = Stream(a, b, rng, keep_q=False, keep_data=True)
     for _ in range(10):
@@ -169,7 +169,7 @@ def test_no_columns_to_insert(precision, rng):
 
 
 def test_repair(precision, rng):
-    """The errors of a spoilt R go; Q^H b and the squares are made anew."""
+    """The errors of a wrong R go; Q^H b and the squares are computed again."""
     a, b = cases.values((9, 4), precision, float, rng), cases.values((9, 2), precision, float, rng)
     for keep_q in (False, True):
         fit = UpdatableLstsq(a, b, keep_q=keep_q)
@@ -214,7 +214,7 @@ def test_singular_problems(precision, rng):
 @pytest.mark.parametrize("fresh", [False, True])
 def test_the_data_help_where_r_is_singular(precision, keep_q, fresh, monkeypatch, rng):
     """Whatever way is taken: rows leave, and independent columns come."""
-    monkeypatch.setattr(fits, "prefers_fresh", lambda *_: fresh)
+    monkeypatch.setattr(fits, "prefers_refactor", lambda *_: fresh)
     a, b = cases.values((8, 4), precision, float, rng), cases.values((8,), precision, float, rng)
     a[:, 1] = 0.0
     fit = UpdatableLstsq(a[:, :3], b, keep_q=keep_q)

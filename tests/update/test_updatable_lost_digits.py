@@ -46,13 +46,13 @@ def test_lost_digits_are_counted(precision):
     assert 0.5 * precision.digits < fit.lost_digits < precision.digits
 
 
-def graded_rows(precision, share):
-    """Six rows of size one, three larger by the digits times `share`, three as much again."""
+def graded_rows(precision, part):
+    """Six rows of size one, three larger by the digits times `part`, three as much again."""
 
     def normal(shape, seed):
         return mdqr.random.normal(shape, precision=precision, rng=seed)
 
-    factor = 2.0 ** int(-np.log2(precision.eps) * share)
+    factor = 2.0 ** int(-np.log2(precision.eps) * part)
     a = [normal((6, 3), 1), normal((3, 3), 3) * factor, normal((3, 3), 4) * factor**2]
     return mdqr.concatenate(a), mdqr.concatenate([normal((6,), 2), mdqr.ones(6, precision="d")])
 
@@ -64,7 +64,7 @@ def remove_three(fit, a, b, k):
 
 
 def lost_in(fit, a, b):
-    """The digits that the solution has lost beside the exact one."""
+    """The digits that the solution has lost, by the exact one."""
     exact = lstsq(a, b).x
     return np.log10(float(abs((fit.solve() - exact) / exact).max()) / exact.precision.eps)
 
@@ -109,7 +109,7 @@ def test_removals_that_lose_all_digits_together_are_refused(precision, keep_q):
 @pytest.mark.parametrize("keep_q", [False, True])
 def test_the_data_replace_what_removals_lose_together(precision, keep_q, monkeypatch):
     a, b = graded_rows(precision, 0.14)
-    monkeypatch.setattr(fits, "prefers_fresh", lambda *_: False)
+    monkeypatch.setattr(fits, "prefers_refactor", lambda *_: False)
     fit = UpdatableLstsq(a, b, keep_q=keep_q)
     fit.delete_rows(9, 3)
     assert fit.lost_digits > 0.15 * precision.digits
@@ -149,7 +149,7 @@ def test_large_rows_leave_q(precision, keep_data):
     fit = UpdatableLstsq(a, b, keep_q=True, keep_data=keep_data)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)
-        patch.setattr(fits, "prefers_fresh", lambda *_: False)
+        patch.setattr(fits, "prefers_refactor", lambda *_: False)
         fit.delete_rows(4, **({} if keep_data else {"b": b[4]}))
     digits = bits * np.log10(2)
     low, high = (0.8, 1.2) if keep_data else (1.6, 2.2)

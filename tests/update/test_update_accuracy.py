@@ -164,14 +164,16 @@ def test_columns_near_each_other(precision, rng):
     cases.accept(cases.insert(a, u, 2, 1), *found)
 
 
-@pytest.mark.parametrize(("share", "wanted"), [(1.0, 1), (0.5, 1), (0.2, 2), (1e-3, 2), (0.0, 3)])
-def test_passes_of_orthogonalisation(share, wanted, rng, monkeypatch):
+@pytest.mark.parametrize(
+    ("distance", "wanted"), [(1.0, 1), (0.5, 1), (0.2, 2), (1e-3, 2), (0.0, 3)]
+)
+def test_passes_of_orthogonalisation(distance, wanted, rng, monkeypatch):
     """Another one follows where a column keeps less than a quarter of its length."""
     a = mdqr.eye(8, 3, precision=mdqr.dd)
     u = np.zeros((8, 1))
-    u[3], u[0] = share, (1.0 - share**2) ** 0.5
-    passes, cleaned = [], orthogonalize._cleaned
-    monkeypatch.setattr(orthogonalize, "_cleaned", lambda *x: passes.append(1) or cleaned(*x))
+    u[3], u[0] = distance, (1.0 - distance**2) ** 0.5
+    passes, one = [], orthogonalize._projected_out
+    monkeypatch.setattr(orthogonalize, "_projected_out", lambda *x: passes.append(1) or one(*x))
     options = {"rcond": 0.0, "method": "update"}
     wider = cases.insert(a, mdqr.asarray(u, precision=mdqr.dd), 0, 1)
     cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", **options))

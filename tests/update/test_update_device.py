@@ -10,12 +10,11 @@ import update_cases as cases
 import mdqr
 from mdqr import MDArray
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import finish as finish
-from mdqr.linalg._update import operands as _update_operands
 from mdqr.linalg._update import rows, sweeps
 from mdqr.linalg._update.arithmetic.engine import Planes
 from mdqr.linalg._update.state import State
@@ -25,7 +24,7 @@ PAIR = PRECISIONS[1]
 
 @pytest.fixture
 def transfers(monkeypatch):
-    """Away blocks, and how many were fetched so far."""
+    """Blocks on the fake device, and how many were fetched so far."""
     fake_device.install(monkeypatch)
     fetched = []
     get = fake_device.Away.get
@@ -33,11 +32,11 @@ def transfers(monkeypatch):
     return fetched
 
 
-def distant(x):
+def to_fake_device(x):
     return MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
 
 
-def near(x):
+def to_host(x):
     block = x._block
     assert isinstance(block, fake_device.Away)
     return MDArray._wrap(block.values, x.precision, x.is_complex)
@@ -62,7 +61,7 @@ CALLS = {
 }  # fmt: skip
 
 
-OUTWARD = ("insert columns", "delete rows", "change")
+ORTHOGONALIZED = ("insert columns", "delete rows", "change")
 
 
 @pytest.fixture(params=PRECISIONS[:2], ids=str)
@@ -74,95 +73,97 @@ def precision(request):
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("method", ["update", "fresh"])
 @pytest.mark.parametrize("check", [True, False])
-def test_one_reading_or_none(precision, dtype, mode, method, check, rng, request):
+def test_one_transfer_or_none(precision, dtype, mode, method, check, rng, request):
     """One at the end; where new directions leave a thin Q, one more after each pass."""
     a = cases.values((9, 4), precision, dtype, rng)
-    jobs = {k: call(a, *qr(a, mode), method=method, check=check) for k, call in CALLS.items()}
+    calls = {k: call(a, *qr(a, mode), method=method, check=check) for k, call in CALLS.items()}
     transfers = request.getfixturevalue("transfers")
-    for name, (wanted, function, operands, options) in jobs.items():
-        moved = [distant(x) if isinstance(x, MDArray) else x for x in operands]
+    for name, (wanted, function, operands, options) in calls.items():
+        moved = [to_fake_device(x) if isinstance(x, MDArray) else x for x in operands]
         transfers.clear()
         found = function(*moved, **options)
-        outward = name in OUTWARD and mode == "reduced" and method == "update"
-        assert len(transfers) in (((2, 3) if outward else (1,)) if check else (0,))
+        orthogonalized = name in ORTHOGONALIZED and mode == "reduced" and method == "update"
+        assert len(transfers) in (((2, 3) if orthogonalized else (1,)) if check else (0,))
         largest = cases.norm(a) + cases.norm(wanted)
-        cases.accept(wanted, near(found.Q), near(found.R), largest=largest)
+        cases.accept(wanted, to_host(found.Q), to_host(found.R), largest=largest)
 
 
 @pytest.mark.parametrize("check", [True, False])
-def test_one_reading_without_q(precision, dtype, check, rng, transfers):
+def test_one_transfer_without_q(precision, dtype, check, rng, transfers):
     a = cases.values((12, 4), precision, dtype, rng)
     u = cases.values((12, 1), precision, dtype, rng)
-    R, far = distant(qr(a, "r")), distant(a)
+    R, device = to_fake_device(qr(a, "r")), to_fake_device(a)
     for wanted, call in (
-        (mdqr.concatenate([a, a[:2]]), lambda: qr_insert(None, R, far[:2], 0, check=check)),
-        (a[1:], lambda: qr_delete(None, R, 0, u=far[0], check=check)),
+        (mdqr.concatenate([a, a[:2]]), lambda: qr_insert(None, R, device[:2], 0, check=check)),
+        (a[1:], lambda: qr_delete(None, R, 0, u=device[0], check=check)),
         (cases.delete(a, 1, 1, 1), lambda: qr_delete(None, R, 1, 1, "col", check=check)),
         (
             cases.insert(a, u, 1, 1),
-            lambda: qr_insert(None, R, distant(u), 1, "col", A=far, check=check, method="update"),
+            lambda: qr_insert(
+                None, R, to_fake_device(u), 1, "col", A=device, check=check, method="update"
+            ),
         ),
-        (a, lambda: repair(far, None, R, check=check)),
+        (a, lambda: repair(device, None, R, check=check)),
     ):
         transfers.clear()
         found = call().R
         assert len(transfers) == (1 if check else 0)
         # The condition of A stands in the bound of columns that come.
-        cases.accept_r(wanted, near(found), largest=10 * cases.norm(wanted))
+        cases.accept_r(wanted, to_host(found), largest=10 * cases.norm(wanted))
 
 
 def test_errors_come_from_the_device(precision, rng, transfers):
     a = cases.values((6, 3), precision, float, rng)
-    Q, R = map(distant, qr(a))
+    Q, R = map(to_fake_device, qr(a))
     with pytest.raises(np.linalg.LinAlgError, match="u is NaN or infinite"):
-        qr_insert(Q, R, distant(a[0] * np.nan), 0)
+        qr_insert(Q, R, to_fake_device(a[0] * np.nan), 0)
     with pytest.raises(np.linalg.LinAlgError, match="below rcond"):
-        qr_insert(Q, R, distant(a[:, 0] + a[:, 1]), 0, "col", method="update")
+        qr_insert(Q, R, to_fake_device(a[:, 0] + a[:, 1]), 0, "col", method="update")
     b = a.copy()
     b[1:, 2] = 0.0
     with pytest.raises(np.linalg.LinAlgError, match="rank is at most 2 of 3"):
-        qr_delete(*map(distant, qr(b)), 0, method="update")
+        qr_delete(*map(to_fake_device, qr(b)), 0, method="update")
     with pytest.raises(np.linalg.LinAlgError, match="rank is at most 2 of 3"):
-        qr_delete(None, distant(qr(b, "r")), 0, u=distant(b[0]))
+        qr_delete(None, to_fake_device(qr(b, "r")), 0, u=to_fake_device(b[0]))
     with pytest.raises(np.linalg.LinAlgError, match="factor A anew"):
-        repair(distant(a), Q, distant(qr(a, "r") * 2.0))
+        repair(to_fake_device(a), Q, to_fake_device(qr(a, "r") * 2.0))
     assert len(transfers) < 15
 
 
 @pytest.mark.parametrize("keep_q", [False, True])
 def test_least_squares_on_a_device(precision, dtype, keep_q, rng, transfers):
     a, b = cases.values((9, 4), precision, dtype, rng), cases.values((9,), precision, dtype, rng)
-    near_fit, far_fit = (
-        UpdatableLstsq(x, y, keep_q=keep_q) for x, y in ((a, b), (distant(a), distant(b)))
+    host_fit, device_fit = (
+        UpdatableLstsq(x, y, keep_q=keep_q)
+        for x, y in ((a, b), (to_fake_device(a), to_fake_device(b)))
     )
     u = cases.values((10,), precision, dtype, rng)
-    for fit, move in ((near_fit, lambda x: x), (far_fit, distant)):
+    for fit, move in ((host_fit, lambda x: x), (device_fit, to_fake_device)):
         fit.insert_rows(move(a[2] * a[3]), move(b[2:3]))
         fit.insert_cols(move(u), 2)
         fit.delete_cols(0)
         fit.delete_rows(1, 2)
         fit.repair()
     slack = 1e6 * precision.eps
-    assert float(abs(near(far_fit.solve()) - near_fit.solve()).max()) <= slack
-    norms = near(far_fit.residual_norm()), near_fit.residual_norm()
+    assert float(abs(to_host(device_fit.solve()) - host_fit.solve()).max()) <= slack
+    norms = to_host(device_fit.residual_norm()), host_fit.residual_norm()
     assert float(abs(norms[0] - norms[1])) <= slack
 
 
 def test_operands_of_two_devices(rng, transfers):
     a = cases.values((6, 3), mdqr.dd, float, rng)
-    Q, R = map(distant, qr(a))
+    Q, R = map(to_fake_device, qr(a))
     with pytest.raises(ValueError, match="different devices"):
         qr_insert(Q, R, a[0], 0)
-    fit = UpdatableLstsq(distant(a), distant(a[:, 0]))
+    fit = UpdatableLstsq(to_fake_device(a), to_fake_device(a[:, 0]))
     with pytest.raises(ValueError, match="different devices"):
-        fit.insert_rows(a[0], distant(a[:1, 0]))
-    assert _update_operands is not None
+        fit.insert_rows(a[0], to_fake_device(a[:1, 0]))
 
 
 class Narrow(Planes):
     """Windows of few columns, so that small matrices have several."""
 
-    def width(self, kind, p):
+    def width(self, sweep, p):
         return 4
 
 
@@ -176,7 +177,7 @@ EMULATED = [
 @pytest.fixture(scope="module", params=EMULATED)
 def emulated(request, kernels):
     """The kernels of CUDA, and the precision they work in."""
-    return Narrow(CudaBackend(kernels), request.param.limbs, False), request.param
+    return Narrow(CudaBackend(kernels), Kind(request.param.limbs, False)), request.param
 
 
 def state_of(emulated, a, mode):
@@ -187,7 +188,7 @@ def state_of(emulated, a, mode):
 
 def accept(emulated, state, wanted, largest):
     _, precision = emulated
-    finish.normalise(state, 0)
+    state.normalise()
     Q, R = (MDArray._wrap(np.ascontiguousarray(x), precision, False) for x in (state.q, state.r))
     cases.accept(wanted, Q, R, largest=largest)
 
@@ -202,7 +203,7 @@ def windows(request, monkeypatch):
 
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 def test_kernels_of_cuda(emulated, windows, mode, rng):
-    """Every sweep by the CUDA kernels' own text."""
+    """Every sweep by the text of the CUDA kernels."""
     engine, precision = emulated
     launched = engine.backend.kernels.launched
     launched.clear()
@@ -238,12 +239,12 @@ def test_kernels_of_cuda_without_q(emulated, rng):
     checks = Checks()
     state = State(engine, None, qr(a, "r").limbs.copy(), 6)
     rows.delete_known_rows(state, a[:3].limbs, checks)
-    finish.normalise(state, 0)
+    state.normalise()
     R = MDArray._wrap(np.ascontiguousarray(state.r), precision, False)
     cases.accept_r(a[3:], R, largest=cases.norm(a))
     state = State(engine, None, qr(a, "r").limbs.copy(), 6)
     columns.insert_unknown_columns(state, a.limbs, v.limbs, 1, "test", checks)
-    finish.normalise(state, 0)
+    state.normalise()
     R = MDArray._wrap(np.ascontiguousarray(state.r), precision, False)
     wanted = cases.insert(a, v, 1, 1)
     cases.accept_r(wanted, R, largest=10 * cases.norm(wanted))

@@ -13,13 +13,12 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.cuda.floats.library import row_stride
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import finish as finish
 from mdqr.linalg._update import rows
 from mdqr.linalg._update.arithmetic import cuda_floats
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
 from mdqr.linalg._update.arithmetic.engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update.arithmetic.floats import Floats
-from mdqr.linalg._update.loss import column_norms, float_share, smallest_share, spectral_bound
+from mdqr.linalg._update.loss import least_distance, smallest_singular_value, spectral_bound
 from mdqr.linalg._update.state import State
 
 KINDS = ["float32", "float64", "complex64", "complex128"]
@@ -31,7 +30,7 @@ class Narrow(CudaFloats):
 
     tile = 3
 
-    def width(self, kind, p):
+    def width(self, sweep, p):
         return 4
 
 
@@ -155,9 +154,9 @@ def test_sweeps(engine, mode, rng):
         (lambda s: columns.change(s, v, w), a + v @ w.conj().T),
     ):
         q, r = np.linalg.qr(a, mode)
-        state = State(engine, q.copy(), r.copy(), n)
+        state = State(engine, q.copy(), r.copy(), n, untouched=n)
         change(state)
-        finish.normalise(state, n)
+        state.normalise()
         near(state.q @ state.r, wanted, engine, 20)
         near(
             adjoint(engine, state.q) @ state.q, np.eye(state.q.shape[1], dtype=engine.dtype), engine
@@ -171,18 +170,19 @@ def test_rows_that_leave_without_q(engine, rng):
     a = values((m, n), engine, rng)
     found = []
     for other in (engine, Floats(BACKEND, engine.dtype)):
-        state = State(other, None, np.linalg.qr(a, "r"), n)
+        state = State(other, None, np.linalg.qr(a, "r"), n, untouched=n)
         rows.delete_known_rows(state, a[:p].copy(), Checks())
-        finish.normalise(state, n)
-        found.append((state.r, float(state.losses[0].share), float(state.losses[0].noise)))
-    (r, share, noise), (other, share_2, noise_2) = found
+        state.normalise()
+        (loss,) = state.losses
+        found.append((state.r, float(loss.distance), float(loss.level)))
+    (r, distance, level), (other, distance_2, level_2) = found
     near(r, other, engine, 20 * n)
-    assert abs(share - share_2) <= 0.01 * share
-    assert abs(noise - noise_2) <= 0.01 * noise
+    assert abs(distance - distance_2) <= 0.01 * distance
+    assert abs(level - level_2) <= 0.01 * level
     q = np.linalg.qr(a)[0][:p].astype(complex)
     exact = np.linalg.eigvalsh(np.eye(p) - q @ q.conj().T).min()
-    assert p ** (-1 / 16) * exact <= 1.001 * share <= 1.002 * exact
-    assert noise < 0.01 * share
+    assert p ** (-1 / 16) * exact <= 1.001 * distance <= 1.002 * exact
+    assert level < 0.01 * distance
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (3, 1), (2, 6, 4), (40, 30)], ids=str)
@@ -243,9 +243,9 @@ def test_triangles_of_batches(engine, rng):
 
 def test_columns_that_come_without_q(engine, rng):
     a, v = values((17, 10), engine, rng), values((17, 2), engine, rng)
-    state = State(engine, None, np.linalg.qr(a, "r"), 10)
+    state = State(engine, None, np.linalg.qr(a, "r"), 10, untouched=10)
     columns.insert_unknown_columns(state, a, v, 2, "test", Checks())
-    finish.normalise(state, 10)
+    state.normalise()
     wanted = np.insert(a, [2, 2], v, axis=1)
     near(adjoint(engine, state.r) @ state.r, adjoint(engine, wanted) @ wanted, engine, 100)
 
@@ -266,21 +266,23 @@ def test_residual_of_twice_the_precision(engine, rng):
         assert error <= 1e-2 * np.abs(wanted).max()
 
 
-def test_shares_of_nothing(engine, rng):
+def test_distances_of_nothing(engine, rng):
     """Inverses beyond the largest double, diagonals of zeros and what is not finite: nothing."""
     plain, tiny = Floats(BACKEND, engine.dtype), np.finfo(engine.dtype).tiny
     for p in (1, 2, 5):
         r = np.triu(values((p, p), engine, rng)) + 2 * np.eye(p, dtype=engine.dtype)
         exact = np.linalg.svd(r.astype(complex), compute_uv=False).min()
-        assert 0.5 * exact <= smallest_share(plain, r) <= 1.001 * exact
-        assert p**-0.5 * 0.999 * exact <= float_share(plain, r, np.ones(p)) <= 1.001 * exact
+        assert 0.5 * exact <= smallest_singular_value(plain, r) <= 1.001 * exact
+        assert p**-0.5 * 0.999 * exact <= least_distance(plain, r, np.ones(p)) <= 1.001 * exact
         for entry in (0.0, np.nan, np.inf):
             bad = r.copy()
             bad[-1, -1] = entry
-            assert smallest_share(plain, bad) == float_share(plain, bad, np.ones(p)) == 0
+            assert (
+                smallest_singular_value(plain, bad) == least_distance(plain, bad, np.ones(p)) == 0
+            )
         r[np.arange(p), np.arange(p)] = tiny
-        assert 0 <= smallest_share(plain, r) <= 2 * tiny
-        assert 0 <= float_share(plain, r, np.ones(p)) <= 2 * tiny
+        assert 0 <= smallest_singular_value(plain, r) <= 2 * tiny
+        assert 0 <= least_distance(plain, r, np.ones(p)) <= 2 * tiny
 
 
 def test_norms_of_columns_of_any_size(engine, rng):
@@ -289,7 +291,7 @@ def test_norms_of_columns_of_any_size(engine, rng):
     for factor in (1.0, limits.max / 16, limits.tiny * 16, 0.0):
         x = a * engine.dtype.type(factor)
         exact = np.linalg.norm(a.astype(complex), axis=0) * float(factor)
-        assert np.allclose(column_norms(plain, x), exact, rtol=8 * engine.eps, atol=0)
+        assert np.allclose(plain.column_norms(x), exact, rtol=8 * engine.eps, atol=0)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (0, 3), (1, 1)], ids=str)

@@ -13,7 +13,9 @@ import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr.linalg import qr, qr_delete, qr_insert, qr_update, repair
 from mdqr.linalg._update import cost
+from mdqr.linalg._update.api import deletion, insertion, rank_update
 from mdqr.linalg._update.operands import convert
+from mdqr.linalg._update.updates import choose
 from mdqr.testing import assert_same_bits
 
 
@@ -144,7 +146,7 @@ def test_batches(precision, dtype, rng):
 
 
 def test_phases_of_foreign_factors(precision, rng):
-    """A diagonal that is not real or negative is turned, also where nothing else happens."""
+    """A diagonal that is not real or negative is made real, also where nothing else happens."""
     a, Q, R = factors(6, 4, precision, rng, complex)
     angle = np.exp(1j * rng.standard_normal(4))
     Q, R = Q * angle, mdqr.array(angle.conj(), precision=precision)[:, None] * R
@@ -169,7 +171,7 @@ def test_signs_of_foreign_factors(precision, mode, rng):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_special_values(precision, bad, rng):
+def test_values_that_are_not_finite(precision, bad, rng):
     a, Q, R = factors(5, 3, precision, rng)
     row = a[0] * bad
     with pytest.raises(np.linalg.LinAlgError, match="u is NaN or infinite"):
@@ -308,9 +310,20 @@ def test_auto_takes_what_is_less_work(rng):
     assert_same_bits(many["auto"].R, many["fresh"].R)
 
 
+def test_choices(rng):
+    """The cheaper way, or the only one."""
+    a, Q, R = factors(60, 30, mdqr.qd, rng)
+    u = cases.values((60, 25), mdqr.qd, float, rng)
+    assert choose(deletion(Q, R, 25, 1, "col")) == "update"
+    assert choose(rank_update(Q, R, u, u[:30])) == "refactor"
+    assert choose(rank_update(Q, R, u, u[:30]), "update") == "update"
+    assert choose(deletion(None, R, 0, u=a[:40])) == "update"
+    assert choose(insertion(None, qr(a[:30], "r"), u[:30], 30, "col", A=a[:30])) == "refactor"
+
+
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_counts_grow_with_the_work(backend, rng):
-    engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
+    engine = convert(None, cases.values((4, 4), mdqr.qd, float, rng))[0].engine
     if backend == "cuda":
         engine.backend = CudaBackend(SimpleNamespace(xp=np))
 
@@ -335,7 +348,7 @@ def test_counts_grow_with_the_work(backend, rng):
 
 def test_the_last_window_counts_what_it_has(rng):
     """Rows that fill half of a window cost less than those that fill it."""
-    engine = convert("x", None, R=cases.values((4, 4), mdqr.qd, float, rng)).engine
+    engine = convert(None, cases.values((4, 4), mdqr.qd, float, rng))[0].engine
     step = engine.width("spike", 64)
     works = [
         cost.spike_work(engine, 64 + rows, 400, 400, 64)

@@ -1,4 +1,4 @@
-"""Updates of float32 arrays by quick panels, and their repetition where one is in doubt."""
+"""Updates of float32 arrays by fast panels, and their repetition after a breakdown."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr.linalg import UpdatableLstsq, qr_delete, qr_insert, qr_update
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
-from mdqr.linalg._update import finish as finish
-from mdqr.linalg._update import operands, rows, sweeps, updates
+from mdqr.linalg._update import operands, rows, sweeps
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
 from mdqr.linalg._update.arithmetic.engine import apply_left, apply_right
-from mdqr.linalg._update.state import State
+from mdqr.linalg._update.state import State, factored
 
 EPS = float(np.finfo(np.float32).eps)
 BACKEND = for_block(np.zeros(1))
@@ -29,7 +28,7 @@ class Panelled(CudaFloats):
     tile = 300
     made: ClassVar[list[HostPanels]] = []
 
-    def width(self, kind, p):
+    def width(self, sweep, p):
         return 150
 
 
@@ -45,7 +44,7 @@ def engine_for(dtype="float32"):
 def engine():
     Panelled.made = []
     found = engine_for()
-    found.quick = True
+    found.fast = True
     return found
 
 
@@ -85,7 +84,7 @@ def test_reflections(engine, shape, tile, rng):
     r[...] = a
     factors = engine.factor(r, tile)
     assert Panelled.made[0].called
-    assert not engine.doubtful.any()
+    assert not engine.breakdown.any()
     assert not np.tril(r, -1).any()
     q = factors.form_q(m)
     near(q @ r, a, 10)
@@ -110,27 +109,27 @@ def test_columns_after_columns(engine, rng):
 
 
 def test_kernels_of_cuda(kernels, rng):
-    """The panels by the kernels' own text."""
+    """The panels by the text of the kernels."""
     engine = CudaFloats(BACKEND, "float32", HostLibrary("float32"), lambda: CudaPanels(kernels))
-    engine.quick = True
+    engine.fast = True
     m, n = 210, 170
     a = draw((m, n), rng)
     r = a.copy()
     q = engine.orthogonal(r, n)
     near(q @ r[:n], a, 10)
     orthonormal(q)
-    assert not engine.doubtful.any()
+    assert not engine.breakdown.any()
     a[:, 150] = a[:, 140]
     engine.factor(a)
-    assert engine.doubtful.any()
+    assert engine.breakdown.any()
 
 
 def test_what_is_too_wide_or_a_batch_goes_to_the_library(engine, rng):
     for shape in ((40, 50), (2, 60, 40), (60, 0)):
         engine.factor(draw(shape, rng))
     assert not Panelled.made
-    assert engine.doubtful is None
-    engine.quick = False
+    assert engine.breakdown is None
+    engine.fast = False
     engine.factor(draw((90, 60), rng))
     assert not Panelled.made
 
@@ -159,14 +158,14 @@ def test_sweeps(engine, mode, rng):
         (lambda s: columns.change(s, v, w), a + v @ w.T),
     ):
         q, r = np.linalg.qr(a, mode)
-        state = State(engine, q.copy(), r.copy(), n)
+        state = State(engine, q.copy(), r.copy(), n, untouched=n)
         change(state)
-        finish.normalise(state, n)
+        state.normalise()
         near(state.q @ state.r, wanted, 50)
         orthonormal(state.q)
         assert not np.tril(state.r, -1).any()
     assert Panelled.made[0].called > 20
-    assert not engine.doubtful.any()
+    assert not engine.breakdown.any()
 
 
 def test_r_alone_and_fresh_factors(engine, rng):
@@ -177,13 +176,13 @@ def test_r_alone_and_fresh_factors(engine, rng):
         (lambda s: rows.delete_known_rows(s, a[:40].copy(), Checks()), a[40:]),
         (lambda s: columns.delete_columns(s, 0, 50), a[:, 50:]),
     ):
-        state = State(engine, None, np.linalg.qr(a, "r"), n)
+        state = State(engine, None, np.linalg.qr(a, "r"), n, untouched=n)
         change(state)
-        finish.normalise(state, n)
+        state.normalise()
         r = state.r[: state.n]
         near(r.T @ r, wanted.T @ wanted, 20 * m)
     for q in (None, n, m):
-        state = updates.factored(engine, a.copy(), n, q)
+        state = factored(engine, a.copy(), n, q)
         near(state.r[:n].T @ state.r[:n], a.T @ a, 20 * m)
         if q is not None:
             near(state.q @ state.r, a, 10)
@@ -208,7 +207,7 @@ def test_complex_and_wide_numbers_have_none(public, rng):
 
 
 @pytest.mark.parametrize("method", ["update", "fresh"])
-def test_doubtful_panels_are_repeated_by_the_library(public, method, rng):
+def test_panels_that_break_down_are_repeated_by_the_library(public, method, rng):
     """Columns that depend on others to the last digit."""
     a = draw((260, 140), rng)
     a[:, 90] = 0
@@ -231,7 +230,7 @@ def test_doubtful_panels_are_repeated_by_the_library(public, method, rng):
 @pytest.mark.parametrize("keep_q", [False, True])
 @pytest.mark.parametrize("deficient", [False, True])
 def test_least_squares(public, keep_q, deficient, rng):
-    """Rows and columns by panels, and by the library after one that is in doubt."""
+    """Rows and columns by panels, and by the library after a breakdown."""
     a, b = draw((400, 140), rng), draw((400, 2), rng)
     if deficient:
         a[:, 70] = a[:, 60]
@@ -251,10 +250,10 @@ def test_least_squares(public, keep_q, deficient, rng):
     for change in changes[: 3 if deficient else 4]:
         made = len(Panelled.made)
         change()
-        assert not engine.quick
+        assert not engine.fast
         found.append([bool(panels.doubtful.any()) for panels in Panelled.made[made:]])
-    assert all(doubts for doubts in found)
-    assert any(any(doubts) for doubts in found) == deficient
+    assert all(found)
+    assert any(map(any, found)) == deficient
     data = np.vstack([a, u])[40:, 40:]
     if not deficient:
         data = np.hstack([data[:, :2], v[:410], data[:, 2:]])
@@ -274,14 +273,14 @@ def test_entries_that_are_not_finite_are_told(public, rng):
 
 @pytest.mark.usefixtures("public")
 def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
-    """Windows of a call each have no price among the rates of panels, and are not made beside them.
+    """Windows of a call each have no price among the rates of panels, and are not made with them.
 
     Counted before it was known that panels are tried, they made updates cost next to nothing.
     """
-    a, looked = draw((30, 20), rng), []
+    a, checked = draw((30, 20), rng), []
 
     def columns_of(engine, below):
-        looked.append(engine.has_panels)
+        checked.append(engine.has_panels)
         return found(engine, below)
 
     found = sweeps.window_columns
@@ -295,7 +294,7 @@ def test_both_ways_are_counted_by_the_panels_that_they_have(monkeypatch, rng):
         lambda **options: qr_update(Q, R, draw(30, rng), a[0], **options),
     ):
         for check in (True, False):
-            looked.clear()
+            checked.clear()
             call(check=check)
-            assert looked
-            assert set(looked) == {check}
+            assert checked
+            assert set(checked) == {check}

@@ -47,7 +47,7 @@ def test_rows_that_come_and_columns_that_go(precision, dtype, seed, method):
 
 @pytest.mark.parametrize("method", ["update", "fresh"])
 def test_rows_of_zeros_below_r(precision, dtype, method, rng):
-    """R as it stands beside a square Q serves in every update without Q."""
+    """R of a square Q serves in every update without Q."""
     a, u = cases.values((7, 4), precision, dtype, rng), cases.values((7, 1), precision, dtype, rng)
     R = qr(a, "complete").R
     for found, wanted in (
@@ -80,10 +80,10 @@ def test_many_rows_at_once(multiple, dtype, rng):
     cases.accept_r(a[35:], R, largest=cases.norm(a))
 
 
-def vanishing(precision, share):
-    """A matrix whose last column is, but for a part `share`, in its first row alone."""
+def vanishing(precision, size):
+    """A matrix whose last column is, but for a part `size`, in its first row alone."""
     a = mdqr.from_limbs(np.vstack([np.eye(4), np.ones((4, 4))])[None]).astype(precision=precision)
-    a[1:, 3] = share * mdqr.array([1.0, -1.0, 2.0, 3.0, 5.0, 7.0, 11.0], precision=precision)
+    a[1:, 3] = size * mdqr.array([1.0, -1.0, 2.0, 3.0, 5.0, 7.0, 11.0], precision=precision)
     a[0, 3] = 1.0
     return a
 
@@ -280,10 +280,10 @@ def test_both_ways_and_forms_see_the_same_dependence(precision, dtype, k, p, rng
 @pytest.mark.parametrize("tiny", [0.5, 0.4])
 def test_the_closest_of_columns_is_known_to_every_digit(multiple, tiny, rng):
     """Columns that nearly are others, or each other, by a distance that no float64 sum shows."""
-    share = float(multiple.eps) ** tiny
+    distance = float(multiple.eps) ** tiny
     a = cases.values((14, 5), multiple, float, rng)
     u = cases.values((14, 3), multiple, float, rng)
-    u[:, 2] = u[:, 0] + u[:, 2] * share
+    u[:, 2] = u[:, 0] + u[:, 2] * distance
     R = qr(a, "r")
     limits = []
     for method in ("update", "fresh"):
@@ -292,5 +292,5 @@ def test_the_closest_of_columns_is_known_to_every_digit(multiple, tiny, rng):
         limits.append(float(re.search(r"condition (\S+) is", str(told.value))[1]))
     # Printed with two digits.
     assert limits[1] == pytest.approx(limits[0], rel=0.1)
-    assert share / 100 <= limits[0] <= share
+    assert distance / 100 <= limits[0] <= distance
     qr_insert(None, R, u, 2, "col", A=a, method="fresh")

@@ -25,7 +25,7 @@ def backend(request):
     return host.backend() if request.param == "cpu" else request.getfixturevalue("cuda")
 
 
-def risen(backend, block, dtype):
+def reduced(backend, block, dtype):
     """Zeta above zeros, and E."""
     z, field = block.copy(), dtype is complex
     e = identity(block, block.shape[-2], field=field)
@@ -36,7 +36,7 @@ def risen(backend, block, dtype):
 
 def accept(backend, block, precision, dtype):
     """Each reflector of two entries errs by some roundings; E has one diagonal above the main."""
-    z, e = risen(backend, block, dtype)
+    z, e = reduced(backend, block, dtype)
     check_form(z, dtype is complex)
     assert not np.triu(e, 2).any()
     assert max(errors(block, z, e, dtype is complex)) <= 20 * block.shape[-2] * precision.eps
@@ -52,7 +52,7 @@ def test_acceptance(backend, precision, dtype, m, rng):
 @settings(max_examples=10)
 @given(data=st.data())
 @every
-def test_acceptance_of_wild_entries(backend, precision, dtype, data):
+def test_acceptance_of_entries_of_all_sizes(backend, precision, dtype, data):
     """Entries over 400 binary orders, with gaps, runs of ones and zeros."""
     options = {"allow_nan": False, "allow_infinity": False}
     options |= {"min_exponent": -200, "max_exponent": 200}
@@ -79,7 +79,7 @@ def test_zeros(backend, precision, dtype, rng):
 def test_powers_of_two_leave_the_orthogonal_matrix(backend, precision, dtype, exponent, rng):
     block = cases.random(7, 1, precision, dtype, rng).limbs
     far = np.ldexp(block, exponent)
-    (z, e), (far_z, far_e) = (risen(backend, x, dtype) for x in (block, far))
+    (z, e), (far_z, far_e) = (reduced(backend, x, dtype) for x in (block, far))
     if not np.array_equal(np.ldexp(far, -exponent), block):
         accept(backend, far, precision, dtype)  # the last limbs have left the range
         return
@@ -90,7 +90,7 @@ def test_powers_of_two_leave_the_orthogonal_matrix(backend, precision, dtype, ex
 @every
 def test_both_backends_give_the_same_column(cuda, precision, dtype, rng):
     block = cases.random(12, 1, precision, dtype, rng).limbs
-    found = [risen(b, block, dtype)[0] for b in (host.backend(), cuda)]
+    found = [reduced(b, block, dtype)[0] for b in (host.backend(), cuda)]
     assert_same(*found)
 
 
@@ -102,7 +102,7 @@ def test_triangles_get_one_diagonal(backend, precision, dtype, rng):
     left = np.triu(cases.random(m, 9, precision, dtype, rng).limbs)
     right = cases.random(5, m, precision, dtype, rng).limbs.copy()
     before = left.copy(), right.copy()
-    _, e = risen(backend, z, dtype)
+    _, e = reduced(backend, z, dtype)
     backend.rise(z, left, right, kind=Kind(precision.limbs, field))
     assert not np.tril(left, -2).any()
     orthogonal = exact(e, field)
@@ -120,10 +120,10 @@ def test_batches_give_the_bits_of_their_items(backend, precision, dtype, rng):
     front = 2 if dtype is complex else 1
     block = cases.random(42, 1, precision, dtype, rng).limbs
     block = block.reshape(*block.shape[:front], 2, 3, 7, 1).copy()
-    found = risen(backend, block, dtype)
+    found = reduced(backend, block, dtype)
     for index in np.ndindex(2, 3):
         at = (slice(None),) * front + index
-        one = risen(backend, np.ascontiguousarray(block[at]), dtype)
+        one = reduced(backend, np.ascontiguousarray(block[at]), dtype)
         for x, y in zip(found, one, strict=True):
             assert_same(np.ascontiguousarray(x[at]), y)
 
@@ -134,7 +134,7 @@ def test_float32_is_rounded_once(cuda, kind, rng):
     front = (2, 1) if field else (1,)
     z = rng.standard_normal((*front, 9, 1)).astype(np.float32)
     e = np.empty((*front, 9, 9), np.float32)
-    wanted, one = risen(host.backend(), z.astype(np.float64), complex if field else float)
+    wanted, one = reduced(host.backend(), z.astype(np.float64), complex if field else float)
     cuda.form_window(z, e, below=0, kind=Kind(1, field))
     assert_same(z, wanted.astype(np.float32))
     assert np.abs(e - one).max() <= 2.0**-24

@@ -70,7 +70,7 @@ def test_acceptance(backend, precision, dtype, shape, rng):
 @settings(max_examples=10)
 @given(data=st.data())
 @every
-def test_acceptance_of_wild_entries(backend, precision, dtype, data):
+def test_acceptance_of_entries_of_all_sizes(backend, precision, dtype, data):
     """Entries over 400 binary orders, with gaps, runs of ones, cancellation and zeros."""
     w, below = data.draw(st.integers(1, 6)), data.draw(st.integers(0, 7))
     m = data.draw(st.integers(w, w + below))
@@ -96,7 +96,7 @@ def test_powers_of_two_leave_the_orthogonal_matrix(backend, precision, dtype, ex
 
 @every
 def test_zero_columns_and_nothing_below(backend, precision, dtype, rng):
-    """Zeros stay, a real diagonal is left alone, a complex one turned."""
+    """Zeros stay, a real diagonal is left alone, a complex one made real."""
     block = cases.random(8, 6, precision, dtype, rng).limbs.copy()
     block[..., [0, 3]] = 0.0
     r, _ = accept(backend, band(block, 2), 2, precision, dtype)

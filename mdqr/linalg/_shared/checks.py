@@ -21,19 +21,31 @@ Complaint = Callable[[], NoReturn]
 class Checks:
     """Conditions that must hold.
 
-    One that is known on the host is looked at once; one on a device at the next `settle`.
+    One that is known on the host is checked at once; one on a device at the next `settle`. With
+    `ignore` none is: what is lost gives infinities or NaN.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ignore: bool = False) -> None:
+        self._ignore = ignore
         self._pending: list[tuple[Block, bool, tuple[Complaint, ...]]] = []
 
     def require(self, holds: Block, complain: Complaint) -> None:
         """Call `complain`, which raises, unless the 0-d bool `holds` is true."""
-        self._add(holds, True, complain)
+        if self._ignore:
+            return
+        if not isinstance(holds, (np.ndarray, np.generic)):
+            self._pending.append((holds, True, (complain,)))
+        elif not holds:
+            complain()
 
     def refuse(self, faults: Block, *complaints: Complaint) -> None:
         """Call the complaint of the first of the int64 `faults` that is not 0."""
-        self._add(faults, False, *complaints)
+        if self._ignore:
+            return
+        if isinstance(faults, (np.ndarray, np.generic)):
+            _check(np.asarray(faults), False, complaints)
+        else:
+            self._pending.append((faults, False, complaints))
 
     def require_finite(self, function: str, name: str, block: Block, is_complex: bool) -> None:
         """Demand finite values."""
@@ -51,22 +63,24 @@ class Checks:
             lambda: complain_of_range(function, name, block, is_complex, advice),
         )
 
-    def _add(self, flags: Block, good: bool, *complaints: Complaint) -> None:
-        if isinstance(flags, (np.ndarray, np.generic)):
-            _look(np.asarray(flags), good, complaints)
-        else:
-            self._pending.append((flags, good, complaints))
+    def require_first(self, holds: Block, complain: Complaint) -> None:
+        """Do what `require` does, before all that is pending: nothing else means anything."""
+        pending, self._pending = self._pending, []
+        self.require(holds, complain)
+        self._pending += pending
 
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
-        """Return `values` on the host, after a look at all conditions; one transfer in all."""
+        """Return `values` on the host, once all conditions hold; one transfer in all."""
         pending, self._pending = self._pending, []
+        if not pending and not values:
+            return ()
         found = fetch(*[flags for flags, _, _ in pending], *values)
         for flags, (_, good, complaints) in zip(found, pending, strict=False):
-            _look(flags, good, complaints)
+            _check(flags, good, complaints)
         return found[len(pending) :]
 
 
-def _look(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
+def _check(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
     for flag, complain in zip(flags.ravel(), complaints, strict=True):
         if bool(flag) != good:
             complain()

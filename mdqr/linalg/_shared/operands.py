@@ -51,9 +51,10 @@ class Inputs(NamedTuple):
     def wrap(self, block: Block, is_complex: bool | None = None) -> MDArray:
         """Return the array of a result of the work, rounded once to the precision asked for."""
         field = self.is_complex if is_complex is None else is_complex
-        return MDArray._wrap(
-            planes.narrow(block, field, self.precision.limbs), self.precision, field
-        )
+        limbs = self.precision.limbs
+        if block.shape[field] > limbs:
+            block = planes.narrow(block, field, limbs)
+        return MDArray._wrap(block, self.precision, field)
 
 
 def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True) -> Inputs:
@@ -87,6 +88,10 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     ValueError
         If the operands live on two devices.
     """
+    if precision is None and not trimmed and _have_one_kind(values):
+        first = values[0]
+        blocks = [value._block for value in values]
+        return Inputs(first._precision, first._precision, first._complex, blocks)
     given = [value if isinstance(value, MDArray) else unwrapped(value) for value in values]
     answer = as_precision(precision) if precision is not None else _highest(given)
     arrays = [(v._block, v._complex) for v in given if isinstance(v, MDArray)]
@@ -104,6 +109,20 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
         planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
     return Inputs(answer, work, is_complex, blocks)
+
+
+def _have_one_kind(values: tuple[Any, ...]) -> bool:
+    """Return whether all are arrays of one kind in host memory: nothing has to be converted."""
+    first = values[0]
+    for value in values:
+        if (
+            not isinstance(value, MDArray)
+            or not isinstance(value._block, np.ndarray)
+            or value._precision is not first._precision
+            or value._complex != first._complex
+        ):
+            return False
+    return True
 
 
 def on_host(*values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Updates of QR factorisations: rows and columns that come and go, changes of low rank."""
+"""Public updates of QR factorisations: rows and columns inserted and deleted, low-rank changes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from typing import Any
 
 from mdqr._errors import advised
 from mdqr._precision import Precision
-from mdqr.linalg._update import updates
-from mdqr.linalg._update.arithmetic.engine import SureChecks
-from mdqr.linalg._update.finish import settle
+from mdqr.linalg._update.columns import ColumnDeletion, ColumnInsertion, RankUpdate
 from mdqr.linalg._update.operands import (
     UpdateResult,
-    convert,
-    factor_shapes,
     least_condition,
+    matrix_operand,
     position,
     range_of,
-    require_all_finite,
-    require_given,
+    require_count,
 )
+from mdqr.linalg._update.rows import KnownRowDeletion, RowDeletion, RowInsertion
+from mdqr.linalg._update.updates import Update, execute, read_factors
 
 _METHODS = ("auto", "update", "fresh")
 
@@ -59,16 +57,16 @@ def qr_insert(
         with a square Q.
     A : array_like, optional
         The matrix ``(..., m, n)`` before the update, only for columns: needed without Q; with Q, a
-        fresh factorisation starts from it instead of ``Q R``.
+        refactorisation starts from it instead of ``Q R``.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or a column depends on others; on a device, that waits
+        Raise if something is not finite or a column depends on others; a device is synchronized
         once, at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing
-        is looked at, nothing waits, and there are three passes.
+        is checked or synchronized, and there are three passes.
 
     Returns
     -------
@@ -88,6 +86,7 @@ def qr_insert(
     See Also
     --------
     qr_delete, qr_update, repair
+    scipy.linalg.qr_insert : Faster for float64 on a CPU, one row or column at a time.
     UpdatableLstsq : Least squares whose rows and columns change.
 
     Notes
@@ -98,8 +97,7 @@ def qr_insert(
     and reduced by Householder windows from the bottom up. Without Q they come by corrected
     semi-normal equations (A. Bjorck 1987), and R loses as many digits as A has in its condition
     number. After k updates ``norm(A - Q R)`` is below ``20 n k eps`` times the largest norm of the
-    matrices so far (S. Hammarling and C. Lucas
-    2008; R. Andrew and N. J. Dingle 2012).
+    matrices so far (S. Hammarling and C. Lucas 2008; R. Andrew and N. J. Dingle 2012).
 
     Examples
     --------
@@ -110,20 +108,37 @@ def qr_insert(
     >>> (Q @ R).to_numpy().round(12).tolist()
     [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0], [4.0, 1.0]]
     """
-    kind = _kind("qr_insert", which, method)
-    if kind == "row":
-        _refuse("qr_insert", "where rows are inserted", rcond=rcond, A=A)
-    frame = _frame("qr_insert", precision, check, Q=Q, R=R, u=u, A=A)
-    if kind == "row":
-        place = 0 if Q is None else position("qr_insert", k, frame.m, end=True)
-        return settle(frame, updates.insert_rows(frame, place), method)
+    _require_method("qr_insert", method)
+    return execute(
+        insertion(Q, R, u, k, which, rcond, A=A, precision=precision, check=check), method
+    )
+
+
+def insertion(
+    Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, A: Any = None, **how: Any
+) -> Update:
+    """Return the update of `qr_insert`; `how` are its `precision` and `check`."""
+    name = "qr_insert"
+    _require_which(name, which)
+    if which == "row":
+        _refuse(name, "where rows are inserted", rcond=rcond, A=A)
+        known, (u,) = read_factors(name, Q, R, u=u, **how)
+        place = 0 if Q is None else position(name, k, known.m, end=True)
+        u = matrix_operand(name, known.engine, "u", u, known.batch, columns=known.n)
+        return RowInsertion(known, u, place)
+    known, (u, a) = read_factors(name, Q, R, u=u, A=A, **how)
     if Q is None and A is None:
-        raise ValueError("qr_insert: inserting columns without Q needs the matrix: give A=, or Q")
-    if Q is not None and frame.q_columns == frame.m:
-        _refuse("qr_insert", "with a square Q", rcond=rcond)
-    limit = least_condition("qr_insert", rcond)
-    place = position("qr_insert", k, frame.n, end=True)
-    return settle(frame, updates.insert_columns(frame, place), method, limit)
+        raise ValueError(f"{name}: inserting columns without Q needs the matrix: give A=, or Q")
+    if Q is not None and not known.is_thin:
+        _refuse(name, "with a square Q", rcond=rcond)
+    limit = least_condition(name, rcond)
+    place, rows = position(name, k, known.n, end=True), known.m
+    if a is not None:
+        wanted: dict[str, Any] = {"rows": None if Q is None else rows, "columns": known.n}
+        a = matrix_operand(name, known.engine, "A", a, known.batch, vectors=False, **wanted)
+        rows = int(a.shape[-2])
+    u = matrix_operand(name, known.engine, "u", u, known.batch, rows=rows)
+    return ColumnInsertion(known, u, place, a, limit)
 
 
 @advised
@@ -148,7 +163,7 @@ def qr_delete(
     R : array_like
         ``(..., m, n)``, or ``(..., n, n)``.
     k : int
-        The first row or column to remove; from the end if negative. Not looked at where rows are
+        The first row or column to remove; from the end if negative. Not used where rows are
         removed without Q.
     p : int, optional
         How many; without Q as many rows as `u` has, and p may be left out.
@@ -157,14 +172,14 @@ def qr_delete(
     u : array_like, optional
         The rows ``(n,)`` or ``(..., p, n)`` that are removed: needed without Q, and only there.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or all digits are lost; on a device, that waits once,
+        Raise if something is not finite or all digits are lost; a device is synchronized once,
         at the end, and with a thin Q after each pass of orthogonalisation. Otherwise nothing is
-        looked at, nothing waits, and there are three passes.
+        checked or synchronized, and there are three passes.
 
     Returns
     -------
@@ -190,6 +205,7 @@ def qr_delete(
     See Also
     --------
     qr_insert, qr_update, repair
+    scipy.linalg.qr_delete : Faster for float64 on a CPU, one row or column at a time.
     UpdatableLstsq : Least squares whose rows and columns change.
 
     Notes
@@ -211,25 +227,33 @@ def qr_delete(
     >>> (Q @ R).to_numpy().round(12).tolist()
     [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
     """
-    kind = _kind("qr_delete", which, method)
-    if kind == "col" or Q is not None:
-        _refuse("qr_delete", "unless rows are deleted without Q", u=u)
+    _require_method("qr_delete", method)
+    return execute(deletion(Q, R, k, p, which, u=u, precision=precision, check=check), method)
+
+
+def deletion(
+    Q: Any, R: Any, k: int, p: int = 1, which: str = "row", *, u: Any = None, **how: Any
+) -> Update:
+    """Return the update of `qr_delete`; `how` are its `precision` and `check`."""
+    name = "qr_delete"
+    _require_which(name, which)
+    if which == "col" or Q is not None:
+        _refuse(name, "unless rows are deleted without Q", u=u)
+        known, _ = read_factors(name, Q, R, **how)
+        place, count = range_of(name, k, p, known.n if which == "col" else known.m)
+        return (ColumnDeletion if which == "col" else RowDeletion)(known, place, count)
     rows = {} if u is None else {"u": u}
-    frame = _frame("qr_delete", precision, check, Q=Q, R=R, **rows)
-    if kind == "col":
-        place, count = range_of("qr_delete", k, p, frame.n)
-        return settle(frame, updates.delete_columns(frame, place, count), method)
-    if Q is not None:
-        place, count = range_of("qr_delete", k, p, frame.m)
-        return settle(frame, updates.delete_rows(frame, place, count), method)
-    if u is None:
-        raise ValueError("qr_delete: deleting rows without Q needs the rows: give u=, or Q")
-    if frame.m < frame.n:
+    known, found = read_factors(name, Q, R, **rows, **how)
+    if not found:
+        raise ValueError(f"{name}: deleting rows without Q needs the rows: give u=, or Q")
+    if known.m < known.n:
         raise ValueError(
-            "qr_delete: deleting rows without Q needs at least as many rows of R as columns; got "
-            f"shape {(frame.m, frame.n)}: give Q"
+            f"{name}: deleting rows without Q needs at least as many rows of R as columns; got "
+            f"shape {(known.m, known.n)}: give Q"
         )
-    return settle(frame, updates.delete_known_rows(frame, p), method)
+    u = matrix_operand(name, known.engine, "u", found[0], known.batch, columns=known.n)
+    require_count(name, p, int(u.shape[-2]))
+    return KnownRowDeletion(known, u)
 
 
 @advised
@@ -256,13 +280,13 @@ def qr_update(
     v : array_like
         ``(n,)`` or ``(..., n, p)``; complex ones are conjugated.
     method : {"auto", "update", "fresh"}, optional
-        Change the factors; factor the changed matrix anew; or what takes fewer operations by a
-        static table.
+        Update the factors; refactor the changed matrix; or the one of them that takes less time by
+        a static table.
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite; on a device, that waits once, at the end, and with a
-        thin Q after each pass of orthogonalisation. Otherwise nothing is looked at, nothing waits,
+        Raise if something is not finite; a device is synchronized once, at the end, and with a
+        thin Q after each pass of orthogonalisation. Otherwise nothing is checked or synchronized,
         and there are three passes.
 
     Returns
@@ -281,6 +305,7 @@ def qr_update(
     See Also
     --------
     qr_insert, qr_delete, repair
+    scipy.linalg.qr_update : Faster for float64 on a CPU, one column of u and v at a time.
 
     Notes
     -----
@@ -296,23 +321,23 @@ def qr_update(
     >>> (Q @ R).to_numpy().round(12).tolist()
     [[1.0, 2.0], [0.0, 1.0]]
     """
-    _kind("qr_update", "row", method)
+    _require_method("qr_update", method)
+    return execute(rank_update(Q, R, u, v, precision=precision, check=check), method)
+
+
+def rank_update(Q: Any, R: Any, u: Any, v: Any, **how: Any) -> Update:
+    """Return the update of `qr_update`; `how` are its `precision` and `check`."""
+    name = "qr_update"
     if Q is None:
-        raise ValueError("qr_update: a change of low rank needs Q: factor A + u v^H anew")
-    frame = _frame("qr_update", precision, check, Q=Q, R=R, u=u, v=v)
-    return settle(frame, updates.change(frame), method)
-
-
-def _frame(
-    function: str, precision: Precision | str | None, check: bool, **operands: Any
-) -> updates.Frame:
-    """Convert the operands and look at them."""
-    require_given(function, **{name: x for name, x in operands.items() if name not in "QA"})
-    given = convert(function, precision, **operands)
-    m, n, batch = factor_shapes(function, given)
-    checks = SureChecks(given.engine) if check else None
-    require_all_finite(checks, function, given.engine, given.arrays)
-    return updates.Frame(function, given, m, n, batch, checks)
+        raise ValueError(f"{name}: a change of low rank needs Q: factor A + u v^H anew")
+    known, (u, v) = read_factors(name, Q, R, u=u, v=v, **how)
+    u = matrix_operand(name, known.engine, "u", u, known.batch, rows=known.m)
+    v = matrix_operand(name, known.engine, "v", v, known.batch, rows=known.n)
+    if u.shape[-1] != v.shape[-1]:
+        raise ValueError(
+            f"{name}: u and v must have as many columns; got {u.shape[-1]} and {v.shape[-1]}"
+        )
+    return RankUpdate(known, u, v)
 
 
 def _refuse(function: str, where: str, **options: Any) -> None:
@@ -322,11 +347,13 @@ def _refuse(function: str, where: str, **options: Any) -> None:
             raise ValueError(f"{function}: {name} is not used {where}: leave it out")
 
 
-def _kind(function: str, which: Any, method: Any) -> str:
+def _require_which(function: str, which: Any) -> None:
     if not isinstance(which, str) or which not in ("row", "col"):
         raise ValueError(f'{function}: which must be "row" or "col"; got {which!r}')
+
+
+def _require_method(function: str, method: Any) -> None:
     if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(
             f"{function}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}"
         )
-    return str(which)

@@ -1,42 +1,182 @@
-"""Insertion and deletion of columns, and changes of low rank."""
+"""Insertion and deletion of columns, and changes of low rank, of Q and R."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr.linalg._factor import householder
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import sweeps
+from mdqr.linalg._update import cost, sweeps
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
-    Planes,
     adjoint_multiply,
     apply_left,
-    apply_right,
+    inserted,
     joined,
+    removed,
     set_identity,
 )
-from mdqr.linalg._update.loss import Unchecked, column_norms, diagonal_magnitudes
-from mdqr.linalg._update.orthogonalize import outside
-from mdqr.linalg._update.state import Loss, State
+from mdqr.linalg._update.operands import Scales, scaled, shifted
+from mdqr.linalg._update.orthogonalize import orthogonalize
+from mdqr.linalg._update.state import Loss, State, factored
+from mdqr.linalg._update.updates import Update
+
+
+@dataclass(frozen=True)
+class ColumnInsertion(Update):
+    """Columns `u` ``(..., m, p)`` that come before column `k`.
+
+    `a` is the matrix before, needed without Q; `rcond` the least reciprocal condition, or None.
+    """
+
+    u: Block
+    k: int
+    a: Block | None
+    rcond: float | None
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """The new shape; without Q only `a` has as many rows as the matrix."""
+        return int(self.u.shape[-2]), self.factors.n + int(self.u.shape[-1])
+
+    @property
+    def _is_possible(self) -> bool:
+        """Whether there is an update: without Q only where the matrix does not become wide."""
+        return self.factors.q is not None or self._shape[0] >= self._shape[1]
+
+    @property
+    def least_condition(self) -> float | None:
+        """The smallest reciprocal condition of a new column; None for eps."""
+        return self.rcond
+
+    def _scaled(self, x: Block) -> tuple[Block, Block, Scales, Scales]:
+        """Return `x` and the columns, scaled, the exponents of `x` and those of all columns."""
+        engine = self.factors.engine
+        (x,), old = scaled(engine, x)
+        (u,), more = scaled(engine, self.u)
+        return x, u, old, inserted(engine, old, more, self.k)
+
+    def apply(self) -> tuple[State, Scales]:
+        """Reduce ``Q^H u``, with new directions where Q is thin."""
+        known, p = self.factors, int(self.u.shape[-1])
+        if not self._is_possible:
+            raise ValueError(
+                f"{known.function}: without Q an update has at least as many rows of A as columns: "
+                'take method="fresh", or "auto"'
+            )
+        r = known.r if known.q is not None else known.r[..., : known.count, :]
+        r, u, old, scales = self._scaled(r)
+        state = known.state(r, self.k if p else known.count, extended=p > 0)
+        if known.q is None:
+            a = shifted(known.engine, self.a, None if old is None else -old)
+            insert_unknown_columns(state, a, u, self.k, known.function, known.checks)
+        else:
+            insert_columns(state, u, self.k, check=known.check)
+        return state, scales
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor the matrix, or ``Q R``, with the columns."""
+        known, engine, (m, n) = self.factors, self.factors.engine, self._shape
+        base, u, _, scales = self._scaled(known.r if self.a is None else self.a)
+        a = known.matrix(base) if self.a is None else base
+        a = inserted(engine, a, u, self.k)
+        state = factored(engine, a, n, known.q_columns(m, n))
+        if known.q is None and self._is_possible:
+            state.losses.append(independence_in(engine, state.r, self.k, n - known.n))
+        elif known.is_thin:
+            state.losses.append(independence(engine, known.q, u[..., : m - known.n]))
+        return state, scales
+
+    def work(self) -> cost.Works:
+        """Count the operations."""
+        known, (m, n) = self.factors, self._shape
+        size, q = known.size(n - known.n, self.k)._replace(m=m), known.q_columns(m, n)
+        works = cost.column_insertion(known.engine, size, q, has_data=self.a is not None)
+        return works if self._is_possible else works._replace(update=cost.IMPOSSIBLE)
+
+
+@dataclass(frozen=True)
+class ColumnDeletion(Update):
+    """Columns `k` to ``k + p`` that leave."""
+
+    k: int
+    p: int
+
+    def apply(self) -> tuple[State, Scales]:
+        """Reduce R without the columns."""
+        known = self.factors
+        (r,), scales = scaled(known.engine, known.r)
+        state = known.state(r, self.k)
+        delete_columns(state, self.k, self.p)
+        return state, removed(known.engine, scales, self.k, self.p)
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor R, or ``Q R``, without the columns."""
+        known, k, n = self.factors, self.k, self.factors.n - self.p
+        (r,), scales = scaled(known.engine, known.r)
+        a = known.matrix(removed(known.engine, r, k, self.p))
+        state = factored(known.engine, a, n, known.q_columns(known.m, n))
+        return state, removed(known.engine, scales, k, self.p)
+
+    def work(self) -> cost.Works:
+        """Count the operations."""
+        known = self.factors
+        q = known.q_columns(known.m, known.n - self.p)
+        return cost.column_deletion(known.engine, known.size(self.p, self.k), q)
+
+
+@dataclass(frozen=True)
+class RankUpdate(Update):
+    """A sum with ``u v^H``: u ``(..., m, p)``, v ``(..., n, p)``."""
+
+    u: Block
+    v: Block
+
+    def _scaled(self) -> tuple[Block, Block, Block, Scales]:
+        """Return R, u and v^T, scaled, and the exponents."""
+        engine = self.factors.engine
+        (u,), lengths = scaled(engine, self.u)
+        v = shifted(engine, self.v, lengths).swapaxes(-1, -2)
+        (r, v), scales = scaled(engine, self.factors.r, v)
+        return r, u, v, scales
+
+    def apply(self) -> tuple[State, Scales]:
+        """Reduce ``Q^H u``, add v to the first rows, and reduce R."""
+        r, u, v, scales = self._scaled()
+        known, p = self.factors, u.shape[-1]
+        state = known.state(r, 0 if p else known.count, extended=p > 0)
+        change(state, u, v.swapaxes(-1, -2), check=known.check)
+        return state, scales
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor ``Q R + u v^H``."""
+        r, u, v, scales = self._scaled()
+        known, engine = self.factors, self.factors.engine
+        a = engine.multiply(u, v, c=known.matrix(r), conj_b=True)
+        return factored(engine, a, known.n, known.q_columns(known.m, known.n)), scales
+
+    def work(self) -> cost.Works:
+        """Count the operations."""
+        known = self.factors
+        return cost.rank_update(known.engine, known.size(int(self.u.shape[-1]), 0))
 
 
 def delete_columns(state: State, k: int, p: int) -> None:
     """Remove columns `k` to ``k + p``."""
     engine, full, rows = state.engine, state.full, state.count
-    state.r = joined(engine, [state.r[..., :k], state.r[..., k + p :]], -1)
+    state.r = removed(engine, state.r, k, p)
     state.n -= p
     stop = min(state.n, rows)
-    sweeps.band(engine, state.r, state.q, start=k, stop=stop, lower=p, rows=rows)
+    sweeps.reduce_subdiagonals(engine, state.r, state.q, start=k, stop=stop, lower=p, rows=rows)
     if not full:
         state.drop(min(int(state.r.shape[-2]), state.n))
 
 
-def insert_columns(state: State, u: Block, k: int, *, look: bool = True) -> None:
+def insert_columns(state: State, u: Block, k: int, *, check: bool = True) -> None:
     """Insert columns `u` ``(..., m, p)`` before column `k` of a factorisation with Q.
 
     Those that make Q square come first; for the others Q stays as large as it is.
@@ -45,26 +185,14 @@ def insert_columns(state: State, u: Block, k: int, *, look: bool = True) -> None
         return
     thin = 0 if state.full else min(int(u.shape[-1]), state.m - state.n)
     if thin:
-        _insert_thin(state, state.q, u[..., :thin], k, look=look)
+        _insert_thin(state, state.q, u[..., :thin], k, check=check)
     if u.shape[-1] > thin and state.q is not None:
         _insert_full(state, state.q, u[..., thin:], k + thin)
 
 
 def _insert_full(state: State, q: Block, u: Block, k: int) -> None:
-    engine, count = state.engine, state.count
-    w = adjoint_multiply(engine, q, u)
-    stop = _reduce_tail(state, q, w, count)
-    _close(state, w, k, stop)
-
-
-def _reduce_tail(state: State, q: Block, w: Block, count: int) -> int:
-    """Make the rows of `w` below R triangular; return the number of rows that are not zero."""
-    engine, m, p = state.engine, state.m, int(w.shape[-1])
-    if m > count:
-        factors = engine.factor(w[..., count:, :])
-        apply_left(engine, factors, state.r[..., count:, state.n :])
-        apply_right(engine, factors, q[..., count:])
-    return min(count + p, m)
+    w = adjoint_multiply(state.engine, q, u)
+    _close(state, w, k, state.reduce_tail(w))
 
 
 def insert_columns_with(state: State, u: Block, k: int) -> Block:
@@ -78,10 +206,10 @@ def insert_columns_with(state: State, u: Block, k: int) -> Block:
 
 
 def _insert_thin(
-    state: State, q: Block, u: Block, k: int, b: Block | None = None, *, look: bool = True
+    state: State, q: Block, u: Block, k: int, b: Block | None = None, *, check: bool = True
 ) -> Block:
     engine, p = state.engine, int(u.shape[-1])
-    w, basis, low = outside(engine, q, u, adjoint_multiply(engine, q, u), look=look)
+    w, basis, low = orthogonalize(engine, q, u, adjoint_multiply(engine, q, u), check=check)
     state.losses.append(Loss(reciprocal_condition(engine, w, low), None))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     if b is not None:
@@ -98,29 +226,29 @@ def _close(state: State, w: Block, k: int, stop: int) -> None:
     """Reduce the columns `w` in front of column `k` and put them there."""
     # Behind all others they are triangular.
     if k < state.count:
-        turned = sweeps.spike(state.engine, w, state.r, state.q, first=k, stop=stop)
-        state.turned |= turned
-    state.r = joined(state.engine, [state.r[..., :k], w, state.r[..., k:]], -1)
+        changed = sweeps.spike(state.engine, w, state.r, state.q, first=k, stop=stop)
+        state.complex_diagonal |= changed
+    state.r = inserted(state.engine, state.r, w, k)
     state.n += int(w.shape[-1])
 
 
 def reciprocal_condition(engine: Engine, w: Block, low: Block) -> Block:
     """Return for each batch the smallest 1 / cond of the basis with one more normalised column."""
     xp = engine.backend.xp
-    distance = diagonal_magnitudes(engine, low)
-    total = column_norms(engine, joined(engine, [w, low], -2))
+    distance = engine.diagonal_magnitudes(low)
+    total = engine.column_norms(joined(engine, [w, low], -2))
     return _smallest(engine, xp.where(total > 0, distance / xp.where(total > 0, total, 1.0), 0.0))
 
 
 def _smallest(engine: Engine, distance: Block) -> Block:
     """Return the smallest reciprocal condition, as SciPy counts.
 
-    A column at distance d from the span of what stands before it, in units of its own norm, gives
+    A column at distance d from the span of what stands before it, in units of its norm, gives
     ``d / (1 + sqrt(1 - d^2))``.
     """
     xp = engine.backend.xp
-    share = xp.minimum(distance, 1.0)
-    return -scaling.largest(-share / (1.0 + xp.sqrt(1.0 - share**2)), -1, -1.0)
+    distance = xp.minimum(distance, 1.0)
+    return -scaling.largest(-distance / (1.0 + xp.sqrt(1.0 - distance**2)), -1, -1.0)
 
 
 def independence(engine: Engine, q: Block, u: Block) -> Loss:
@@ -140,22 +268,16 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     cancels there belongs to a column that is further away than another, and the closest decides.
     """
     xp, field, n = engine.backend.xp, engine.kind.is_complex, int(r.shape[-1])
-    size = column_norms(engine, r)[..., k : k + p][..., ::-1]
+    size = engine.column_norms(r)[..., k : k + p][..., ::-1]
     unit = engine.zeros(r, n - k, p)
     set_identity(engine, unit[..., ::-1])
-    system = engine.triangle(r[..., k:, k:], "insertion", Unchecked())
+    system = engine.triangle(r[..., k:, k:], "insertion", Checks(ignore=True))
     rows = system.solve(engine.to_block(unit), "C")
     first = rows[:, :1] if field else rows[:1]
     lengths = scaling.column_exponents(first, field)
     first = engine.backend.ldexp(first, -lengths[..., None, :], is_complex=field)
     with np.errstate(all="ignore"):
-        if isinstance(engine, Planes):
-            householder.factor(engine.backend, first, kind=Kind(1, field))
-            entries = abs(diagonal(to_native(xp, first, field)))
-        else:
-            own = engine.from_block(first)
-            engine.factor(own)
-            entries = diagonal_magnitudes(engine, own)
+        entries = engine.factored_diagonal(first)
         distance = 1.0 / (xp.ldexp(entries[..., :p], lengths) * size)
         known = xp.isfinite(distance)
         return Loss(_smallest(engine, xp.where(known, distance, 0.0)), None)
@@ -205,7 +327,7 @@ def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Blo
     return engine.from_block(total), engine.from_block(rest)
 
 
-def change(state: State, u: Block, v: Block, *, look: bool = True) -> None:
+def change(state: State, u: Block, v: Block, *, check: bool = True) -> None:
     """Add ``u v^H`` to a factorisation with Q: u ``(..., m, p)``, v ``(..., n, p)``."""
     q = state.q
     if q is None or not u.shape[-1]:
@@ -215,9 +337,9 @@ def change(state: State, u: Block, v: Block, *, look: bool = True) -> None:
         q = _complete(state, q)
     w = adjoint_multiply(engine, q, u)
     if state.full:
-        stop = _reduce_tail(state, q, w, state.count)
+        stop = state.reduce_tail(w)
     else:
-        w, basis, low = outside(engine, q, u, w, look=look)
+        w, basis, low = orthogonalize(engine, q, u, w, check=check)
         state.extend(basis, engine.zeros(state.r, p, int(state.r.shape[-1])))
         w = joined(engine, [w, low], -2)
         stop = int(w.shape[-2])
@@ -226,7 +348,9 @@ def change(state: State, u: Block, v: Block, *, look: bool = True) -> None:
     part = state.r[..., :top, :n]
     part[...] = engine.multiply(w[..., :top, :], v.swapaxes(-1, -2), c=part, conj_b=True)
     stop = min(n, stop)
-    sweeps.band(engine, state.r, state.q, start=0, stop=stop, lower=p, rows=int(state.r.shape[-2]))
+    sweeps.reduce_subdiagonals(
+        engine, state.r, state.q, start=0, stop=stop, lower=p, rows=int(state.r.shape[-2])
+    )
     state.drop(columns)
 
 

@@ -1,20 +1,20 @@
-"""Operation counts of updates and of fresh factorisations, and what they take.
+"""Operation counts of updates and of refactorisations, and the seconds they take.
 
 Counts are multiply-adds of the products, columns and entries of panels, and windows; windows with
 few diagonals below the main one, a kernel call each, are counted apart. A static table turns them
 into seconds, so that ``method="auto"`` decides the same on every machine of a kind; only the ratio
-of two estimates matters. The fresh way is counted from the data where the call has them; from
+of two estimates matters. A refactorisation is counted from the data where the call has them; from
 factors alone with the product Q R before it, since nothing else could be factored.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from mdqr._backend.blocks import FORMED
 from mdqr.linalg._update import sweeps
 from mdqr.linalg._update.arithmetic.engine import Engine
-from mdqr.linalg._update.arithmetic.floats import Floats
 
 
 class Work(NamedTuple):
@@ -35,6 +35,17 @@ class Work(NamedTuple):
     def plus(self, *others: Work) -> Work:
         """Return the sum."""
         return Work(*map(sum, zip(self, *others, strict=True)))
+
+
+class Works(NamedTuple):
+    """The work of a change by an update, and by a refactorisation."""
+
+    update: Work
+    refactor: Work
+
+
+# What cannot be done.
+IMPOSSIBLE = Work(products=math.inf)
 
 
 class Rates(NamedTuple):
@@ -67,23 +78,23 @@ _FLOATS = {
 }
 
 # float32 by panels of a launch or two, on a GPU: what surrounds them in a window is longer than
-# in a fresh factorisation, and sums in twice the precision are those of float64. Windows of a
+# in a refactorisation, and sums in twice the precision are those of float64. Windows of a
 # call each they have none.
 _PANELS = Rates(1.5e13, 0.0, 1.9e-6, 0.0, 5e-11, 1.5e-4, 6.0, 0.0, 0.0, 0.0)
 
-# A window takes twice as long a column with so many diagonals, and where reflectors rise, which do
-# not wait for R, this part of the time.
+# A window takes twice as long a column with so many diagonals, and in a bottom-up reduction, which
+# does not wait for R, this part of the time.
 _DIAGONALS = 16.0
-_RISE = 0.7
+_BOTTOM_UP = 0.7
 # A multiply-add where reflectors are applied one by one, in those of products.
 _DIRECT, _DIRECT_FLOATS = 1.2, 2.0
 
 
 def rates_of(engine: Engine) -> Rates:
     """Return the rates of an arithmetic."""
-    if isinstance(engine, Floats):
-        return _PANELS if engine.has_panels else _FLOATS[engine.backend.name]
-    return _MULTIPLE[engine.backend.name]
+    if engine.has_panels:
+        return _PANELS
+    return (_FLOATS if engine.kind.limbs == 1 else _MULTIPLE)[engine.backend.name]
 
 
 def seconds(engine: Engine, work: Work) -> float:
@@ -120,12 +131,14 @@ def _along(reflectors: int, columns: int, q_rows: int, each: float) -> float:
     return each * reflectors * (max(columns - reflectors / 2, 0) + q_rows)
 
 
-def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower: int) -> Work:
-    """Work of `sweeps.band`."""
-    quick = sweeps.window_columns(engine, lower)
-    if quick:
-        return _short_work(engine, (reflectors, columns, q_rows), lower, quick)
-    width = min(engine.width("band", lower), max(reflectors, 1))
+def subdiagonals_work(
+    engine: Engine, reflectors: int, columns: int, q_rows: int, lower: int
+) -> Work:
+    """Work of `sweeps.reduce_subdiagonals`."""
+    short = sweeps.window_columns(engine, lower)
+    if short:
+        return _short_work(engine, (reflectors, columns, q_rows), lower, short)
+    width = min(engine.width("subdiagonals", lower), max(reflectors, 1))
     formed = lower < FORMED * width
     each = (width + lower) ** 2 / width if formed else 2 * (lower + width) + width
     windows = -(-reflectors // width)
@@ -134,25 +147,25 @@ def band_work(engine: Engine, reflectors: int, columns: int, q_rows: int, lower:
     return Work(products, reflectors, float(reflectors) * (width + lower), windows)
 
 
-def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, quick: int) -> Work:
+def _short_work(engine: Engine, along: tuple[int, int, int], lower: int, most: int) -> Work:
     """Work of the windows of a kernel call each."""
     reflectors = along[0]
-    width = min(quick, max(reflectors, 1))
+    width = min(most, max(reflectors, 1))
     direct = not sweeps.forms_windows(engine, lower)
     # Two products with the vector and two numbers, not as fast as those of a matrix.
     one = _DIRECT_FLOATS if engine.kind.limbs == 1 else _DIRECT
     each = one * (2 * lower + 3) if direct else (width + lower) ** 2 / width
-    waits = reflectors * (1.0 + lower / _DIAGONALS)
+    weighted = reflectors * (1.0 + lower / _DIAGONALS)
     calls = float(-(-reflectors // width))
-    return Work(_along(*along, each), reflectors=waits, calls=calls)
+    return Work(_along(*along, each), reflectors=weighted, calls=calls)
 
 
 def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> Work:
     """Work of `sweeps.spike`."""
-    if sweeps.rises(engine, p):
+    if sweeps.reduces_columns(engine, p):
         along = (max(rows - 1, 1), columns, q_rows)
         one = _short_work(engine, along, 1, sweeps.window_columns(engine, 1))
-        return Work(*(p * count for count in one._replace(reflectors=_RISE * one.reflectors)))
+        return Work(*(p * count for count in one._replace(reflectors=_BOTTOM_UP * one.reflectors)))
     count = max(rows - p, 1)
     step = min(engine.width("spike", p), count)
     whole, last = divmod(count, step)
@@ -164,8 +177,8 @@ def spike_work(engine: Engine, rows: int, columns: int, q_rows: int, p: int) -> 
     return Work(products, sum(steps) + len(steps) * p, entries, 2 * len(steps))
 
 
-def outside_work(size: Size) -> Work:
-    """Work of new directions outside of a thin Q: one pass, which mostly is enough."""
+def orthogonalization_work(size: Size) -> Work:
+    """Work of orthogonalizing against a thin Q: one pass, which mostly is enough."""
     m, n, p = size.m, size.n, size.p
     return Work(float(m) * n * p + 4.0 * m * p * p, p, float(m) * p, 3)
 
@@ -201,7 +214,7 @@ def rows_work(engine: Engine, size: Size) -> Work:
 def _rows_above_work(engine: Engine, size: Size) -> Work:
     """Work of inserting rows above R."""
     rest, q_rows = max(size.n - size.m, 0), size.m + size.p if size.q else 0
-    work = band_work(engine, size.rank, size.n, q_rows, size.p)
+    work = subdiagonals_work(engine, size.rank, size.n, q_rows, size.p)
     wide = min(rest, size.p)
     products = 2.0 * rest * size.p * (rest + q_rows)
     return work.plus(Work(products, wide, float(wide) * size.p))
@@ -216,8 +229,8 @@ def factor_work(m: int, n: int, q: int | None, inner: int = 0) -> Work:
     return Work(products, count, count * (m - count / 2))
 
 
-def shares_work(engine: Engine, n: int) -> Work:
-    """Work of comparing a fresh R with the old one: two inverses of triangles, in one limb."""
+def comparison_work(engine: Engine, n: int) -> Work:
+    """Work of comparing a new R with the old one: two inverses of triangles, in one limb."""
     return Work(2.0 * n**3 * engine.kind.limbs ** rates_of(engine).products_power)
 
 
@@ -235,7 +248,7 @@ def removal_work(engine: Engine, size: Size) -> Work:
     work = Work()
     if thin.p:
         rows = size.n + thin.p
-        work = outside_work(thin).plus(spike_work(engine, rows, size.n, size.m, thin.p))
+        work = orthogonalization_work(thin).plus(spike_work(engine, rows, size.n, size.m, thin.p))
     if full.p:
         square = full._replace(m=size.m - thin.p)
         rows = min(square.rank + full.p, square.m)
@@ -266,7 +279,7 @@ def insertion_work(engine: Engine, size: Size) -> Work:
     thin, full = _split(size)
     work = Work()
     if thin.p:
-        work = Work(float(size.m) * size.n * thin.p).plus(outside_work(thin))
+        work = Work(float(size.m) * size.n * thin.p).plus(orthogonalization_work(thin))
         work = work.plus(_closing_work(engine, thin, size.n + thin.p))
     if full.p:
         wide = full._replace(n=size.n + thin.p, k=size.k + thin.p)
@@ -296,7 +309,7 @@ def deletion_work(engine: Engine, size: Size) -> Work:
     """Work of removing columns."""
     left = size.n - size.p
     reflectors = max(min(left, size.rank) - size.k, 0)
-    return band_work(engine, reflectors, left - size.k, size.m if size.q else 0, size.p)
+    return subdiagonals_work(engine, reflectors, left - size.k, size.m if size.q else 0, size.p)
 
 
 def change_work(engine: Engine, size: Size) -> Work:
@@ -306,7 +319,41 @@ def change_work(engine: Engine, size: Size) -> Work:
         return completed.plus(change_work(engine, size._replace(q=size.m)))
     rows = min(size.rank + size.p, size.m)
     return Work(float(size.m) * size.q * size.p).plus(
-        tail_work(size) if size.q == size.m else outside_work(size),
+        tail_work(size) if size.q == size.m else orthogonalization_work(size),
         spike_work(engine, rows, size.n, size.m, size.p),
-        band_work(engine, min(size.n, rows), size.n, size.m, size.p),
+        subdiagonals_work(engine, min(size.n, rows), size.n, size.m, size.p),
     )
+
+
+def row_insertion(engine: Engine, size: Size, q: int | None) -> Works:
+    """Return the works of inserting rows; `q` is the number of new columns of Q, None without Q."""
+    again = factor_work(size.m + size.p, size.n, q, 0 if q is None else size.rank)
+    return Works(rows_work(engine, size), again)
+
+
+def row_deletion(engine: Engine, size: Size, q: int | None) -> Works:
+    """Return the works of removing rows; without Q the refactorisation has the data."""
+    again = factor_work(size.m - size.p, size.n, q, 0 if q is None else size.rank)
+    if q is not None:
+        again = again.plus(comparison_work(engine, size.n))
+    return Works(removal_work(engine, size), again)
+
+
+def column_insertion(engine: Engine, size: Size, q: int | None, *, has_data: bool) -> Works:
+    """Return the works of inserting columns; a refactorisation may have the data."""
+    again = factor_work(size.m, size.n + size.p, q, 0 if has_data else size.rank)
+    if q is not None and size.q < size.m:
+        again = again.plus(independence_work(size))
+    return Works(insertion_work(engine, size), again)
+
+
+def column_deletion(engine: Engine, size: Size, q: int | None) -> Works:
+    """Return the works of removing columns."""
+    again = factor_work(size.m, size.n - size.p, q, 0 if q is None else size.rank)
+    return Works(deletion_work(engine, size), again)
+
+
+def rank_update(engine: Engine, size: Size) -> Works:
+    """Return the works of a change of rank p."""
+    again = factor_work(size.m, size.n, size.q, size.rank + size.p)
+    return Works(change_work(engine, size), again)

@@ -15,10 +15,16 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update import columns, cost, rows, updates
-from mdqr.linalg._update.arithmetic.engine import Engine, SureChecks, attempted, joined
-from mdqr.linalg._update.finish import normalise
-from mdqr.linalg._update.loss import Unchecked, digits_of, require_share
+from mdqr.linalg._update import columns, cost, rows
+from mdqr.linalg._update.arithmetic.engine import (
+    Engine,
+    attempted,
+    inserted,
+    joined,
+    removed,
+    settle,
+)
+from mdqr.linalg._update.loss import digits_of, require_distance
 from mdqr.linalg._update.operands import (
     Scales,
     is_wide,
@@ -28,7 +34,7 @@ from mdqr.linalg._update.operands import (
     shifted,
 )
 from mdqr.linalg._update.repair import repair_state
-from mdqr.linalg._update.state import State
+from mdqr.linalg._update.state import State, factored
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 _STEPS = 2
@@ -42,7 +48,7 @@ class Fit:
 
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
     largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
-    Q is kept. Since the last fresh factorisation removals have lost `lost` digits, the columns had
+    Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns had
     exponents of at most `peak` (without data), there were so many `changes`, and `cut`, a 0-d bool,
     tells whether entries of b were too far apart to keep the digits of all.
     """
@@ -79,22 +85,33 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
     cut = engine.backend.xp.asarray(False)
     fit = Fit(engine, data[..., :0, :], None, None, squares, beta, 0, n, keep_q, cut)
 
-    def factor() -> None:
-        checks = SureChecks(engine)
-        require_finite(checks, "UpdatableLstsq", engine, "[a b]", data)
-        refactor(fit, data)
-        checks.settle()
-
-    attempted(engine, factor)
+    attempted(engine, _start, fit, data)
     if keep_data:
         fit.data, fit.peak = data, None
     return fit
 
 
-def prefers_fresh(fit: Fit, work: cost.Work, m: int, n: int) -> bool:
-    """Return whether a fresh factorisation of data ``(m, n)`` is less work."""
-    fresh_work = cost.factor_work(m, n + fit.right, min(m, n) if fit.keep_q else None)
-    return cost.seconds(fit.engine, fresh_work) < cost.seconds(fit.engine, work)
+def _start(fit: Fit, data: Block) -> None:
+    checks = Checks()
+    require_finite(checks, "UpdatableLstsq", fit.engine, "[a b]", data)
+    refactor(fit, data)
+    settle(fit.engine, checks)
+
+
+def prefers_refactor(fit: Fit, work: cost.Work, m: int, n: int) -> bool:
+    """Return whether a refactorisation of data ``(m, n)`` is less work."""
+    again = cost.factor_work(m, n + fit.right, min(m, n) if fit.keep_q else None)
+    return cost.seconds(fit.engine, again) < cost.seconds(fit.engine, work)
+
+
+def prefers_refactor_without(fit: Fit, p: int, k: int) -> bool:
+    """Return whether a refactorisation without rows k to ``k + p`` is less work, or the only way.
+
+    Fewer rows than columns know nothing of the rows that leave.
+    """
+    m = fit.m - p
+    work = cost.removal_work(fit.engine, size(fit, p, k))
+    return m < fit.n or prefers_refactor(fit, work, m, fit.n)
 
 
 def size(fit: Fit, p: int, k: int) -> cost.Size:
@@ -108,26 +125,27 @@ def has_wide_sides(fit: Fit, data: Block) -> bool:
 
 
 def refactor(fit: Fit, data: Block) -> None:
-    """Factor `data` anew."""
+    """Factor `data`."""
     fit.m, fit.n = int(data.shape[-2]), int(data.shape[-1]) - fit.right
-    (own,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
+    (copy,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
-    accept(fit, updates.factored(fit.engine, own, fit.n, q), scales)
+    accept(fit, factored(fit.engine, copy, fit.n, q), scales)
     fit.lost, fit.changes, fit.peak = 0.0, 0, None
     _note_peak(fit)
 
 
 def _scaled(fit: Fit, *parts: Block) -> tuple[list[Block], Scales]:
     """Return matrices with b behind them and exponents as `scaled_with_sides`; note what is cut."""
-    own, scales, cut = scaled_with_sides(fit.engine, fit.n, *parts)
+    copies, scales, cut = scaled_with_sides(fit.engine, fit.n, *parts)
     fit.cut = fit.cut | cut
-    return own, scales
+    return copies, scales
 
 
 def accept(fit: Fit, state: State, scales: Scales) -> None:
     """Take over an updated state, and add what its extra columns dropped to the squares."""
-    normalise(state, state.n)
+    state.untouched = state.n
+    state.normalise()
     if state.m > state.n and state.full and state.q is not None:
         state.drop(state.n)
     extra = None if scales is None else scales[..., state.n :]
@@ -153,7 +171,7 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     """
     if lost < digits_of(fit.engine) / 2:
         return lost
-    found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Unchecked())
+    found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Checks(ignore=True))
     known = condition(found, _STEPS)
     shorter = scaling.largest(fit.peak - alpha, None, 0)
     value, largest, shorter = fetch(known.value, known.largest, shorter)
@@ -174,9 +192,8 @@ def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     parts = backend.ldexp(block, -fit.beta[..., None, :], is_complex=engine.kind.is_complex)
     if engine.kind.is_complex:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
-    turned = parts.swapaxes(-1, -2)
-    kind = engine.kind.real
-    found = backend.matmul(turned[..., None, :], turned[..., None], kind=kind)[..., 0, 0]
+    transposed, kind = parts.swapaxes(-1, -2), engine.kind.real
+    found = backend.matmul(transposed[..., None, :], transposed[..., None], kind=kind)[..., 0, 0]
     fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, kind=kind)
 
 
@@ -229,11 +246,8 @@ def delete_columns(fit: Fit, k: int, p: int) -> None:
     (r,), scales = _scaled(fit, fit.r)
     state = _state(fit, r)
     columns.delete_columns(state, k, p)
-    if scales is not None:
-        scales = joined(fit.engine, [scales[..., :k], scales[..., k + p :]], -1)
-    if fit.peak is not None:
-        fit.peak = joined(fit.engine, [fit.peak[..., :k], fit.peak[..., k + p :]], -1)
-    accept(fit, state, scales)
+    fit.peak = removed(fit.engine, fit.peak, k, p)
+    accept(fit, state, removed(fit.engine, scales, k, p))
 
 
 def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) -> State:
@@ -241,9 +255,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
     engine, n = fit.engine, fit.n
     (r, base), old = _scaled(fit, fit.r, data)
     (u,), more = scaled(engine, new)
-    scales = old
-    if old is not None and more is not None:
-        scales = joined(engine, [old[..., :k], more, old[..., k:]], -1)
+    scales = inserted(engine, old, more, k)
     state = _state(fit, r)
     both = joined(engine, [u, base[..., n:]], -1)
     if fit.q is None:
@@ -265,13 +277,13 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
     work = cost.insertion_work(fit.engine, size(fit, n - fit.n, k))
     if (
         m >= n
-        and not prefers_fresh(fit, work, m, n)
+        and not prefers_refactor(fit, work, m, n)
         and (fit.keep_q or not has_wide_sides(fit, fit.data))
     ):
         try:
             state = insert_columns(found, fit.data, new, k, checks)
-            require_share(function, checks, state, limit)
-            checks.settle()
+            require_distance(function, checks, state, limit)
+            settle(found.engine, checks)
             return found
         except np.linalg.LinAlgError:
             # Without Q a singular R says nothing of new columns; the data do.
@@ -280,16 +292,16 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
             found, checks = _joined(fit, new, k, function)
     refactor(found, found.data)
     if m >= n:
-        require_share(function, checks, independence(fit, new, found.r, k), limit)
-    checks.settle()
+        require_distance(function, checks, independence(fit, new, found.r, k), limit)
+    settle(found.engine, checks)
     return found
 
 
 def _joined(fit: Fit, new: Block, k: int, function: str) -> tuple[Fit, Checks]:
     """Return a fit with further columns in its data alone, and the demand that they are finite."""
-    engine, checks = fit.engine, SureChecks(fit.engine)
+    engine, checks = fit.engine, Checks()
     require_finite(checks, function, engine, "u", new)
-    return replace(fit, data=updates.with_columns(engine, fit.data, new, k)), checks
+    return replace(fit, data=inserted(engine, fit.data, new, k)), checks
 
 
 def independence(fit: Fit, new: Block, r: Block, k: int) -> State:
@@ -315,7 +327,7 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
 
 
 def solve(fit: Fit, function: str, checks: Checks) -> Block:
-    """Return the solution as a block, after a look at all checks."""
+    """Return the solution as a block, once all checks hold."""
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
     worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
@@ -359,6 +371,6 @@ def residual_norm(fit: Fit) -> Block:
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
     squares, beta = _no_squares(fit.engine, fit.right)
-    own = replace(fit, squares=squares, beta=beta)
-    _add_squares(own, fit.engine.from_block(block))
-    return residual_norm(own)
+    alone = replace(fit, squares=squares, beta=beta)
+    _add_squares(alone, fit.engine.from_block(block))
+    return residual_norm(alone)

@@ -15,11 +15,16 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost, operands
 from mdqr.linalg._update import fit as fits
-from mdqr.linalg._update.arithmetic.engine import SureChecks, joined, quickly
+from mdqr.linalg._update.arithmetic.engine import fast_path, inserted, joined, removed, settle
 from mdqr.linalg._update.fit import Fit
-from mdqr.linalg._update.loss import digits_of, lost_digits, pairs, require_share, warn_of_loss
+from mdqr.linalg._update.loss import (
+    digits_of,
+    lost_digits,
+    require_distance,
+    warn_of_loss,
+)
 from mdqr.linalg._update.operands import (
-    Given,
+    Numbers,
     like,
     matrix_operand,
     range_of,
@@ -27,7 +32,6 @@ from mdqr.linalg._update.operands import (
     require_finite,
     require_given,
 )
-from mdqr.linalg._update.updates import with_rows, without_columns, without_rows
 
 
 @all_advised
@@ -50,7 +54,7 @@ class UpdatableLstsq:
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
         Keep a and b. They are needed to insert columns and for `repair`, and where removals have
-        lost half of the digits the problem is factored anew. False drops them.
+        lost half of the digits the problem is refactored. False drops them.
     precision : Precision or str, optional
         The precision of the work and of the answers; by default the highest of the operands.
 
@@ -69,8 +73,8 @@ class UpdatableLstsq:
     -----
     After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
-    ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a fresh
-    factorisation where the operation count says that this is cheaper.
+    ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
+    refactorisation where the operation count says that this is cheaper.
 
     Examples
     --------
@@ -95,15 +99,14 @@ class UpdatableLstsq:
         precision: Precision | str | None = None,
     ) -> None:
         operands.require_given("UpdatableLstsq", a=a, b=b)
-        given = operands.convert("UpdatableLstsq", precision, A=a, b=b)
-        engine = given.engine
-        left, sides = given["A"], given["b"]
+        numbers, (left, sides) = operands.convert(precision, a, b)
+        engine = numbers.engine
         shape, right = engine.shape(left), engine.shape(sides)
         if len(shape) != 2 or len(right) not in (1, 2) or right[0] != shape[0]:
             raise ValueError(
                 f"UpdatableLstsq: a must be (m, n) and b (m,) or (m, k); got {shape} and {right}"
             )
-        self._given = given.without_data()
+        self._numbers = numbers.without_data()
         self._vector = len(right) == 1
         data = joined(engine, [left, sides[..., None] if self._vector else sides], -1)
         self._fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
@@ -118,10 +121,10 @@ class UpdatableLstsq:
 
     @property
     def lost_digits(self) -> float:
-        """The digits that removals of rows have lost since the last fresh factorisation or repair.
+        """The digits that removals of rows have lost since the last refactorisation or repair.
 
         What they lost adds up. Where many rows have come and gone without data, the errors of all
-        changes bound it: twice the digits that R, beside the longest columns so far, has for a
+        changes bound it: twice the digits that R, relative to the longest columns so far, has for a
         condition, and those of the number of changes.
         """
         return self._fit.lost
@@ -129,14 +132,14 @@ class UpdatableLstsq:
     @property
     def R(self) -> Any:
         """The factor R, ``(min(m, n), n)``, with a real diagonal that is not negative."""
-        return self._given.copied(self._fit.r[..., : self._fit.n])
+        return self._numbers.copied(self._fit.r[..., : self._fit.n])
 
     @property
     def Q(self) -> Any:
         """The factor Q, ``(m, min(m, n))``; None unless it is kept."""
-        return None if self._fit.q is None else self._given.copied(self._fit.q)
+        return None if self._fit.q is None else self._numbers.copied(self._fit.q)
 
-    @quickly
+    @fast_path
     def insert_rows(self, u: Any, b: Any, k: int | None = None) -> None:
         """Add observations.
 
@@ -158,23 +161,25 @@ class UpdatableLstsq:
             If something is not finite.
         """
         name = "UpdatableLstsq.insert_rows"
-        new = rows_of(self._given, name, u, b, self._fit.n, self._fit.right, vector=self._vector)
+        new = rows_of(self._numbers, name, u, b, self._fit.n, self._fit.right, vector=self._vector)
         m, n = self.shape
         place = m if k is None else operands.position(name, k, m, end=True)
-        checks = SureChecks(self._fit.engine)
+        checks = Checks()
         require_finite(checks, name, self._fit.engine, "[u b]", new)
         fit, p = replace(self._fit), int(new.shape[-2])
-        data = None if fit.data is None else with_rows(fit.engine, fit.data, new, place)
+        data = inserted(fit.engine, fit.data, new, place, -2)
         size = fits.size(fit, p, place)
-        if data is not None and fits.prefers_fresh(fit, cost.rows_work(fit.engine, size), m + p, n):
+        if data is not None and fits.prefers_refactor(
+            fit, cost.rows_work(fit.engine, size), m + p, n
+        ):
             fits.refactor(fit, data)
         else:
             fits.insert_rows(fit, new, place)
         fit.data = data
-        checks.settle()
+        settle(fit.engine, checks)
         self._fit = fit
 
-    @quickly
+    @fast_path
     def delete_rows(
         self, k: int | None = None, p: int = 1, *, u: Any = None, b: Any = None
     ) -> None:
@@ -205,39 +210,39 @@ class UpdatableLstsq:
             If they have lost half of the digits and the data are not kept.
         """
         name, fit, engine = "UpdatableLstsq.delete_rows", replace(self._fit), self._fit.engine
-        checks = SureChecks(engine)
+        checks = Checks()
         if fit.data is None:
-            old, place = leaving_rows(self._given, fit, name, (k, p, u, b), vector=self._vector)
+            old, place = leaving_rows(self._numbers, fit, name, (k, p, u, b), vector=self._vector)
             require_finite(checks, name, engine, "[u b]", old)
             state = fits.delete_rows(fit, old, place, checks, None)
-            require_share(name, checks, state)
-            lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
+            require_distance(name, checks, state)
+            lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
-            warn_of_loss(name, engine, fit.lost, stacklevel=7)
+            warn_of_loss(name, engine, fit.lost, stacklevel=6)
             self._fit = fit
             return
         if u is not None or b is not None:
             raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
         place, count = operands.range_of(name, k, p, fit.m)
-        data = without_rows(engine, fit.data, place, count)
-        work = cost.removal_work(engine, fits.size(fit, count, place))
-        if fit.m - count < fit.n or fits.prefers_fresh(fit, work, fit.m - count, fit.n):
-            self._start_anew(data)
+        data = removed(engine, fit.data, place, count, -2)
+        if fits.prefers_refactor_without(fit, count, place):
+            self._refactor(data)
             return
         old = fit.data[..., place : place + count, :]
         try:
             state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
-            fit.lost = lost_digits(state, checks.settle(*pairs(state)), fit.lost)
+            values = settle(engine, checks, *state.removals)
+            fit.lost = lost_digits(state, values, fit.lost)
         except np.linalg.LinAlgError:
             # R is singular, and does not know what leaves.
             fit.lost = math.inf
         if fit.lost >= digits_of(engine) / 2:
-            self._start_anew(data)
+            self._refactor(data)
             return
         fit.data = data
         self._fit = fit
 
-    @quickly
+    @fast_path
     def insert_cols(self, u: Any, k: int | None = None, rcond: float | None = None) -> None:
         """Add variables; this needs the data.
 
@@ -263,13 +268,13 @@ class UpdatableLstsq:
         if fit.data is None:
             raise ValueError(f"{name}: inserting columns needs the data: keep_data=True")
         operands.require_given(name, u=u)
-        new = operands.like(self._given, name, "u", u)
+        new = operands.like(self._numbers, name, "u", u)
         new = operands.matrix_operand(name, engine, "u", new, (), rows=fit.m)
         place = fit.n if k is None else operands.position(name, k, fit.n, end=True)
         limit = operands.least_condition(name, rcond)
         self._fit = fits.with_columns(fit, new, place, name, limit)
 
-    @quickly
+    @fast_path
     def delete_cols(self, k: int, p: int = 1) -> None:
         """Drop variables.
 
@@ -287,15 +292,15 @@ class UpdatableLstsq:
         """
         fit, engine = replace(self._fit), self._fit.engine
         m, n = self.shape
-        checks = SureChecks(engine)
+        checks = Checks()
         place, count = operands.range_of("UpdatableLstsq.delete_cols", k, p, n)
-        data = None if fit.data is None else without_columns(engine, fit.data, place, count)
+        data = removed(engine, fit.data, place, count)
         work = cost.deletion_work(engine, fits.size(fit, count, place))
-        if data is not None and fits.prefers_fresh(fit, work, m, n - count):
+        if data is not None and fits.prefers_refactor(fit, work, m, n - count):
             fits.refactor(fit, data)
         else:
             fits.delete_columns(fit, place, count)
-        checks.settle()
+        settle(engine, checks)
         fit.data = data
         self._fit = fit
 
@@ -319,14 +324,14 @@ class UpdatableLstsq:
         Warns
         -----
         PrecisionWarning
-            If entries of b were further apart since the last fresh factorisation.
+            If entries of b were further apart since the last refactorisation.
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
         x = fits.solve(fit, name, checks)
         _warn_if_cut(name, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
-        return self._given.wrap(found[..., 0] if self._vector else found)
+        return self._numbers.wrap(found[..., 0] if self._vector else found)
 
     def residual_norm(self) -> Any:
         """Return the norms of the residuals ``b - A x``, 0-d or ``(k,)``.
@@ -357,7 +362,7 @@ class UpdatableLstsq:
             x = fits.solve(fit, name, checks)
             found = fits.norms(fit, fits.residual(fit, fit.data, x))
         _warn_if_cut(name, *checks.settle(fit.cut))
-        return self._given.wrap_real(found[..., 0] if self._vector else found)
+        return self._numbers.wrap_real(found[..., 0] if self._vector else found)
 
     def repair(self) -> None:
         """Take the errors of all changes out of the factors; this needs the data.
@@ -375,7 +380,7 @@ class UpdatableLstsq:
         if fit.data is None:
             raise ValueError(f"{name}: a repair needs the data: keep_data=True")
         if fit.m < fit.n or fits.has_wide_sides(fit, fit.data):
-            self._start_anew(fit.data)
+            self._refactor(fit.data)
             return
         fits.repair(fit, fit.data, checks)
         checks.settle()
@@ -389,11 +394,11 @@ class UpdatableLstsq:
                 "no unique solution exists"
             )
 
-    def _start_anew(self, data: Block) -> None:
-        """Factor the data anew."""
+    def _refactor(self, data: Block) -> None:
+        """Factor the data."""
         fit = replace(self._fit, data=data)
         fits.refactor(fit, data)
-        SureChecks(fit.engine).settle()
+        settle(fit.engine, Checks())
         self._fit = fit
 
 
@@ -412,7 +417,7 @@ UpdatableLstsq.__module__ = "mdqr.linalg"
 
 
 def rows_of(
-    given: Given, function: str, u: Any, b: Any, n: int, right: int, *, vector: bool
+    numbers: Numbers, function: str, u: Any, b: Any, n: int, right: int, *, vector: bool
 ) -> Block:
     """Return rows ``(p, n + right)`` of the data.
 
@@ -422,13 +427,15 @@ def rows_of(
         If the shapes do not fit.
     """
     require_given(function, u=u, b=b)
-    found = like(given, function, "u", u)
-    new = matrix_operand(function, given.engine, "u", found, (), columns=n)
-    return joined(given.engine, [new, sides_of(given, function, b, new, right, vector=vector)], -1)
+    found = like(numbers, function, "u", u)
+    new = matrix_operand(function, numbers.engine, "u", found, (), columns=n)
+    return joined(
+        numbers.engine, [new, sides_of(numbers, function, b, new, right, vector=vector)], -1
+    )
 
 
 def sides_of(
-    given: Given, function: str, b: Any, rows: Block, right: int, *, vector: bool
+    numbers: Numbers, function: str, b: Any, rows: Block, right: int, *, vector: bool
 ) -> Block:
     """Return right-hand sides ``(p, right)`` for `rows` ``(..., p, n)``.
 
@@ -437,8 +444,8 @@ def sides_of(
     ValueError
         If the shape does not fit.
     """
-    engine, p = given.engine, int(rows.shape[-2])
-    found = like(given, function, "b", b)
+    engine, p = numbers.engine, int(rows.shape[-2])
+    found = like(numbers, function, "b", b)
     shape = engine.shape(found)
     wanted = (p,) if vector else (p, right)
     single = () if vector else (right,)
@@ -451,22 +458,11 @@ def sides_of(
 
 
 def leaving_rows(
-    given: Given, fit: Fit, function: str, rows: tuple[Any, Any, Any, Any], *, vector: bool
+    numbers: Numbers, fit: Fit, function: str, rows: tuple[Any, Any, Any, Any], *, vector: bool
 ) -> tuple[Block, int]:
     """Return rows of the data that leave, and the place of the first, where no data are kept.
 
-    Parameters
-    ----------
-    given : Given
-        The kind of numbers.
-    fit : Fit
-        The factors.
-    function : str
-        For messages.
-    rows : tuple
-        The arguments k, p, u and b.
-    vector : bool
-        Whether b is a vector.
+    `rows` are the arguments k, p, u and b, which is a vector or not.
 
     Raises
     ------
@@ -481,10 +477,10 @@ def leaving_rows(
     if u is None:
         place, count = range_of(function, k, p, fit.m)
         blank = fit.engine.zeros(fit.r, count, fit.n)
-        right = sides_of(given, function, b, blank, fit.right, vector=vector)
+        right = sides_of(numbers, function, b, blank, fit.right, vector=vector)
         old = joined(fit.engine, [blank, right], -1)
     else:
-        old = rows_of(given, function, u, b, fit.n, fit.right, vector=vector)
+        old = rows_of(numbers, function, u, b, fit.n, fit.right, vector=vector)
         count = int(old.shape[-2])
         require_count(function, p, count)
         place = 0 if k is None else range_of(function, k, count, fit.m)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -46,35 +46,30 @@ UpdateResult.__module__ = "mdqr.linalg"
 
 
 @dataclass(frozen=True)
-class Given:
-    """Operands as arrays of one engine; None where nothing was given.
+class Numbers:
+    """The kind of numbers and the device that operands have in common.
 
-    `inputs` is None where float arrays stay float arrays.
+    `inputs` is None where float arrays stay float arrays; `sample` is an array on the device.
     """
 
     engine: Engine
-    arrays: dict[str, Block | None]
     inputs: Inputs | None
+    sample: Block
 
-    def __getitem__(self, name: str) -> Block:
-        """Return an operand by its name."""
-        return self.arrays[name]
-
-    def without_data(self) -> Given:
-        """Return the kind of numbers and the device alone, which `like` and `wrap` need."""
-        beside = self.engine.zeros(next(x for x in self.arrays.values() if x is not None), 0, 0)
+    def without_data(self) -> Numbers:
+        """Return the same without a reference to the operands."""
         inputs = None if self.inputs is None else self.inputs._replace(blocks=[])
-        return Given(self.engine, {"beside": beside}, inputs)
+        return Numbers(self.engine, inputs, self.engine.zeros(self.sample, 0, 0))
 
     def wrap(self, x: Block) -> Any:
         """Return an array of the kind that the caller gave."""
         if self.inputs is None:
             return x
-        return self.inputs.wrap(own(self.engine.to_block(x)))
+        return self.inputs.wrap(self.engine.backend.xp.array(self.engine.to_block(x), order="C"))
 
     def copied(self, x: Block) -> Any:
-        """Return what `wrap` does, in memory of its own."""
-        return self.wrap(own(x) if self.inputs is None else x)
+        """Return what `wrap` does, in new memory."""
+        return self.wrap(self.engine.backend.xp.array(x, order="C") if self.inputs is None else x)
 
     def result(self, q: Block | None, r: Block) -> UpdateResult:
         """Return factors as the caller gets them."""
@@ -87,32 +82,32 @@ class Given:
         return self.inputs.wrap(block, is_complex=False)
 
 
-def convert(function: str, precision: Precision | str | None, **operands: Any) -> Given:
-    """Convert operands to one kind of number.
+def convert(precision: Precision | str | None, *values: Any) -> tuple[Numbers, list[Any]]:
+    """Convert operands to arrays of one engine; None stays None.
 
     Float arrays of NumPy or CuPy, and numbers and lists beside them, stay floats of their width;
     everything else goes by the rules of `mdqr.linalg`.
     """
-    operands = {name: None if x is None else unwrapped(x) for name, x in operands.items()}
-    given = {name: x for name, x in operands.items() if x is not None}
-    dtype = None if precision is not None else _float_type(list(given.values()))
+    values = tuple([x if x is None or isinstance(x, MDArray) else unwrapped(x) for x in values])
+    given = [x for x in values if x is not None]
+    dtype = None if precision is not None else _float_type(given)
     if dtype is not None:
-        return _of_floats(dtype, operands)
-    inputs = gather(*given.values(), precision=precision, trimmed=False)
-    limbs, field = inputs.work.limbs, inputs.is_complex
-    blocks = dict(zip(given, inputs.blocks, strict=True))
-    wide = {
-        name: planes.widen(blocks[name], field, limbs) if name in blocks else None
-        for name in operands
-    }
+        return _of_floats(dtype, values)
+    inputs = gather(*given, precision=precision, trimmed=False)
+    kind, backend = inputs.kind, inputs.backend
+    field, limbs = kind.is_complex, kind.limbs
+    blocks = [
+        block if block.shape[field] == limbs else planes.widen(block, field, limbs)
+        for block in inputs.blocks
+    ]
     if limbs > 1:
-        return Given(Planes(inputs.backend, inputs.kind), wide, inputs)
-    engine = float_engine(inputs.backend, np.complex128 if field else np.float64)
-    arrays = {
-        name: None if block is None else to_native(inputs.backend.xp, block, field)
-        for name, block in wide.items()
-    }
-    return Given(engine, arrays, inputs)
+        engine: Engine = Planes(backend, kind)
+    else:
+        engine = float_engine(backend, np.complex128 if field else np.float64)
+        blocks = [to_native(backend.xp, block, field) for block in blocks]
+    rest = iter(blocks)
+    found = [None if x is None else next(rest) for x in values]
+    return Numbers(engine, inputs, blocks[0]), found
 
 
 def require_given(function: str, **operands: Any) -> None:
@@ -130,28 +125,30 @@ def require_given(function: str, **operands: Any) -> None:
 
 def _float_type(values: list[Any]) -> np.dtype[Any] | None:
     """Return the type of float arrays, or None if another operand decides."""
-    arrays = [x for x in values if isinstance(x, (np.ndarray, np.generic)) or is_cuda_array(x)]
-    others = [x for x in values if not any(x is array for array in arrays)]
-    if not arrays or any(isinstance(x, MDArray) for x in others):
-        return None
-    lists = [np.asarray(x) for x in others]
-    if any(x.dtype.kind not in "biufc" for x in lists):
+    arrays, lists = [], []
+    for x in values:
+        if isinstance(x, MDArray):
+            return None
+        if isinstance(x, (np.ndarray, np.generic)) or is_cuda_array(x):
+            arrays.append(x)
+        else:
+            lists.append(np.asarray(x))
+    if not arrays or any(x.dtype.kind not in "biufc" for x in lists):
         return None
     weak = [np.complex64 if x.dtype.kind == "c" else np.float32 for x in lists]
     dtype = np.result_type(*(x.dtype for x in arrays), *weak)
     return dtype if dtype in _FLOATS and dtype.kind in "fc" else None
 
 
-def _of_floats(dtype: np.dtype[Any], operands: dict[str, Any]) -> Given:
-    found = [x for x in operands.values() if isinstance(x, np.ndarray) or is_cuda_array(x)]
+def _of_floats(dtype: np.dtype[Any], values: tuple[Any, ...]) -> tuple[Numbers, list[Any]]:
+    found = [x for x in values if isinstance(x, np.ndarray) or is_cuda_array(x)]
     check_together(found)
-    backend = for_block(found[0])
-    arrays: dict[str, Block | None] = {}
-    for name, x in operands.items():
+    arrays: list[Block | None] = []
+    for x in values:
         if x is not None and not is_cuda_array(x):
             x = place_beside(_rounded(np.asarray(x), dtype), found[0])
-        arrays[name] = None if x is None else x.astype(dtype, copy=False)
-    return Given(float_engine(backend, dtype), arrays, None)
+        arrays.append(None if x is None else x.astype(dtype, copy=False))
+    return Numbers(float_engine(for_block(found[0]), dtype), None, found[0]), arrays
 
 
 def float_engine(backend: Backend, dtype: Any) -> Engine:
@@ -164,25 +161,24 @@ def float_engine(backend: Backend, dtype: Any) -> Engine:
 
 
 def _rounded(x: Block, dtype: np.dtype[Any]) -> Block:
-    """Return `x` as floats of a type; what is too large becomes infinite, which is looked at."""
+    """Return `x` as floats of a type; what is too large becomes infinite, which is checked."""
     if x.dtype == dtype:
         return x
     with np.errstate(over="ignore"):
         return x.astype(dtype)
 
 
-def like(given: Given, function: str, name: str, x: Any) -> Block:
-    """Return a further operand as an array of the engine of `given`, rounded to it.
+def like(numbers: Numbers, function: str, name: str, x: Any) -> Block:
+    """Return a further operand as an array of the engine of `numbers`, rounded to it.
 
     Raises
     ------
     ValueError
         If it is complex and the factors are real, or lives on another device.
     """
-    engine = given.engine
+    engine, sample, inputs = numbers.engine, numbers.sample, numbers.inputs
     x = unwrapped(x)
-    beside = next(x for x in given.arrays.values() if x is not None)
-    if given.inputs is None:
+    if inputs is None:
         array = x if is_cuda_array(x) else np.asarray(x)
         if array.dtype.kind not in "biufcO":
             raise TypeError(
@@ -191,30 +187,24 @@ def like(given: Given, function: str, name: str, x: Any) -> Block:
         if array.dtype.kind == "c" and not engine.kind.is_complex:
             raise ValueError(f"{function}: {name} is complex, and the factors are real")
         if not is_cuda_array(x) and not isinstance(x, np.ndarray):
-            array = place_beside(array, beside)
-        check_together([array, beside])
+            array = place_beside(array, sample)
+        check_together([array, sample])
         return _rounded(array, engine.dtype)
-    found = gather(
-        x, precision=None if isinstance(x, MDArray) else given.inputs.work, trimmed=False
-    )
+    found = gather(x, precision=None if isinstance(x, MDArray) else inputs.work, trimmed=False)
     if found.is_complex and not engine.kind.is_complex:
         raise ValueError(f"{function}: {name} is complex, and the factors are real")
     block = planes.narrow(found.blocks[0], found.is_complex, engine.kind.limbs)
-    block = together(
-        [(engine.to_block(beside), engine.kind.is_complex), (block, found.is_complex)],
-        (MDArray._wrap(engine.to_block(beside), given.inputs.work, engine.kind.is_complex), x),
-    )[1][0]
+    other = engine.to_block(sample), engine.kind.is_complex
+    others = MDArray._wrap(other[0], inputs.work, other[1])
+    block = together([other, (block, found.is_complex)], (others, x))[1][0]
     if engine.kind.is_complex and not found.is_complex:
         block = planes.complexify(block)
     return engine.from_block(block)
 
 
-def own(x: Block) -> Block:
-    """Return a contiguous array of its own."""
-    return planes.namespace(x).array(x, order="C")
-
-
-def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...]]:
+def factor_shapes(
+    function: str, engine: Engine, q: Block | None, r: Block
+) -> tuple[int, int, tuple[int, ...]]:
     """Return m, n and the batch shape of the factors Q and R; m is the rows of R without Q.
 
     Raises
@@ -222,12 +212,11 @@ def factor_shapes(function: str, given: Given) -> tuple[int, int, tuple[int, ...
     ValueError
         If they do not fit.
     """
-    q, r = given.arrays["Q"], given.arrays["R"]
-    shape = given.engine.shape(r)
+    shape = engine.shape(r)
     rows, n = matrix_shape(function, "R", shape)
     if q is None:
         return rows, n, shape[:-2]
-    outer = given.engine.shape(q)
+    outer = engine.shape(q)
     m, columns = matrix_shape(function, "Q", outer)
     if (
         outer[:-2] != shape[:-2]
@@ -255,32 +244,18 @@ def matrix_operand(
 ) -> Block:
     """Return an operand as matrices with the batch of the factors, which may be the caller's.
 
-    A vector is one row or column, whose length is the known one.
-
-    Parameters
-    ----------
-    function, name : str
-        For messages.
-    engine : Engine
-        The arithmetic.
-    x : Block
-        A vector or matrices.
-    batch : tuple of int
-        The leading dimensions of the factors.
-    rows, columns : int, optional
-        The lengths that are known.
-    vectors : bool, optional
-        Whether a vector fits.
+    `rows` and `columns` are lengths that are known. A vector, if it fits, is one row or column of
+    the known length.
 
     Raises
     ------
     ValueError
         If the shape does not fit.
     """
-    shape = engine.shape(x)
+    shape = full = engine.shape(x)
     if len(shape) == 1 and vectors:
         x = x[..., None, :] if rows is None else x[..., None]
-    full = engine.shape(x)
+        full = (1, *shape) if rows is None else (*shape, 1)
     if (
         len(full) < 2
         or (rows is not None and full[-2] != rows)
@@ -364,25 +339,15 @@ def range_of(function: str, k: Any, p: Any, length: int) -> tuple[int, int]:
     return place, count
 
 
-def require_all_finite(
-    checks: Checks | None, function: str, engine: Engine, arrays: dict[str, Block | None]
-) -> None:
-    """Demand finite operands."""
-    if checks is None:
-        return
-    for name, x in arrays.items():
-        if x is None:
-            continue
-        x = x[..., None] if len(engine.shape(x)) == 1 else x
-        require_finite(checks, function, engine, name, x)
-
-
 def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
     """Demand finite numbers of an operand."""
-    checks.require(
-        engine.finite(x),
-        lambda: complain_of_special(function, name, engine.to_block(x), engine.kind.is_complex),
-    )
+
+    def raise_not_finite() -> NoReturn:
+        matrix = x[..., None] if len(engine.shape(x)) == 1 else x
+        block = engine.to_block(matrix)
+        complain_of_special(function, name, block, engine.kind.is_complex)
+
+    checks.require(engine.finite(x), raise_not_finite)
 
 
 def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
@@ -402,13 +367,13 @@ _LARGEST = (0x7FF << 52) - 1
 
 
 def scaled(engine: Engine, *parts: Block) -> tuple[list[Block], Scales]:
-    """Return own copies of matrices with their common columns scaled near 1, and the exponents.
+    """Return copies of matrices with their common columns scaled near 1, and the exponents.
 
     Kernels of multiple doubles want it; LAPACK scales by itself.
     """
-    if isinstance(engine, Floats):
+    exponents = engine.exponents(*parts)
+    if exponents is None:
         return [part.copy() for part in parts], None
-    exponents = _exponents(engine, parts)
     return [shifted(engine, part, -exponents) for part in parts], exponents
 
 
@@ -418,15 +383,14 @@ def scaled_with_sides(engine: Engine, n: int, *parts: Block) -> tuple[list[Block
     Those are scaled far above 1 where small entries of them would lose digits near 1. A 0-d bool
     tells whether entries are too far apart for that as well.
     """
-    xp = engine.backend.xp
-    if isinstance(engine, Floats):
-        own, _ = scaled(engine, *parts)
-        return own, None, xp.asarray(False)
-    exponents, span = _exponents(engine, parts), _span(engine, [part[..., n:] for part in parts])
+    xp, exponents = engine.backend.xp, engine.exponents(*parts)
+    if exponents is None:
+        return [part.copy() for part in parts], None, xp.asarray(False)
+    span = _span(engine, [part[..., n:] for part in parts])
     reach = wide_range.reach(engine.kind.limbs)
     exponents[..., n:] -= xp.where(span > reach, _FAR, 0)
-    own = [shifted(engine, part, -exponents) for part in parts]
-    return own, exponents, (span > reach + _FAR).any()
+    copies = [shifted(engine, part, -exponents) for part in parts]
+    return copies, exponents, (span > reach + _FAR).any()
 
 
 def is_wide(engine: Engine, x: Block) -> Block:
@@ -434,18 +398,13 @@ def is_wide(engine: Engine, x: Block) -> Block:
     return (_span(engine, [engine.to_block(x)]) > wide_range.reach(engine.kind.limbs)).any()
 
 
-def _exponents(engine: Engine, parts: Sequence[Block]) -> Block:
-    bits = [scaling.magnitude_bits(part, engine.kind.is_complex) for part in parts]
-    found = [scaling.largest(part, -2, 0) for part in bits]
-    return scaling.exponents_of(reduce(engine.backend.xp.maximum, found))
-
-
 def _span(engine: Engine, parts: Sequence[Block]) -> Block:
     """Return how many powers of two lie between the entries of common columns, zeros aside."""
     xp = engine.backend.xp
     bits = [scaling.magnitude_bits(part, engine.kind.is_complex) for part in parts]
     found = [scaling.largest(-xp.where(part > 0, part, _LARGEST), -2, -_LARGEST) for part in bits]
-    return _exponents(engine, parts) - scaling.exponents_of(-reduce(xp.maximum, found))
+    high = reduce(xp.maximum, [scaling.largest(part, -2, 0) for part in bits])
+    return scaling.exponents_of(high) - scaling.exponents_of(-reduce(xp.maximum, found))
 
 
 def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:

@@ -13,20 +13,16 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update.arithmetic.engine import Engine, adjoint, set_identity
-from mdqr.linalg._update.finish import normalise
-from mdqr.linalg._update.loss import magnitudes
 from mdqr.linalg._update.operands import (
     UpdateResult,
-    convert,
-    factor_shapes,
     matrix_operand,
-    require_all_finite,
     require_given,
     require_in_range,
     scaled,
     shifted,
 )
 from mdqr.linalg._update.state import State
+from mdqr.linalg._update.updates import read_factors
 
 # One sweep squares the error: from here it reaches half of what is wanted, and no more.
 _FARTHEST = 0.1
@@ -41,7 +37,7 @@ def repair(
     precision: Precision | str | None = None,
     check: bool = True,
 ) -> UpdateResult:
-    """Make factors accurate again that many updates have worn.
+    """Make factors accurate again that have drifted over many updates.
 
     Parameters
     ----------
@@ -54,7 +50,7 @@ def repair(
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or too far from a factorisation; on a device, that waits
+        Raise if something is not finite or too far from a factorisation; a device is synchronized
         once, at the end.
 
     Returns
@@ -94,29 +90,24 @@ def repair(
     True
     """
     require_given("repair", A=A, R=R)
-    given = convert("repair", precision, A=A, Q=Q, R=R)
-    engine = given.engine
-    rows, n, batch = factor_shapes("repair", given)
-    a = matrix_operand("repair", engine, "A", given["A"], batch, columns=n, vectors=False)
+    known, (a,) = read_factors("repair", Q, R, precision, check, A=A)
+    engine, rows, n, checks = known.engine, known.m, known.n, known.checks
+    a = matrix_operand("repair", engine, "A", a, known.batch, columns=n, vectors=False)
     m = int(a.shape[-2])
     if m < n or (Q is not None and rows != m) or rows < n:
         raise ValueError(
             f"repair: A must have at least as many rows as columns, and Q and R must belong to it; "
             f"got A with shape {(m, n)} and {rows} rows of {'R' if Q is None else 'Q'}"
         )
-    checks = Checks()
-    if check:
-        require_all_finite(checks, "repair", engine, given.arrays)
-    (base, r), scales = scaled(engine, a, given.arrays["R"])
-    q = given.arrays["Q"]
-    state = State(engine, None if q is None else q.copy(), r, n)
+    (base, r), scales = scaled(engine, a, known.r)
+    state = known.state(r, n)
     repair_state(state, base, checks, "repair")
-    normalise(state, n)
+    state.normalise()
     found = shifted(engine, state.r, scales)
     if check:
         require_in_range(checks, "repair", engine, "R", found)
         checks.settle()
-    return given.result(state.q, found)
+    return known.numbers.result(state.q, found)
 
 
 def repair_state(state: State, a: Block, checks: Checks, function: str) -> None:
@@ -147,8 +138,8 @@ def repair_state(state: State, a: Block, checks: Checks, function: str) -> None:
 
 def _over(engine: Engine, system: Triangle, x: Block) -> Block:
     """Return ``x R^-1``."""
-    turned = system.solve(engine.to_block(adjoint(engine, x)), "C")
-    return adjoint(engine, engine.from_block(turned))
+    transposed = system.solve(engine.to_block(adjoint(engine, x)), "C")
+    return adjoint(engine, engine.from_block(transposed))
 
 
 def _residual(engine: Engine, a: Block, x: Block, y: Block, *, adjoint: bool = False) -> Block:
@@ -190,14 +181,14 @@ def _other_columns(engine: Engine, q: Block, others: Block) -> Block:
 
 
 def _require_near(checks: Checks, engine: Engine, x: Block, function: str) -> None:
-    size = magnitudes(engine, x)
+    size = engine.magnitudes(x)
     norm = ((size**2).sum(axis=(-2, -1))) ** 0.5
 
-    def complain() -> NoReturn:
+    def raise_distance() -> NoReturn:
         (found,) = fetch(norm.max())
         raise np.linalg.LinAlgError(
             f"{function}: the factors are {float(found):.1e} away from a factorisation of A, "
             f"and {_FARTHEST} is as far as a correction of first order goes: factor A anew"
         )
 
-    checks.require((norm <= _FARTHEST).all(), complain)
+    checks.require((norm <= _FARTHEST).all(), raise_distance)

@@ -1,7 +1,8 @@
-"""Insertion and deletion of rows."""
+"""Insertion and deletion of rows: the updates, and the changes of Q and R that they make."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,25 +10,119 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import sweeps
+from mdqr.linalg._update import cost, sweeps
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint,
     adjoint_multiply,
-    apply_left,
-    apply_right,
+    inserted,
     joined,
+    make_triangular,
+    removed,
     set_identity,
 )
 from mdqr.linalg._update.loss import (
-    Unchecked,
-    column_norms,
-    rounding,
-    smallest_share,
+    before,
+    note_rank,
+    rounding_level,
+    smallest_singular_value,
     spectral_bound,
 )
-from mdqr.linalg._update.orthogonalize import outside, unit_columns
-from mdqr.linalg._update.state import Loss, State
+from mdqr.linalg._update.operands import Scales, scaled
+from mdqr.linalg._update.orthogonalize import orthogonalize, unit_columns
+from mdqr.linalg._update.state import Loss, State, factored
+from mdqr.linalg._update.updates import Update
+
+
+@dataclass(frozen=True)
+class RowInsertion(Update):
+    """Rows `u` ``(..., p, n)`` that come before row `k`."""
+
+    u: Block
+    k: int
+
+    def apply(self) -> tuple[State, Scales]:
+        """Work the rows into R."""
+        known = self.factors
+        (r, u), scales = scaled(known.engine, known.r, self.u)
+        untouched = 0 if u.shape[-2] else known.count
+        state = State(known.engine, known.q, r, known.n, untouched)
+        insert_rows(state, u, self.k)
+        return state, scales
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor ``Q R`` with the rows."""
+        known = self.factors
+        (r, u), scales = scaled(known.engine, known.r, self.u)
+        a = inserted(known.engine, known.matrix(r), u, self.k, -2)
+        q = known.q_columns(known.m + int(u.shape[-2]), known.n)
+        return factored(known.engine, a, known.n, q), scales
+
+    def work(self) -> cost.Works:
+        """Count the operations."""
+        known, p = self.factors, int(self.u.shape[-2])
+        q = known.q_columns(known.m + p, known.n)
+        return cost.row_insertion(known.engine, known.size(p, self.k), q)
+
+
+@dataclass(frozen=True)
+class RowDeletion(Update):
+    """Rows `k` to ``k + p`` that leave a factorisation with Q."""
+
+    k: int
+    p: int
+
+    def apply(self) -> tuple[State, Scales]:
+        """Reduce the rows of Q to the identity."""
+        known = self.factors
+        (r,), scales = scaled(known.engine, known.r)
+        state = known.state(r, extended=self.p > 0)
+        old = before(state, refactor=False)
+        delete_rows(state, self.k, self.p, check=known.check)
+        note_rank(state, old)
+        return state, scales
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor ``Q R`` without the rows."""
+        known, engine, n = self.factors, self.factors.engine, self.factors.n
+        (r,), scales = scaled(engine, known.r)
+        rest = replace(known, q=removed(engine, known.q, self.k, self.p, -2))
+        a = rest.matrix(r)
+        state = factored(engine, a, n, known.q_columns(known.m - self.p, n))
+        note_rank(state, before(State(engine, None, r, n), refactor=True))
+        return state, scales
+
+    def work(self) -> cost.Works:
+        """Count the operations."""
+        known = self.factors
+        q = known.q_columns(known.m - self.p, known.n)
+        return cost.row_deletion(known.engine, known.size(self.p, self.k), q)
+
+
+@dataclass(frozen=True)
+class KnownRowDeletion(Update):
+    """Rows `u` ``(..., p, n)`` that leave an R without Q."""
+
+    u: Block
+
+    def apply(self) -> tuple[State, Scales]:
+        """Reduce the rows that Q would have to the identity."""
+        known = self.factors
+        (r, u), scales = scaled(known.engine, known.r[..., : known.n, :], self.u)
+        state = State(known.engine, None, r, known.n)
+        delete_known_rows(state, u, known.checks)
+        return state, scales
+
+    def refactor(self) -> tuple[State, Scales]:
+        """Raise ValueError: the rows that stay are not known."""
+        raise ValueError(
+            f"{self.factors.function}: a fresh factorisation needs the rows that stay: factor them "
+            "by qr"
+        )
+
+    def work(self) -> cost.Works:
+        """Leave only the update."""
+        return cost.Works(cost.Work(), cost.IMPOSSIBLE)
 
 
 def insert_rows(state: State, u: Block, k: int) -> None:
@@ -43,13 +138,10 @@ def insert_rows(state: State, u: Block, k: int) -> None:
     columns = state.count
     old = int(state.r.shape[-2])
     q = None if state.q is None else state.q[..., :old]
-    sweeps.stacked(engine, state.r, u, q, z, columns=columns)
+    sweeps.reduce_rows_below(engine, state.r, u, q, z, columns=columns)
     if columns < state.n:
         # A matrix wider than high: what is left of the new rows continues the trapezoid.
-        factors = engine.factor(u[..., columns : state.n])
-        apply_left(engine, factors, u[..., state.n :])
-        if z is not None:
-            apply_right(engine, factors, z)
+        make_triangular(engine, u[..., columns : state.n], u[..., state.n :], z)
     state.r = joined(engine, [state.r, u], -2)
     if not was_full:
         state.drop(min(old + p, state.n))
@@ -62,14 +154,15 @@ def _insert_above(state: State, u: Block, k: int) -> None:
         state.q = _with_unit_rows(state, state.q, k, p, ahead=True)
     state.r = joined(engine, [u, state.r], -2)
     rows = int(state.r.shape[-2])
-    sweeps.band(engine, state.r, state.q, start=0, stop=columns, lower=p, rows=columns + p)
+    sweeps.reduce_subdiagonals(
+        engine, state.r, state.q, start=0, stop=columns, lower=p, rows=columns + p
+    )
     if columns < state.n:
         # A matrix wider than high: what is left of the new rows continues the trapezoid.
         low = state.r[..., columns:, columns:]
-        factors = engine.factor(low[..., : state.n - columns])
-        apply_left(engine, factors, low[..., state.n - columns :])
-        if state.q is not None:
-            apply_right(engine, factors, state.q[..., columns:])
+        right = None if state.q is None else state.q[..., columns:]
+        rest = state.n - columns
+        make_triangular(engine, low[..., :rest], low[..., rest:], right)
     if not was_full:
         state.drop(min(rows, state.n))
 
@@ -78,35 +171,32 @@ def _with_unit_rows(state: State, q: Block, k: int, p: int, *, ahead: bool) -> B
     """Return Q with p unit rows before row `k`, and their columns, ahead of all or behind."""
     m, columns = int(q.shape[-2]), int(q.shape[-1])
     wide = state.engine.zeros(q, m + p, columns + p)
-    own = wide[..., p:] if ahead else wide[..., :columns]
-    own[..., :k, :] = q[..., :k, :]
-    own[..., k + p :, :] = q[..., k:, :]
+    old = wide[..., p:] if ahead else wide[..., :columns]
+    old[..., :k, :] = q[..., :k, :]
+    old[..., k + p :, :] = q[..., k:, :]
     set_identity(state.engine, wide[..., k : k + p, 0 if ahead else columns :])
     return wide
 
 
-def delete_rows(state: State, k: int, p: int, *, look: bool = True) -> None:
+def delete_rows(state: State, k: int, p: int, *, check: bool = True) -> None:
     """Remove rows `k` to ``k + p`` of a factorisation with Q; those that make Q square first."""
     if state.q is None or not p:
         return
     m = state.m
     thin = 0 if state.full else min(p, m - state.n)
     if thin:
-        _delete_thin(state, state.q, k, thin, look=look)
+        _delete_thin(state, state.q, k, thin, check=check)
     if p > thin and state.q is not None:
         _delete_full(state, state.q, k, p - thin)
 
 
 def _delete_full(state: State, q: Block, k: int, p: int) -> None:
-    engine, count, m = state.engine, state.count, state.m
+    engine, count = state.engine, state.count
     w = adjoint(engine, q[..., k : k + p, :]).copy()
-    if m > count:
-        factors = engine.factor(w[..., count:, :])
-        apply_left(engine, factors, state.r[..., count:, state.n :])
-        apply_right(engine, factors, q[..., count:])
-        if m - p >= state.n:
-            _note_loss(state, w[..., count : count + p, :])
-    state.turned |= sweeps.spike(engine, w, state.r, q, first=0, stop=min(count + p, m))
+    stop = state.reduce_tail(w)
+    if count < state.m and state.m - p >= state.n:
+        _note_loss(state, w[..., count : count + p, :])
+    state.complex_diagonal |= sweeps.spike(engine, w, state.r, q, first=0, stop=stop)
     _without(state, k, p)
 
 
@@ -129,24 +219,24 @@ def _delete_thin(
     b: Block | None = None,
     whole: Block | None = None,
     *,
-    look: bool = True,
+    check: bool = True,
 ) -> Block:
     engine = state.engine
     e = adjoint(engine, q[..., k : k + p, :])
-    w, basis, triangle_ = outside(engine, q, unit_columns(engine, q, k, p), e, look=look)
-    _note_loss(state, triangle_, twice=b is not None and whole is None)
+    w, basis, low = orthogonalize(engine, q, unit_columns(engine, q, k, p), e, check=check)
+    _note_loss(state, low, twice=b is not None and whole is None)
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     if whole is not None:
         rows[..., state.n :] = adjoint_multiply(engine, basis, whole)
     elif b is not None:
         z = adjoint_multiply(engine, w, state.r[..., state.n :], c=b, subtract=True)
-        system = engine.triangle(triangle_, "UpdatableLstsq.delete_rows", Unchecked())
+        system = engine.triangle(low, "UpdatableLstsq.delete_rows", Checks(ignore=True))
         rows[..., state.n :] = engine.from_block(system.solve(engine.to_block(z), "C"))
     known = rows[..., state.n :]
-    w = joined(engine, [w, triangle_], -2)
+    w = joined(engine, [w, low], -2)
     state.extend(basis, rows)
     stop = int(w.shape[-2])
-    state.turned |= sweeps.spike(engine, w, state.r, state.q, first=0, stop=stop)
+    state.complex_diagonal |= sweeps.spike(engine, w, state.r, state.q, first=0, stop=stop)
     _without(state, k, p)
     return known
 
@@ -158,12 +248,12 @@ def _without(state: State, k: int, p: int) -> None:
     state.r = state.r[..., p:, :]
 
 
-def _note_loss(state: State, triangle_: Block, *, twice: bool = False) -> None:
+def _note_loss(state: State, low: Block, *, twice: bool = False) -> None:
     """Note the smallest part of the rows outside of Q; `twice` if something is divided by it."""
-    share = smallest_share(state.engine, triangle_)
-    share = share**2 if twice else share
-    noise = state.engine.backend.xp.full(share.shape, rounding(state.engine, state.n))
-    state.losses.append(Loss(share, noise))
+    distance = smallest_singular_value(state.engine, low)
+    distance = distance**2 if twice else distance
+    level = rounding_level(state.engine, state.n)
+    state.losses.append(Loss(distance, state.engine.backend.xp.full(distance.shape, level)))
 
 
 @np.errstate(all="ignore")
@@ -179,13 +269,13 @@ def delete_known_rows(state: State, u: Block, checks: Checks, function: str = "q
     known = state.r[..., n:]
     z = adjoint_multiply(engine, found.e, known, c=u[..., n:], subtract=True)
     if z.shape[-1]:
-        system = engine.triangle(found.c, function, Unchecked())
+        system = engine.triangle(found.c, function, Checks(ignore=True))
         z = engine.from_block(system.solve(engine.to_block(z), "C"))
     rows = engine.zeros(state.r, p, int(state.r.shape[-1]))
     rows[..., n:] = z
     w = joined(engine, [found.e, found.c], -2)
     state.extend(None, rows)
-    state.turned |= sweeps.spike(engine, w, state.r, None, first=0, stop=n + p)
+    state.complex_diagonal |= sweeps.spike(engine, w, state.r, None, first=0, stop=n + p)
     state.r = state.r[..., p:, :]
     return z
 
@@ -221,6 +311,6 @@ def leverage(engine: Engine, r: Block, u: Block, checks: Checks, function: str) 
     gram = adjoint_multiply(engine, e, e, c=one, subtract=True)
     c = engine.cholesky(gram)
     with np.errstate(all="ignore"):
-        size = spectral_bound(engine, column_norms(engine, r)[..., :, None] * back)
-    share = smallest_share(engine, c) ** 2
-    return Leverage(e, c, Loss(share, rounding(engine, n) * xp.maximum(size, 1.0)))
+        size = spectral_bound(engine, engine.column_norms(r)[..., :, None] * back)
+    distance = smallest_singular_value(engine, c) ** 2
+    return Leverage(e, c, Loss(distance, rounding_level(engine, n) * xp.maximum(size, 1.0)))

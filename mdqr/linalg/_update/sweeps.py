@@ -2,101 +2,60 @@
 
 All change their arguments in place. `r` may have more columns than the matrix it belongs to, such
 as ``Q^H b``: they are transformed along. `q`, if it is given, is multiplied from the right, so that
-the product ``q r`` stays. Windows that are not much wider than the band are formed as one
+the product ``q r`` stays. Windows with not many fewer subdiagonals than columns are formed as one
 orthogonal matrix: one product instead of three, and fewer operations, since their reflections
 overlap nearly everywhere.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 from mdqr._backend.blocks import FORMED
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint_multiply,
-    apply_left,
     apply_right,
     joined,
+    make_triangular,
 )
 
 
-def band(
-    engine: Engine,
-    r: Block,
-    q: Block | None,
-    *,
-    start: int,
-    stop: int,
-    lower: int,
-    rows: int,
+def reduce_subdiagonals(
+    engine: Engine, r: Block, q: Block | None, *, start: int, stop: int, lower: int, rows: int
 ) -> None:
     """Make columns `start` to `stop` triangular, which have `lower` diagonals below the main one.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        The matrix; its columns before `start` are triangular.
-    q : Block or None
-        The matrix to multiply from the right.
-    start, stop : int
-        The columns.
-    lower : int
-        Number of diagonals below the main one.
-    rows : int
-        The rows that are not zero.
+    The columns of `r` before `start` are triangular; `rows` are the rows that are not zero.
     """
-    quick = window_columns(engine, lower)
-    step = quick or engine.width("band", lower)
+    short = window_columns(engine, lower)
+    step = short or engine.width("subdiagonals", lower)
     for first in range(start, stop, step):
         width = min(step, stop - first)
         last = min(first + width + lower, rows)
         window = r[..., first:last, first : first + width]
         rest = r[..., first:last, first + width :]
         right = None if q is None else q[..., first:last]
-        if quick:
+        if short:
             _reduce(engine, window, rest, right, lower)
             continue
         if lower < FORMED * width:
             _multiply_both(engine, engine.orthogonal(window), [rest], right)
             continue
         # What is left below the diagonal is read no more, and cleared at the end of the update.
-        factors = engine.factor(window, clear=False)
-        if rest.shape[-1]:
-            apply_left(engine, factors, rest)
-        if right is not None:
-            apply_right(engine, factors, right)
+        make_triangular(engine, window, rest, right, clear=False)
 
 
-def spike(
-    engine: Engine,
-    w: Block,
-    r: Block,
-    q: Block | None,
-    *,
-    first: int,
-    stop: int,
-) -> bool:
+def spike(engine: Engine, w: Block, r: Block, q: Block | None, *, first: int, stop: int) -> bool:
     """Reduce the columns `w` in front of the columns `first` and later of `r`, from the bottom up.
 
-    Afterwards the rows of `w` from ``first + p`` on are zero, those from `first` to there are
-    triangular, and `r` has p more diagonals below its main one, counted from column `first`: put
-    between its columns ``first - 1`` and `first`, `w` completes a triangular matrix.
-
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    w : Block
-        ``(..., rows, p)``; zero from row `stop` on, and triangular from row ``stop - p`` on where
-        `r` has no rows.
-    r : Block
-        ``(..., rows, n)``, triangular.
-    q : Block or None
-        The matrix to multiply from the right.
-    first, stop : int
-        The rows.
+    `w` ``(..., rows, p)`` is zero from row `stop` on, and triangular from row ``stop - p`` on where
+    `r` ``(..., rows, n)``, triangular, has no rows. Afterwards the rows of `w` from ``first + p``
+    on are zero, those from `first` to there are triangular, and `r` has p more diagonals below its
+    main one, counted from column `first`: put between its columns ``first - 1`` and `first`, `w`
+    completes a triangular matrix.
 
     Returns
     -------
@@ -106,8 +65,8 @@ def spike(
     p = w.shape[-1]
     if not p or stop <= first:
         return False
-    if rises(engine, p):
-        _rise_columns(engine, w, r, q, first, stop)
+    if reduces_columns(engine, p):
+        _reduce_columns(engine, w, r, q, first, stop)
         return True
     step = engine.width("spike", p)
     start = max(first, stop - p - step)
@@ -129,10 +88,10 @@ def spike(
         start = max(first, start - step)
 
 
-def _rise_columns(
+def _reduce_columns(
     engine: Engine, w: Block, r: Block, q: Block | None, first: int, stop: int
 ) -> None:
-    """Reduce few columns, each from its own end up to the row below those of the columns before."""
+    """Reduce few columns, each from its end up to the row below those of the columns before."""
     width = window_columns(engine, 1)
     for c in range(int(w.shape[-1])):
         end = stop
@@ -142,29 +101,17 @@ def _rise_columns(
             # Rows of R have one diagonal more after each column.
             lefts = [r[..., rows, max(first, start - c) :], w[..., rows, c + 1 :]]
             right = None if q is None else q[..., rows]
-            _rise(engine, w[..., rows, c : c + 1], lefts, right)
+            _reduce_column(engine, w[..., rows, c : c + 1], lefts, right)
             end = start + 1
 
 
-def stacked(
+def reduce_rows_below(
     engine: Engine, r: Block, u: Block, q: Block | None, z: Block | None, *, columns: int
 ) -> None:
-    """Reduce the first columns of rows `u` below the triangular matrix `r` to zero.
+    """Reduce the first columns of rows `u` below the triangular matrix `r` to zero, as `tpqrt`.
 
-    The vectors are ``[I; V]``: no window touches a row of `r` outside of its own.
-
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        ``(..., rows, n)``, triangular.
-    u : Block
-        ``(..., p, n)``.
-    q, z : Block or None
-        The matrices that belong to the rows of `r` and `u`, multiplied from the right.
-    columns : int
-        How many columns to reduce, at most the rows of `r`.
+    The vectors are ``[I; V]``: no window touches a row of `r` but its columns'. `q` and `z` belong
+    to the rows of `r` and `u`; `columns` is at most the rows of `r`.
     """
     if not u.shape[-2]:
         return
@@ -172,15 +119,15 @@ def stacked(
     for first in range(0, columns, step):
         stop = min(first + step, columns)
         width = stop - first
-        own = slice(first, stop)
-        window = joined(engine, [r[..., own, own], u[..., own]], -2)
+        same = slice(first, stop)
+        window = joined(engine, [r[..., same, same], u[..., same]], -2)
         factors = engine.factor(window, tile=width, clear=False)
         (v,), (t,) = factors.vs, factors.ts
         # The first rows are the identity where V is unit lower trapezoidal.
         head, v = None if factors.unit else v[..., :width, :], v[..., width:, :]
-        r[..., own, own] = window[..., :width, :]
+        r[..., same, same] = window[..., :width, :]
         if stop < r.shape[-1]:
-            top, low = r[..., own, stop:], u[..., stop:]
+            top, low = r[..., same, stop:], u[..., stop:]
             first = top if head is None else adjoint_multiply(engine, head, top)
             g = adjoint_multiply(engine, t, adjoint_multiply(engine, v, low, c=first))
             if head is None:
@@ -189,7 +136,7 @@ def stacked(
                 engine.accumulate(top, head, g, subtract=True)
             engine.accumulate(low, v, g, subtract=True)
         if q is not None and z is not None:
-            part = q[..., own]
+            part = q[..., same]
             first = part if head is None else engine.multiply(part, head)
             g = engine.multiply(engine.multiply(z, v, c=first), t)
             if head is None:
@@ -199,9 +146,9 @@ def stacked(
             engine.accumulate(z, g, v.swapaxes(-1, -2), subtract=True, conj_b=True)
 
 
-# Columns in front of others that are reduced one by one, each by a sweep of its own: by backend,
+# Columns in front of others that are reduced one by one, each by a sweep: by backend,
 # lines of the most limbs and the most columns.
-_MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
+_MOST_COLUMNS: dict[str, tuple[tuple[float, int], ...]] = {
     "cpu": ((1, 2), (2, 4), (float("inf"), 1)),
     "cuda": ((float("inf"), 1),),
 }
@@ -209,14 +156,18 @@ _MOST_RISES: dict[str, tuple[tuple[float, int], ...]] = {
 
 def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
-    if engine.has_panels:
-        return 0
-    return engine.backend.window_columns(below, kind=engine.kind)
+    backend: Any = engine.backend
+    return 0 if engine.has_panels else _window_columns(backend, below, engine.kind)
 
 
-def rises(engine: Engine, p: int) -> bool:
+@lru_cache(maxsize=256)
+def _window_columns(backend: Any, below: int, kind: Kind) -> int:
+    return int(backend.window_columns(below, kind=kind))
+
+
+def reduces_columns(engine: Engine, p: int) -> bool:
     """Return whether p columns in front of others are reduced one after the other."""
-    lines = _MOST_RISES[engine.backend.name]
+    lines = _MOST_COLUMNS[engine.backend.name]
     most = next(columns for limbs, columns in lines if engine.kind.limbs <= limbs)
     return p <= most and window_columns(engine, 1) > 0
 
@@ -229,45 +180,24 @@ def forms_windows(engine: Engine, below: int) -> bool:
 def _reduce(engine: Engine, r: Block, left: Block, right: Block | None, below: int) -> None:
     """Replace `r` by R, `left` by ``E^H left`` and `right` by ``right E``, with ``r = E R``.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    r : Block
-        ``(..., m, w)``, as `mdqr._backend.protocol.Backend.window` wants it.
-    left : Block
-        ``(..., m, n)``.
-    right : Block or None
-        ``(..., k, m)``.
-    below : int
-        Number of diagonals of `r` below the main one.
+    `r` has `below` diagonals below the main one, as `mdqr._backend.protocol.Backend.window` wants.
     """
     if not r.size:
         return
     if engine.kind.limbs == 1 and forms_windows(engine, below):
-        # Products of floats are those of the library, in their own width.
+        # Products of floats are those of the library, in their width.
         _multiply_both(engine, formed_window(engine, r, below), [left], right)
         return
     last = None if right is None else engine.planes(right)
     engine.backend.window(
-        engine.planes(r), engine.planes(left), last,
-        below=below, kind=engine.kind,
-    )  # fmt: skip
+        engine.planes(r), engine.planes(left), last, below=below, kind=engine.kind
+    )
 
 
-def _rise(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
-    """Reduce a column from its end upwards: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
+def _reduce_column(engine: Engine, z: Block, lefts: list[Block], right: Block | None) -> None:
+    """Reduce a column bottom up: `z` becomes ``(zeta, 0)`` with ``z = E (zeta, 0)``.
 
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    z : Block
-        ``(..., m, 1)``, m at least 2.
-    lefts : list of Block
-        Matrices ``(..., m, n)`` that become ``E^H left``.
-    right : Block or None
-        A matrix ``(..., k, m)`` that becomes ``right E``.
+    The matrices `lefts` become ``E^H left``, and `right` becomes ``right E``.
     """
     if not z.size:
         return
@@ -295,8 +225,5 @@ def _multiply_both(engine: Engine, e: Block, lefts: list[Block], right: Block | 
 def formed_window(engine: Engine, r: Block, below: int) -> Block:
     """Replace a window by R, or with `below` 0 a column by its first element, and return E."""
     e = engine.backend.xp.empty((*r.shape[:-1], int(r.shape[-2])), dtype=engine.dtype)
-    engine.backend.form_window(
-        engine.planes(r), engine.planes(e),
-        below=below, kind=engine.kind,
-    )  # fmt: skip
+    engine.backend.form_window(engine.planes(r), engine.planes(e), below=below, kind=engine.kind)
     return e

@@ -1,43 +1,50 @@
-"""Each public update: by a change of the factors, or by a refactorisation; the work of both."""
+"""Updates as values: their common part, the choice of the cheaper way, and the results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from mdqr._limbs.planes import Block
+from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import columns, cost, rows
-from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined
-from mdqr.linalg._update.loss import before, note_rank
+from mdqr.linalg._update import cost
+from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
+from mdqr.linalg._update.loss import lost_digits, require_distance, warn_of_loss
 from mdqr.linalg._update.operands import (
-    Given,
+    Numbers,
     Scales,
-    matrix_operand,
-    require_count,
-    scaled,
+    UpdateResult,
+    convert,
+    factor_shapes,
+    require_finite,
+    require_given,
+    require_in_range,
     shifted,
 )
 from mdqr.linalg._update.state import State
 
-Built = tuple[State, Scales]
+Way = Literal["update", "refactor"]
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The operands of an update: the factors, their shape, and where conditions go."""
+class Factors:
+    """The factors Q and R of matrices ``(..., m, n)``, for a public function.
+
+    With `check` the new factors are checked at the end; `checks` has what is demanded until then.
+    """
 
     function: str
-    given: Given
+    numbers: Numbers
+    engine: Engine
+    q: Block | None
+    r: Block
     m: int
     n: int
     batch: tuple[int, ...]
-    checks: Checks | None
-
-    def __getitem__(self, name: str) -> Block:
-        """Return an operand by its name."""
-        return self.given.arrays[name]
+    check: bool
+    checks: Checks
 
     @property
     def count(self) -> int:
@@ -45,300 +52,111 @@ class Frame:
         return min(self.m, self.n)
 
     @property
-    def q_columns(self) -> int:
-        """Number of columns of Q; 0 without."""
-        q = self.given.arrays["Q"]
-        return 0 if q is None else int(q.shape[-1])
-
-    def untouched(self, p: int, k: int = 0) -> int:
-        """Return how many rows of R are in no window of p new rows or columns from column k on."""
-        return k if p else self.count
+    def is_thin(self) -> bool:
+        """Whether Q has fewer columns than rows."""
+        return self.q is not None and bool(self.q.shape[-1] < self.m)
 
     def size(self, p: int, k: int) -> cost.Size:
         """Return what the work depends on."""
-        return cost.Size(self.m, self.n, self.q_columns, p, k)
+        return cost.Size(self.m, self.n, 0 if self.q is None else int(self.q.shape[-1]), p, k)
 
-    def new_columns(self, m: int, n: int) -> int | None:
+    def q_columns(self, m: int, n: int) -> int | None:
         """Return the number of columns of Q after an update to shape ``(m, n)``."""
-        if self["Q"] is None:
+        if self.q is None:
             return None
-        return m if self.q_columns == self.m else min(m, n)
+        return min(m, n) if self.is_thin else m
 
     def matrix(self, r: Block) -> Block:
-        """Return the product of Q with `r`, which has the rows of R and some of its columns."""
-        return product(self.given.engine, self["Q"], r, self.count)
+        """Return the product of Q, if there is one, with `r`: scaled R, or some columns of it."""
+        if self.q is None:
+            return r
+        return self.engine.multiply(self.q[..., : self.count], r[..., : self.count, :])
 
-    def own_q(self, *, joined: bool = False) -> Block | None:
-        """Return Q, a copy unless it is thin and `joined` to new columns before it is changed."""
-        q = self["Q"]
-        return q if q is None or (joined and self.q_columns < self.m) else q.copy()
+    def state(self, r: Block, untouched: int = 0, *, extended: bool = False) -> State:
+        """Return a state with a copy of Q, but of a thin one that will be `extended`."""
+        q = self.q if self.q is None or (extended and self.is_thin) else self.q.copy()
+        return State(self.engine, q, r, self.n, untouched)
 
 
-class Job(NamedTuple):
-    """An update that can be done in two ways.
+@dataclass(frozen=True)
+class Update(ABC):
+    """A change of factors, which can be done by an update or by a refactorisation.
 
-    Both are told whether they may wait for a device. `update` is None where there are more
-    columns than an update without Q can have. `fresh` is None where the data are not known. `works`
-    counts both, for an engine that may be quick by then or not. Rows of R before `untouched` are in
-    no window of the update.
+    Both return the new factors, and the exponents by which the columns of R were scaled; they raise
+    ValueError where they are impossible.
     """
 
-    update: Callable[[bool], Built] | None
-    fresh: Callable[[bool], Built] | None
-    works: Callable[[], tuple[cost.Work, cost.Work]]
-    untouched: int = 0
+    factors: Factors
+
+    @property
+    def least_condition(self) -> float | None:
+        """The smallest reciprocal condition of a new column; None for eps."""
+        return None
+
+    @abstractmethod
+    def apply(self) -> tuple[State, Scales]:
+        """Change the factors."""
+
+    @abstractmethod
+    def refactor(self) -> tuple[State, Scales]:
+        """Factor the changed matrix."""
+
+    @abstractmethod
+    def work(self) -> cost.Works:
+        """Count the operations of both; an engine may have its fast path by then, or not."""
 
 
-def insert_rows(frame: Frame, k: int) -> Job:
-    """Insert rows before row k."""
-    engine, r, n = frame.given.engine, frame["R"], frame.n
-    u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
-    p = int(u.shape[-2])
-
-    def update(_: bool) -> Built:
-        (own, new), scales = scaled(engine, r, u)
-        state = State(engine, frame["Q"], own, n)
-        rows.insert_rows(state, new, k)
-        return state, scales
-
-    def anew(_: bool) -> Built:
-        (own, new), scales = scaled(engine, r, u)
-        known = frame["Q"] is not None
-        a = with_rows(engine, frame.matrix(own) if known else own, new, k)
-        q = frame.new_columns(frame.m + p, n)
-        return factored(engine, a, n, q), scales
-
-    def works() -> tuple[cost.Work, cost.Work]:
-        q = frame.new_columns(frame.m + p, n)
-        again = cost.factor_work(frame.m + p, n, q, 0 if q is None else frame.count)
-        return cost.rows_work(engine, frame.size(p, k)), again
-
-    return Job(update, anew, works, frame.untouched(p))
+def choose(update: Update, method: str = "auto") -> Way:
+    """Return the way that a method takes, "auto" the one that takes less time by a static table."""
+    if method == "auto":
+        work, engine = update.work(), update.factors.engine
+        cheaper = cost.seconds(engine, work.update) <= cost.seconds(engine, work.refactor)
+        return "update" if cheaper else "refactor"
+    return "update" if method == "update" else "refactor"
 
 
-def delete_rows(frame: Frame, k: int, p: int) -> Job:
-    """Remove rows of a factorisation with Q."""
-    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
-
-    def update(look: bool) -> Built:
-        (own,), scales = scaled(engine, r)
-        state = State(engine, frame.own_q(joined=p > 0), own, n)
-        known = before(state, fresh=False)
-        rows.delete_rows(state, k, p, look=look)
-        note_rank(state, known)
-        return state, scales
-
-    def anew(_: bool) -> Built:
-        (own,), scales = scaled(engine, r)
-        left = without_rows(engine, frame["Q"], k, p)
-        a = product(engine, left, own, frame.count)
-        state = factored(engine, a, n, frame.new_columns(m - p, n))
-        known = before(State(engine, None, own, n), fresh=True)
-        note_rank(state, known)
-        return state, scales
-
-    def works() -> tuple[cost.Work, cost.Work]:
-        again = cost.factor_work(m - p, n, frame.new_columns(m - p, n), frame.count)
-        again = again.plus(cost.shares_work(engine, n))
-        return cost.removal_work(engine, frame.size(p, k)), again
-
-    return Job(update, anew, works)
+def execute(update: Update, method: str) -> UpdateResult:
+    """Return the new factors as the caller wants them."""
+    known = update.factors
+    if not known.check:
+        return known.numbers.result(*_changed(update, method)[:2])
+    q, r, lost = attempted(known.engine, _changed, update, method)
+    if lost:
+        warn_of_loss(known.function, known.engine, lost, stacklevel=5)
+    return known.numbers.result(q, r)
 
 
-def delete_known_rows(frame: Frame, p: object) -> Job:
-    """Remove rows from an R without Q."""
-    engine, r, n = frame.given.engine, frame["R"], frame.n
-    gone = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, columns=n)
-    count = int(gone.shape[-2])
-    require_count(frame.function, p, count)
-
-    def update(_: bool) -> Built:
-        (own, old), scales = scaled(engine, r[..., :n, :], gone)
-        state = State(engine, None, own, n)
-        rows.delete_known_rows(state, old, frame.checks or Checks())
-        return state, scales
-
-    return Job(update, None, lambda: (cost.Work(), cost.Work()))
-
-
-def _data(frame: Frame) -> tuple[Block | None, int]:
-    """Return the matrix before the update, if it is given, and its number of rows."""
-    if frame["A"] is None:
-        return None, frame.m
-    rows = None if frame["Q"] is None else frame.m
-    known: dict[str, Any] = {"rows": rows, "columns": frame.n, "vectors": False}
-    a = matrix_operand(frame.function, frame.given.engine, "A", frame["A"], frame.batch, **known)
-    return a, int(a.shape[-2])
+def _changed(update: Update, method: str) -> tuple[Block | None, Block, float]:
+    """Return the new Q and R, and the digits that are lost, if that is checked."""
+    known, engine, checks = update.factors, update.factors.engine, update.factors.checks
+    way = choose(update, method)
+    state, scales = update.apply() if way == "update" else update.refactor()
+    state.normalise()
+    r = shifted(engine, state.r, scales)
+    if not known.check:
+        return state.q, r, 0.0
+    if state.losses:
+        require_distance(known.function, checks, state, update.least_condition)
+    require_in_range(checks, known.function, engine, "R", r)
+    values = settle(engine, checks, *state.removals)
+    return state.q, r, lost_digits(state, values) if values else 0.0
 
 
-def insert_columns(frame: Frame, k: int) -> Job:
-    """Insert columns before column k; without Q by the matrix."""
-    engine, r, n, q = frame.given.engine, frame["R"], frame.n, frame["Q"]
-    a, m = _data(frame)
-    if q is None:
-        r = r[..., : frame.count, :]
-    u = matrix_operand(frame.function, engine, "u", frame["u"], frame.batch, rows=m)
-    p = int(u.shape[-1])
-    wide = q is None and m < n + p
-
-    def parts(wanted: Block) -> tuple[Block, Block, Scales, Scales]:
-        (own,), old = scaled(engine, wanted)
-        (new,), more = scaled(engine, u)
-        if old is None or more is None:
-            return own, new, None, None
-        return own, new, old, joined(engine, [old[..., :k], more, old[..., k:]], -1)
-
-    def update(look: bool) -> Built:
-        own, new, old, scales = parts(r)
-        state = State(engine, frame.own_q(joined=p > 0), own, n)
-        if q is None:
-            base = shifted(engine, a, None if old is None else -old)
-            checks = frame.checks or Checks()
-            columns.insert_unknown_columns(state, base, new, k, frame.function, checks)
-        else:
-            columns.insert_columns(state, new, k, look=look)
-        return state, scales
-
-    def anew(_look: bool) -> Built:
-        own, new, _, scales = parts(r if a is None else a)
-        base = frame.matrix(own) if a is None else own
-        whole = with_columns(engine, base, new, k)
-        state = factored(engine, whole, n + p, frame.new_columns(m, n + p))
-        if q is None and not wide:
-            state.losses.append(columns.independence_in(engine, state.r, k, p))
-        elif q is not None and frame.q_columns < m:
-            state.losses.append(columns.independence(engine, q, new[..., : m - n]))
-        return state, scales
-
-    def works() -> tuple[cost.Work, cost.Work]:
-        size = frame.size(p, k)._replace(m=m)
-        inner = frame.count if a is None else 0
-        again = cost.factor_work(m, n + p, frame.new_columns(m, n + p), inner)
-        if q is not None and frame.q_columns < m:
-            again = again.plus(cost.independence_work(size))
-        return cost.insertion_work(engine, size), again
-
-    return Job(None if wide else update, anew, works, frame.untouched(p, k))
-
-
-def delete_columns(frame: Frame, k: int, p: int) -> Job:
-    """Remove columns."""
-    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
-
-    def less(scales: Scales) -> Scales:
-        return (
-            None if scales is None else joined(engine, [scales[..., :k], scales[..., k + p :]], -1)
-        )
-
-    def update(_: bool) -> Built:
-        (own,), scales = scaled(engine, r)
-        state = State(engine, frame.own_q(), own, n)
-        columns.delete_columns(state, k, p)
-        return state, less(scales)
-
-    def anew(_: bool) -> Built:
-        (own,), scales = scaled(engine, r)
-        a = without_columns(engine, own, k, p)
-        a = a if frame["Q"] is None else frame.matrix(a)
-        q = frame.new_columns(m, n - p)
-        return factored(engine, a, n - p, q), less(scales)
-
-    def works() -> tuple[cost.Work, cost.Work]:
-        q = frame.new_columns(m, n - p)
-        again = cost.factor_work(m, n - p, q, 0 if q is None else frame.count)
-        return cost.deletion_work(engine, frame.size(p, k)), again
-
-    return Job(update, anew, works, k)
-
-
-def change(frame: Frame) -> Job:
-    """Add ``u v^H``."""
-    engine, r, m, n = frame.given.engine, frame["R"], frame.m, frame.n
-    u, v = (
-        matrix_operand(frame.function, engine, name, frame[name], frame.batch, rows=length)
-        for name, length in (("u", m), ("v", n))
-    )
-    p = int(u.shape[-1])
-    if v.shape[-1] != p:
-        raise ValueError(
-            f"{frame.function}: u and v must have as many columns; got {p} and {v.shape[-1]}"
-        )
-
-    def parts() -> tuple[Block, Block, Block, Scales]:
-        (left,), lengths = scaled(engine, u)
-        right = shifted(engine, v, lengths).swapaxes(-1, -2)
-        (own, right), scales = scaled(engine, r, right)
-        return own, left, right.swapaxes(-1, -2), scales
-
-    def update(look: bool) -> Built:
-        own, left, right, scales = parts()
-        state = State(engine, frame.own_q(joined=p > 0), own, n)
-        columns.change(state, left, right, look=look)
-        return state, scales
-
-    def anew(_: bool) -> Built:
-        own, left, right, scales = parts()
-        turned = right.swapaxes(-1, -2)
-        a = engine.multiply(left, turned, c=frame.matrix(own), conj_b=True)
-        return factored(engine, a, n, frame.q_columns), scales
-
-    def works() -> tuple[cost.Work, cost.Work]:
-        again = cost.factor_work(m, n, frame.q_columns, frame.count + p)
-        return cost.change_work(engine, frame.size(p, 0)), again
-
-    return Job(update, anew, works, frame.untouched(p))
-
-
-def factored(engine: Engine, a: Block, n: int, q: int | None) -> State:
-    """Factor matrices ``(..., m, n + extra)``, overwritten.
-
-    Parameters
-    ----------
-    engine : Engine
-        The arithmetic.
-    a : Block
-        The matrix and extra columns, which are transformed along.
-    n : int
-        Number of columns to factor.
-    q : int or None
-        Number of columns of Q; None for no Q.
-
-    Returns
-    -------
-    State
-        The factors.
-    """
-    rows = min(int(a.shape[-2]), n)
-    if a.shape[-1] == n and q is not None:
-        found = engine.orthogonal(a, q)
-        return State(engine, found, a[..., :q, :], n)
-    factors = engine.factor(a[..., :n])
-    apply_left(engine, factors, a[..., n:])
-    state = State(engine, None if q is None else factors.form_q(q), a, n)
-    state.drop(rows if q is None else q)
-    return state
-
-
-def product(engine: Engine, q: Block, r: Block, rows: int) -> Block:
-    """Return the matrix that the factors belong to; R has so many rows that are not zero."""
-    return engine.multiply(q[..., :rows], r[..., :rows, :])
-
-
-def with_rows(engine: Engine, a: Block, u: Block, k: int) -> Block:
-    """Return `a` with rows `u` before row `k`."""
-    return joined(engine, [a[..., :k, :], u, a[..., k:, :]], -2)
-
-
-def without_rows(engine: Engine, a: Block, k: int, p: int) -> Block:
-    """Return `a` without p rows from row `k` on."""
-    return joined(engine, [a[..., :k, :], a[..., k + p :, :]], -2)
-
-
-def with_columns(engine: Engine, a: Block, u: Block, k: int) -> Block:
-    """Return `a` with columns `u` before column `k`."""
-    return joined(engine, [a[..., :k], u, a[..., k:]], -1)
-
-
-def without_columns(engine: Engine, a: Block, k: int, p: int) -> Block:
-    """Return `a` without p columns from column `k` on."""
-    return joined(engine, [a[..., :k], a[..., k + p :]], -1)
+def read_factors(
+    function: str,
+    Q: Any,
+    R: Any,
+    precision: Precision | str | None = None,
+    check: bool = True,
+    **operands: Any,
+) -> tuple[Factors, list[Any]]:
+    """Convert the operands of a public function; return the factors, and the others in order."""
+    require_given(function, R=R, **{name: x for name, x in operands.items() if name != "A"})
+    numbers, (q, r, *others) = convert(precision, Q, R, *operands.values())
+    engine, checks = numbers.engine, Checks()
+    m, n, batch = factor_shapes(function, engine, q, r)
+    if check:
+        for name, x in zip(("Q", "R", *operands), (q, r, *others), strict=True):
+            if x is not None:
+                require_finite(checks, function, engine, name, x)
+    return Factors(function, numbers, engine, q, r, m, n, batch, check, checks), others

@@ -113,28 +113,23 @@ class CudaFloats(Floats):
         panels: Callable[[], Panels] | None = None,
         graphs: Graphs | None = None,
     ) -> None:
-        super().__init__(backend, dtype)
         self._library, self._make_panels, self._graphs = library, panels, graphs
         self._panels: Panels | None = None
-        self._quick = False
+        super().__init__(backend, dtype)
 
     @property
-    def quick(self) -> bool:
-        """Whether panels may be used; setting it forgets what was in doubt."""
-        return self._quick
+    def fast(self) -> bool:
+        """Whether panels may be used; setting it forgets a breakdown."""
+        return self._fast
 
-    @quick.setter
-    def quick(self, value: bool) -> None:
-        self._quick, self._panels = value, None
-
-    @property
-    def has_panels(self) -> bool:
-        """Whether matrices are factored by panels that may be in doubt."""
-        return self.quick and self._make_panels is not None
+    @fast.setter
+    def fast(self, value: bool) -> None:
+        self._fast, self._panels = value, None
+        self.has_panels = value and self._make_panels is not None
 
     @property
-    def doubtful(self) -> Block | None:
-        """Not zero if a panel was in doubt; None if none was asked."""
+    def breakdown(self) -> Block | None:
+        """Not zero if a panel broke down; None if none was asked."""
         return None if self._panels is None else self._panels.doubtful
 
     @property
@@ -226,9 +221,9 @@ class CudaFloats(Floats):
             x[...] = r
         return PanelFactors(self, m, work.y, work.k, tile)
 
-    def width(self, kind: str, p: int) -> int:
-        """Return the number of columns that a window takes."""
-        found = super().width(kind, p)
+    def width(self, sweep: str, p: int) -> int:
+        """Return the number of columns of a window of a sweep."""
+        found = super().width(sweep, p)
         return max(found, _LEAST_WINDOW) if self.has_panels else found
 
     def _suits_panels(self, x: Block) -> bool:
@@ -239,7 +234,7 @@ class CudaFloats(Floats):
         """Return the same arithmetic for work that is being recorded."""
         library = self._library.calling(cublas)
         engine = CudaFloats(self.backend, self.dtype, library, self._make_panels)
-        engine.quick = True
+        engine.fast = True
         return engine
 
     def _recorded(
@@ -247,15 +242,15 @@ class CudaFloats(Floats):
     ) -> list[Block] | None:
         """Replace `x` by the first result of recorded work, and return those behind it.
 
-        The last one tells what was in doubt.
+        The last one tells whether a panel broke down.
         """
         if self._graphs is None or x.size > _MOST_RECORDED:
             return None
         found = self._graphs.run(key, x, work)
         if found is None:
             return None
-        x[...], *results, doubtful = found
-        self.panels.doubtful += doubtful
+        x[...], *results, breakdown = found
+        self.panels.doubtful += breakdown
         return results
 
     def inverse(self, triangle: Block) -> Block:

@@ -19,16 +19,18 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
 from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._update.arithmetic.engine import (
-    Arithmetic,
+    Engine,
     Reflections,
     adjoint_multiply,
 )
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
 _LARGE = 2**14
+# Squares above it have all their digits.
+_SMALL = 2.0**-900
 
 
-class Floats(Arithmetic):
+class Floats(Engine):
     """Float arrays by what NumPy and CuPy have."""
 
     tile = 64
@@ -37,12 +39,7 @@ class Floats(Arithmetic):
         self.backend, self.dtype = backend, np.dtype(dtype)
         self.kind = Kind(1, self.dtype.kind == "c")
         self.eps = float(np.finfo(self.dtype).eps)
-        self.quick = False
-
-    @property
-    def doubtful(self) -> Block | None:
-        """Not zero if a panel was in doubt; None if none was asked."""
-        return None
+        self.fast = False
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
         """Return a zero matrix with the batch of `like`."""
@@ -105,7 +102,7 @@ class Floats(Arithmetic):
         return FloatFactors(self, h, tau, tile or self.tile)
 
     def _reflectors(self, x: Block) -> tuple[Block, Block]:
-        """Return LAPACK's h, turned, and tau."""
+        """Return LAPACK's h, transposed, and tau."""
         h, tau = self.backend.xp.linalg.qr(x, mode="raw")
         return h, tau
 
@@ -118,7 +115,7 @@ class Floats(Arithmetic):
         try:
             return xp.linalg.solve(unit, right)
         except np.linalg.LinAlgError:
-            # NumPy takes NaN for a singular matrix; a batch may have sound ones beside it.
+            # NumPy takes NaN for a singular matrix; a batch may have sound ones too.
             sound = xp.isfinite(unit).all(axis=(-2, -1), keepdims=True)
             return xp.where(sound, xp.linalg.solve(xp.where(sound, unit, one), right), np.nan)
 
@@ -153,20 +150,50 @@ class Floats(Arithmetic):
         xp = self.backend.xp
         return xp.linalg.inv(xp.triu(triangle))
 
+    def factored_diagonal(self, block: Block) -> Block:
+        """Return the `magnitudes` on the diagonal of R of a block of one limb."""
+        x = self.from_block(block)
+        self.factor(x)
+        return self.diagonal_magnitudes(x)
+
+    def column_norms(self, x: Block) -> Block:
+        """Return the float64 norms of columns of any size."""
+        xp = self.backend.xp
+        parts = (x.real, x.imag) if self.kind.is_complex else (x,)
+        if isinstance(x, np.ndarray):
+            squares = sum(np.einsum("...ij,...ij->...j", y, y, dtype=np.float64) for y in parts)
+            # Where no square left the range, and none came near its end.
+            if ((squares > _SMALL) & (squares < 1.0 / _SMALL)).all():
+                return np.sqrt(squares)
+        if self._is_single:
+            # Their squares are within the range of 64 bits.
+            return xp.sqrt(sum(xp.square(y, dtype=np.float64).sum(axis=-2) for y in parts))
+        return super().column_norms(x)
+
+    def exponents(self, *_: Block) -> None:
+        """Return nothing: LAPACK scales by itself."""
+
+    def normalise_signs(self, r: Block, q: Block | None, count: int, columns: int) -> None:
+        """Make the diagonal of R not negative, and change Q with it."""
+        signs = self.sign_rows(r, count, columns)
+        if q is not None:
+            part = q[..., count - signs.shape[-1] : count]
+            self.backend.xp.multiply(part, signs[..., None, :], out=part)
+
     def sign_rows(self, r: Block, count: int, columns: int) -> Block:
         """Make the diagonal of the first rows not negative, and clear what lies below it.
 
         Returns the signs of those rows; the first ones may be left out where they are 1.
         """
-        xp, own = self.backend.xp, r[..., :count, :]
-        entries = diagonal(own)
+        xp, rows = self.backend.xp, r[..., :count, :]
+        entries = diagonal(rows)
         negative = entries.real < 0
         # What stands before the first negative entry stays, where that can be told without waiting.
         first = _first(negative) if isinstance(negative, np.ndarray) else 0
         signs = xp.where(negative, -1.0, 1.0).astype(self.dtype)[..., first:]
-        rest = own[..., first:, first:]
+        rest = rows[..., first:, first:]
         xp.multiply(rest, signs[..., :, None], out=rest)
-        clear_below(own[..., :columns])
+        clear_below(rows[..., :columns])
         if count < r.shape[-2]:
             r[..., count:, :columns] = 0
         entries += 0
@@ -178,7 +205,7 @@ class Floats(Arithmetic):
         return from_native(self.backend.xp, wide, self.kind.is_complex)
 
     def planes(self, x: Block) -> Block:
-        """Return `x` as a block of one limb, a view of its own type."""
+        """Return `x` as a block of one limb, a view of the same type."""
         if not self.kind.is_complex:
             return x[None]
         part, step = x.real, x.dtype.itemsize // 2
@@ -231,7 +258,7 @@ def _mask(rows: int, columns: int, k: int) -> np.ndarray:
 
 @dataclass
 class FloatFactors:
-    """The reflections of a float matrix: LAPACK's h, turned, and tau; tiles once wanted."""
+    """The reflections of a float matrix: LAPACK's h, transposed, and tau; tiles once wanted."""
 
     engine: Floats
     h: Block
