@@ -48,7 +48,7 @@ class Benchmark:
         return page(self.title, results, self.lines(results.rows))
 
     def write(self, results: Results, path: Path) -> None:
-        """Write the JSON file and the page beside it."""
+        """Write the JSON file and the page in its folder."""
         results.write(path)
         path.with_suffix(".md").write_text(self.page(results))
 
@@ -71,7 +71,7 @@ class Benchmark:
         )
         parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
         parser.add_argument("--only", nargs="+", choices=self.parts, help="these parts alone")
-        parser.add_argument("--output", type=Path, help="a JSON file; the page comes beside it")
+        parser.add_argument("--output", type=Path, help="a JSON file, and the folder of the page")
         parser.add_argument("--commit", help="what the tree is a copy of, where there is no git")
         parser.add_argument("--read", nargs="+", type=Path, help="join JSON files, measure nothing")
         if self.arguments is not None:
