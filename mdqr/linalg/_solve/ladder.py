@@ -31,9 +31,10 @@ from mdqr.linalg._solve.refined import Part
 
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
-# Of the correction: steps, and what may be left of them, relative to eps.
 _MOST_CORRECTIONS = 8
-_ENOUGH = 2.0**-8
+# What a correction should leave relative to eps, so that x is nearly always the same whatever the
+# order of sums in float64; and with what another is made.
+_WANTED, _ENOUGH = 2.0**-30, 2.0**-8
 
 
 @dataclass(frozen=True)
@@ -287,10 +288,10 @@ def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
         dx, error = inverse.correction(problem.native(v), delta)
         low = problem.add(low, dx, 2)
         error = error + eps2 * problem.size(low)
-        good = (error <= _ENOUGH * eps * size).all()
-        better = good if before is None else (error < 0.5 * before).any()
-        good, better = system.checks.settle(good, better)
-        if good or not (better or before is None):
+        good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, _WANTED))
+        stuck = done if before is None else done | ~(error < 0.5 * before).any()
+        good, stuck = system.checks.settle(good, stuck)
+        if stuck:
             break
         before = error
     return _Corrected(low, rest, error, bool(good))
