@@ -14,6 +14,8 @@ from types import ModuleType
 import numpy as np
 
 from mdqr._backend.protocol import Block
+from mdqr._limbs import planes
+from mdqr.linalg._shared import scaling
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.
@@ -24,6 +26,8 @@ _MOST = 2.0**-6
 _GOOD = 2.0**-20
 _POWER_STEPS = 12
 _GOLDEN = 0.6180339887498949
+# Triangles of at most this order are inverted by the library.
+_LEAF = 64
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class ApproximateInverse:
         xp, c, size = self.xp, _constant(self.x), self.xp.abs(v)
         if self.is_square:
             dx, spread = self.x @ v, self.spread(delta + c * size)
-            norm = (xp.abs(dx) + spread).max(axis=-2, keepdims=True, initial=0.0)
+            norm = scaling.largest(xp.abs(dx) + spread, -2, 0.0, keepdims=True)
         else:
             image, absolute = self._transposed @ v, xp.abs(self.x)
             loose = xp.abs(self._transposed) @ (delta + c * size)
@@ -122,7 +126,8 @@ def _of_square(xp: ModuleType, a: Block) -> ApproximateInverse:
     size = xp.abs(a)
     left = xp.abs(xp.eye(a.shape[-1]) - x @ a).sum(axis=-1, keepdims=True)
     rows = (left + 2 * _constant(a) * (xp.abs(x) @ size.sum(axis=-1, keepdims=True) + 1)) * UP
-    return ApproximateInverse(xp, True, x, rows.max(axis=-2, keepdims=True, initial=0.0), rows)
+    rate = scaling.largest(rows, -2, 0.0, keepdims=True)
+    return ApproximateInverse(xp, True, x, rate, rows)
 
 
 def _by_gram(xp: ModuleType, a: Block) -> ApproximateInverse | None:
@@ -130,7 +135,7 @@ def _by_gram(xp: ModuleType, a: Block) -> ApproximateInverse | None:
     x, b = None, a
     for _ in range(2):
         factor = xp.linalg.cholesky(b.swapaxes(-1, -2).conj() @ b)
-        step = xp.linalg.inv(factor).swapaxes(-1, -2).conj()
+        step = inverse_of_lower(xp, factor).swapaxes(-1, -2).conj()
         x = step if x is None else x @ step
         found = _of_tall(xp, a, x)
         if not bool((found.rate > _GOOD).any()):
@@ -140,7 +145,8 @@ def _by_gram(xp: ModuleType, a: Block) -> ApproximateInverse | None:
 
 
 def _by_qr(xp: ModuleType, a: Block) -> ApproximateInverse:
-    return _of_tall(xp, a, xp.linalg.inv(xp.linalg.qr(a, mode="r")))
+    r = xp.linalg.qr(a, mode="r")
+    return _of_tall(xp, a, inverse_of_lower(xp, r.swapaxes(-1, -2)).swapaxes(-1, -2))
 
 
 def _of_tall(xp: ModuleType, a: Block, x: Block) -> ApproximateInverse:
@@ -176,3 +182,34 @@ def largest_singular_value(xp: ModuleType, a: Block) -> Block:
         y = a @ x
         x = a.swapaxes(-1, -2).conj() @ y
     return _frobenius(xp, y)[..., 0, 0]
+
+
+def inverse_of_lower(xp: ModuleType, a: Block) -> Block:
+    """Return the inverses of lower triangles ``(..., n, n)``, nearly all by products.
+
+    The inverses of diagonal blocks are joined in pairs, all pairs of one size at once.
+    """
+    n = a.shape[-1]
+    pairs = max(0, (n - 1) // _LEAF).bit_length()
+    width = -(-n // 2**pairs)
+    padded = width * 2**pairs
+    wide = xp.broadcast_to(xp.eye(padded, dtype=a.dtype), (*a.shape[:-2], padded, padded)).copy()
+    wide[..., :n, :n] = a
+    found = xp.linalg.inv(_diagonal_blocks(wide, width, 0))
+    while width < padded:
+        below = _diagonal_blocks(wide, width, 1)
+        first, second = found[..., ::2, :, :], found[..., 1::2, :, :]
+        joined = xp.zeros((*first.shape[:-2], 2 * width, 2 * width), dtype=a.dtype)
+        joined[..., :width, :width], joined[..., width:, width:] = first, second
+        joined[..., width:, :width] = -(second @ (below @ first))
+        found, width = joined, 2 * width
+    return found[..., 0, :n, :n]
+
+
+def _diagonal_blocks(a: Block, width: int, below: int) -> Block:
+    """Return the blocks of a width on the diagonal, or all second ones from one further down."""
+    count = a.shape[-1] // width
+    blocks = a.reshape(*a.shape[:-2], count, width, count, width)
+    xp = planes.namespace(a)
+    at = xp.arange(below, count, 1 + below)
+    return xp.moveaxis(blocks[..., at, :, at - below, :], 0, -3)
