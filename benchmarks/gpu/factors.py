@@ -18,7 +18,7 @@ from benchmarks.gpu import arrays
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr, solve_triangular
 from mdqr.linalg._factor import householder

@@ -11,7 +11,7 @@ import mdqr
 from benchmarks.update.paper import Cell
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host.backend import HostBackend
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.linalg._update import cost
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats

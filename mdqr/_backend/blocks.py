@@ -8,8 +8,7 @@ from math import prod
 from types import ModuleType
 
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block, absolute, broadcast
+from mdqr._limbs.planes import Block, Kind, absolute, broadcast
 
 Shape = tuple[int, ...]
 
@@ -57,6 +56,21 @@ def batched(block: Block, batch: Shape, core: int, is_complex: bool) -> Block:
     return block.reshape((*block.shape[:front], prod(batch), *block.shape[end:]))
 
 
+def matrices(is_complex: bool, *blocks: Block) -> tuple[Shape, list[Block]]:
+    """Return the broadcast batch shape, and blocks of matrices as `batched` has them."""
+    front, batch = 1 + is_complex, blocks[0].shape[1 + is_complex : -2]
+    for block in blocks:
+        if block.shape[front:-2] != batch:
+            batch = broadcast_shapes(*[each.shape[front:-2] for each in blocks])
+            break
+    count, found = prod(batch), []
+    for block in blocks:
+        if block.shape[front:-2] != batch or (is_complex and block.strides[0] == 0):
+            block = broadcast(block, is_complex, batch + block.shape[-2:])
+        found.append(block.reshape((*block.shape[:front], count, *block.shape[-2:])))
+    return batch, found
+
+
 def matrix_shape(blocks: Sequence[Block], is_complex: bool) -> tuple[Shape, int, int]:
     """Return the broadcast batch shape, the rows of the first and the columns of the second."""
     front = 1 + is_complex
@@ -99,7 +113,6 @@ def replace_products(
     kind: Kind,
 ) -> None:
     """Replace `left` by ``e^H left`` and `right` by ``right e``."""
-    kind = kind
     if left is not None and left.size:
         left[...] = backend.matmul(e.swapaxes(-1, -2), left, conj_a=True, kind=kind)
     if right is not None:

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block as Block
+from mdqr._limbs.planes import Block, Kind
 
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
@@ -87,7 +86,7 @@ class Backend(Protocol):
         """
         ...
 
-    def ldexp(self, x: Block, exponent: Block) -> Block:
+    def ldexp(self, x: Block, exponent: Block, *, is_complex: bool = False) -> Block:
         """Multiply by ``2**exponent`` (int64, broadcast against the shape of the values)."""
         ...
 

@@ -17,8 +17,7 @@ from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, sca
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 
 if TYPE_CHECKING:

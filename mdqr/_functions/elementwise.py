@@ -11,8 +11,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, operands
 from mdqr._errors import advised
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -110,10 +109,8 @@ def conj(x: Any) -> MDArray:
     (1-2j)
     """
     ops = operands(x)
-    block = ops.blocks[0].copy()
-    if ops.is_complex:
-        block[1] = planes.negate(block[1], False)
-    return ops.wrap(block)
+    block = ops.blocks[0]
+    return ops.wrap(planes.conjugate(block) if ops.is_complex else block.copy())
 
 
 def sqrt(x: Any) -> MDArray:

@@ -14,8 +14,7 @@ from mdqr._errors import advised
 from mdqr._functions.creation import wants_complex
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import precision_of_limbs
 
 if TYPE_CHECKING:

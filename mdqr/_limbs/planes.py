@@ -10,7 +10,7 @@ integers, and nothing else meets a subnormal number in arithmetic.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,44 @@ _SIGN = np.int64(-(2**63))
 _LOW = (1023 - 900) << 52  # the bits of 2**-900
 _ZERO = 2**64 - 1  # what `_unsigned` makes of zeros
 _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from 2**-900 below 1
+
+
+class Kind(NamedTuple):
+    """What values a block holds: how many limbs each, and whether there are imaginary planes.
+
+    A call of a backend gets the kind of its result; operands may have fewer limbs.
+    """
+
+    limbs: int
+    is_complex: bool
+
+    @property
+    def lead(self) -> int:
+        """Number of axes of a block before those of the values."""
+        return 1 + self.is_complex
+
+    @property
+    def real(self) -> Kind:
+        """The real kind of as many limbs."""
+        return Kind(self.limbs, False)
+
+    def planes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the block of values of `shape`."""
+        return (2, self.limbs, *shape) if self.is_complex else (self.limbs, *shape)
+
+    def empty(self, xp: ModuleType, shape: tuple[int, ...]) -> Block:
+        """Return a new block whose values are not set."""
+        return xp.empty(self.planes(shape))
+
+    def zeros(self, xp: ModuleType, shape: tuple[int, ...]) -> Block:
+        """Return a new block of zeros."""
+        return xp.zeros(self.planes(shape))
+
+    def identity(self, xp: ModuleType, shape: tuple[int, ...]) -> Block:
+        """Return a new block of matrices with ones on the diagonal and zeros elsewhere."""
+        block = self.zeros(xp, shape)
+        set_unit_diagonal(block, self.is_complex)
+        return block
 
 
 def namespace(block: Block) -> ModuleType:
@@ -96,6 +134,25 @@ def widen(block: Block, is_complex: bool, limbs: int) -> Block:
     wide = namespace(block).zeros((*front, limbs, *value_shape(block, is_complex)))
     wide[..., :present, *(slice(None),) * len(value_shape(block, is_complex))] = block
     return wide
+
+
+def diagonal(plane: Block) -> Block:
+    """Return the diagonals ``(..., k)`` of matrices as a view that can be written to."""
+    *front, row, column = plane.strides
+    return namespace(plane).lib.stride_tricks.as_strided(
+        plane, (*plane.shape[:-2], min(plane.shape[-2:])), (*front, row + column)
+    )
+
+
+def set_unit_diagonal(block: Block, is_complex: bool) -> None:
+    """Write ones on the diagonal of a block whose diagonal is zero."""
+    diagonal(block[0, 0] if is_complex else block[0])[...] = 1.0
+
+
+def clear_below(block: Block) -> None:
+    """Write zeros below the diagonal; in place, since NumPy's triu takes three times as long."""
+    xp = namespace(block)
+    xp.copyto(block, 0.0, where=xp.tri(*block.shape[-2:], k=-1, dtype=bool))
 
 
 def complexify(block: Block) -> Block:
@@ -285,6 +342,13 @@ def negate(block: Block, is_complex: bool) -> Block:
     first = (slice(None), 0) if is_complex else 0
     negated[first] = flipped[first]
     return negated.view(xp.float64)
+
+
+def conjugate(block: Block) -> Block:
+    """Return the conjugates of complex values as a new block."""
+    result = block.copy()
+    result[1] = negate(result[1], False)
+    return result
 
 
 def absolute(planes: Block) -> Block:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import rescaled, settle
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, check, orthonormal_panel

@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._convert.array_like import plain
 from mdqr._limbs.device import is_cuda_array
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.protocol import Engine
 
 

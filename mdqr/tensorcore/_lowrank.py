@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import norms
 from mdqr.tensorcore._algorithms.passes import Passes, settle

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs.device import is_cuda_array
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import Iterate, System, cgls, norms
 from mdqr.tensorcore._algorithms.passes import Passes, settle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.passes import Passes
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
 from mdqr.tensorcore._input import engine_for, real_matrix

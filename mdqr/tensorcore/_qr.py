@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.passes import Passes, rescaled, settle
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel
 from mdqr.tensorcore._engine.formats import Format

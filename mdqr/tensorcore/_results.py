@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 
 class Factors(NamedTuple):

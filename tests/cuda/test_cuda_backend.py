@@ -11,7 +11,7 @@ import pytest
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle

@@ -10,7 +10,7 @@ import pytest
 from mdqr._backend.cuda.runtime import kernels
 from mdqr._backend.cuda.runtime.kernels import CupyKernels, Module
 from mdqr._limbs import device
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 
 def kernels_on(**properties):

@@ -14,7 +14,7 @@ from mdqr._backend.cuda import elementwise
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded
 from mdqr._backend.cuda.runtime.kernels import Module, fields, planes
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.testing import arrays, pairs
 
 UNARY = [op for op in protocol.UNARY if op != "renormalize"]

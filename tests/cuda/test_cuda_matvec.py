@@ -14,7 +14,7 @@ from product_cases import CASES, WILD, call, check, check_residual, draw
 import mdqr
 from mdqr._backend.cuda.products import matvec, products
 from mdqr._backend.cuda.runtime.kernels import matrix_view
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.testing import arrays, assert_close
 
 

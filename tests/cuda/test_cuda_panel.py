@@ -16,7 +16,7 @@ import mdqr
 from mdqr._backend.cuda.factor import panel
 from mdqr._backend.host import backend as host
 from mdqr._backend.protocol import PanelOut
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

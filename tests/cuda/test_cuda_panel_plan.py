@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdqr._backend.cuda.factor import panel
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 
 @given(

@@ -13,7 +13,7 @@ from kernel_hashes import draws, mixed, plain
 from mdqr._backend.cuda import reductions
 from mdqr._backend.cuda.axes import MAX_AXES
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 
 @pytest.fixture(scope="module")

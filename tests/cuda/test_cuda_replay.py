@@ -12,7 +12,7 @@ import mdqr
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.products import products
 from mdqr._backend.cuda.runtime import replay
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 
 def draw(rng, *shape):

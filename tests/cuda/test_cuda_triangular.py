@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._backend.cuda.factor import triangular
 from mdqr._backend.cuda.runtime.kernels import Kernels
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import assert_same_bits
 

@@ -9,7 +9,7 @@ import gpu_cases as cases
 import numpy as np
 import pytest
 
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("host")]

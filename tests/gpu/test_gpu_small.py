@@ -15,7 +15,7 @@ from exact_matrices import Exact
 
 import mdqr
 from mdqr import tensorcore
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import METHODS
 from mdqr.testing._exact import SCALE

@@ -10,7 +10,7 @@ import mdqr
 from mdqr._backend.cuda import backend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.linalg import certify
 
 pytestmark = pytest.mark.gpu

@@ -12,7 +12,7 @@ import pytest
 
 import mdqr
 from mdqr._backend import for_block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 HERE = str(Path(__file__).parent)
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")

@@ -175,7 +175,7 @@ def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
     monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
     found = operands.trim([(fake_device.Away(block), field) for block, field in pairs])
     assert len(counted) == 1
-    for x, y, limbs in zip(found, operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
+    for (x, _), (y, _), limbs in zip(found, operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
         assert isinstance(x, fake_device.Away)
         assert x.shape == y.shape
         assert y.shape[-3] == limbs

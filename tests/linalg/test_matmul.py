@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.host import backend
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
 from mdqr.linalg._products import matmul as _products
 from mdqr.testing import arrays, assert_same_bits

@@ -10,7 +10,7 @@ from emulation.kernels import EmulatedKernels, build
 
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.sources import kernels_folder
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 
 SOURCE = """
 #include "device/device.hpp"

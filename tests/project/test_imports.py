@@ -83,7 +83,6 @@ SMALLER_FILES = {
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
-    "mdqr/linalg/_solve/right_sides.py": "what solve and lstsq share",
     "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
     "mdqr/linalg/_solve/solve.py": "a public function",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",

@@ -15,7 +15,7 @@ import numpy as np
 import mdqr
 from mdqr._backend import for_block
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 

@@ -10,7 +10,7 @@ import pytest
 
 import mdqr
 from mdqr._backend.cuda.products import products
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 
 # Compiling takes most of the time: by default the lower precisions, one field each.

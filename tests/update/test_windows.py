@@ -19,7 +19,7 @@ from mdqr._backend.blocks import window_lanes
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import window
 from mdqr._backend.host import backend as host
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 # kernels/cuda/device/views.hpp
 MAX_AXES = 6

@@ -13,8 +13,8 @@ from mdqr._backend.cuda import elementwise, reductions
 from mdqr._backend.cuda.factor import balance, panel, reflect, triangular, window
 from mdqr._backend.cuda.products import products
 from mdqr._backend.cuda.runtime.kernels import CupyKernels, Kernels
-from mdqr._backend.protocol import Balanced, Block, PanelOut, Reflectors
-from mdqr._limbs.kind import Kind
+from mdqr._backend.protocol import Balanced, PanelOut, Reflectors
+from mdqr._limbs.planes import Block, Kind
 
 # Matrices of a batch that are handed to cuSOLVER one by one.
 _FEW_MATRICES = 8
@@ -51,8 +51,10 @@ class CudaBackend:
         """Return the sign of the exact difference, 2 if unordered."""
         return elementwise.compare(self.kernels, x, y)
 
-    def ldexp(self, x: Block, exponent: Block) -> Block:
+    def ldexp(self, x: Block, exponent: Block, *, is_complex: bool = False) -> Block:
         """Multiply by powers of two."""
+        if is_complex:
+            return self.xp.stack([self.ldexp(part, exponent) for part in x])
         return elementwise.ldexp(self.kernels, x, exponent)
 
     def balance_triangle(

@@ -13,9 +13,7 @@ import numpy as np
 from mdqr._backend.blocks import broadcast_shapes, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import broadcast, lead, value_shape
+from mdqr._limbs.planes import Block, Kind, broadcast, lead, value_shape
 
 _THREADS = 256
 

@@ -17,9 +17,7 @@ import numpy as np
 from mdqr._backend.blocks import fill_with_identity
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, planes
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import lead, value_shape
+from mdqr._limbs.planes import Block, Kind, lead, value_shape
 
 _THREADS = 64  # row_threads in kernels/cuda/device/rows.hpp
 _LANES = 8

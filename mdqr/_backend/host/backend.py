@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -15,20 +16,21 @@ from mdqr._backend.blocks import (
     broadcast_shapes,
     fill_with_identity,
     float_matmul,
-    matrix_shape,
+    matrices,
     real_abs,
     reflections,
 )
-from mdqr._backend.host import powers
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import broadcast, negate, value_shape
+from mdqr._limbs.planes import Kind, broadcast, conjugate, set_unit_diagonal, value_shape
+from mdqr._limbs.scaling import ABSENT, SPECIAL, exponents_of, finite, largest, magnitude_bits
 
 Block = NDArray[np.float64]
 
 _TRIANGULAR_TILE = 32
+# A triangle whose diagonal would fall below this power of two is left as it is.
+LEAST_DIAGONAL = -700
 
 
 @cache
@@ -100,32 +102,64 @@ class HostBackend:
             self._kernels.compare(out, x, y, limbs)
         return out
 
-    def ldexp(self, x: Block, exponent: NDArray[np.int64]) -> Block:
+    def ldexp(self, x: Block, exponent: NDArray[np.int64], *, is_complex: bool = False) -> Block:
         """Multiply by powers of two."""
-        shape = broadcast_shapes(x.shape[1:], exponent.shape)
-        out = np.empty((len(x), *shape))
-        if out.size:
+        front = 1 + is_complex
+        shape = broadcast_shapes(x.shape[front:], exponent.shape)
+        if x.shape[front:] != shape:
+            x = broadcast(x, is_complex, shape)
+        result = np.empty(x.shape)
+        if result.size:
+            out = result
+            if is_complex:
+                # The kernel takes real blocks: here the parts are their first axis.
+                out, x, shape = out.swapaxes(0, 1), x.swapaxes(0, 1), (2, *shape)
             exponent = np.broadcast_to(np.asarray(exponent, dtype=np.int64), shape)
-            self._kernels.ldexp(out, broadcast(x, False, shape), exponent, len(x))
-        return out
+            self._kernels.ldexp(out, x, exponent, len(x))
+        return result
 
     def balance_triangle(
         self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
     ) -> Balanced:
         """Multiply rows and columns of triangles by powers of two."""
-        return powers.balance_triangle(self.ldexp, a, is_complex, lower, unit_diagonal)
+        part = (np.tril if lower else np.triu)(a)
+        if unit_diagonal:
+            np.einsum("...ii->...i", part)[...] = 0.0
+            set_unit_diagonal(part, is_complex)
+        bits = magnitude_bits(part, is_complex)
+        on_diagonal = np.einsum("...ii->...i", bits)
+        faults = np.array([(bits >= SPECIAL).any(), not on_diagonal.all()], dtype=np.int64)
+        found = np.where(bits > 0, exponents_of(bits), ABSENT)
+        columns = -largest(found, -2, ABSENT)
+        rows = -largest(found + columns[..., None, :], -1, ABSENT)
+        middle = np.einsum("...ii->...i", found) + rows + columns
+        sound = (middle >= LEAST_DIAGONAL).all(axis=-1)[..., None]
+        rows, columns = np.where(sound, rows, 0), np.where(sound, columns, 0)
+        powers = rows[..., :, None] + columns[..., None, :]
+        return Balanced(self.ldexp(part, powers, is_complex=is_complex), rows, columns, faults)
 
     def balance_columns(
         self, x: Block, rows: NDArray[np.int64] | None, *, is_complex: bool
     ) -> tuple[Block, NDArray[np.int64]]:
         """Multiply rows by given powers of two, columns by others."""
-        return powers.balance_columns(self.ldexp, x, rows, is_complex)
+        bits = magnitude_bits(x, is_complex)
+        if rows is None:
+            columns = -exponents_of(largest(bits, -2, 0))
+            return self.ldexp(x, columns[..., None, :], is_complex=is_complex), columns
+        found = np.where(bits > 0, exponents_of(bits) + rows[..., :, None], ABSENT)
+        most = largest(found, -2, ABSENT)
+        special = largest(bits, -2, 0) >= SPECIAL
+        columns = np.where(special | (most < ABSENT // 2), 0, -most)
+        powers = rows[..., :, None] + columns[..., None, :]
+        return self.ldexp(x, powers, is_complex=is_complex), columns
 
     def scale(
         self, x: Block, rows: NDArray[np.int64], columns: NDArray[np.int64], *, is_complex: bool
     ) -> tuple[Block, NDArray[np.int64]]:
         """Multiply by powers of two, and tell whether something is not finite."""
-        return powers.scale(self.ldexp, x, rows, columns, is_complex)
+        powers = rows[..., :, None] - columns[..., None, :]
+        found = self.ldexp(x, powers, is_complex=is_complex)
+        return found, np.array([not finite(found, is_complex)], dtype=np.int64)
 
     def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
         """Reduce the last axis."""
@@ -167,16 +201,14 @@ class HostBackend:
     ) -> Block:
         """Return ``c + a @ b`` or ``c - a @ b``."""
         limbs, is_complex = kind
-        blocks = [a, b] if c is None else [a, b, c]
-        batch, m, n = matrix_shape(blocks, is_complex)
-        result = kind.empty(np, (*batch, m, n)) if out is None else out
+        batch, (x, y, *addend) = matrices(is_complex, *((a, b) if c is None else (a, b, c)))
+        shape = (*batch, a.shape[-2], b.shape[-1])
+        result = kind.empty(np, shape) if out is None else out
         if not result.size:
             return result
         if limbs == 1:
             result[...] = float_matmul(np, a, b, is_complex, conj_a, conj_b, c, subtract)
             return result
-        x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
-        addend = [] if c is None else [batched(c, batch, 2, is_complex)]
         # Reshaping may copy where `out` is strided: then the result is written back.
         target = batched(result, batch, 2, is_complex)
         self._kernels.matmul(target, addend, x, y, *kind, conj_a, conj_b, subtract)
@@ -195,43 +227,33 @@ class HostBackend:
     ) -> Block:
         """Return ``sum(sign * term) - a @ b`` as if in twice the limbs, rounded once."""
         limbs, is_complex = kind
-        batch, m, n = matrix_shape([a, b, *(term for _, term in terms)], is_complex)
-        result = kind.empty(np, (*batch, m, n))
-        if not result.size:
-            return result
+        batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
+        result = kind.empty(np, (prod(batch), a.shape[-2], b.shape[-1]))
         if limbs == 1:
             # The first limb of a normalised pair is the sum rounded to one limb.
             pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
-            result[...] = pair[:, :1] if is_complex else pair[:1]
-            return result
-        x, y = (batched(v, batch, 2, is_complex) for v in (a, b))
-        addends = [batched(term, batch, 2, is_complex) for _, term in terms]
-        target = batched(result, batch, 2, is_complex)
-        self._kernels.residual(target, [sign for sign, _ in terms], addends, x, y, *kind, conj_a)
-        return result
+            return (pair[:, :1] if is_complex else pair[:1]).copy()
+        if result.size:
+            signs = [sign for sign, _ in terms]
+            self._kernels.residual(result, signs, addends, x, y, *kind, conj_a)
+        return result.reshape(kind.planes((*batch, *result.shape[-2:])))
 
     def qr_panel(self, a: Block, *, kind: Kind, out: PanelOut | None = None) -> PanelOut:
         """Factor panels by Householder reflections."""
-        is_complex = kind.is_complex
-        shape = value_shape(a, is_complex)
-        batch, m, w = shape[:-2], *shape[-2:]
-        h = kind.empty(np, shape)
-        tau = kind.empty(np, (*batch, w))
-        t = kind.empty(np, (*batch, w, w))
+        batch, (a,) = matrices(kind.is_complex, a)
+        count, m, w = prod(batch), *a.shape[-2:]
+        h, tau, t = (kind.empty(np, (count, *shape)) for shape in ((m, w), (w,), (w, w)))
         if h.size:
-            self._kernels.qr_panel(
-                batched(h, batch, 2, is_complex), batched(tau, batch, 1, is_complex),
-                batched(t, batch, 2, is_complex), batched(a, batch, 2, is_complex),
-                *kind,
-            )  # fmt: skip
+            self._kernels.qr_panel(h, tau, t, a, *kind)
+        h = h.reshape(kind.planes((*batch, m, w)))
+        tau, t = tau.reshape(kind.planes((*batch, w))), t.reshape(kind.planes((*batch, w, w)))
         if out is None:
             out = PanelOut(h, tau, np.empty_like(h), t)
         else:
             out.h[...], out.tau[...], out.t[...] = h, tau, t
         out.v[...] = 0.0
         np.copyto(out.v, h, where=np.tri(m, w, k=-1, dtype=bool))
-        diagonal = np.einsum("...ii->...i", out.v[..., :w, :])
-        diagonal[(0, 0) if is_complex else 0] = 1.0
+        set_unit_diagonal(out.v, kind.is_complex)
         return out
 
     def reflect(
@@ -251,7 +273,7 @@ class HostBackend:
         if unit:
             top = v[..., :unit, :].swapaxes(-1, -2)
             if is_complex:
-                top = np.stack([top[0], negate(top[1], False)])
+                top = conjugate(top)
             w = np.concatenate([np.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
         transposed = t.swapaxes(-1, -2) if adjoint else t
         w = self.matmul(transposed, w, conj_a=adjoint, kind=kind)
@@ -317,12 +339,8 @@ class HostBackend:
         unit_diagonal: bool,
     ) -> Block:
         """Solve for triangular tiles by substitution."""
-        is_complex = kind.is_complex
-        batch, m, n = matrix_shape([a, b], is_complex)
-        out = kind.empty(np, (*batch, m, n))
+        batch, (a, b) = matrices(kind.is_complex, a, b)
+        out = kind.empty(np, (prod(batch), *b.shape[-2:]))
         if out.size:
-            self._kernels.solve_triangular_tile(
-                batched(out, batch, 2, is_complex), batched(a, batch, 2, is_complex),
-                batched(b, batch, 2, is_complex), *kind, lower, unit_diagonal,
-            )  # fmt: skip
-        return out
+            self._kernels.solve_triangular_tile(out, a, b, *kind, lower, unit_diagonal)
+        return out.reshape(kind.planes((*batch, *b.shape[-2:])))

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from mdqr._backend.blocks import batched, replace_products, window_lanes
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._limbs.planes import Kind, set_unit_diagonal, value_shape
 
 Block = NDArray[np.float64]
 
@@ -61,9 +60,8 @@ def reduce(
 
 def form(r: Block, out: Block, below: int, kind: Kind) -> None:
     """Make windows triangular, and write the orthogonal matrices to `out`."""
-    is_complex = kind.is_complex
     out[...] = 0.0
-    np.einsum("...ii->...i", out)[(0, 0) if is_complex else 0] = 1.0
+    set_unit_diagonal(out, kind.is_complex)
     _reflect(r, None, out, below, kind)
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._errors import advised
 from mdqr._limbs import planes as _limbs
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._factor.householder import set_unit_diagonal
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape
 
@@ -100,7 +100,7 @@ def certify(a: Any, Q: Any, R: Any, *, precision: Precision | str | None = None)
         )
     checks = Checks()
     for name, block in zip("aQR", inputs.blocks, strict=True):
-        scaling.require_finite(checks, "certify", name, block, inputs.is_complex)
+        checks.require_finite("certify", name, block, inputs.is_complex)
     eps = inputs.precision.eps
     figures = checks.settle(*_factor_errors(inputs), _orthogonality(inputs))
     with np.errstate(over="ignore"):
@@ -117,9 +117,9 @@ def _factor_errors(inputs: Inputs) -> tuple[Block, Block, Block]:
     product = scaling.column_exponents(r, field)[..., None, :] + _exponents(q, field)
     columns = backend.xp.maximum(sizes, product - _SPARE)
     difference = backend.residual(
-        [(1, scaling.shifted(backend, a, -columns, field))],
-        scaling.shifted(backend, q, -size, field),
-        scaling.shifted(backend, r, size - columns, field),
+        [(1, backend.ldexp(a, -columns, is_complex=field))],
+        backend.ldexp(q, -size, is_complex=field),
+        backend.ldexp(r, size - columns, is_complex=field),
         kind=inputs.kind,
     )
     rows = scaling.exponents(scaling.magnitude_bits(a, field), -1)[..., :, None]
@@ -179,12 +179,11 @@ def _orthogonality(inputs: Inputs) -> Block:
     """Return the Frobenius norms of ``I - Q^H Q``."""
     backend, field = inputs.backend, inputs.is_complex
     size = backend.xp.maximum(_wild(backend.xp, inputs.blocks[1], field), 0)
-    q = scaling.shifted(backend, inputs.blocks[1], -size, field)
+    q = backend.ldexp(inputs.blocks[1], -size, is_complex=field)
     k = q.shape[-1]
-    one = backend.xp.zeros((*q.shape[: inputs.front - 1], 1, *inputs.shape(1)[:-2], k, k))
-    set_unit_diagonal(one, field)
+    one = Kind(1, field).identity(backend.xp, (*inputs.shape(1)[:-2], k, k))
     difference = backend.residual(
-        [(1, scaling.shifted(backend, one, -2 * size, field))],
+        [(1, backend.ldexp(one, -2 * size, is_complex=field))],
         q.swapaxes(-1, -2),
         q,
         kind=inputs.kind,

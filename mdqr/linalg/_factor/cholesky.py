@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.triangular import conjugated
+from mdqr._limbs.planes import Block, Kind
 
 _TILE = 16
 
@@ -27,7 +26,7 @@ def cholesky(backend: Backend, a: Block, kind: Kind) -> Block:
         if stop < n:
             tile = c[..., start:stop, start:stop].swapaxes(-1, -2)
             if is_complex:
-                tile = conjugated(tile)
+                tile = planes.conjugate(tile)
             row = backend.solve_triangular_tile(
                 tile, rest[..., start:stop, stop:], lower=True, unit_diagonal=False, kind=kind
             )

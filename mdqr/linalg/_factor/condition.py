@@ -11,8 +11,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 

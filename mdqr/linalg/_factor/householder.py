@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
-from mdqr._backend.protocol import Backend, Block, PanelOut, Reflectors
+from mdqr._backend.protocol import Backend, PanelOut, Reflectors
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -104,15 +104,10 @@ class Factors:
     def work_copy(self, x: Block) -> Block:
         """Return a copy of `x` with all limbs and the batch of the factorisation."""
         front = self.kind.lead
-        xp = self.backend.xp
-        batch = planes.value_shape(self.h, self.kind.is_complex)[:-2]
-        shape = planes.value_shape(x, self.kind.is_complex)
-        full = (*broadcast_shapes(batch, shape[:-2]), *shape[-2:])
-        y = xp.zeros((*x.shape[: front - 1], self.kind.limbs, *full))
-        held = planes.limb_count(x, self.kind.is_complex)
-        y[(slice(None),) * (front - 1) + (slice(held),)] = planes.broadcast(
-            x, self.kind.is_complex, full
-        )
+        batch = broadcast_shapes(self.h.shape[front:-2], x.shape[front:-2])
+        y = self.kind.zeros(self.backend.xp, (*batch, *x.shape[-2:]))
+        held = y[:, : x.shape[1]] if self.kind.is_complex else y[: len(x)]
+        held[...] = planes.broadcast(x, self.kind.is_complex, y.shape[front:])
         return y
 
     def form_q(self, columns: int) -> Block:
@@ -122,8 +117,8 @@ class Factors:
         """
         if self.library is not None:
             return from_native(self.backend.xp, self.library.form(columns), self.kind.is_complex)
-        q = self.backend.xp.zeros((*self.h.shape[:-1], columns))
-        set_unit_diagonal(q, self.kind.is_complex)
+        shape = self.h.shape[self.kind.lead : -1]
+        q = self.kind.identity(self.backend.xp, (*shape, columns))
         for v, t in reflections(self.vs, self.ts, adjoint=False):
             start = self.rows - v.shape[-2]
             self.reflect(v, t, q[..., start:, start:], adjoint=False, unit=v.shape[-1])
@@ -132,19 +127,6 @@ class Factors:
     def form_r(self, rows: int) -> Block:
         """Return the first `rows` rows of R, with zeros below the diagonal."""
         return self.backend.xp.triu(self.h[..., :rows, :])
-
-
-def set_unit_diagonal(block: Block, is_complex: bool) -> None:
-    """Write ones on the diagonal of a block whose diagonal is zero."""
-    diagonal(block[0, 0] if is_complex else block[0])[...] = 1.0
-
-
-def diagonal(plane: Block) -> Block:
-    """Return the diagonals ``(..., k)`` of matrices as a view that can be written to."""
-    *front, row, column = plane.strides
-    return planes.namespace(plane).lib.stride_tricks.as_strided(
-        plane, (*plane.shape[:-2], min(plane.shape[-2:])), (*front, row + column)
-    )
 
 
 def factor(
@@ -188,11 +170,17 @@ def factor(
     factors = Factors(backend, kind, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
+    leaf = leaf_width(limbs, backend.name)
     for start in range(0, count, width):
         stop = min(start + width, count)
         wanted = keep_q and factors.library is None
         if wanted or limbs > 1:
-            v, t = (_forward_tile if limbs == 1 else _factor_tile)(factors, start, stop)
+            columns = slice(start, stop)
+            v, t = (
+                _forward_tile(factors, columns)
+                if limbs == 1
+                else _factor_tile(factors, columns, leaf)
+            )
         if wanted:
             factors.vs.append(v)
             factors.ts.append(t)
@@ -201,37 +189,36 @@ def factor(
     return factors
 
 
-def _factor_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
+def _factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:
     """Factor one tile and apply its reflectors to all columns behind it; return V and T."""
-    rows = factors.h[..., start:, :]
-    panel = rows[..., start:stop]
-    width = stop - start
-    whole = width <= leaf_width(factors.kind.limbs, factors.backend.name)
-    new = factors.backend.xp.empty if whole else factors.backend.xp.zeros
+    rows = factors.h[..., columns.start :, :]
+    panel = rows[..., columns]
+    width = panel.shape[-1]
+    new = factors.backend.xp.empty if width <= leaf else factors.backend.xp.zeros
     v, t = new(panel.shape), new((*panel.shape[:-2], width, width))
-    _factor_columns(factors, PanelOut(panel, factors.tau[..., start:stop], v, t))
-    if stop < rows.shape[-1]:
-        factors.reflect(v, t, rows[..., stop:], adjoint=True)
+    _factor_columns(factors, PanelOut(panel, factors.tau[..., columns], v, t), leaf)
+    if columns.stop < rows.shape[-1]:
+        factors.reflect(v, t, rows[..., columns.stop :], adjoint=True)
     return v, t
 
 
-def _factor_columns(factors: Factors, panel: PanelOut) -> None:
+def _factor_columns(factors: Factors, panel: PanelOut, leaf: int) -> None:
     """Factor the columns ``panel.h`` by halves; V and T are zero where halves do not meet.
 
     The T of both halves merge by ``T12 = -T1 (V1^H V2) T2``.
     """
     h, tau, v, t = panel
-    width, leaf = h.shape[-1], leaf_width(factors.kind.limbs, factors.backend.name)
+    width = h.shape[-1]
     if width <= leaf:
         factors.backend.qr_panel(h, kind=factors.kind, out=panel)
         return
     half = leaf * ((width + 2 * leaf - 1) // (2 * leaf))
     v1, t1 = v[..., :half], t[..., :half, :half]
-    _factor_columns(factors, PanelOut(h[..., :half], tau[..., :half], v1, t1))
+    _factor_columns(factors, PanelOut(h[..., :half], tau[..., :half], v1, t1), leaf)
     factors.reflect(v1, t1, h[..., half:], adjoint=True)
     below = slice(half, None)
     v2, t2 = v[..., below, half:], t[..., below, half:]
-    _factor_columns(factors, PanelOut(h[..., below, half:], tau[..., half:], v2, t2))
+    _factor_columns(factors, PanelOut(h[..., below, half:], tau[..., half:], v2, t2), leaf)
     cross = factors.adjoint_multiply(v1[..., below, :], v2)
     cross = factors.multiply(t1, cross)
     factors.multiply(cross, t2, subtract=True, out=t[..., :half, half:])
@@ -246,15 +233,15 @@ def _factor_by_lapack(factors: Factors) -> None:
     factors.library = backend.reflectors(raw, tau)
 
 
-def _forward_tile(factors: Factors, start: int, stop: int) -> tuple[Block, Block]:
+def _forward_tile(factors: Factors, columns: slice) -> tuple[Block, Block]:
     """Return V and T of one tile of one limb: ``(I + D U) T = D``.
 
     D holds tau, and U is the part of ``V^H V`` above the diagonal.
     """
     xp, field = factors.backend.xp, factors.kind.is_complex
-    v = xp.tril(factors.h[..., start:, start:stop], -1)
-    set_unit_diagonal(v, field)
+    v = xp.tril(factors.h[..., columns.start :, columns], -1)
+    planes.set_unit_diagonal(v, field)
     gram = to_native(xp, factors.adjoint_multiply(v, v), field)
-    tau = to_native(xp, factors.tau[..., start:stop], field)[..., :, None]
-    one = xp.eye(stop - start)
+    tau = to_native(xp, factors.tau[..., columns], field)[..., :, None]
+    one = xp.eye(v.shape[-1])
     return v, from_native(xp, xp.linalg.solve(tau * xp.triu(gram, 1) + one, tau * one), field)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
-from mdqr.linalg._factor.householder import Factors, diagonal
-from mdqr.linalg._shared import scaling
+from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -45,13 +46,14 @@ class QRResult(NamedTuple):
 QRResult.__module__ = "mdqr.linalg"
 
 
-class Scaled(NamedTuple):
+@dataclass
+class Scaled:
     """Factors of a matrix whose columns were multiplied by ``2**-exponents``."""
 
     factors: Factors
     exponents: Block
 
-    @property
+    @cached_property
     def signs(self) -> Block:
         """Return -1 where the diagonal of the implicit R is negative, else 1: ``(..., k)``."""
         xp = self.factors.backend.xp
@@ -60,19 +62,15 @@ class Scaled(NamedTuple):
 
     def unscaled_r(self, rows: int) -> Block:
         """Return the first rows of the factored matrix, scaled back: R and what is below it."""
-        return scaling.shifted(
-            self.factors.backend,
-            self.factors.h[..., :rows, :],
-            self.exponents[..., None, :],
-            self.factors.kind.is_complex,
-        )
+        h, exponents = self.factors.h[..., :rows, :], self.exponents[..., None, :]
+        return self.factors.backend.ldexp(h, exponents, is_complex=self.factors.kind.is_complex)
 
     def signed_r(self, rows: int) -> Block:
         """Return R of the original matrix with a diagonal that is not negative."""
         r = self.unscaled_r(rows)
         count = self.factors.count
         multiply_signs(r[..., :count, :], self.signs[..., :, None], self.factors.kind.is_complex)
-        clear_below_diagonal(r)
+        planes.clear_below(r)
         clear_diagonal_signs(r, self.factors.kind.is_complex)
         return r
 
@@ -97,12 +95,6 @@ def multiply_signs(block: Block, signs: Block, is_complex: bool) -> None:
     lower ^= xp.where(lower == 0, 0, mask)
 
 
-def clear_below_diagonal(r: Block) -> None:
-    """Write zeros below the diagonal; in place, since NumPy's triu takes three times as long."""
-    xp = planes.namespace(r)
-    xp.copyto(r, 0.0, where=xp.tri(*r.shape[-2:], k=-1, dtype=bool))
-
-
 def clear_diagonal_signs(r: Block, is_complex: bool) -> None:
     """Write +0 where the diagonal of R has -0, in imaginary parts too."""
     xp = planes.namespace(r)
@@ -121,14 +113,14 @@ def scaled_factors(
     keep_q: bool = True,
 ) -> Scaled:
     """Scale the columns of the first operand by powers of two and factor it."""
-    block, field = inputs.blocks[0], inputs.is_complex
+    block, field, backend = inputs.blocks[0], inputs.is_complex, inputs.backend
     if checks is not None:
-        scaling.require_finite(checks, function, "a", block, field)
-    scaled, powers = inputs.backend.balance_columns(block, None, is_complex=field)
+        checks.require_finite(function, "a", block, field)
+    scaled, powers = backend.balance_columns(block, None, is_complex=field)
     work = planes.widen(scaled, field, inputs.work.limbs)
     del scaled
     factors = householder.factor(
-        inputs.backend,
+        backend,
         work,
         kind=inputs.kind,
         tile=width,
@@ -157,7 +149,7 @@ def require_factor(
 ) -> None:
     """Demand that no factor of a finite matrix overflowed."""
     advice = "; scale the columns of a down"
-    scaling.require_in_range(checks, function, name, block, is_complex, advice)
+    checks.require_in_range(function, name, block, is_complex, advice)
 
 
 @overload

@@ -6,16 +6,15 @@ from functools import cached_property, reduce
 from typing import Any, Literal
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._core.promotion import together
 from mdqr._errors import all_advised
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.qr import Scaled, multiply_signs, require_factor, scaled_factors, tile_of
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -167,7 +166,7 @@ class QRFactor:
         operand, is_vector = self._operand("QRFactor.solve", b, (m,))
         checks, block, backend = Checks(), operand.blocks[0], operand.backend
         kind = operand.kind
-        scaling.require_finite(checks, "QRFactor.solve", "b", block, operand.is_complex)
+        checks.require_finite("QRFactor.solve", "b", block, operand.is_complex)
         triangle, worst = self._prepared
         require_digits(checks, "QRFactor.solve", worst, n, self._inputs.work.eps)
         factors, parts = self._scaled.factors, []

@@ -8,15 +8,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._errors import advised
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
-from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._shared import scaling
-from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.checks import (
+    Checks,
+    complain_of_range,
+    complain_of_special,
+    fetch,
+    first_true,
+    of_batch,
+)
 from mdqr.linalg._shared.operands import (
     Callback,
     as_integer,
@@ -34,7 +39,7 @@ _TRANS = "NTC"
 def _singular(function: str, column: int, batch: tuple[int, ...]) -> str:
     return (
         f"{function}: the matrix is singular: the diagonal entry of column {column} "
-        f"is exactly zero{scaling.of_batch(batch)}"
+        f"is exactly zero{of_batch(batch)}"
     )
 
 
@@ -90,11 +95,11 @@ class Triangle:
         def complain_of_entries() -> NoReturn:
             k = int(unit_diagonal)
             part = backend.xp.tril(block, -k) if lower else backend.xp.triu(block, k)
-            scaling.complain_of_special(function, "a", part, is_complex)
+            complain_of_special(function, "a", part, is_complex)
 
         def complain_of_zero() -> NoReturn:
             zero = scaling.magnitude_bits(diagonal(block), is_complex) == 0
-            *batch, column = scaling.first_true(zero)
+            *batch, column = first_true(zero)
             raise np.linalg.LinAlgError(singular(function, column, tuple(batch)))
 
         checks.refuse(faults, complain_of_entries, complain_of_zero)
@@ -156,15 +161,15 @@ class Triangle:
 
         def complain() -> NoReturn:
             if name is not None and not fetch(scaling.finite(b, field))[0]:
-                scaling.complain_of_special(self.function, name, b, field)
-            scaling.complain_of_range(self.function, "the solution", x, field)
+                complain_of_special(self.function, name, b, field)
+            complain_of_range(self.function, "the solution", x, field)
 
         if checks is not None:
             checks.refuse(fault, complain)
         return x
 
     def _require_finite(self, checks: Checks, name: str | None, b: Block) -> None:
-        scaling.require_finite(checks, self.function, name or "b", b, self.kind.is_complex)
+        checks.require_finite(self.function, name or "b", b, self.kind.is_complex)
         checks.settle()
 
     def _solve_lost(
@@ -198,29 +203,15 @@ class Triangle:
         )
         if undo is not None:
             powers = powers - undo[0][..., :, None] - undo[1][..., None, places]
-        found = scaling.shifted(self.backend, found, powers, field)
+        found = self.backend.ldexp(found, powers, is_complex=field)
         x[..., places] = xp.where(lost[..., None, places], found, x[..., places])
         return x
 
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
-        kind = self.kind
-
-        def solve(tile: Block, right: Block) -> Block:
-            tile = conjugated(tile) if conjugate else tile
-            return self.backend.solve_triangular_tile(
-                tile, right, lower=lower, unit_diagonal=False, kind=kind
-            )
-
-        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=kind)
-        if width >= self.order:
-            x = solve(a, b)
-            if callback is not None and self.order:
-                callback("substitute", self.order, self.order)
-            return x
-        front = self.kind.lead
-        x = self.backend.xp.empty((*b.shape[: front - 1], self.kind.limbs, *b.shape[front:]))
+        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=self.kind)
+        x = self.kind.empty(self.backend.xp, b.shape[self.kind.lead :])
         starts = range(0, self.order, width)
         done = 0
         for start in starts if lower else reversed(starts):
@@ -235,20 +226,20 @@ class Triangle:
                     conj_a=conjugate,
                     c=right,
                     subtract=True,
-                    kind=kind,
+                    kind=self.kind,
                 )
-            x[..., rows, :] = solve(a[..., rows, rows], right)
+            tile = a[..., rows, rows]
+            x[..., rows, :] = self.backend.solve_triangular_tile(
+                planes.conjugate(tile) if conjugate else tile,
+                right,
+                lower=lower,
+                unit_diagonal=False,
+                kind=self.kind,
+            )
             done += stop - start
             if callback is not None:
                 callback("substitute", done, self.order)
         return x
-
-
-def conjugated(block: Block) -> Block:
-    """Return the complex conjugate as a new block."""
-    result = block.copy()
-    result[1] = planes.negate(result[1], False)
-    return result
 
 
 @advised

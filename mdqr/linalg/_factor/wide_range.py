@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.householder import diagonal
-from mdqr.linalg._shared import scaling
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 
@@ -139,10 +137,10 @@ def substitute(
         terms = of_a[..., i, None, known] + powers[..., known]
         most = xp.maximum(scaling.largest(terms, -1, scaling.ABSENT), of_b[..., i, :])
         most = xp.where(most > scaling.ABSENT // 2, most, 0)
-        value = scaling.shifted(backend, b[..., i, :], -most, is_complex)
+        value = backend.ldexp(b[..., i, :], -most, is_complex=is_complex)
         if done:
             down = powers[..., known] - most[..., None]
-            row = scaling.shifted(backend, a[..., i, None, known], down, is_complex)
+            row = backend.ldexp(a[..., i, None, known], down, is_complex=is_complex)
             value = backend.matmul(
                 row[..., None, :],
                 found[..., known, None],
@@ -153,13 +151,13 @@ def substitute(
             )[..., 0, 0]
         if not unit_diagonal:
             pivot = of_a[..., i, i, None]
-            divisor = scaling.shifted(backend, a[..., i, i, None], -pivot, is_complex)
+            divisor = backend.ldexp(a[..., i, i, None], -pivot, is_complex=is_complex)
             if conjugate:
-                divisor[1] = planes.negate(divisor[1], False)
+                divisor = planes.conjugate(divisor)
             value, most = backend.binary("divide", value, divisor, kind=kind), most - pivot
         bits = scaling.magnitude_bits(value, is_complex)
         up = scaling.exponents_of(bits)
-        value = scaling.shifted(backend, value, -up, is_complex)
+        value = backend.ldexp(value, -up, is_complex=is_complex)
         found[..., i] = planes.widen(value, is_complex, limbs)
         powers[..., i] = xp.where(bits > 0, most + up, scaling.ABSENT)
         if callback is not None:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -125,7 +124,7 @@ def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> B
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
     tiles = _PIECE // max(1, math.prod(batch) * m * k * limbs**2 * _COLUMNS)
     width = _COLUMNS * max(1, tiles)
-    out = inputs.backend.xp.empty((*a.shape[: inputs.front - 1], limbs, *batch, m, total))
+    out = inputs.kind.empty(inputs.backend.xp, (*batch, m, total))
     for start in range(0, total, width):
         columns = (..., slice(start, start + width))
         inputs.backend.matmul(a, b[columns], out=out[columns], kind=kind)

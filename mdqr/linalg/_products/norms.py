@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._errors import advised
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather
 
 _MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
@@ -113,7 +111,7 @@ def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | No
 
 
 def _to_the_end(inputs: Inputs, axes: list[int]) -> Block:
-    front = inputs.front
+    front = inputs.kind.lead
     source = [front + i for i in axes]
     return inputs.backend.xp.moveaxis(inputs.blocks[0], source, range(-len(axes), 0))
 
@@ -188,12 +186,12 @@ def _euclidean(inputs: Inputs, block: Block) -> Block:
     if inputs.is_complex:
         block = backend.xp.concatenate([block[0], block[1]], axis=-1)
     exponent = scaling.exponents(scaling.magnitude_bits(block, False), -1)
-    scaled = scaling.shifted(backend, block, -exponent[..., None], False)
+    scaled = backend.ldexp(block, -exponent[..., None])
     squares = backend.matmul(scaled[..., None, :], scaled[..., None], kind=Kind(limbs, False))[
         ..., 0, 0
     ]
     root = backend.unary("sqrt", squares, kind=Kind(limbs, False))
-    return scaling.shifted(backend, root, exponent, False)
+    return backend.ldexp(root, exponent)
 
 
 def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
@@ -201,9 +199,9 @@ def _power_norm(inputs: Inputs, values: Block, power: int) -> Block:
     backend = inputs.backend
     bits = scaling.magnitude_bits(values, False)
     exponent = scaling.exponents(bits, -1) if power > 0 else _lowest_exponents(backend.xp, bits)
-    scaled = scaling.shifted(backend, values, -exponent[..., None], False)
+    scaled = backend.ldexp(values, -exponent[..., None])
     total = _sum(inputs, _integer_power(inputs, scaled, power))
-    return scaling.shifted(backend, _root(inputs, total, power), exponent, False)
+    return backend.ldexp(_root(inputs, total, power), exponent)
 
 
 def _lowest_exponents(xp: ModuleType, bits: Block) -> Block:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._core.promotion import precisions_in, to_block, together, unwrapped
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.linalg._shared.checks import fetch
 
@@ -43,14 +44,9 @@ class Inputs(NamedTuple):
         """The kind of the results of the work."""
         return Kind(self.work.limbs, self.is_complex)
 
-    @property
-    def front(self) -> int:
-        """Number of axes of a block before those of the values."""
-        return planes.lead(self.is_complex)
-
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of the values of one operand."""
-        return planes.value_shape(self.blocks[index], self.is_complex)
+        return tuple(self.blocks[index].shape[1 + self.is_complex :])
 
     def wrap(self, block: Block, is_complex: bool | None = None) -> MDArray:
         """Return the array of a result of the work, rounded once to the precision asked for."""
@@ -91,22 +87,23 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     ValueError
         If the operands live on two devices.
     """
-    values = tuple(map(unwrapped, values))
-    answer = as_precision(precision) if precision is not None else _highest(values)
-    found = _trimmed(values, 1 if trimmed else answer.limbs)
-    held = [planes.limb_count(*pair) for pair in found]
-    work = covering(max([answer.limbs, *held]))
-    arrays = iter(found)
-    pairs = [
-        next(arrays) if isinstance(value, MDArray) else _converted(value, work.limbs)
-        for value in values
-    ]
-    pairs = together(pairs, values)
-    is_complex = any(field for _, field in pairs)
-    operands = [
+    given = [value if isinstance(value, MDArray) else unwrapped(value) for value in values]
+    answer = as_precision(precision) if precision is not None else _highest(given)
+    arrays = [(v._block, v._complex) for v in given if isinstance(v, MDArray)]
+    pairs = trim(arrays, 1 if trimmed else answer.limbs)
+    work = covering(max([answer.limbs, *[planes.limb_count(*pair) for pair in pairs]]))
+    if len(pairs) < len(given):
+        known = iter(pairs)
+        pairs = [
+            next(known) if isinstance(value, MDArray) else _converted(value, work.limbs)
+            for value in given
+        ]
+        pairs = together(pairs, given)
+    is_complex = True in [field for _, field in pairs]
+    blocks = [
         planes.complexify(block) if is_complex and not field else block for block, field in pairs
     ]
-    return Inputs(answer, work, is_complex, operands)
+    return Inputs(answer, work, is_complex, blocks)
 
 
 def on_host(*values: Any) -> bool:
@@ -118,8 +115,7 @@ def on_host(*values: Any) -> bool:
 
 
 def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
-    block, is_complex = to_block(value, limbs)
-    return trim([(block, is_complex)])[0], is_complex
+    return trim([to_block(value, limbs)])[0]
 
 
 @cache
@@ -128,43 +124,42 @@ def covering(limbs: int) -> Precision:
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
 
-def _trimmed(values: tuple[Any, ...], least: int) -> list[tuple[Block, bool]]:
-    """Return the blocks of all `MDArray`; those of more than `least` limbs without zero planes."""
-    pairs = [(v._block, v._complex) for v in values if isinstance(v, MDArray)]
+def trim(pairs: list[tuple[Block, bool]], least: int = 1) -> list[tuple[Block, bool]]:
+    """Return blocks, and whether they are complex, as views without zero planes at the end.
+
+    They have the limbs of the lowest precision that holds every value; those of at most `least`
+    limbs keep them.
+
+    Raises
+    ------
+    ValueError
+        If the blocks live on two devices.
+    """
+    if False not in [isinstance(block, np.ndarray) for block, _ in pairs]:
+        return [(_cut(*pair, least, _flags(*pair, least)), pair[1]) for pair in pairs]
     check_together([block for block, _ in pairs])
-    long = [i for i, pair in enumerate(pairs) if planes.limb_count(*pair) > least]
-    for i, block in zip(long, trim([pairs[i] for i in long]), strict=True):
-        pairs[i] = block, pairs[i][1]
-    return pairs
-
-
-def trim(pairs: list[tuple[Block, bool]]) -> list[Block]:
-    """Return views of blocks with the limbs of the lowest precision that holds every value."""
-    if all(isinstance(block, np.ndarray) for block, _ in pairs):
-        return [_cut(block, is_complex, _flags(block, is_complex)) for block, is_complex in pairs]
     # A device answers for all blocks by one transfer, so that nothing stops early.
-    flags = [list(_flags(block, is_complex)) for block, is_complex in pairs]
+    flags = [list(_flags(*pair, least)) for pair in pairs]
     found = iter(fetch(*(flag for row in flags for flag in row)))
     return [
-        _cut(block, is_complex, [next(found) for _ in row])
-        for (block, is_complex), row in zip(pairs, flags, strict=True)
+        (_cut(*pair, least, [next(found) for _ in row]), pair[1])
+        for pair, row in zip(pairs, flags, strict=True)
     ]
 
 
-def _flags(block: Block, is_complex: bool) -> Iterator[Block]:
+def _flags(block: Block, is_complex: bool, least: int) -> Iterator[Block]:
     """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
-    for fewer, count in _steps(planes.limb_count(block, is_complex)):
+    for fewer, count in _steps(planes.limb_count(block, is_complex), least):
         # By bits: who flushes subnormals takes a plane of them for zeros.
         bits = _planes(block, is_complex, fewer, count).view(np.int64)
         # CuPy reduces what is not contiguous to one value by one block of threads, rows by many.
         yield bits.any() if isinstance(bits, np.ndarray) else bits.any(axis=-1).any()
 
 
-def _cut(block: Block, is_complex: bool, flags: Iterable[Any]) -> Block:
+def _cut(block: Block, is_complex: bool, least: int, flags: Iterable[Any]) -> Block:
     """Return `block` without the planes before the first true flag of `_flags`."""
-    limbs = planes.limb_count(block, is_complex)
-    kept = limbs
-    for (fewer, _), used in zip(_steps(limbs), flags, strict=False):
+    kept = limbs = planes.limb_count(block, is_complex)
+    for (fewer, _), used in zip(_steps(limbs, least), flags, strict=False):
         if used:
             break
         kept = fewer
@@ -172,20 +167,20 @@ def _cut(block: Block, is_complex: bool, flags: Iterable[Any]) -> Block:
 
 
 @cache
-def _steps(limbs: int) -> list[tuple[int, int]]:
-    """Return the pairs of limbs of neighbouring precisions, from `limbs` down."""
+def _steps(limbs: int, least: int) -> list[tuple[int, int]]:
+    """Return the pairs of limbs of neighbouring precisions from `limbs`, if above `least`, down."""
     counts = sorted({limbs, *(p.limbs for p in PRECISIONS if p.limbs < limbs)}, reverse=True)
-    return list(zip(counts[1:], counts[:-1], strict=True))
+    return list(zip(counts[1:], counts[:-1], strict=True)) if limbs > least else []
 
 
 def _planes(block: Block, is_complex: bool, start: int, stop: int) -> Block:
-    return block[(slice(None),) * (planes.lead(is_complex) - 1) + (slice(start, stop),)]
+    return block[:, start:stop] if is_complex else block[start:stop]
 
 
-def _highest(values: tuple[Any, ...]) -> Precision:
-    found = {precision for value in values for precision in precisions_in(value)}
+def _highest(values: list[Any]) -> Precision:
+    found = [precision for value in values for precision in _precisions(value)]
     if found:
-        return max(found)
+        return max(found, key=attrgetter("limbs"))
     for value in values:
         if _kind(value) not in "biufc":
             raise TypeError(
@@ -195,15 +190,19 @@ def _highest(values: tuple[Any, ...]) -> Precision:
     return PRECISIONS[0]
 
 
+def _precisions(value: Any) -> Iterable[Precision]:
+    return (value._precision,) if isinstance(value, MDArray) else precisions_in(value)
+
+
 def data_eps(value: Any, work: Precision) -> float:
     """Return the eps to which the entries of `value` are known.
 
     An `MDArray` has its precision's, floats have that of one limb; integers and exact numbers are
     known to the precision of the work.
     """
-    held = precisions_in(value)
+    held = _precisions(value)
     if held:
-        return min(held).eps
+        return min(held, key=attrgetter("limbs")).eps
     return PRECISIONS[0].eps if _kind(value) in "fc" else work.eps
 
 
@@ -289,9 +288,14 @@ def broadcast_batch(
     ValueError
         If the leading dimensions do not broadcast.
     """
-    shapes = [planes.value_shape(block, is_complex) for block in blocks]
-    if all(shape[:-2] == shapes[0][:-2] for shape in shapes):
-        return shapes[0][:-2], blocks
+    front = 1 + is_complex
+    batch = blocks[0].shape[front:-2]
+    for block in blocks:
+        if block.shape[front:-2] != batch:
+            break
+    else:
+        return batch, blocks
+    shapes = [block.shape[front:] for block in blocks]
     try:
         batch = broadcast_shapes(*(shape[:-2] for shape in shapes))
     except ValueError:

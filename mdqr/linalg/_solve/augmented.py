@@ -16,12 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 
@@ -53,12 +52,12 @@ class System:
     root: Block | None = None
     order: Block | None = None
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Number of unknowns."""
         return int(self.a.shape[-1])
 
-    @property
+    @cached_property
     def is_square(self) -> bool:
         """Whether a solution leaves no residual: r is zero, and no step changes it."""
         return self.columns == self.a.shape[-2]
@@ -75,11 +74,16 @@ class System:
         ``2**powers``. The bound is a real block of one limb, in units of ``2**LOST``.
         """
         field, rows = self.kind.is_complex, 0 if self.rows is None else -self.rows[..., :, None]
-        back = scaling.shifted(self.backend, scaled, rows - powers[..., None, :], field)
+        back = self.backend.ldexp(scaled, rows - powers[..., None, :], is_complex=field)
         if bool(self.checks.settle((back == given).all())[0]):
             return None
         limbs = planes.limb_count(given, field)
         return (scaling.magnitude_bits(given, field) != 0)[None] * float(limbs)
+
+    def identity(self) -> Block:
+        """Return the identity of the order and the batch of the triangle, of one limb."""
+        shape = self.triangle.block.shape[self.kind.lead :]
+        return self.kind._replace(limbs=1).identity(self.backend.xp, shape)
 
     def binary(self, op: str, x: Block, y: Block) -> Block:
         """Apply an elementwise operation."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._solve.augmented import Solution, System
 
 # What underflow may change in each term of a residual: products of limbs below 2^-1074.

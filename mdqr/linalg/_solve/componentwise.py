@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes as _limbs
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._solve.augmented import LOST, System
 from mdqr.linalg._solve.bounds import UNDERFLOW
 from mdqr.linalg._solve.extended import Extension, Step

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.augmented import Solution, System
 
@@ -53,7 +52,7 @@ class Step:
     def unscaled(self, system: System, block: Block) -> Block:
         """Return `block` in the units of the system."""
         shift = self.powers[..., None, :]
-        return scaling.shifted(system.backend, block, shift, system.kind.is_complex)
+        return system.backend.ldexp(block, shift, is_complex=system.kind.is_complex)
 
 
 class Extension:
@@ -129,7 +128,7 @@ class Extension:
 
     def _shifted(self, block: Block, shift: int) -> Block:
         backend, field = self._system.backend, self._system.kind.is_complex
-        return scaling.shifted(backend, block, backend.xp.asarray(shift), field)
+        return backend.ldexp(block, backend.xp.asarray(shift), is_complex=field)
 
 
 def refine_further(
@@ -202,7 +201,7 @@ def _step(
         return Step(x, r, down, f, None, dx, dr, -down, (-lift, 0))
     first, up = backend.balance_columns(r[0], None, is_complex=field)
     shift = up[..., None, :]
-    r = [first, *(scaling.shifted(backend, block, shift, field) for block in r[1:])]
+    r = [first, *(backend.ldexp(block, shift, is_complex=field) for block in r[1:])]
     g, raised = extension.gradient([], r)
     g, further = backend.balance_columns(g, None, is_complex=field)
     further = further + raised
@@ -210,7 +209,7 @@ def _step(
     powers = backend.xp.maximum(*(_unless_zero(block, unit, field) for block, unit in pairs))
     powers = backend.xp.where(powers == scaling.ABSENT, 0, powers)
     f, g = (
-        scaling.shifted(backend, block, (unit - powers)[..., None, :], field)
+        backend.ldexp(block, (unit - powers)[..., None, :], is_complex=field)
         for block, unit in pairs
     )
     short = (planes.narrow(block, field, system.kind.limbs) for block in (f, g))

@@ -7,15 +7,14 @@ from typing import NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, first_true, of_batch
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.augmented import System, take_rows
 
@@ -129,9 +128,7 @@ def deficient(
         ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
     return (
         f"{function}: a is {_what(function)}: column {column} depends on the other columns"
-        f"{scaling.of_batch(batch)} (condition {size})"
-        + ("; " if ways else "")
-        + ", or ".join(ways)
+        f"{of_batch(batch)} (condition {size})" + ("; " if ways else "") + ", or ".join(ways)
     )
 
 
@@ -140,10 +137,10 @@ def require_columns(function: str, checks: Checks, bits: Block) -> None:
     largest = scaling.largest(bits, -2, 0)
 
     def complain() -> NoReturn:
-        *batch, column = scaling.first_true(largest == 0)
+        *batch, column = first_true(largest == 0)
         raise np.linalg.LinAlgError(
             f"{function}: a is {_what(function)}: column {column} is zero"
-            f"{scaling.of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
+            f"{of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
         )
 
     checks.require((largest != 0).all(), complain)

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._errors import all_advised
-from mdqr._limbs import planes
-from mdqr.linalg._factor.householder import set_unit_diagonal
-from mdqr.linalg._shared import scaling
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import System, take_rows
 from mdqr.linalg._solve.refined import Scaled
@@ -103,7 +101,7 @@ class LstsqInfo:
         """
         fit = self._fit
         std, unit = self._scaled_std, fit.r.exponents
-        return self._wrap(scaling.shifted(fit.system.backend, std, unit, False))
+        return self._wrap(fit.system.backend.ldexp(std, unit))
 
     @property
     def r_squared(self) -> MDArray:
@@ -119,7 +117,7 @@ class LstsqInfo:
         noise = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
         share = self._real("divide", sum_of_squares(fit, r.block), total)
         shift = 2 * (r.exponents - b.exponents)
-        share = scaling.shifted(fit.system.backend, share, shift, False)
+        share = fit.system.backend.ldexp(share, shift)
         share[0] = xp.where(total[0] > noise, share[0], xp.nan)
         one = xp.ones((1, *share.shape[1:]))
         return self._wrap(self._real("subtract", one, share))
@@ -138,7 +136,7 @@ class LstsqInfo:
         roots = system.backend.unary("sqrt", squares, kind=system.kind.real)
         errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
         shift = self._shift + inverse.exponents[..., :, None]
-        errors = scaling.shifted(system.backend, errors, shift, False)
+        errors = system.backend.ldexp(errors, shift)
         return self._fit.inputs.wrap(
             errors[..., 0] if self._fit.is_vector else errors, is_complex=False
         )
@@ -158,12 +156,9 @@ class LstsqInfo:
             variance = planes.complexify(variance)
         product = self._product(self._inverse.block)[..., None, :, :]
         shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
-        covariance = scaling.shifted(
-            system.backend,
-            system.binary("multiply", product, variance),
-            shift[..., :, None] + shift[..., None, :],
-            system.kind.is_complex,
-        )
+        covariance = system.binary("multiply", product, variance)
+        shift = shift[..., :, None] + shift[..., None, :]
+        covariance = system.backend.ldexp(covariance, shift, is_complex=system.kind.is_complex)
         return fit.inputs.wrap(covariance[..., 0, :, :] if fit.is_vector else covariance)
 
     @property
@@ -175,10 +170,7 @@ class LstsqInfo:
     def _inverse(self) -> Scaled:
         """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
         system = self._fit.system
-        one = system.backend.xp.zeros(
-            (*system.a.shape[: self._fit.inputs.front - 1], 1, system.columns, system.columns)
-        )
-        set_unit_diagonal(one, system.kind.is_complex)
+        one = system.identity()
         transposed = system.triangle.solve(one).swapaxes(-1, -2)
         near, powers = system.backend.balance_columns(
             transposed, None, is_complex=system.kind.is_complex
@@ -239,7 +231,7 @@ def centred(fit: Fit) -> Block:
         # A constant in the rows of the system, at most 1.
         shift = (system.rows - scaling.largest(system.rows, -1, 0, keepdims=True))[..., None]
         constant, weight = (
-            scaling.shifted(system.backend, block, shift, field) for block in (constant, weight)
+            system.backend.ldexp(block, shift, is_complex=field) for block in (constant, weight)
         )
     transposed = weight.swapaxes(-1, -2)
     total = system.backend.matmul(transposed, constant, kind=system.kind)

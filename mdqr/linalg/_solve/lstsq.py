@@ -7,13 +7,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
 from mdqr._core.promotion import to_block, together
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -30,8 +29,7 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.factored import factored
 from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
-from mdqr.linalg._solve.refined import Refined
-from mdqr.linalg._solve.right_sides import spread_of
+from mdqr.linalg._solve.refined import Refined, spread_of
 
 _METHODS = ("auto", "householder")
 
@@ -164,7 +162,7 @@ def lstsq(
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
-        held = trim([(weights._block, False)])[0].shape[0]
+        held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=covering(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
@@ -222,8 +220,8 @@ def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
             f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
             "before it, and no unique solution exists"
         )
-    scaling.require_finite(checks, "lstsq", "a", inputs.blocks[0], field)
-    scaling.require_finite(checks, "lstsq", "b", right, field)
+    checks.require_finite("lstsq", "a", inputs.blocks[0], field)
+    checks.require_finite("lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -246,7 +244,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
-    block = scaling.shifted(inputs.backend, block, -2 * rows, False)
+    block = inputs.backend.ldexp(block, -2 * rows)
     root = inputs.backend.unary("sqrt", block, kind=inputs.kind.real)
     columns = [block[..., None], root[..., None]]
     if inputs.is_complex:
@@ -264,7 +262,7 @@ def _result(
     """Wrap everything."""
     inputs, report = fit.inputs, found.report
     squares = sum_of_squares(fit, fit.r.block)
-    squares = scaling.shifted(inputs.backend, squares, 2 * fit.r.exponents, False)
+    squares = inputs.backend.ldexp(squares, 2 * fit.r.exponents)
     x, bound, digits = found.x, report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]

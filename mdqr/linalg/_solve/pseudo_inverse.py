@@ -13,11 +13,9 @@ from math import prod
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
-from mdqr.linalg._factor.householder import set_unit_diagonal
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._solve.augmented import System
 from mdqr.linalg._solve.bounds import UNDERFLOW
 from mdqr.linalg._solve.separate import Joined
@@ -63,9 +61,8 @@ class Inverse:
         self.system, self.eps, self.limit = system, eps, limit[..., None, None]
         field, xp = system.kind.is_complex, system.backend.xp
         shape = planes.value_shape(system.a, field)
-        one = xp.zeros((*((2,) if field else ()), 1, *shape[:-2], system.columns, system.columns))
-        set_unit_diagonal(one, field)
-        self._one, self._inverse_r = one, system.triangle.solve(one)
+        self._one = system.identity()
+        self._inverse_r = system.triangle.solve(self._one)
         self._r = magnitudes(self._inverse_r, field)
         self._together, self._joined = joined.unknowns[None], joined.rows[None]
         q = system.form_q()

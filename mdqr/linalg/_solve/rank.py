@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import System, refine

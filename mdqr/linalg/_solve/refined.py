@@ -8,25 +8,24 @@ limbs, and bounded component by component.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.operands import Callback, Inputs, covering
 from mdqr.linalg._solve import bounds
 from mdqr.linalg._solve.augmented import Solution, System, refine
 from mdqr.linalg._solve.componentwise import bound_components
 from mdqr.linalg._solve.extended import Extension, refine_further
 from mdqr.linalg._solve.pseudo_inverse import Inverse
-from mdqr.linalg._solve.right_sides import pieces
 from mdqr.linalg._solve.separate import Joined, separated
 
 _SMALLEST = 2.0**-1073
@@ -137,7 +136,7 @@ class Refined:
         """Return the pieces with their solutions after the usual steps."""
         parts, eps, field = [], self._inputs.work.eps, system.kind.is_complex
         limit = bounds.contraction_limit(system, self._condition, eps)
-        for piece in pieces(system, self._given, self._spread):
+        for piece in _pieces(system, self._given, self._spread):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
             error = bounds.normwise(system, b, solution, self._condition, limit, eps)
@@ -234,8 +233,7 @@ class Refined:
         system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
-            scaling.require_in_range(
-                system.checks,
+            system.checks.require_in_range(
                 self._function,
                 "the solution",
                 found.x,
@@ -243,6 +241,50 @@ class Refined:
                 "; multiply a or b by a power of two",
             )
         return found, bool(system.checks.settle(found.promised)[0])
+
+
+def spread_of(system: System, b: Block) -> Block:
+    """Return how many powers of two lie between the entries of a column at most, 0-d float64."""
+    exponent = _exponents(system, b)
+    held = exponent > scaling.ABSENT
+    xp = system.backend.xp
+    high = scaling.largest(exponent, -2, scaling.ABSENT)
+    low = scaling.largest(xp.where(held, -exponent, scaling.ABSENT), -2, scaling.ABSENT)
+    return scaling.largest(high + low, None, 0).astype(np.float64)
+
+
+def _pieces(system: System, b: Block, spread: float) -> Iterator[Block]:
+    """Yield blocks whose sum is `b`, with entries of nearby sizes, the largest first.
+
+    `spread` is what `spread_of` found. One piece where that is small; who has more waits.
+    """
+    width = _width(system.kind.limbs)
+    if spread <= width:
+        yield b
+        return
+    exponent, xp = _exponents(system, b), system.backend.xp
+    place = (scaling.largest(exponent, -2, 0, keepdims=True) - exponent) // width
+    for number in range(int(spread) // width + 1):
+        here = place == number
+        if number == 0 or system.checks.settle(here.any())[0]:
+            yield xp.where(here, b, 0.0)
+
+
+def _exponents(system: System, b: Block) -> Block:
+    """Return the exponents of the entries in the rows of the system; subnormal ones are rough."""
+    bits = scaling.magnitude_bits(b, system.kind.is_complex)
+    exponent = bits >> 52
+    if system.rows is not None:
+        exponent = exponent + system.rows[..., :, None]
+    return system.backend.xp.where(bits > 0, exponent, scaling.ABSENT)
+
+
+def _width(limbs: int) -> int:
+    """Return the powers of two that the entries of a piece may span.
+
+    The residual of the smallest has twice the limbs of the work, and none of them underflows.
+    """
+    return 1074 - 60 - 2 * 53 * limbs
 
 
 @np.errstate(all="ignore")
@@ -293,7 +335,7 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
     """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
     field, limbs = system.kind.is_complex, planes.limb_count(x, system.kind.is_complex)
     near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
-    back = scaling.shifted(system.backend, x, -exponent, field)
+    back = system.backend.ldexp(x, -exponent, is_complex=field)
     left = _added(system, [near, planes.negate(back, field)], 1)
     return 4.0 * scaling.leading(left, field)
 
@@ -301,7 +343,7 @@ def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
     """Return the sum of blocks multiplied by powers of two, correctly rounded."""
     field = system.kind.is_complex
-    shifted = [scaling.shifted(system.backend, block, shift, field) for block, shift in pairs]
+    shifted = [system.backend.ldexp(block, shift, is_complex=field) for block, shift in pairs]
     return (
         planes.narrow(shifted[0], field, limbs)
         if len(shifted) == 1

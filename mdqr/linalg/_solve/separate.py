@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr.linalg._shared import scaling
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._solve.augmented import System
 from mdqr.linalg._solve.factored import refactored
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -23,8 +22,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank
 from mdqr.linalg._solve.factored import factored, require_columns
-from mdqr.linalg._solve.refined import Refined
-from mdqr.linalg._solve.right_sides import spread_of
+from mdqr.linalg._solve.refined import Refined, spread_of
 
 
 def solve(
@@ -92,8 +90,8 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
-    scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
-    scaling.require_finite(checks, "solve", "b", right, field)
+    checks.require_finite("solve", "a", inputs.blocks[0], field)
+    checks.require_finite("solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     bits = scaling.magnitude_bits(block, field)
     require_columns("solve", checks, bits)

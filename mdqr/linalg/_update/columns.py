@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._factor import householder
-from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import sweeps
 from mdqr.linalg._update.arithmetic.engine import (
@@ -150,7 +147,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     rows = system.solve(engine.to_block(unit), "C")
     first = rows[:, :1] if field else rows[:1]
     lengths = scaling.column_exponents(first, field)
-    first = scaling.shifted(engine.backend, first, -lengths[..., None, :], field)
+    first = engine.backend.ldexp(first, -lengths[..., None, :], is_complex=field)
     with np.errstate(all="ignore"):
         if isinstance(engine, Planes):
             householder.factor(engine.backend, first, kind=Kind(1, field))
@@ -197,14 +194,14 @@ def projected(engine: Engine, system: Triangle, a: Block, u: Block) -> tuple[Blo
     matrix, rest = engine.to_block(a), engine.to_block(u)
     # Floats come unscaled, and A^H u would leave the range.
     size = scaling.column_exponents(rest, field)[..., None, :]
-    rest, total = scaling.shifted(backend, rest, -size, field), None
+    rest, total = backend.ldexp(rest, -size, is_complex=field), None
     kind = Kind(engine.kind.limbs, field)
     for _ in range(2):
         g = engine.residual(None, matrix.swapaxes(-1, -2), rest, conj_a=True)
         w = system.solve(planes.negate(g, field), "C")
         rest = engine.residual(rest, matrix, system.solve(w, "N"))
         total = w if total is None else backend.binary("add", total, w, kind=kind)
-    total, rest = (scaling.shifted(backend, x, size, field) for x in (total, rest))
+    total, rest = (backend.ldexp(x, size, is_complex=field) for x in (total, rest))
     return engine.from_block(total), engine.from_block(rest)
 
 

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.householder import diagonal
+from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
-from mdqr.linalg._update.arithmetic.engine import attempted, clear_below
+from mdqr.linalg._update.arithmetic.engine import attempted
 from mdqr.linalg._update.arithmetic.floats import Floats
 from mdqr.linalg._update.cost import seconds
 from mdqr.linalg._update.loss import leading, lost_digits, pairs, require_share, warn_of_loss

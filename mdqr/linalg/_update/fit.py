@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows, updates
 from mdqr.linalg._update.arithmetic.engine import Engine, SureChecks, attempted, joined
@@ -170,8 +170,8 @@ def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
     bits = scaling.largest(scaling.magnitude_bits(block, engine.kind.is_complex), -2, 0)
     found = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
     fit.beta = backend.xp.maximum(old, found)
-    fit.squares = scaling.shifted(backend, fit.squares, 2 * (old - fit.beta), False)
-    parts = scaling.shifted(backend, block, -fit.beta[..., None, :], engine.kind.is_complex)
+    fit.squares = backend.ldexp(fit.squares, 2 * (old - fit.beta))
+    parts = backend.ldexp(block, -fit.beta[..., None, :], is_complex=engine.kind.is_complex)
     if engine.kind.is_complex:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     turned = parts.swapaxes(-1, -2)
@@ -310,7 +310,7 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
     engine, field = fit.engine, fit.engine.kind.is_complex
     block = engine.to_block(fit.r[..., : fit.n, : fit.n])
     alpha = scaling.column_exponents(block, field)
-    r = scaling.shifted(engine.backend, block, -alpha[..., None, :], field)
+    r = engine.backend.ldexp(block, -alpha[..., None, :], is_complex=field)
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
 
@@ -353,7 +353,7 @@ def residual_norm(fit: Fit) -> Block:
     xp, squares = fit.engine.backend.xp, fit.squares
     squares = xp.where(squares[0] > 0, squares, 0.0)
     root = fit.engine.backend.unary("sqrt", squares, kind=fit.engine.kind.real)
-    return scaling.shifted(fit.engine.backend, root, fit.beta, False)
+    return fit.engine.backend.ldexp(root, fit.beta)
 
 
 def norms(fit: Fit, block: Block) -> Block:

@@ -10,13 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._factor.householder import diagonal
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared import scaling
 from mdqr.linalg._shared.checks import Checks, Complaint, fetch
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning, all_advised
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost, operands

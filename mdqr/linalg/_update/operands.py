@@ -12,14 +12,14 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._core.promotion import together, unwrapped
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import check_together, is_cuda_array, place_beside
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
-from mdqr.linalg._shared import scaling
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, complain_of_range, complain_of_special
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats
@@ -381,9 +381,7 @@ def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: 
     """Demand finite numbers of an operand."""
     checks.require(
         engine.finite(x),
-        lambda: scaling.complain_of_special(
-            function, name, engine.to_block(x), engine.kind.is_complex
-        ),
+        lambda: complain_of_special(function, name, engine.to_block(x), engine.kind.is_complex),
     )
 
 
@@ -391,9 +389,7 @@ def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x
     """Demand that nothing overflowed in what was computed from finite numbers."""
     checks.require(
         engine.finite(x),
-        lambda: scaling.complain_of_range(
-            function, name, engine.to_block(x), engine.kind.is_complex, ""
-        ),
+        lambda: complain_of_range(function, name, engine.to_block(x), engine.kind.is_complex, ""),
     )
 
 
@@ -456,4 +452,4 @@ def shifted(engine: Engine, x: Block, exponents: Scales) -> Block:
     """Return `x` with its columns multiplied by powers of two."""
     if exponents is None:
         return x
-    return scaling.shifted(engine.backend, x, exponents[..., None, :], engine.kind.is_complex)
+    return engine.backend.ldexp(x, exponents[..., None, :], is_complex=engine.kind.is_complex)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mdqr._backend.blocks import from_native
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._update.arithmetic.engine import Engine, adjoint_multiply, set_identity
 from mdqr.linalg._update.loss import column_norms, diagonal_magnitudes, float_share

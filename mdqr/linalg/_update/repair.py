@@ -6,11 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update.arithmetic.engine import Engine, adjoint, set_identity
@@ -175,10 +174,10 @@ def _half_upper(engine: Engine, x: Block) -> Block:
     """Return the upper part of a Hermitian matrix with half its diagonal, which is made real."""
     block = engine.backend.xp.triu(engine.to_block(x))
     for limb in planes.flat_planes(block, engine.kind.is_complex):
-        householder.diagonal(limb)[...] *= 0.5
+        planes.diagonal(limb)[...] *= 0.5
     if engine.kind.is_complex:
         for limb in block[1]:
-            householder.diagonal(limb)[...] = 0.0
+            planes.diagonal(limb)[...] = 0.0
     return engine.from_block(block)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import sweeps
 from mdqr.linalg._update.arithmetic.engine import (

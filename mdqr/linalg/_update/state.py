@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._update.arithmetic.engine import Engine, joined
 
 

@@ -10,7 +10,7 @@ overlap nearly everywhere.
 from __future__ import annotations
 
 from mdqr._backend.blocks import FORMED
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint_multiply,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns, cost, rows
 from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.lanczos import Lanczos
 from mdqr.tensorcore._algorithms.preconditioner import Preconditioner, Size
 from mdqr.tensorcore._engine.protocol import Engine

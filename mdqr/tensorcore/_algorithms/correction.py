@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.formats import FORMATS, FP32, Format
 from mdqr.tensorcore._engine.protocol import SUMMED, Engine, Operand, operand
 

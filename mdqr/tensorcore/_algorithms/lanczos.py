@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 # Of a random vector in n directions each has a part of 1 / sqrt(n), less than a thousandth of it
 # with a probability of a thousandth: an eigenvalue that no Ritz value is near is no likelier.

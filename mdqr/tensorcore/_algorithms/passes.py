@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
 from mdqr._errors import PrecisionWarning
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.correction import CLOSE, correct, departure_of, rms_limit
 from mdqr.tensorcore._algorithms.recursive import gram_schmidt, panel_of
 from mdqr.tensorcore._algorithms.reflections import DoubtfulPanel, householder

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.protocol import TRIANGLE, Engine
 
 _MOST_ORDER = 4096

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.formats import Format
 from mdqr.tensorcore._engine.protocol import Engine, Operand
 

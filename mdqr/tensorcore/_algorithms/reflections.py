@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.recursive import first_half, halves
 from mdqr.tensorcore._engine.formats import Format
 from mdqr.tensorcore._engine.protocol import SUMMED, Engine, Operand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.recursive import first_half
 from mdqr.tensorcore._engine.formats import FP32, Format
 from mdqr.tensorcore._engine.protocol import Engine, Operand, operand

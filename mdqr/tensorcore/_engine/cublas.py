@@ -21,7 +21,7 @@ from mdqr._backend.cuda.vendor.cublas import (
     cublas,
 )
 from mdqr._backend.cuda.vendor.cusolver import Cusolver, cusolver
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 # float32 operands: pedantic, so that no setting turns them into others; tf32 operands have been
 # rounded before.

@@ -11,8 +11,7 @@ import numpy as np
 from mdqr._backend.cuda.floats.panels import NO_OPERAND, CudaPanels, column_stride
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields
 from mdqr._backend.float_panels import NO_FLOOR
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.checks import fetch
 from mdqr.tensorcore._engine.formats import Format, pairs
 from mdqr.tensorcore._engine.protocol import PROBES, TRIANGLE, Loaded, Operand, Report, headroom

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from mdqr._backend.float_panels import NO_FLOOR
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.formats import Format
 
 # Vectors that estimate how far a matrix is from orthonormal; the order of triangles that are

@@ -15,7 +15,7 @@ from mdqr._backend.cuda.factor import window
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
 

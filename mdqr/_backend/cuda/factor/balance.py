@@ -11,9 +11,8 @@ import numpy as np
 from mdqr._backend.blocks import Shape, batched
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Balanced, Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import lead, value_shape
+from mdqr._backend.protocol import Balanced
+from mdqr._limbs.planes import Block, Kind, lead, value_shape
 
 # `most_threads` and `scale_threads` of the kernels.
 _MOST_THREADS = 512

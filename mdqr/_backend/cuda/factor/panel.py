@@ -17,9 +17,8 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
 )
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Block, PanelOut
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._backend.protocol import PanelOut
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 # Threads of a block at most (`panel_threads` of kernels/cuda/panel/panel.hpp), and columns at most:
 # a thread makes the factor of each column, the next one tau, and one of another warp the scale of

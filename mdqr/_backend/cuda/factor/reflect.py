@@ -7,9 +7,7 @@ from math import prod
 
 from mdqr._backend.blocks import batched
 from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 # `most_tiles`, `most_width`, `reflect_threads` and `warps_of_block` of the kernel.
 _MOST_TILES = 64

@@ -26,8 +26,7 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
 )
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 
 _ROWS = 32  # of a tile: the lanes of a warp
 _WARPS = 8  # of a block at most

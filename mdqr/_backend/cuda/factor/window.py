@@ -11,9 +11,7 @@ import numpy as np
 from mdqr._backend.blocks import FORMED, batched, window_lanes
 from mdqr._backend.cuda.runtime.kernels import SHARED_BYTES, Kernels, Module, divided, fields
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 # As in kernels/cuda/window/block.hpp: threads of a warp, and of a block for numbers of so many
 # planes at most.

@@ -24,7 +24,7 @@ from mdqr._backend.cuda.vendor.cublas import (
     cublas,
 )
 from mdqr._backend.cuda.vendor.cusolver import Cusolver, cusolver
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 
 class Part(NamedTuple):

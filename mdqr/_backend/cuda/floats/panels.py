@@ -10,8 +10,7 @@ import numpy as np
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided, fields
 from mdqr._backend.float_panels import CUTOFF, FAN_IN, NO_FLOOR, SMALL, rows_of_block
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 
 CAQR = Module("tensorcore/caqr", Kind(1, False))
 CHOLESKY = Module("tensorcore/cholesky", Kind(1, False))

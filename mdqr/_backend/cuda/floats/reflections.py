@@ -15,7 +15,7 @@ from typing import Protocol
 
 from mdqr._backend.cuda.floats.library import Library, Part
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 
 def _aligned(x: int) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 
 _MODULE = Module("floats/signs", Kind(1, False))
 _THREADS = 256

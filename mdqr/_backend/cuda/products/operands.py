@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mdqr._backend.cuda.runtime.kernels import Kernels
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 
 # A `matrix_view` that is absent.
 NO_VIEW = [0] * 7

@@ -10,9 +10,7 @@ from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
-from mdqr._backend.protocol import Block
-from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
 _FEW = 2

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 
 # As in kernels/cuda/products/slices.hpp.

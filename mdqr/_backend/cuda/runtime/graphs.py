@@ -17,7 +17,7 @@ from typing import Any
 
 from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.cuda.vendor.recording import recording_cublas
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 # Gets the operand, which it may overwrite, and cuBLAS; returns arrays.
 Work = Callable[[Block, Cublas], list[Block]]

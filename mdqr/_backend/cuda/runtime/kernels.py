@@ -25,9 +25,9 @@ from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import NUMBERS, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
-from mdqr._backend.protocol import Block, Reflectors
+from mdqr._backend.protocol import Reflectors
 from mdqr._backend.sources import digest, kernels_folder
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024

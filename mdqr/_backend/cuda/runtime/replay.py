@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
-from mdqr._backend.protocol import Block, Reflectors
+from mdqr._backend.protocol import Reflectors
+from mdqr._limbs.planes import Block
 
 # Tags are odd multiples of 2**47: far beyond sizes and strides, and far enough from each other for
 # the first row of a view that runs backwards, which lies below or above its address.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.cuda.vendor.cublas import LEFT, LETTERS, C, N, T
-from mdqr._backend.protocol import Block
+from mdqr._limbs.planes import Block
 
 
 class Cusolver:

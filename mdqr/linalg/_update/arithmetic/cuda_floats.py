@@ -14,7 +14,8 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.library import Library, library, row_stride
 from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr._backend.cuda.floats.reflections import Factoring, Panels, vectors
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback

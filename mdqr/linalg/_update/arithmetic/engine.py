@@ -14,16 +14,15 @@ from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Protocol, 
 import numpy as np
 
 from mdqr._backend.blocks import reflections
-from mdqr._backend.protocol import Backend, Block
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
+from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
+from mdqr._limbs.scaling import finite
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.cholesky import cholesky
-from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import covering
-from mdqr.linalg._shared.scaling import finite
 
 
 class Reflections(Protocol):
@@ -349,12 +348,6 @@ def adjoint(engine: Engine, x: Block) -> Block:
     """Return the conjugate transpose, a view if real."""
     transposed = x.swapaxes(-1, -2)
     return engine.conj(transposed) if engine.kind.is_complex else transposed
-
-
-def clear_below(x: Block) -> None:
-    """Write zeros below the diagonal."""
-    xp = planes.namespace(x)
-    xp.copyto(x, 0, where=xp.tri(*x.shape[-2:], k=-1, dtype=bool))
 
 
 def set_identity(engine: Engine, x: Block) -> None:

@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 
 from mdqr._backend.blocks import from_native, reflections, to_native
-from mdqr._backend.protocol import Backend, Block
-from mdqr._limbs.kind import Kind
+from mdqr._backend.protocol import Backend
+from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
 from mdqr.linalg._factor.cholesky import cholesky
-from mdqr.linalg._factor.householder import diagonal
 from mdqr.linalg._update.arithmetic.engine import (
     Arithmetic,
     Reflections,
     adjoint_multiply,
-    clear_below,
 )
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.

@@ -1,0 +1,76 @@
+"""Powers of two that values, rows and columns are scaled by.
+
+Exponents are read from bits: who flushes subnormals would take them for zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdqr._limbs.planes import Block, namespace
+
+# The exponent of zeros, below all others in any scale.
+ABSENT = -(2**40)
+SPECIAL = 0x7FF << 52  # the bits of infinity, below those of NaN
+
+
+def leading(block: Block, is_complex: bool) -> Block:
+    """Return the magnitudes of the leading limbs: the larger one of both parts if complex."""
+    if not is_complex:
+        return abs(block[0])
+    return namespace(block).maximum(abs(block[0, 0]), abs(block[1, 0]))
+
+
+def finite(block: Block, is_complex: bool) -> Block:
+    """Return whether every value is finite, a 0-d bool."""
+    return namespace(block).isfinite(block[:, 0] if is_complex else block[0]).all()
+
+
+def magnitude_bits(block: Block, is_complex: bool) -> Block:
+    """Return the bits of the leading magnitudes as int64, which order as the magnitudes do.
+
+    The magnitude of a complex value is the larger one of its parts.
+    """
+    if not is_complex:
+        return abs(block[0]).view(np.int64)
+    real, imag = (abs(part).view(np.int64) for part in block[:, 0])
+    return namespace(block).maximum(real, imag)
+
+
+def exponents_of(bits: Block) -> Block:
+    """Return int64 e with ``2**(e-1) <= x < 2**e`` for the bits of x; 0 for 0, inf and NaN."""
+    xp = namespace(bits)
+    biased = bits >> 52
+    subnormal = xp.frexp(bits.astype(np.float64))[1] - 1074
+    exponent = xp.where(biased == 0, subnormal, biased - 1022)
+    return xp.where((bits == 0) | (biased == 2047), 0, exponent)
+
+
+def exponents(bits: Block, axis: int) -> Block:
+    """Return `exponents_of` the maximum of `bits` along `axis`."""
+    return exponents_of(largest(bits, axis, 0))
+
+
+def column_exponents(block: Block, is_complex: bool) -> Block:
+    """Return the exponents of the columns of matrices ``(..., m, n)`` as ``(..., n)``."""
+    return exponents(magnitude_bits(block, is_complex), -2)
+
+
+def largest(
+    values: Block, axis: int | tuple[int, ...] | None, empty: float, *, keepdims: bool = False
+) -> Block:
+    """Return the maximum along `axis`, as an array; `empty` where there is nothing.
+
+    CuPy's maximum has no `initial`, and refuses arrays without entries.
+    """
+    if values.size:
+        found = values.max(axis=axis, keepdims=keepdims)
+        return np.asarray(found) if isinstance(found, np.generic) else found
+    axes = range(values.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    reduced = {i % values.ndim for i in axes}
+    kept = [
+        1 if i in reduced else length
+        for i, length in enumerate(values.shape)
+        if keepdims or i not in reduced
+    ]
+    return namespace(values).full(tuple(kept), empty, dtype=values.dtype)
