@@ -13,9 +13,8 @@ from types import ModuleType
 
 import numpy as np
 
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
-from mdqr.linalg._shared import scaling
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.

@@ -7,7 +7,8 @@ import numpy as np
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition
-from mdqr.linalg._solve.augmented import Solution, System
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.system import System
 
 # What underflow may change in each term of a residual: products of limbs below 2^-1074.
 UNDERFLOW = 2.0**-1060

@@ -15,26 +15,28 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._backend.protocol import Block
-from mdqr._limbs import planes
-from mdqr._limbs.kind import Kind
-from mdqr.linalg._shared import scaling
-from mdqr.linalg._shared.operands import Callback, covering
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.operands import Callback, Inputs, covering
+from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.approximate_inverse import (
     UP,
     ApproximateInverse,
     approximate_inverse,
 )
-from mdqr.linalg._solve.augmented import Solution, System
+from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.bounds import UNDERFLOW
-from mdqr.linalg._solve.refined import Part
+from mdqr.linalg._solve.system import System
 
+_METHODS = ("auto", "householder", "refine")
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
 _MOST_CORRECTIONS = 8
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
 # order of sums in float64; and with what another is made.
 _WANTED, _ENOUGH = 2.0**-30, 2.0**-8
+# The condition is an estimate.
+_SMALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -123,37 +125,46 @@ def _first(block: Block, is_complex: bool, limbs: int) -> Block:
     return block[:, :limbs] if is_complex else block[:limbs]
 
 
-class Climbed(NamedTuple):
-    """The solution of a whole problem: its only part, and the condition of each matrix."""
-
-    part: Part
-    condition: Block
-
-
 @np.errstate(all="ignore")
-def solved(system: System, given: Block, callback: Callback | None = None) -> Climbed | None:
+def refined(
+    system: System,
+    given: Block,
+    inputs: Inputs,
+    limit: float,
+    callback: Callback | None = None,
+) -> tuple[Answer, np.ndarray] | None:
     """Solve a scaled problem by an approximate inverse in float64.
 
     Parameters
     ----------
     system : System
-        The problem, which need not be factored; not empty.
+        The problem, which need not be factored.
     given : Block
         Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+    inputs : Inputs
+        The operands, for the precisions.
+    limit : float
+        Matrices whose condition times this is not small are left to who decides about ranks.
     callback : callable, optional
         Called as ``callback("refine", done, total)``.
 
     Returns
     -------
-    Climbed or None
-        None where float64 does not contract.
+    tuple or None
+        The answer and the condition number of each matrix; None where float64 does not contract,
+        or bounds do not show what the precision promises.
     """
     xp, field = system.backend.xp, system.kind.is_complex
+    if not (system.a.size and given.size):
+        return None
     leading = to_native(xp, system.a, field)
     if system.root is not None:
         leading = to_native(xp, system.root, field) * leading
     inverse = approximate_inverse(xp, leading)
     if inverse is None:
+        return None
+    (condition,) = system.checks.settle(inverse.condition(leading))
+    if not (condition * limit < _SMALL).all():
         return None
     b, powers = system.backend.balance_columns(given, system.rows, is_complex=field)
     climbed = climb(Problem.of(system, inverse, b), callback)
@@ -162,7 +173,25 @@ def solved(system: System, given: Block, callback: Callback | None = None) -> Cl
     solution, error = climbed
     rounded = scaling.leading(solution.low, field) != 0
     part = Part(given, b, powers, solution, error, rounded)
-    return Climbed(part, inverse.condition(leading))
+    answer = Answer(system, [part], inputs)
+    return (answer, np.maximum(condition, 1.0)) if answer.promised else None
+
+
+def check_method(function: str, method: str) -> None:
+    """Raise ValueError for a method that there is not."""
+    if method not in _METHODS:
+        raise ValueError(
+            f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
+        )
+
+
+def refusal(function: str) -> str:
+    """Return what is said where refinement alone is wanted and does not serve."""
+    return (
+        f'{function}: method="refine" does not show all digits: the matrix is too near to singular '
+        'for a factorisation in float64, or a component is tiny beside others; method="auto" '
+        "takes a factorisation in the precision of the work"
+    )
 
 
 @np.errstate(all="ignore")
@@ -252,8 +281,8 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
     negative = planes.negate(whole, kind.is_complex)
     pair = kind._replace(limbs=2)
     low = _rounded(problem, pair, x, found.low, negative)
-    if not problem.inverse.is_square:
-        r = system.binary("add", r, found.rest)
+    xp = system.backend.xp
+    r = xp.zeros_like(r) if system.is_square else _rounded(problem, kind, r, found.rest)
     return Solution(whole, r, r, sizes, low), found.error
 
 
