@@ -31,6 +31,7 @@ from mdqr.linalg._solve.system import System
 _METHODS = ("auto", "householder", "refine")
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
+_LEAST = 5e-324
 _MOST_CORRECTIONS = 8
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
 # order of sums in float64; and with what another is made.
@@ -158,7 +159,7 @@ def refined(
     if not (system.a.size and given.size):
         return None
     leading = to_native(xp, system.a, field)
-    if system.root is not None:
+    if system.root is not None and not system.is_square:
         leading = to_native(xp, system.root, field) * leading
     inverse = approximate_inverse(xp, leading)
     if inverse is None:
@@ -166,6 +167,9 @@ def refined(
     (condition,) = system.checks.settle(inverse.condition(leading))
     if not (condition * limit < _SMALL).all():
         return None
+    if callback is not None:
+        callback("factor", system.columns, system.columns)
+        callback("condition", 1, 1)
     b, powers = system.backend.balance_columns(given, system.rows, is_complex=field)
     climbed = climb(Problem.of(system, inverse, b), callback)
     if climbed is None:
@@ -247,7 +251,7 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
 
 def _largest(sizes: Block) -> Block:
     """Return the largest component of each column, at least the smallest double."""
-    return scaling.largest(sizes, -2, 0.0) + 5e-324
+    return scaling.largest(sizes, -2, _LEAST) + _LEAST
 
 
 def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
@@ -323,4 +327,6 @@ def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
         if stuck:
             break
         before = error
-    return _Corrected(low, rest, error, bool(good))
+    # Zeros are solved by zeros.
+    error = system.backend.xp.where(_largest(problem.b_size)[..., None, :] > _LEAST, error, 0.0)
+    return _Corrected(low, problem.less(f, low, 2), error, bool(good))
