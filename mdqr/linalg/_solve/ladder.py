@@ -265,10 +265,9 @@ def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
 
 
 class _Corrected(NamedTuple):
-    """A correction of two limbs, what is left of r, a bound of its error, whether it will do."""
+    """A correction of two limbs, a bound of its error, and whether it will do."""
 
     low: Block
-    rest: Block
     error: Block
     good: bool
 
@@ -285,8 +284,12 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
     negative = planes.negate(whole, kind.is_complex)
     pair = kind._replace(limbs=2)
     low = _rounded(problem, pair, x, found.low, negative)
-    xp = system.backend.xp
-    r = xp.zeros_like(r) if system.is_square else _rounded(problem, kind, r, found.rest)
+    if system.is_square:
+        r = system.backend.xp.zeros_like(r)
+    else:
+        # The distance of x from what was rounded counts where little or nothing is left.
+        r = system.backend.residual([(1, problem.b)], system.a, whole, kind=kind)
+        r = problem.less(r, low, kind.limbs)
     return Solution(whole, r, r, sizes, low), found.error
 
 
@@ -329,4 +332,4 @@ def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
         before = error
     # Zeros are solved by zeros.
     error = system.backend.xp.where(_largest(problem.b_size)[..., None, :] > _LEAST, error, 0.0)
-    return _Corrected(low, problem.less(f, low, 2), error, bool(good))
+    return _Corrected(low, error, bool(good))
