@@ -32,7 +32,6 @@ _METHODS = ("auto", "householder", "refine")
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
 _LEAST = 5e-324
-_MOST_CORRECTIONS = 8
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
 # order of sums in float64; and with what another is made.
 _WANTED, _ENOUGH = 2.0**-30, 2.0**-8
@@ -268,29 +267,39 @@ class _Corrected(NamedTuple):
     """A correction of two limbs, a bound of its error, and whether it will do."""
 
     low: Block
+    limbs: int
     error: Block
     good: bool
 
 
 def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple[Solution, Block]:
     """Correct x and r until the last rounding decides, at most twice."""
-    system, kind = problem.system, problem.system.kind
-    found = _corrected(problem, x, r)
+    kind, square = problem.system.kind, problem.inverse.is_square
+    found = _corrected(problem, x, r, 2, _WANTED)
     if not found.good:
         x = _rounded(problem, kind, x, found.low)
-        r = r if problem.inverse.is_square else problem.less(problem.b, x, kind.limbs)
-        found = _corrected(problem, x, r)
+        r = r if square else problem.less(problem.b, x, kind.limbs)
+        found = _corrected(problem, x, r, 2, _WANTED)
+    if not square and _is_nearly_exact(problem, r, found.error):
+        found = _corrected(problem, x, r, kind.limbs, covering(kind.limbs).eps)
     whole = _rounded(problem, kind, x, found.low)
     negative = planes.negate(whole, kind.is_complex)
-    pair = kind._replace(limbs=2)
-    low = _rounded(problem, pair, x, found.low, negative)
-    if system.is_square:
-        r = system.backend.xp.zeros_like(r)
+    low = _rounded(problem, kind._replace(limbs=found.limbs), x, found.low, negative)
+    if square:
+        r = problem.system.backend.xp.zeros_like(r)
     else:
         # The distance of x from what was rounded counts where little or nothing is left.
-        r = system.backend.residual([(1, problem.b)], system.a, whole, kind=kind)
+        r = problem.system.backend.residual([(1, problem.b)], problem.system.a, whole, kind=kind)
         r = problem.less(r, low, kind.limbs)
     return Solution(whole, r, r, sizes, low), found.error
+
+
+def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
+    """Return whether errors of x might show in a sum of squares, to which they add their own."""
+    eps = covering(problem.system.kind.limbs).eps
+    least = ((problem.weight_size**0.5 * problem.size(r)) ** 2).sum(axis=-2) * eps
+    most = ((problem.weight_size**0.5 * (problem.a_size @ error)) ** 2).sum(axis=-2)
+    return bool(problem.system.checks.settle((most > least).any())[0])
 
 
 def _rounded(problem: Problem, kind: Kind, *blocks: Block) -> Block:
@@ -301,10 +310,13 @@ def _rounded(problem: Problem, kind: Kind, *blocks: Block) -> Block:
     )
 
 
-def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
-    """Find what is missing of x and r from residuals as if in twice the limbs."""
+def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) -> _Corrected:
+    """Find what is missing of x in so many limbs, from residuals as if in twice those of the work.
+
+    It is finished when what is left is below `wanted` eps, or becomes no less.
+    """
     system, inverse, kind = problem.system, problem.inverse, problem.system.kind
-    eps, eps2 = covering(kind.limbs).eps, covering(2).eps
+    eps, own = covering(kind.limbs).eps, covering(limbs).eps
     terms = [(1, problem.b)] if inverse.is_square else [(1, problem.b), (-1, r)]
     f = system.backend.residual(terms, system.a, x, kind=kind)
     known = problem.b_size if inverse.is_square else problem.b_size + problem.size(r)
@@ -312,19 +324,21 @@ def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
     if not inverse.is_square:
         g = system.gradient([], r)
         error_g = problem.gradients(r, 0.0, eps**2) + eps * problem.size(g)
-    low = kind._replace(limbs=2).zeros(system.backend.xp, planes.value_shape(x, kind.is_complex))
+    low = kind._replace(limbs=limbs).zeros(
+        system.backend.xp, planes.value_shape(x, kind.is_complex)
+    )
     size, before = problem.size(x), None
-    for _ in range(_MOST_CORRECTIONS):
-        rest = problem.less(f, low, 2)
-        v, delta = rest, error_f + problem.products(low, problem.size(f), eps2)
+    for _ in range(_MOST_STEPS):
+        rest = problem.less(f, low, limbs)
+        v, delta = rest, error_f + problem.products(low, problem.size(f), own)
         if not inverse.is_square:
-            v = planes.negate(problem.gradient(g, rest, 2), kind.is_complex)
+            v = planes.negate(problem.gradient(g, rest, limbs), kind.is_complex)
             delta = problem.through(delta) + error_g
-            delta = delta + problem.gradients(rest, problem.size(g), eps2)
+            delta = delta + problem.gradients(rest, problem.size(g), own)
         dx, error = inverse.correction(problem.native(v), delta)
-        low = problem.add(low, dx, 2)
-        error = error + eps2 * problem.size(low)
-        good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, _WANTED))
+        low = problem.add(low, dx, limbs)
+        error = error + own * problem.size(low)
+        good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, wanted))
         stuck = done if before is None else done | ~(error < 0.5 * before).any()
         good, stuck = system.checks.settle(good, stuck)
         if stuck:
@@ -332,4 +346,4 @@ def _corrected(problem: Problem, x: Block, r: Block) -> _Corrected:
         before = error
     # Zeros are solved by zeros.
     error = system.backend.xp.where(_largest(problem.b_size)[..., None, :] > _LEAST, error, 0.0)
-    return _Corrected(low, error, bool(good))
+    return _Corrected(low, limbs, error, bool(good))
