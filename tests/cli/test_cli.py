@@ -47,7 +47,7 @@ def test_longley(run, precision):
     assert "longley.csv: 16 rows, 7 coefficients, 9 degrees of freedom" in out
     assert re.search(r"residual standard deviation +304\.854073561965\n", out)
     assert re.search(r"R\^2 +0\.995479004577296\n", out)
-    assert re.search(rf"method +householder in {precision} \({precision.digits} digits\)", out)
+    assert re.search(rf"method +refine in {precision} \({precision.digits} digits\)", out)
     assert re.search(r"seconds +[0-9.e-]+ \(float64: ", out)
 
 

@@ -88,6 +88,13 @@ template <class Engine, int N>
 __attribute__((noinline)) void load_words(const operand& x, const double* p, ptrdiff_t stride,
                                           ptrdiff_t count, lane first, lane second, lane* word) {
     lane limb[N];
+    if constexpr (Engine::is_exact) {
+        if (x.limbs == 1) {
+            gather_scaled<1>(x, p, stride, count, first, second, limb);
+            Engine::template pack<1>(limb, word);
+            return;
+        }
+    }
     gather_scaled<N>(x, p, stride, count, first, second, limb);
     Engine::template pack<N>(limb, word);
 }

@@ -79,13 +79,15 @@ template <int D, int M, class T> MDQR_FN void to_digits(const T* x, T* digit) {
     // |limb l| <= 2^(-53l): it reaches digit l at most.
     static_for<0, (M < D ? M : D)>([&](auto l)
                                        MDQR_LAMBDA { limb_to_digits<l.value, 2, D>(x[l], digit); });
-    static_for_down<D - 1, 1>([&](auto i) MDQR_LAMBDA {
-        constexpr double down = two_to(-51);
-        const T magic = broadcast<T>(digit_split);
-        const T part = one_sum(one_sum(digit[i], magic), -magic);
-        digit[i] = one_sum(digit[i], -part);
-        digit[i - 1] = fma(part, broadcast<T>(down), digit[i - 1]);
-    });
+    // Digits of one limb are what rounding leaves of one another, so there are no carries.
+    if constexpr (M > 1)
+        static_for_down<D - 1, 1>([&](auto i) MDQR_LAMBDA {
+            constexpr double down = two_to(-51);
+            const T magic = broadcast<T>(digit_split);
+            const T part = one_sum(one_sum(digit[i], magic), -magic);
+            digit[i] = one_sum(digit[i], -part);
+            digit[i - 1] = fma(part, broadcast<T>(down), digit[i - 1]);
+        });
 }
 
 // How many h and l a term adds to word k + 1 when the operands have DA and DB digits.

@@ -17,7 +17,8 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._solve.augmented import Solution, System
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.system import System
 
 _MOST_STEPS = 100
 # A step that does not halve the last one changes rounding errors.

@@ -12,8 +12,8 @@ from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.augmented import System, take_rows
-from mdqr.linalg._solve.refined import Scaled
+from mdqr.linalg._solve.answer import Scaled
+from mdqr.linalg._solve.system import System, take_rows
 
 
 class Fit(NamedTuple):

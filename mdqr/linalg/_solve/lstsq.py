@@ -26,12 +26,12 @@ from mdqr.linalg._shared.operands import (
     room,
     trim,
 )
+from mdqr.linalg._solve import ladder
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.factored import factored
+from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
 from mdqr.linalg._solve.refined import Refined, spread_of
-
-_METHODS = ("auto", "householder")
+from mdqr.linalg._solve.system import System
 
 
 class LstsqResult(NamedTuple):
@@ -98,8 +98,11 @@ def lstsq(
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
         `MDArray` are used, as those of `a` and `b`.
-    method : {"auto", "householder"}, optional
-        Both mean Householder QR and refinement.
+    method : {"auto", "householder", "refine"}, optional
+        "householder": QR in the precision of the work, and refinement. "refine": an approximate
+        inverse of R in float64, and refinement on a ladder of precisions, for conditions below
+        about 1e11, beyond which LinAlgError is raised; its bounds are proven. "auto" takes
+        "refine" where that serves, and else "householder".
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
@@ -156,8 +159,7 @@ def lstsq(
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
     """
-    if method not in _METHODS:
-        raise ValueError(f'lstsq: method must be "auto" or "householder"; got {method!r}')
+    ladder.check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
@@ -166,7 +168,7 @@ def lstsq(
         inputs = inputs._replace(work=covering(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
-        return _solved(inputs, data_eps(a, inputs.work), rcond, weights, callback)
+        return _solved(inputs, data_eps(a, inputs.work), rcond, weights, method, callback)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -175,9 +177,14 @@ def _check_rcond(rcond: Any) -> None:
 
 
 def _solved(
-    inputs: Inputs, eps: float, rcond: float | None, given: Any, callback: Callback | None
+    inputs: Inputs,
+    eps: float,
+    rcond: float | None,
+    given: Any,
+    method: str,
+    callback: Callback | None,
 ) -> LstsqResult:
-    """Factor, decide the rank, refine, bound the error."""
+    """Scale, refine an approximate solution or factor, decide the rank, bound the error."""
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs, checks)
     weights = _weights(inputs, given, checks)
@@ -186,16 +193,27 @@ def _solved(
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
-    system = factored(
+    system = System.of(
         "lstsq",
-        inputs,
+        inputs.backend,
         inputs.blocks[0],
         checks,
+        kind=inputs.kind,
         rows=weights.rows,
         weight=weights.weight,
         root=weights.root,
         callback=callback,
     )
+    threshold = eps * max(system.a.shape[-2:]) if rcond is None else float(rcond)
+    if method != "householder":
+        limit = max(threshold, system.columns * inputs.work.eps)
+        answered = ladder.refined(system, inputs.blocks[1], inputs, limit, callback)
+        if answered is not None:
+            answer, value = answered
+            fit = Fit(inputs, system, answer.b, answer.r, weights.positive, is_vector)
+            return _result(fit, answer, value, np.full(value.shape, system.columns), batched)
+        if method == "refine":
+            raise np.linalg.LinAlgError(ladder.refusal("lstsq"))
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(
         estimate.value, estimate.vector, spread_of(system, inputs.blocks[1])
@@ -203,7 +221,7 @@ def _solved(
     if callback is not None:
         callback("condition", 1, 1)
     rank = _rank.decide(system, _rank.Decisive(value, vector), eps, rcond, inputs)
-    found = Refined("lstsq", system, inputs.blocks[1], float(spread), estimate, inputs, callback)
+    found = Refined(system, inputs.blocks[1], float(spread), estimate, inputs, callback)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(value, stacklevel=3)
     fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector)
@@ -257,7 +275,7 @@ def _complain_of_weights() -> NoReturn:
 
 
 def _result(
-    fit: Fit, found: Refined, condition: np.ndarray, rank: np.ndarray, batched: bool
+    fit: Fit, found: Answer, condition: np.ndarray, rank: np.ndarray, batched: bool
 ) -> LstsqResult:
     """Wrap everything."""
     inputs, report = fit.inputs, found.report
@@ -268,12 +286,12 @@ def _result(
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
         fit,
-        method="householder",
+        method="householder" if isinstance(found, Refined) else "refine",
         iterations=found.steps,
         condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
-        bound_kind="estimated",
+        bound_kind="estimated" if isinstance(found, Refined) else "proven",
         history=report.history,
     )
     return LstsqResult(

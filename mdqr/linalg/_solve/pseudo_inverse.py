@@ -16,8 +16,8 @@ import numpy as np
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._solve.augmented import UNDERFLOW, System
 from mdqr.linalg._solve.separate import Joined
+from mdqr.linalg._solve.system import UNDERFLOW, System
 
 # Multiply-adds of the products that measure an inverse: a second or two.
 _MOST_MEASURED = 2**21

@@ -15,8 +15,9 @@ from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.augmented import System, refine
-from mdqr.linalg._solve.factored import deficient, factored, triangle_of
+from mdqr.linalg._solve.augmented import refine
+from mdqr.linalg._solve.deficiency import deficient, triangle_of
+from mdqr.linalg._solve.system import System
 
 _DEPENDENT_BITS = 8
 
@@ -104,7 +105,7 @@ def _depends(
     front = (slice(None),) * system.kind.lead
     a = system.a[front + index]
     column = int(vector.argmax())
-    rest = factored("lstsq", system, _without(a, column), Checks())
+    rest = System.of("lstsq", system.backend, _without(a, column), Checks(), kind=system.kind)
     limit = 4.0 * n * eps * system.backend.xp.asarray(condition(rest.triangle).value)
     (known,) = rest.checks.settle(limit)
     if not known < 0.5:

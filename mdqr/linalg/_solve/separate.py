@@ -13,8 +13,7 @@ import numpy as np
 
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
-from mdqr.linalg._solve.augmented import System
-from mdqr.linalg._solve.factored import refactored
+from mdqr.linalg._solve.system import System
 
 
 class Joined(NamedTuple):
@@ -39,7 +38,7 @@ class Joined(NamedTuple):
         return cls(unknowns, (unknowns * 1.0) @ transposed > 0)
 
 
-def separated(system: System, joined: Joined, function: str) -> System | None:
+def separated(system: System, joined: Joined) -> System | None:
     """Return the system factored with pivots in their own blocks; None if they are already."""
     if bool(system.checks.settle(joined.unknowns.all())[0]):
         return None
@@ -54,7 +53,7 @@ def separated(system: System, joined: Joined, function: str) -> System | None:
         order[index] = _pivots_first(*(labels[index] for labels in found))
     if (order == found[2]).all():
         return None
-    return refactored(system, system.backend.xp.asarray(order), function)
+    return system.sorted_by(system.backend.xp.asarray(order))
 
 
 def _pivots_first(columns: np.ndarray, rows: np.ndarray, before: np.ndarray) -> np.ndarray:

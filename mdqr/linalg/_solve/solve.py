@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -20,15 +22,17 @@ from mdqr.linalg._shared.operands import (
     room,
     square_order,
 )
-from mdqr.linalg._solve import rank
-from mdqr.linalg._solve.factored import factored, require_columns
+from mdqr.linalg._solve import ladder, rank
+from mdqr.linalg._solve.deficiency import require_columns
 from mdqr.linalg._solve.refined import Refined, spread_of
+from mdqr.linalg._solve.system import System
 
 
 def solve(
     a: Any,
     b: Any,
     *,
+    method: str = "auto",
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> MDArray:
@@ -40,6 +44,8 @@ def solve(
         Matrices ``(..., n, n)``.
     b : array_like
         A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
+    method : {"auto", "householder", "refine"}, optional
+        As in `lstsq`.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
     callback : callable, optional
@@ -79,14 +85,15 @@ def solve(
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
     """
+    ladder.check_method("solve", method)
     check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with room("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(inputs, n, callback)
+        return _solved(inputs, n, method, callback)
 
 
-def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
+def _solved(inputs: Inputs, n: int, method: str, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
@@ -96,13 +103,22 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     bits = scaling.magnitude_bits(block, field)
     require_columns("solve", checks, bits)
     rows = _row_powers(bits)
-    system = factored("solve", inputs, block, checks, rows=rows, callback=callback)
+    system = System.of(
+        "solve", inputs.backend, block, checks, kind=inputs.kind, rows=rows, callback=callback
+    )
+    if method != "householder":
+        answered = ladder.refined(system, right, inputs, n * work.eps, callback)
+        if answered is not None:
+            x = answered[0].x
+            return inputs.wrap(x[..., 0] if is_vector else x)
+        if method == "refine":
+            raise np.linalg.LinAlgError(ladder.refusal("solve"))
     estimate = condition(system.triangle)
     value, vector, spread = checks.settle(estimate.value, estimate.vector, spread_of(system, right))
     if callback is not None:
         callback("condition", 1, 1)
     rank.require_regular("solve", system, rank.Decisive(value, vector), work)
-    found = Refined("solve", system, right, float(spread), estimate, inputs, callback)
+    found = Refined(system, right, float(spread), estimate, inputs, callback)
     found.warn(value, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 

@@ -1,0 +1,247 @@
+"""Answers of solve and lstsq: solutions in the units of the data, error bounds and digits."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._shared.operands import Inputs, covering
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.system import System
+
+_SMALLEST = 2.0**-1073
+# Components are promised to so many eps.
+_PROMISED = 4.0
+# For the rounding of float64 in moduli, quotients and sums of bounds; and for what bounds of the
+# distance leave out, which is of second order.
+_UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
+
+# A block, and the powers of two that it is to be multiplied by.
+Pair = tuple[Block, Block]
+
+
+class Scaled(NamedTuple):
+    """A block whose columns are to be multiplied by ``2**exponents``."""
+
+    block: Block
+    exponents: Block
+
+
+@dataclass
+class Part:
+    """One piece of the right-hand sides, `b` scaled by ``2**powers``, and its solution.
+
+    `error` bounds the distance of `solution` from the exact one, and `rounded` tells which
+    components its last step changed, and so rounded; both broadcast to ``(..., n, k)``.
+    """
+
+    given: Block
+    b: Block
+    powers: Block
+    solution: Solution
+    error: Block
+    rounded: Block
+
+
+class Unknowns(NamedTuple):
+    """A solution in the units of the data, and what is known of its errors.
+
+    `bound` is one of the absolute errors, `relative` one relative to x, float64 of its shape;
+    `promised`, 0-d, tells whether all components are as good as the precision promises.
+    """
+
+    x: Block
+    bound: Block
+    relative: Block
+    promised: Block
+
+
+class Report(NamedTuple):
+    """What users see of the errors: their bound, the digits that hold, changes of the steps."""
+
+    bound: np.ndarray
+    digits: np.ndarray
+    history: np.ndarray
+
+
+class Answer:
+    """The solutions of a problem, and what is known of their errors.
+
+    Parameters
+    ----------
+    system : System
+        The problem.
+    parts : list of Part
+        The solutions of pieces of its right-hand sides.
+    inputs : Inputs
+        The operands, for the precisions.
+
+    Attributes
+    ----------
+    system : System
+        The problem.
+    promised : bool
+        Whether every component is as good as the precision promises.
+    """
+
+    def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
+        self.system, self._parts, self._inputs = system, parts, inputs
+        self._unknowns, self.promised = self._settled(closely=False)
+
+    @property
+    def x(self) -> Block:
+        """The solution in the units of the data."""
+        return self._unknowns.x
+
+    @cached_property
+    def report(self) -> Report:
+        """Its errors; who asks waits."""
+        sizes, full = self._parts[0].solution.sizes, float(self._inputs.precision.digits)
+        bound, relative, first, *changes = self.system.checks.settle(
+            self._unknowns.bound,
+            self._unknowns.relative,
+            *(scaling.largest(size, None, 0.0) for size in sizes),
+        )
+        with np.errstate(divide="ignore"):
+            digits = np.clip(-np.log10(relative), 0.0, full)
+        history = np.array([float(change) for change in changes]) / (float(first) or 1.0)
+        return Report(bound, digits, history)
+
+    @property
+    def steps(self) -> int:
+        """The most refinement steps of a piece."""
+        return max(part.solution.steps for part in self._parts)
+
+    @property
+    def b(self) -> Scaled:
+        """The right-hand sides in the rows of the system, the largest of each column near 1."""
+        return self._together([(part.b, part.powers) for part in self._parts])
+
+    @property
+    def r(self) -> Scaled:
+        """The residuals, as `b`."""
+        return self._together([(part.solution.r, part.powers) for part in self._parts])
+
+    def _together(self, pairs: list[Pair]) -> Scaled:
+        """Return the sum of blocks that columns were multiplied by powers of two."""
+        system, xp = self.system, self.system.backend.xp
+        field, found = system.kind.is_complex, []
+        for block, powers in pairs:
+            near, own = system.backend.balance_columns(block, None, is_complex=field)
+            held = (scaling.magnitude_bits(near, field) != 0).any(axis=-2)
+            found.append((near, xp.where(held, -own - powers, scaling.ABSENT)))
+        unit = reduce(xp.maximum, [exponents for _, exponents in found])
+        shifts = [(near, (own - unit)[..., None, :]) for near, own in found]
+        unit = xp.where(unit > scaling.ABSENT, unit, 0)
+        return Scaled(_sum(system, shifts, system.kind.limbs), unit)
+
+    def warn(self, condition: np.ndarray, stacklevel: int) -> None:
+        """Warn if digits are missing; `stacklevel` is that of the caller."""
+        if self.promised:
+            return
+        answer = self._inputs.precision
+        worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
+        higher = [p for p in PRECISIONS if p > self._inputs.work]
+        advice = (
+            f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
+            if higher
+            else ""
+        )
+        warnings.warn(
+            f"{self.system.function}: about {int(worst)} of {answer.digits} digits are correct in "
+            f"the worst component (condition about {largest:.1e}){advice}",
+            PrecisionWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+    def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
+        """Return the solution and, after a wait, whether it is as good as promised."""
+        system = self.system
+        found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
+        if closely:
+            system.checks.require_in_range(
+                self.system.function,
+                "the solution",
+                found.x,
+                system.kind.is_complex,
+                "; multiply a or b by a power of two",
+            )
+        return found, bool(system.checks.settle(found.promised)[0])
+
+
+@np.errstate(all="ignore")
+def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
+    """Return the sum of the parts in the units of the data, and the bounds of its errors."""
+    xp, field = system.backend.xp, system.kind.is_complex
+    limbs = max(planes.limb_count(part.solution.x, field) for part in parts)
+    shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
+    pairs = [
+        (block, shift)
+        for part, shift in zip(parts, shifts, strict=True)
+        for block in (part.solution.x, part.solution.low)
+        if block is not None
+    ]
+    x = _sum(system, pairs, limbs)
+    size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
+    mantissa, exponent = xp.frexp(size)
+    # Limbs below the smallest double, relative to x.
+    if closely:
+        lost = _lost(system, pairs, x, exponent)
+    else:
+        lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
+    zero = xp.stack([scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
+    lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
+    rounded = parts[0].rounded if len(parts) == 1 else size > 0
+    # Of the last step, and of the answer if it has fewer limbs.
+    half = xp.where(rounded, 0.5 * covering(limbs).eps, 0.0)
+    half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
+    # What is lost is less than the last places of all limbs.
+    bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
+    relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
+    for part, shift in zip(parts, shifts, strict=True):
+        error = part.error
+        if len(parts) > 1:
+            # The parts were rounded, and may cancel.
+            eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
+            error = error + 0.5 * eps * scaling.leading(part.solution.x, field) * part.rounded
+        error = error * (2.0**0.5 if field else 1.0) * _MORE
+        bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)
+        share = xp.ldexp(error, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
+        relative = relative + xp.where(error > 0, share, 0.0)
+    relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
+    kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
+    return Unknowns(x, bound * _UP, relative, kept.all())
+
+
+def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
+    """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
+    field, limbs = system.kind.is_complex, planes.limb_count(x, system.kind.is_complex)
+    near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
+    back = system.backend.ldexp(x, -exponent, is_complex=field)
+    left = _added(system, [near, planes.negate(back, field)], 1)
+    return 4.0 * scaling.leading(left, field)
+
+
+def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:
+    """Return the sum of blocks multiplied by powers of two, correctly rounded."""
+    field = system.kind.is_complex
+    shifted = [system.backend.ldexp(block, shift, is_complex=field) for block, shift in pairs]
+    return (
+        planes.narrow(shifted[0], field, limbs)
+        if len(shifted) == 1
+        else _added(system, shifted, limbs)
+    )
+
+
+def _added(system: System, blocks: list[Block], limbs: int) -> Block:
+    """Return the sum of blocks, correctly rounded."""
+    terms = system.backend.xp.concatenate(blocks, axis=system.kind.lead - 1)
+    return system.backend.unary("renormalize", terms, kind=system.kind._replace(limbs=limbs))

@@ -1,0 +1,67 @@
+"""What is said of matrices whose columns depend on each other, and where it shows."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor.householder import Factors
+from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._shared.checks import Checks, first_true, of_batch
+
+
+def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
+    """Return the triangle R of a factorisation with at least as many rows as columns.
+
+    Demanded: no diagonal entry is exactly zero, and all entries are finite.
+    """
+    return Triangle(
+        factors.backend,
+        factors.h[..., : factors.count, :],
+        kind=factors.kind,
+        function=function,
+        checks=checks,
+        singular=deficient,
+    )
+
+
+def deficient(
+    function: str,
+    column: int,
+    batch: tuple[int, ...],
+    found: float = np.inf,
+    work: Precision | None = None,
+) -> str:
+    """Return the message for a rank-deficient matrix, to the precision `work` if it is given."""
+    size = "infinite" if np.isinf(found) else f"about {found:.1e}"
+    higher = [p for p in PRECISIONS if work is not None and p > work]
+    ways = [] if function == "solve" else ["leave it out"]
+    if higher:
+        ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
+    return (
+        f"{function}: a is {_what(function)}: column {column} depends on the other columns"
+        f"{of_batch(batch)} (condition {size})" + ("; " if ways else "") + ", or ".join(ways)
+    )
+
+
+def require_columns(function: str, checks: Checks, bits: Block) -> None:
+    """Demand that no column is zero, from the bits of the leading magnitudes."""
+    largest = scaling.largest(bits, -2, 0)
+
+    def complain() -> NoReturn:
+        *batch, column = first_true(largest == 0)
+        raise np.linalg.LinAlgError(
+            f"{function}: a is {_what(function)}: column {column} is zero"
+            f"{of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
+        )
+
+    checks.require((largest != 0).all(), complain)
+
+
+def _what(function: str) -> str:
+    """Return the word for a matrix without full rank: square ones are singular."""
+    return "singular" if function == "solve" else "rank deficient"

@@ -1,0 +1,348 @@
+"""Refinement by an approximate inverse in float64, on a ladder of precisions, with proven bounds.
+
+Each step adds ``X (b - A x)``, or ``X X^H A^H (b - A x)`` for more rows than columns, and leaves
+``I - X A``, or ``I - (A X)^H (A X)``, of the error (A. Bjorck 1987 on seminormal equations; J.
+Demmel and others 2006 on residuals). The first residuals need few limbs. Once x has all limbs of
+the work, residuals are evaluated as if in twice as many, and a correction of two limbs is found in
+the same way; each of its steps bounds what it leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.operands import Callback, Inputs, covering
+from mdqr.linalg._solve.answer import Answer, Part
+from mdqr.linalg._solve.approximate_inverse import (
+    UP,
+    ApproximateInverse,
+    approximate_inverse,
+)
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.system import UNDERFLOW, System
+
+_METHODS = ("auto", "householder", "refine")
+_LEVELS = (2, 4)
+_MOST_STEPS = 100
+_LEAST = 5e-324
+# What a correction should leave relative to eps, so that x is nearly always the same whatever the
+# order of sums in float64; and with what another is made.
+_WANTED, _ENOUGH = 2.0**-30, 2.0**-8
+# The condition is an estimate.
+_SMALL = 0.1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A scaled problem, its approximate inverse, and right-hand sides near 1.
+
+    The sizes are moduli of leading limbs; that of the weights is 1.0 for none.
+    """
+
+    system: System
+    inverse: ApproximateInverse
+    b: Block
+    a_size: Block
+    b_size: Block
+    weight_size: Block | float
+
+    @classmethod
+    def of(cls, system: System, inverse: ApproximateInverse, b: Block) -> Problem:
+        """Compute the sizes."""
+        xp, field = system.backend.xp, system.kind.is_complex
+        a, b_size = (xp.abs(to_native(xp, block, field)) for block in (system.a, b))
+        weight = 1.0 if system.weight is None else xp.abs(to_native(xp, system.weight, field))
+        return cls(system, inverse, b, a, b_size, weight)
+
+    def native(self, block: Block) -> Block:
+        """Return the leading limbs as float64 or complex128."""
+        return to_native(self.system.backend.xp, block, self.system.kind.is_complex)
+
+    def size(self, block: Block) -> Block:
+        """Return the moduli of the leading limbs."""
+        return self.system.backend.xp.abs(self.native(block))
+
+    def less(self, c: Block, x: Block, limbs: int) -> Block:
+        """Return ``c - A x``, computed in so many limbs."""
+        return self._less(c, self.system.a, x, limbs, adjoint=False)
+
+    def gradient(self, c: Block | None, r: Block, limbs: int) -> Block:
+        """Return ``c - A^H W r``, computed in so many limbs."""
+        if self.system.weight is not None:
+            field = self.system.kind.is_complex
+            pair = (_first(block, field, limbs) for block in (self.system.weight, r))
+            r = self.system.backend.binary("multiply", *pair, kind=Kind(limbs, field))
+        return self._less(c, self.system.a.swapaxes(-1, -2), r, limbs, adjoint=True)
+
+    def _less(self, c: Block | None, a: Block, x: Block, limbs: int, *, adjoint: bool) -> Block:
+        field = self.system.kind.is_complex
+        a, x = (_first(block, field, limbs) for block in (a, x))
+        c = None if c is None else _first(c, field, limbs)
+        kind = Kind(limbs, field)
+        return self.system.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=True, kind=kind)
+
+    def step(self, x: Block, limbs: int) -> tuple[Block, Block]:
+        """Return r, and the correction of x that it asks for, as float64 or complex128."""
+        r = self.less(self.b, x, limbs)
+        if self.inverse.is_square:
+            return r, self.inverse.times(self.native(r))
+        return r, -self.inverse.times(self.native(self.gradient(None, r, limbs)))
+
+    def add(self, x: Block, dx: Block, limbs: int) -> Block:
+        """Return ``x + dx`` in so many limbs; `dx` is float64 or complex128."""
+        backend, field = self.system.backend, self.system.kind.is_complex
+        return backend.binary("add", x, from_native(backend.xp, dx, field), kind=Kind(limbs, field))
+
+    def products(self, x: Block, c: Block, eps: float) -> Block:
+        """Bound the error of ``c - A x`` whose terms err by eps, where `c` are sizes."""
+        return self._products(self.a_size, self.size(x), c, eps)
+
+    def gradients(self, r: Block, c: Block, eps: float) -> Block:
+        """Bound the error of ``c - A^H W r`` whose terms err by eps, where `c` are sizes."""
+        size = self.weight_size * self.size(r)
+        return self._products(self.a_size.swapaxes(-1, -2), size, c, eps)
+
+    def through(self, delta: Block) -> Block:
+        """Return what errors of residuals do to ``A^H W r``."""
+        return self.a_size.swapaxes(-1, -2) @ (self.weight_size * delta)
+
+    def _products(self, a: Block, size: Block, c: Block, eps: float) -> Block:
+        # What underflows: of products of limbs, and of limbs when a and b were scaled.
+        tiny = UNDERFLOW * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True))
+        factor = (a.shape[-1] + 12) * (2 if self.system.kind.is_complex else 1)
+        return factor * (eps * (a @ size + c) + tiny) * UP
+
+
+def _first(block: Block, is_complex: bool, limbs: int) -> Block:
+    """Return the first limbs of values."""
+    return block[:, :limbs] if is_complex else block[:limbs]
+
+
+@np.errstate(all="ignore")
+def refined(
+    system: System,
+    given: Block,
+    inputs: Inputs,
+    limit: float,
+    callback: Callback | None = None,
+) -> tuple[Answer, np.ndarray] | None:
+    """Solve a scaled problem by an approximate inverse in float64.
+
+    Parameters
+    ----------
+    system : System
+        The problem, which need not be factored.
+    given : Block
+        Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+    inputs : Inputs
+        The operands, for the precisions.
+    limit : float
+        Matrices whose condition times this is not small are left to who decides about ranks.
+    callback : callable, optional
+        Called as ``callback("refine", done, total)``.
+
+    Returns
+    -------
+    tuple or None
+        The answer and the condition number of each matrix; None where float64 does not contract,
+        or bounds do not show what the precision promises.
+    """
+    xp, field = system.backend.xp, system.kind.is_complex
+    if not (system.a.size and given.size):
+        return None
+    leading = to_native(xp, system.a, field)
+    if system.root is not None and not system.is_square:
+        leading = to_native(xp, system.root, field) * leading
+    inverse = approximate_inverse(xp, leading)
+    if inverse is None:
+        return None
+    (condition,) = system.checks.settle(inverse.condition(leading))
+    if not (condition * limit < _SMALL).all():
+        return None
+    if callback is not None:
+        callback("factor", system.columns, system.columns)
+        callback("condition", 1, 1)
+    b, powers = system.backend.balance_columns(given, system.rows, is_complex=field)
+    climbed = climb(Problem.of(system, inverse, b), callback)
+    if climbed is None:
+        return None
+    solution, error = climbed
+    rounded = scaling.leading(solution.low, field) != 0
+    part = Part(given, b, powers, solution, error, rounded)
+    answer = Answer(system, [part], inputs)
+    return (answer, np.maximum(condition, 1.0)) if answer.promised else None
+
+
+def check_method(function: str, method: str) -> None:
+    """Raise ValueError for a method that there is not."""
+    if method not in _METHODS:
+        raise ValueError(
+            f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
+        )
+
+
+def refusal(function: str) -> str:
+    """Return what is said where refinement alone is wanted and does not serve."""
+    return (
+        f'{function}: method="refine" does not show all digits: the matrix is too near to singular '
+        'for a factorisation in float64, or a component is tiny beside others; method="auto" '
+        "takes a factorisation in the precision of the work"
+    )
+
+
+@np.errstate(all="ignore")
+def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution, Block] | None:
+    """Solve to all limbs of the work.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    callback : callable, optional
+        Called as ``callback("refine", done, total)`` after each step, `total` at least one more.
+
+    Returns
+    -------
+    tuple or None
+        The solution, and a proven bound of the error of each component before its last rounding,
+        float64 ``(..., n, k)``; None where the steps do not contract.
+    """
+    system, inverse = problem.system, problem.inverse
+    xp, kind = system.backend.xp, system.kind
+    right = problem.native(problem.b)
+    if not inverse.is_square:
+        right = right if system.weight is None else problem.native(system.weight) * right
+        right = problem.native(system.a).swapaxes(-1, -2).conj() @ right
+    x = from_native(xp, inverse.times(right), kind.is_complex)
+    sizes = [_largest(problem.size(x))]
+    for limbs in (*(level for level in _LEVELS if level < kind.limbs), kind.limbs):
+        noise = None
+        while True:
+            r, dx = problem.step(x, limbs)
+            x = problem.add(x, dx, limbs)
+            if noise is None:
+                noise = _noise(problem, x, r, limbs)
+            size = _largest(xp.abs(dx))
+            ratio = size / sizes[-1]
+            sizes.append(size)
+            # Errors are mostly far below their bounds; where they are not, steps stop shrinking.
+            idle = size * ratio <= noise / system.columns**2
+            stuck, ready = system.checks.settle(
+                ((ratio > 0.5) & (size > noise)).any(),
+                (idle | ((ratio > 0.25) & (size <= noise))).all(),
+            )
+            if callback is not None:
+                callback("refine", len(sizes) - 1, len(sizes))
+            if stuck or len(sizes) > _MOST_STEPS:
+                return None
+            if ready:
+                break
+    r = r if inverse.is_square else problem.less(problem.b, x, kind.limbs)
+    return _finished(problem, x, r, sizes)
+
+
+def _largest(sizes: Block) -> Block:
+    """Return the largest component of each column, at least the smallest double."""
+    return scaling.largest(sizes, -2, _LEAST) + _LEAST
+
+
+def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
+    """Return the size of steps that are nothing but rounding errors of the residuals."""
+    eps = covering(limbs).eps
+    delta = problem.products(x, problem.b_size, eps)
+    if not problem.inverse.is_square:
+        below = problem.gradients(r, 0.0, eps)
+        delta = problem.through(delta) + below
+    return 4.0 * _largest(problem.inverse.spread(delta))
+
+
+class _Corrected(NamedTuple):
+    """A correction of two limbs, a bound of its error, and whether it will do."""
+
+    low: Block
+    limbs: int
+    error: Block
+    good: bool
+
+
+def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple[Solution, Block]:
+    """Correct x and r until the last rounding decides, at most twice."""
+    kind, square = problem.system.kind, problem.inverse.is_square
+    found = _corrected(problem, x, r, 2, _WANTED)
+    if not found.good:
+        x = _rounded(problem, kind, x, found.low)
+        r = r if square else problem.less(problem.b, x, kind.limbs)
+        found = _corrected(problem, x, r, 2, _WANTED)
+    if not square and _is_nearly_exact(problem, r, found.error):
+        found = _corrected(problem, x, r, kind.limbs, covering(kind.limbs).eps)
+    whole = _rounded(problem, kind, x, found.low)
+    negative = planes.negate(whole, kind.is_complex)
+    low = _rounded(problem, kind._replace(limbs=found.limbs), x, found.low, negative)
+    if square:
+        r = problem.system.backend.xp.zeros_like(r)
+    else:
+        # The distance of x from what was rounded counts where little or nothing is left.
+        r = problem.system.backend.residual([(1, problem.b)], problem.system.a, whole, kind=kind)
+        r = problem.less(r, low, kind.limbs)
+    return Solution(whole, r, r, sizes, low), found.error
+
+
+def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
+    """Return whether errors of x might show in a sum of squares, to which they add their own."""
+    eps = covering(problem.system.kind.limbs).eps
+    least = ((problem.weight_size**0.5 * problem.size(r)) ** 2).sum(axis=-2) * eps
+    most = ((problem.weight_size**0.5 * (problem.a_size @ error)) ** 2).sum(axis=-2)
+    return bool(problem.system.checks.settle((most > least).any())[0])
+
+
+def _rounded(problem: Problem, kind: Kind, *blocks: Block) -> Block:
+    """Return the sum of blocks, correctly rounded."""
+    backend = problem.system.backend
+    return backend.unary(
+        "renormalize", backend.xp.concatenate(blocks, axis=kind.lead - 1), kind=kind
+    )
+
+
+def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) -> _Corrected:
+    """Find what is missing of x in so many limbs, from residuals as if in twice those of the work.
+
+    It is finished when what is left is below `wanted` eps, or becomes no less.
+    """
+    system, inverse, kind = problem.system, problem.inverse, problem.system.kind
+    eps, own = covering(kind.limbs).eps, covering(limbs).eps
+    terms = [(1, problem.b)] if inverse.is_square else [(1, problem.b), (-1, r)]
+    f = system.backend.residual(terms, system.a, x, kind=kind)
+    known = problem.b_size if inverse.is_square else problem.b_size + problem.size(r)
+    error_f = problem.products(x, known, eps**2) + eps * problem.size(f)
+    if not inverse.is_square:
+        g = system.gradient([], r)
+        error_g = problem.gradients(r, 0.0, eps**2) + eps * problem.size(g)
+    low = kind._replace(limbs=limbs).zeros(
+        system.backend.xp, planes.value_shape(x, kind.is_complex)
+    )
+    size, before = problem.size(x), None
+    for _ in range(_MOST_STEPS):
+        rest = problem.less(f, low, limbs)
+        v, delta = rest, error_f + problem.products(low, problem.size(f), own)
+        if not inverse.is_square:
+            v = planes.negate(problem.gradient(g, rest, limbs), kind.is_complex)
+            delta = problem.through(delta) + error_g
+            delta = delta + problem.gradients(rest, problem.size(g), own)
+        dx, error = inverse.correction(problem.native(v), delta)
+        low = problem.add(low, dx, limbs)
+        error = error + own * problem.size(low)
+        good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, wanted))
+        stuck = done if before is None else done | ~(error < 0.5 * before).any()
+        good, stuck = system.checks.settle(good, stuck)
+        if stuck:
+            break
+        before = error
+    # Zeros are solved by zeros.
+    error = system.backend.xp.where(_largest(problem.b_size)[..., None, :] > _LEAST, error, 0.0)
+    return _Corrected(low, limbs, error, bool(good))

@@ -1,0 +1,139 @@
+"""Refinement by approximate inverses in float64: proven bounds, and where it does not serve."""
+
+from __future__ import annotations
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_lstsq import check_bounds
+
+import mdqr
+from mdqr._precision import PRECISIONS
+from mdqr.linalg import lstsq, solve
+from mdqr.linalg._solve.approximate_inverse import (
+    approximate_inverse,
+    inverse_of_lower,
+    largest_singular_value,
+)
+from mdqr.testing import assert_close, assert_same_bits
+
+REFUSED = 'method="refine" does not show all digits'
+
+
+@given(st.data())
+def test_bounds_of_random_problems(data):
+    """Each component is rounded nearly correctly, and no bound is violated."""
+    precision = data.draw(st.sampled_from(PRECISIONS))
+    m = data.draw(st.integers(1, 12))
+    n = data.draw(st.integers(1, m))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    # One limb holds a gradient to the square of the condition.
+    cond = 10.0 ** data.draw(st.integers(0, 9 if precision.limbs > 1 or m == n else 4))
+    a = cases.random(m, n, precision, float, rng, cond=cond)
+    b = cases.random(m, data.draw(st.integers(1, 2)), precision, float, rng)
+    fit = lstsq(a, b, method="refine", rcond=0)
+    exact, *_ = cases.rational_solution(a, b)
+    # A correction leaves at most 2^-8 eps beside the last rounding, and components that are small
+    # beside others somewhat more.
+    assert_close(fit.x, exact, ulps=1)
+    check_bounds(fit, exact)
+    assert fit.info.bound_kind == "proven"
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (60, 20)])
+@pytest.mark.parametrize("cond", [1e2, 1e8])
+def test_the_answers_of_both_methods(precision, dtype, shape, cond, rng):
+    """Batches, columns and weights; both round the same numbers."""
+    if precision.limbs == 1 and shape[0] > shape[1]:
+        cond = cond**0.5  # as above
+    a = cases.random(*shape, precision, dtype, rng, cond=cond)
+    a = mdqr.stack([a, a[::-1]])
+    b = cases.random(shape[0], 3, precision, dtype, rng)
+    weights = rng.uniform(0.1, 10, shape[0])
+    weights[3] = 0.0 if shape[0] > shape[1] else 1.0
+    options = {"weights": weights, "rcond": 0}
+    found, wanted = (lstsq(a, b, method=way, **options) for way in ("refine", "householder"))
+    assert_close(found.x, wanted.x, ulps=2)
+    # Residuals are right to eps of their norm, and their squares to that of their sum.
+    assert_close(found.residuals, wanted.residuals, ulps=64 * shape[0])
+    np.testing.assert_allclose(found.info.condition, wanted.info.condition, rtol=0.3)
+    if shape[0] == shape[1]:
+        assert_close(solve(a, b, method="refine"), solve(a, b, method="householder"), ulps=2)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (12, 5)])
+def test_conditions_beyond_float64_are_refused(multiple, shape, rng):
+    a = cases.random(*shape, multiple, float, rng, cond=1e17)
+    b = np.ones(shape[0])
+    for function in (lstsq, *([solve] if shape[0] == shape[1] else [])):
+        with pytest.raises(np.linalg.LinAlgError, match=REFUSED):
+            function(a, b, method="refine")
+        function(a, b)
+    assert lstsq(a, b).info.method == "householder"
+
+
+def test_components_that_are_not_shown_are_left_to_the_householder_way(multiple):
+    """A zero that only cancellation makes."""
+    a = mdqr.array([[3.0, 1.0], [1.0, 3.0]], precision=multiple) / 7
+    b = a[:, 0].copy()
+    with pytest.raises(np.linalg.LinAlgError, match=REFUSED):
+        solve(a, b + 0 * b, method="refine")
+
+
+def test_zeros_are_solved_by_zeros(precision):
+    a = mdqr.random.normal((6, 3), precision=precision, rng=1)
+    b = np.zeros((6, 2))
+    b[:, 1] = 1.0
+    fit = lstsq(a, b, method="refine")
+    assert not fit.x.limbs[:, :, 0].any()
+    assert (fit.info.error_bound[:, 0] == 0).all()
+    assert (fit.info.digits[:, 0] == precision.digits).all()
+
+
+def test_the_same_limbs_whatever_the_scale(multiple, rng):
+    a = cases.random(20, 8, multiple, float, rng, cond=1e4)
+    b = cases.random(20, 1, multiple, float, rng)
+    wanted = lstsq(a, b, method="refine").x
+    found = lstsq(cases.scaled(a, columns=-40), b, method="refine").x
+    assert_same_bits(cases.scaled(found, rows=-40), wanted)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([float, complex]))
+def test_what_an_inverse_leaves_is_bounded(seed, n, dtype):
+    """Against the same products in dd."""
+    rng = np.random.default_rng(seed)
+    m = n + int(rng.integers(0, 2)) * 7
+    a = cases.random(m, n, mdqr.dd, dtype, rng, cond=10.0 ** rng.integers(0, 7))
+    field = dtype is complex
+    first = a.limbs[0, 0] + 1j * a.limbs[1, 0] if field else a.limbs[0]
+    found = approximate_inverse(np, first)
+    x = mdqr.array(found.x, precision=mdqr.od)
+    one = mdqr.eye(n, precision=mdqr.od)
+    if found.is_square:
+        left = abs(one - mdqr.linalg.matmul(x, a)).to_numpy()
+        assert (left.sum(axis=-1, keepdims=True) <= found.rows).all()
+        norm = left.sum(axis=-1).max()
+    else:
+        q = mdqr.linalg.matmul(a, x)
+        norm = np.linalg.norm((one - mdqr.linalg.matmul(q.H, q)).to_numpy(), 2)
+    assert norm <= found.rate[0, 0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+def test_inverses_of_triangles(n, batch, dtype, rng):
+    lower = np.tril(rng.standard_normal((*batch, n, n))).astype(dtype) / n + 2 * np.eye(n)
+    if dtype is complex:
+        lower = lower + 0.5j * np.eye(n)
+    found = inverse_of_lower(np, lower)
+    # Some roundings a term.
+    np.testing.assert_allclose(found @ lower, np.broadcast_to(np.eye(n), lower.shape), atol=1e-13)
+
+
+def test_singular_values_are_estimated_from_below(rng):
+    a = rng.standard_normal((4, 30, 20))
+    found, exact = largest_singular_value(np, a), np.linalg.norm(a, 2, axis=(-2, -1))
+    assert (found <= exact * (1 + 1e-12)).all()
+    assert (found >= 0.9 * exact).all()
