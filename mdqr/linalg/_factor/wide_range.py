@@ -123,14 +123,13 @@ def substitute(
         The exponents of these powers, int64 ``(..., n, k)``, which may be beyond those of doubles.
     """
     limbs, is_complex = kind
-    xp = backend.xp
-    order, width = int(a.shape[-1]), int(b.shape[-1])
-    batch = planes.value_shape(b, is_complex)[:-2]
+    xp, order = backend.xp, int(a.shape[-1])
+    shape = (*b.shape[kind.lead : -2], b.shape[-1], order)
     of_a, of_b = (
         scaling.exponents_or_absent(scaling.magnitude_bits(x, is_complex)) for x in (a, b)
     )
-    found = kind.zeros(xp, (*batch, width, order))
-    powers = xp.full((*batch, width, order), scaling.ABSENT, dtype=np.int64)
+    found = kind.zeros(xp, shape)
+    powers = xp.full(shape, scaling.ABSENT, dtype=np.int64)
     for done, i in enumerate(range(order) if lower else reversed(range(order))):
         known = slice(0, i) if lower else slice(i + 1, order)
         terms = of_a[..., i, None, known] + powers[..., known]
@@ -151,8 +150,7 @@ def substitute(
         if not unit_diagonal:
             pivot = of_a[..., i, i, None]
             divisor = backend.ldexp(a[..., i, i, None], -pivot, is_complex=is_complex)
-            if conjugate:
-                divisor = planes.conjugate(divisor)
+            divisor = planes.conjugate(divisor) if conjugate else divisor
             value, most = backend.binary("divide", value, divisor, kind=kind), most - pivot
         bits = scaling.magnitude_bits(value, is_complex)
         up = scaling.exponents_of(bits)
