@@ -194,7 +194,7 @@ class TestUpdatable:
 
     @pytest.mark.parametrize("fresh", [False, True])
     def test_changes_that_bring_other_sizes(self, precision, keep_q, keep_data, fresh, monkeypatch):
-        monkeypatch.setattr("mdqr.linalg._update.fit.prefers_fresh", lambda *_: fresh)
+        monkeypatch.setattr("mdqr.linalg._update.fit.prefers_refactor", lambda *_: fresh)
 
         def value(text):
             return mdqr.array(text, precision=precision)

@@ -85,7 +85,7 @@ SMALLER_FILES = {
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
     "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
-    "mdqr/linalg/_solve/solve.py": "a public function",
+    "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",
