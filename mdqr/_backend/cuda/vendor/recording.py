@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -59,7 +60,8 @@ class _Functions:
         self._call("cublasSetWorkspace_v2", self._workspace.data.ptr, _WORKSPACE)
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None) is not None:
+        # As the interpreter ends, what the library needs may be gone before.
+        if getattr(self, "handle", None) is not None and not sys.is_finalizing():
             _library().cublasDestroy_v2(self.handle)
 
     def _call(self, name: str, *arguments: Any) -> None:
