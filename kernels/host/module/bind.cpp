@@ -267,6 +267,26 @@ void window(Array r, std::vector<Array> left, std::vector<Array> right, int belo
     });
 }
 
+using doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using integers = nb::ndarray<long long, nb::c_contig, nb::device::cpu>;
+
+void solve_small(output x, doubles error, doubles condition, integers steps, integers status,
+                 input a, input b, int limbs, bool complex) {
+    const entry_table& t = table(limbs);
+    const block_view vx = output_view(x, complex, limbs), va = input_view(a, complex, limbs),
+                     vb = input_view(b, complex, limbs);
+    require_matrices(vx);
+    const ptrdiff_t items = vx.shape[0], n = vx.shape[1];
+    require_shape(va, {items, n, n});
+    require_same_shape(vb, vx);
+    require_values(error, vx.shape, 3);
+    require_values(condition, &items, 1);
+    require_values(steps, &items, 1);
+    require_values(status, &items, 1);
+    const small_outputs out{&vx, error.data(), condition.data(), steps.data(), status.data()};
+    without_gil([&] { t.solve_small(out, va, vb); });
+}
+
 // Error-free transforms must be error-free with the flags this module was built with.
 void self_test() {
     kernel_call call;
@@ -335,6 +355,9 @@ NB_MODULE(_mdqr_host, m) {
           "a"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("solve_triangular_tile", &solve_triangular_tile, "out"_a.noconvert(), "a"_a.noconvert(),
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
+    m.def("solve_small", &solve_small, "x"_a.noconvert(), "error"_a.noconvert(),
+          "condition"_a.noconvert(), "steps"_a.noconvert(), "status"_a.noconvert(),
+          "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),
