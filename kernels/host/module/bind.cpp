@@ -270,21 +270,41 @@ void window(Array r, std::vector<Array> left, std::vector<Array> right, int belo
 using doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using integers = nb::ndarray<long long, nb::c_contig, nb::device::cpu>;
 
+// What small systems of the solution x write besides.
+small_outputs small_outputs_of(const block_view& x, doubles& error, doubles& condition,
+                               integers& steps, integers& status) {
+    require_matrices(x);
+    require_values(error, x.shape, 3);
+    require_values(condition, x.shape, 1);
+    require_values(steps, x.shape, 1);
+    require_values(status, x.shape, 1);
+    return {&x, error.data(), condition.data(), steps.data(), status.data()};
+}
+
 void solve_small(output x, doubles error, doubles condition, integers steps, integers status,
                  input a, input b, int limbs, bool complex) {
     const entry_table& t = table(limbs);
     const block_view vx = output_view(x, complex, limbs), va = input_view(a, complex, limbs),
                      vb = input_view(b, complex, limbs);
-    require_matrices(vx);
-    const ptrdiff_t items = vx.shape[0], n = vx.shape[1];
-    require_shape(va, {items, n, n});
+    const small_outputs out = small_outputs_of(vx, error, condition, steps, status);
+    require_shape(va, {vx.shape[0], vx.shape[1], vx.shape[1]});
     require_same_shape(vb, vx);
-    require_values(error, vx.shape, 3);
-    require_values(condition, &items, 1);
-    require_values(steps, &items, 1);
-    require_values(status, &items, 1);
-    const small_outputs out{&vx, error.data(), condition.data(), steps.data(), status.data()};
     without_gil([&] { t.solve_small(out, va, vb); });
+}
+
+void lstsq_small(output x, output residuals, doubles error, doubles condition, integers steps,
+                 integers status, input a, input b, int limbs, bool complex) {
+    const entry_table& t = table(limbs);
+    const block_view vx = output_view(x, complex, limbs), vr = output_view(residuals, complex, limbs),
+                     va = input_view(a, complex, limbs), vb = input_view(b, complex, limbs);
+    const small_outputs out = small_outputs_of(vx, error, condition, steps, status);
+    require_matrices(vr);
+    require_shape(va, {vx.shape[0], vr.shape[1], vx.shape[1]});
+    require_shape(vr, {vx.shape[0], vr.shape[1], vx.shape[2]});
+    require_same_shape(vb, vr);
+    if (vr.shape[1] < vx.shape[1])
+        refuse("systems of shape " + shape_text(va.shape, 3), "as many rows as columns, or more");
+    without_gil([&] { t.lstsq_small(out, vr, va, vb); });
 }
 
 // Error-free transforms must be error-free with the flags this module was built with.
@@ -358,6 +378,9 @@ NB_MODULE(_mdqr_host, m) {
     m.def("solve_small", &solve_small, "x"_a.noconvert(), "error"_a.noconvert(),
           "condition"_a.noconvert(), "steps"_a.noconvert(), "status"_a.noconvert(),
           "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("lstsq_small", &lstsq_small, "x"_a.noconvert(), "residuals"_a.noconvert(),
+          "error"_a.noconvert(), "condition"_a.noconvert(), "steps"_a.noconvert(),
+          "status"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

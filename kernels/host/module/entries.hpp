@@ -69,5 +69,10 @@ void mdqr_window(const block_view& r, const block_view* left, const block_view* 
 // written lies in C order.
 void mdqr_solve_small(const small_outputs& out, const block_view& a, const block_view& b);
 
+// x (batch, n, k) with the least |b - a x|, a (batch, m, n), m >= n, b (batch, m, k), and
+// residuals (batch, m, k) = b - a x.
+void mdqr_lstsq_small(const small_outputs& out, const block_view& residuals, const block_view& a,
+                      const block_view& b);
+
 } // namespace MDQR_LEVEL
 } // namespace mdqr

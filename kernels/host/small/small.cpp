@@ -1,6 +1,7 @@
 // Small systems, one a task, for one CPU level and all limb counts.
 #include "level/level.hpp"
 
+#include "mdqr/small/lstsq.hpp"
 #include "mdqr/small/solve.hpp"
 #include "products/matmul_scratch.hpp"
 #include "module/entries.hpp"
@@ -25,15 +26,16 @@ void fill(const small_operand& x, double value) {
             }
 }
 
-template <class System>
-void run_items(const small_outputs& out, const block_view& a, const block_view& b) {
+// One system a task; solve(system, b, x, error, item).
+template <class System, class Solve>
+void run_items(const small_outputs& out, const block_view& a, const block_view& b, Solve solve) {
     const one_worker team;
     parallel_for(a.shape[0], [&](ptrdiff_t item) {
         const small_operand matrix = item_of(a, item), x = item_of(*out.x, item);
         const i64 doubles = System(team, matrix, {nullptr, 0}).used;
         System system(team, matrix, {mdqr_host::matmul_scratch(size_t(doubles)), 0});
         double* error = out.error + item * x.m * x.n;
-        const small_outcome found = system.run(item_of(b, item), x, error);
+        const small_outcome found = solve(system, item_of(b, item), x, error, item);
         out.status[item] = found.status;
         out.steps[item] = found.steps;
         out.condition[item] = found.condition;
@@ -48,7 +50,24 @@ void run_items(const small_outputs& out, const block_view& a, const block_view& 
 } // namespace
 
 void mdqr_solve_small(const small_outputs& out, const block_view& a, const block_view& b) {
-    run_items<small_solve<lane, one_worker>>(out, a, b);
+    using system = small_solve<lane, one_worker>;
+    run_items<system>(out, a, b,
+                      [](system& s, const small_operand& b, const small_operand& x, double* error,
+                         ptrdiff_t) { return s.run(b, x, error); });
+}
+
+void mdqr_lstsq_small(const small_outputs& out, const block_view& residuals, const block_view& a,
+                      const block_view& b) {
+    using system = small_lstsq<lane, one_worker>;
+    run_items<system>(out, a, b,
+                      [&](system& s, const small_operand& b, const small_operand& x, double* error,
+                          ptrdiff_t item) {
+                          const small_operand r = item_of(residuals, item);
+                          const small_outcome found = s.run(b, x, r, error);
+                          if (found.status != served)
+                              fill(r, not_a_number());
+                          return found;
+                      });
 }
 
 MDQR_END

@@ -142,6 +142,56 @@ MDQR_CALL void defect_rows(const Team& team, const double* x, const double* a, i
     });
 }
 
+// Gram-Schmidt, column by column: the columns q become orthonormal and r, by columns, triangular. False
+// where a length is zero or not finite.
+template <class T, class Team>
+MDQR_CALL bool orthogonalize(const Team& team, double* q, int n, int stride, double* r,
+                             int r_stride) {
+    constexpr int L = lanes<T>;
+    for (int k = 0; k < n; ++k) {
+        double* column = q + i64(k) * stride;
+        const double length = sqrt(dot_of_eight<T>(column, column, stride)), inverse = 1.0 / length;
+        if (!(length > 0.0) || !is_finite(length) || !is_finite(inverse))
+            return false;
+        for (int i = 0; i < stride; ++i)
+            column[i] = one_prod(column[i], inverse);
+        for (int i = k; i < r_stride; ++i)
+            r[i64(k) * r_stride + i] = i == k ? length : 0.0;
+        team.each(n - k - 1, [&](int task) {
+            double* other = column + i64(task + 1) * stride;
+            const double dot = dot_of_eight<T>(column, other, stride);
+            const T y = broadcast<T>(-dot);
+            for (int i = 0; i < stride; i += L)
+                store(other + i, fma(load<T>(column + i), y, load<T>(other + i)));
+            r[i64(k + 1 + task) * r_stride + k] = dot;
+        });
+    }
+    return true;
+}
+
+// X = R^-1 of an upper triangle, by columns.
+template <class T, class Team>
+MDQR_CALL void invert_triangle(const Team& team, const double* r, int n, int stride, double* x) {
+    for (int j = 0; j < n; ++j) {
+        double* column = x + i64(j) * stride;
+        const double* of_r = r + i64(j) * stride;
+        multiply_columns<false, T>(team, x, stride, of_r, j, nullptr, column);
+        const double inverse = 1.0 / of_r[j];
+        for (int i = 0; i < stride; ++i)
+            column[i] = i == j ? inverse : i < j ? one_prod(-column[i], inverse) : 0.0;
+    }
+}
+
+// to[i][j] = from[j][i] for i < m, j < n, padded with zeros.
+template <class Team>
+MDQR_CALL void transpose(const Team& team, const double* from, int m, int n, int stride, double* to,
+                         int to_stride) {
+    team.each(m, [&](int i) {
+        for (int j = 0; j < to_stride; ++j)
+            to[i64(i) * to_stride + j] = j < n ? from[i64(j) * stride + i] : 0.0;
+    });
+}
+
 // The largest singular value, from below: power iteration from the longest column.
 template <class T, class Team>
 MDQR_CALL double norm_estimate(const Team& team, const double* m, int n, int stride, double* v,

@@ -63,7 +63,9 @@ struct small_memory {
         used += (count + 7) / 8 * 8;
         return p;
     }
-    MDQR_FN int* take_ints(i64 count) { return reinterpret_cast<int*>(take((count + 1) / 2)); }
+    template <class... P> MDQR_FN void take_each(i64 count, P*&... p) {
+        ((p = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8))), ...);
+    }
 };
 
 MDQR_FN int padded(int n) { return (n + 7) / 8 * 8; }
