@@ -66,7 +66,8 @@ private:
     digit_matrix digits, digit_rows;
     fixed_residual<T> f, g;
     fixed_sum<T> solution, rest;
-    int bits = 0;
+    int bits = 0; // of a correction of r
+    bool is_tame = false;
     // Bounds: |H|, |B|^2, |fl(A0 X) - A X|, Frobenius norms of fl(A0 X) and X.
     double defect = 0.0, square_b = 0.0, error_b = 0.0, frobenius_b = 0.0, frobenius_x = 0.0;
 
@@ -121,6 +122,7 @@ private:
         defect = one_prod(one_sum(one_sum(found, rounding),
                                   one_prod(error_b, one_sum(one_prod(2.0, square_b), error_b))),
                           outward);
+        is_tame = frobenius_x < 0x1p20;
         bits = step_bits(one_sum(found, one_prod(unit_roundoff, product)));
         return defect <= largest_defect && frobenius_x < 0x1p100 ? served : ill_conditioned;
     }
@@ -186,7 +188,7 @@ private:
         solution.clear(team);
         rest.clear(team);
         for (int i = 0; i < columns; ++i)
-            approximate[i] = error[i] = 0.0;
+            error[i] = 0.0;
         if (exponent_b < no_exponent / 2)
             return finish(to, residuals, c);
         start(b, c, exponent_b, limbs, extra);
@@ -196,14 +198,13 @@ private:
             const double largest = largest_of(dx, n), largest_f = largest_of(f.value, m);
             const int by_x = -bound_exponent(largest), by_f = 8 - bound_exponent(largest_f),
                       t = by_x < by_f ? by_x : by_f;
-            const bool is_exact = largest == 0.0 && largest_f == 0.0;
-            if (is_exact)
+            const double unit = two_power(f.power - solution.power);
+            for (int i = 0; i < n; ++i)
+                approximate[i] = fma(dx[i], unit, solution.value[i]);
+            if (largest == 0.0 && largest_f == 0.0)
                 return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
             if (t < (step > 1 ? 1 : 0) || t > 900)
                 return diverging;
-            const double unit = two_power(f.power - solution.power);
-            for (int i = 0; i < n; ++i)
-                approximate[i] = one_sum(approximate[i], one_prod(dx[i], unit));
             const bool is_last = prove(two_power(-t - 51), limbs);
             // The unit of r's correction, which takes the bits that f had and dr has lost.
             int up = bound_exponent(largest_of(dr, m));
@@ -213,7 +214,8 @@ private:
             if (step == 1)
                 rest.power = unit_r;
             rest.add(team, dr, f.power - unit_r, unit_r, is_last ? 50 : bits);
-            if (!solution.add(team, dx, t, f.power - t, is_last ? 50 : bits))
+            // Rounding x as coarsely as r would undo what small singular values amplify.
+            if (!solution.add(team, dx, t, f.power - t, step == 1 && is_tame ? bits : 50))
                 return unproven;
             if (is_last)
                 return finish(to, residuals, c);
@@ -242,11 +244,15 @@ private:
         return true;
     }
 
-    MDQR_FN i64 finish(const small_operand& to, const small_operand& residuals, int c) {
-        return solution.round(team, to, c, column_powers, error) &&
-                       rest.round(team, residuals, c, nullptr, nullptr)
-                   ? i64(served)
-                   : i64(out_of_doubles);
+    // Write the answer, if its bounds suffice for what it is.
+    MDQR_CALL i64 finish(const small_operand& to, const small_operand& residuals, int c) {
+        if (!solution.round(team, to, c, column_powers, true) ||
+            !rest.round(team, residuals, c, row_powers, false))
+            return out_of_doubles;
+        if (!shape.suffice(error, solution.value, to.limbs))
+            return unproven;
+        shape.round_errors(error, solution.minus, column_powers, solution.power);
+        return served;
     }
 };
 

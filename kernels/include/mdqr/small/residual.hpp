@@ -51,8 +51,7 @@ template <class T> struct fixed_residual {
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
         words = memory.take(i64(padded(rows)) * word_capacity);
-        value = memory.take(padded(rows));
-        flags = memory.take(padded(rows));
+        memory.take_each(padded(rows), value, flags);
     }
 
     // Words down to 2^needed where the unit is 2^unit.
@@ -126,35 +125,40 @@ template <class T> struct fixed_residual {
 // A sum of corrections in the unit 2^power.
 template <class T> struct fixed_sum {
     static constexpr int L = lanes<T>, last = word_capacity - 1;
-    double *words, *minus, *flags; // the last correction, with the other sign
+    double *words, *flags;
+    double *value, *minus; // nearly the sum in its unit; the last correction, with the other sign
     int groups;
     int power = 0;
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
         words = memory.take(i64(padded(rows)) * word_capacity);
-        minus = memory.take(padded(rows));
-        flags = memory.take(padded(rows));
+        memory.take_each(padded(rows), value, minus, flags);
     }
     template <class Team> MDQR_FN void clear(const Team& team) {
-        team.each(groups, [&](int g) { word_group<T>(words, g).clear(); });
+        team.each(groups, [&](int g) {
+            word_group<T>(words, g).clear();
+            store(value + g * L, broadcast<T>(0.0));
+        });
     }
 
     // += y 2^t rounded to `size` bits, in units 2^unit: at most 1. False where bits are lost.
     template <class Team>
     MDQR_CALL bool add(const Team& team, const double* y, int t, int unit, int size) {
-        const double up = two_power(t);
+        const T up = broadcast<T>(two_power(t)), down = broadcast<T>(two_power(unit - 50 - power));
         team.each(groups, [&](int g) {
-            const T x = rounded_correction(one_prod(load<T>(y + g * L), broadcast<T>(up)), size);
+            const T x = rounded_correction(one_prod(load<T>(y + g * L), up), size);
             store(minus + g * L, -x);
+            store(value + g * L, fma(x, down, load<T>(value + g * L)));
             flags[g] = any(word_group<T>(words, g).deposit(x, power - unit, last)) ? 1.0 : 0.0;
         });
         return largest_of(flags, groups) == 0.0;
     }
+    // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut off.
     template <class Team>
     MDQR_FN bool round(const Team& team, const small_operand& to, int c, const int* powers,
-                       double* error) {
-        const rounded_column out = {to, c, powers, power, error};
+                       bool is_exact) {
+        const rounded_column out = {to, c, powers, power, value, minus, is_exact};
         return round_column<T>(team, words, last, to.rows(), out, flags);
     }
 };
@@ -187,6 +191,16 @@ struct small_solution {
         for (int i = 0; i < n; ++i)
             proven &= error[i] <= one_prod(eps, magnitude(v, i));
         return proven;
+    }
+    // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
+    MDQR_FN void round_errors(double* error, const double* rest, const int* powers, int power) const {
+        for (int i = 0; i < n; ++i) {
+            double first, second;
+            split_power(power + powers[i], first, second);
+            const double bound = one_prod(one_sum(error[i], rest[i]), outward);
+            error[i] =
+                bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
+        }
     }
     MDQR_FN void put_errors(const double* error, const small_operand& to, int c, double* errors) const {
         for (int i = 0; i < to.m; ++i) {

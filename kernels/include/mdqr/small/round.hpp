@@ -42,20 +42,22 @@ template <class T> MDQR_FN void words_to_doubles(const word_group<T>& words, int
     }
 }
 
-// Values of a fixed-point vector as limbs: entry i times 2^(powers[i] + power). Where there are bounds
-// `error` in the unit of the vector, they get what rounding adds, and are scaled too. False where a
-// value leaves the range in which its limbs are exact; without bounds small limbs become zero instead.
+// Values of a fixed-point vector as limbs: entry i times 2^(powers[i] + power). False where a value
+// leaves the range in which its limbs are exact; where that is no matter, small limbs become zero.
 struct rounded_column {
     const small_operand& to;
     int column;
     const int* powers; // null: zeros
     int power;
-    double* error; // null: not wanted
+    double *leading, *rest; // the first limbs and what rounding cut off, in the unit of the vector
+    bool is_exact;
 
     template <class T> MDQR_FN bool put(const T* v, int last, int lane, int i) const {
         double* out = to.data + to.offset(i, column);
-        const int p = power + (powers ? powers[i] : 0), e = exponent_of(lane_get(v[0], lane)) + p;
-        const bool fits = e < 1020 && (!error || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
+        leading[i] = lane_get(v[0], lane);
+        rest[i] = to.limbs <= last ? abs(lane_get(v[to.limbs], lane)) : 0.0;
+        const int p = power + (powers ? powers[i] : 0), e = exponent_of(leading[i]) + p;
+        const bool fits = e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
         double first, second;
         split_power(p, first, second);
         for (int l = 0; l < to.limbs; ++l) {
@@ -63,12 +65,6 @@ struct rounded_column {
             out[l * to.plane] = limb != 0.0 && exponent_of(limb) + p > -1000
                                     ? one_prod(one_prod(limb, first), second)
                                     : 0.0;
-        }
-        if (error) {
-            const double rest = to.limbs <= last ? abs(lane_get(v[to.limbs], lane)) : 0.0;
-            const double bound = one_prod(one_sum(error[i], rest), outward);
-            error[i] =
-                bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
         }
         return fits;
     }

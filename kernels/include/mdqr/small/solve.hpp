@@ -131,7 +131,7 @@ private:
             return not_finite;
         solution.clear(team);
         for (int i = 0; i < stride; ++i)
-            approximate[i] = error[i] = 0.0;
+            error[i] = 0.0;
         if (exponent_b < no_exponent / 2)
             return finish(to, c);
         start(b, c, exponent_b, limbs, extra);
@@ -139,6 +139,8 @@ private:
             steps = step > steps ? step : steps;
             multiply_columns<false, T>(team, x, stride, residual.value, n, nullptr, dx);
             const double largest = largest_of(dx, n), unit = two_power(residual.power - solution.power);
+            for (int i = 0; i < n; ++i)
+                approximate[i] = fma(dx[i], unit, solution.value[i]);
             if (largest == 0.0)
                 return prove(0.0, limbs) ? finish(to, c) : i64(unproven);
             const int by_x = -bound_exponent(largest),
@@ -146,8 +148,6 @@ private:
                       t = by_x < by_r ? by_x : by_r;
             if (t < (step > 1 ? 2 : 0))
                 return diverging;
-            for (int i = 0; i < n; ++i)
-                approximate[i] = one_sum(approximate[i], one_prod(dx[i], unit));
             const double next = one_prod(one_prod(one_sum(most, 0x1p-50), largest), unit);
             const bool is_near =
                 next <= one_prod(shape.smallest(approximate), two_power(-bits_of_eps(limbs) - 8));
@@ -164,8 +164,14 @@ private:
         return diverging;
     }
 
-    MDQR_FN i64 finish(const small_operand& to, int c) {
-        return solution.round(team, to, c, column_powers, error) ? i64(served) : i64(out_of_doubles);
+    // Write the answer, if its bounds suffice for what it is.
+    MDQR_CALL i64 finish(const small_operand& to, int c) {
+        if (!solution.round(team, to, c, column_powers, true))
+            return out_of_doubles;
+        if (!shape.suffice(error, solution.value, to.limbs))
+            return unproven;
+        shape.round_errors(error, solution.minus, column_powers, solution.power);
+        return served;
     }
 };
 
