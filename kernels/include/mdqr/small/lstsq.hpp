@@ -132,7 +132,8 @@ private:
         leading_column<T>(team, b, c, row_powers, -exponent_b, t1);
         multiply_columns<false, T>(team, b_rows, columns, t1, m, nullptr, w);
         multiply_columns<false, T>(team, x, columns, w, n, nullptr, dx);
-        const int growth = bound_exponent(largest_of(dx, n)) + 1;
+        f.clear(team, exponent_b);
+        const int growth = 1 - x_shift(largest_of(dx, n));
         solution.power = exponent_b + (growth > 0 ? growth : 0);
         const double smallest = shape.smallest(dx);
         const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
@@ -192,30 +193,28 @@ private:
         if (exponent_b < no_exponent / 2)
             return finish(to, residuals, c);
         start(b, c, exponent_b, limbs, extra);
+        int size_z = 1 << 20; // of X^-1 dx
         for (int step = 1; step <= most_steps; ++step) {
             steps = step > steps ? step : steps;
             correct();
-            const double largest = largest_of(dx, n), largest_f = largest_of(f.value, m);
-            const int by_x = -bound_exponent(largest), by_f = 8 - bound_exponent(largest_f),
-                      t = by_x < by_f ? by_x : by_f;
-            const double unit = two_power(f.power - solution.power);
+            const double largest = largest_of(dx, n), unit = two_power(f.power - solution.power);
             for (int i = 0; i < n; ++i)
                 approximate[i] = fma(dx[i], unit, solution.value[i]);
-            if (largest == 0.0 && largest_f == 0.0)
+            if (largest == 0.0 && largest_of(f.value, m) == 0.0)
                 return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
-            if (t < (step > 1 ? 1 : 0) || t > 900)
+            const int t = x_shift(largest), unit_r = r_unit(), before = size_z;
+            size_z = f.power + bound_exponent(largest_of(w, n));
+            if (t < 0 || t > 900 || size_z > before - 2)
                 return diverging;
             const bool is_last = prove(two_power(-t - 51), limbs);
-            // The unit of r's correction, which takes the bits that f had and dr has lost.
-            int up = bound_exponent(largest_of(dr, m));
-            up = bound_exponent(largest_f) > up ? bound_exponent(largest_f) : up;
-            const int by_g = bound_exponent(largest_of(minus_g, n)) - 8;
-            const int unit_r = f.power + (by_g > up ? by_g : up);
             if (step == 1)
                 rest.power = unit_r;
-            rest.add(team, dr, f.power - unit_r, unit_r, is_last ? 50 : bits);
-            // Rounding x as coarsely as r would undo what small singular values amplify.
-            if (!solution.add(team, dx, t, f.power - t, step == 1 && is_tame ? bits : 50))
+            // A fit of few bits is found exactly; later, rounding x as coarsely as r would undo what
+            // small singular values amplify.
+            const bool is_coarse = step == 1 && is_tame && !is_last;
+            const int size_r = is_last ? 50 : is_coarse ? coarse() : bits;
+            rest.add(team, dr, f.power - unit_r, unit_r, size_r);
+            if (!solution.add(team, dx, t, f.power - t, is_coarse ? coarse() : 50))
                 return unproven;
             if (is_last)
                 return finish(to, residuals, c);
@@ -223,6 +222,23 @@ private:
                 return unproven;
         }
         return diverging;
+    }
+    MDQR_FN int coarse() const { return bits > 10 ? bits - 6 : 4; }
+
+    // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next correction,
+    // which may be larger where small singular values amplify what is left.
+    MDQR_FN int x_shift(double largest) const {
+        const double next = one_prod(one_prod(largest_of(lengths, n), length(w, columns)),
+                                     two_power(2 - bits));
+        const int by_x = -bound_exponent(largest > next ? largest : next),
+                  by_f = 8 - bound_exponent(largest_of(f.value, m));
+        return by_x < by_f ? by_x : by_f;
+    }
+    // The unit of r's correction, which takes the bits that f has and dr has lost, and leaves room for g.
+    MDQR_FN int r_unit() const {
+        const int by_f = bound_exponent(largest_of(f.value, m)), by_r = bound_exponent(largest_of(dr, m)),
+                  by_g = bound_exponent(largest_of(minus_g, n)) - 8, e = by_f > by_r ? by_f : by_r;
+        return f.power + (by_g > e ? by_g : e);
     }
 
     // f -= dr + A dx, g -= A^H dr.
