@@ -281,7 +281,7 @@ small_outputs small_outputs_of(const block_view& x, doubles& error, doubles& con
     return {&x, error.data(), condition.data(), steps.data(), status.data()};
 }
 
-void solve_small(output x, doubles error, doubles condition, integers steps, integers status,
+void solve_small(doubles error, doubles condition, integers steps, integers status, output x,
                  input a, input b, int limbs, bool complex) {
     const entry_table& t = table(limbs);
     const block_view vx = output_view(x, complex, limbs), va = input_view(a, complex, limbs),
@@ -292,10 +292,11 @@ void solve_small(output x, doubles error, doubles condition, integers steps, int
     without_gil([&] { t.solve_small(out, va, vb); });
 }
 
-void lstsq_small(output x, output residuals, doubles error, doubles condition, integers steps,
-                 integers status, input a, input b, int limbs, bool complex) {
+void lstsq_small(doubles error, doubles condition, integers steps, integers status, output x,
+                 output residuals, input a, input b, int limbs, bool complex) {
     const entry_table& t = table(limbs);
-    const block_view vx = output_view(x, complex, limbs), vr = output_view(residuals, complex, limbs),
+    const block_view vx = output_view(x, complex, limbs),
+                     vr = output_view(residuals, complex, limbs),
                      va = input_view(a, complex, limbs), vb = input_view(b, complex, limbs);
     const small_outputs out = small_outputs_of(vx, error, condition, steps, status);
     require_matrices(vr);
@@ -378,9 +379,12 @@ NB_MODULE(_mdqr_host, m) {
     m.def("solve_small", &solve_small, "x"_a.noconvert(), "error"_a.noconvert(),
           "condition"_a.noconvert(), "steps"_a.noconvert(), "status"_a.noconvert(),
           "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
-    m.def("lstsq_small", &lstsq_small, "x"_a.noconvert(), "residuals"_a.noconvert(),
-          "error"_a.noconvert(), "condition"_a.noconvert(), "steps"_a.noconvert(),
-          "status"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("solve_small", &solve_small, "error"_a.noconvert(), "condition"_a.noconvert(),
+          "steps"_a.noconvert(), "status"_a.noconvert(), "x"_a.noconvert(), "a"_a.noconvert(),
+          "b"_a.noconvert(), "limbs"_a, "complex"_a);
+    m.def("lstsq_small", &lstsq_small, "error"_a.noconvert(), "condition"_a.noconvert(),
+          "steps"_a.noconvert(), "status"_a.noconvert(), "x"_a.noconvert(),
+          "residuals"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

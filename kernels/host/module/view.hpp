@@ -36,7 +36,8 @@ struct index_view {
     ptrdiff_t stride[max_ndim];
 };
 
-// Where a call for small systems writes: x and bounds of its errors (batch, n, k), the rest (batch,).
+// Where a call for small systems writes: x and bounds of its errors (batch, n, k), the rest
+// (batch,).
 struct small_outputs {
     const block_view* x;
     double* error;

@@ -11,8 +11,14 @@ MDQR_BEGIN
 namespace {
 
 small_operand item_of(const block_view& v, ptrdiff_t item) {
-    return {v.data + item * v.stride[0], v.limbs,     v.plane,         v.imag,
-            v.stride[1],                 v.stride[2], int(v.shape[1]), int(v.shape[2])};
+    return {v.data + item * v.stride[0],
+            v.limbs,
+            v.plane,
+            v.imag,
+            v.stride[1],
+            v.stride[2],
+            int(v.shape[1]),
+            int(v.shape[2])};
 }
 
 void fill(const small_operand& x, double value) {

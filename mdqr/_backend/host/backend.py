@@ -19,9 +19,10 @@ from mdqr._backend.blocks import (
     real_abs,
     reflections,
 )
-from mdqr._backend.host import powers
+from mdqr._backend.host import powers, small
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut
+from mdqr._backend.small_systems import SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import broadcast, negate, value_shape
@@ -326,3 +327,11 @@ class HostBackend:
                 batched(b, batch, 2, is_complex), *kind, lower, unit_diagonal,
             )  # fmt: skip
         return out
+
+    def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small square systems."""
+        return small.solve(self._kernels, a, b, kind, has_residual=False)
+
+    def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small least-squares problems."""
+        return small.solve(self._kernels, a, b, kind, has_residual=True)

@@ -142,8 +142,8 @@ MDQR_CALL void defect_rows(const Team& team, const double* x, const double* a, i
     });
 }
 
-// Gram-Schmidt, column by column: the columns q become orthonormal and r, by columns, triangular. False
-// where a length is zero or not finite.
+// Gram-Schmidt, column by column: the columns q become orthonormal and r, by columns, triangular.
+// False where a length is zero or not finite.
 template <class T, class Team>
 MDQR_CALL bool orthogonalize(const Team& team, double* q, int n, int stride, double* r,
                              int r_stride) {

@@ -1,10 +1,11 @@
-// Least squares of full rank, m >= n: X = R^-1 from float64 Gram-Schmidt, B = A X, then both residuals
+// Least squares of full rank, m >= n: X = R^-1 from float64 Gram-Schmidt, B = A X, then both
+// residuals
 //   f = b - r - A x,  g = -A^H r
 // of the augmented system (Bjorck 1967) as integers: w = B^H f - X^H g, x += X w, r += f - B w.
 //
-// Columns are scaled by powers of two. With H = I - B^H B for the exact B and h >= |H| in the 2-norm,
-// h < 1, the error of x is X z with z = (B^H f - X^H g) + H z, so that |z| <= |B^H f - X^H g| / (1 - h)
-// and, after x += dx,
+// Columns are scaled by powers of two. With H = I - B^H B for the exact B and h >= |H| in the
+// 2-norm, h < 1, the error of x is X z with z = (B^H f - X^H g) + H z, so that |z| <= |B^H f - X^H
+// g| / (1 - h) and, after x += dx,
 //   |e_i| <= |X_i| (|X^-1 dx - w| + |w - (B^H f - X^H g)| + h |z|).
 // Corrections are rounded and residuals updated as in solve.hpp.
 #pragma once
@@ -59,7 +60,8 @@ private:
     const small_operand& a;
     const small_solution shape;
     const int m, n, rows, columns;
-    double *a0, *b0, *b_rows, *r0, *x, *x_rows; // leading limbs of A; B, R and X by columns; by rows
+    double *a0, *b0, *b_rows, *r0, *x,
+        *x_rows; // leading limbs of A; B, R and X by columns; by rows
     double *dr, *t1, *t2, *w, *minus_w, *minus_g, *dx, *approximate, *error;
     double* lengths; // of the rows of X
     int *row_powers, *column_powers;
@@ -100,9 +102,7 @@ private:
     }
 
     MDQR_CALL i64 bound_defect() {
-        team.each(n, [&](int i) {
-            lengths[i] = length(x_rows + i64(i) * columns, columns);
-        });
+        team.each(n, [&](int i) { lengths[i] = length(x_rows + i64(i) * columns, columns); });
         frobenius_b = frobenius(b0, rows);
         frobenius_x = frobenius(x, columns);
         const double product = one_prod(frobenius(a0, rows), frobenius_x);
@@ -137,7 +137,8 @@ private:
         solution.power = exponent_b + (growth > 0 ? growth : 0);
         const double smallest = shape.smallest(dx);
         const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
-                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(lengths, n)) - 51 * extra;
+                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(lengths, n)) -
+                           51 * extra;
         f.needed = wanted - ceil_log2(n) - ceil_log2(m) / 2;
         g.needed = wanted - ceil_log2(m) - ceil_log2(n) / 2 - bound_exponent(frobenius_x);
         f.set(team, b, c, row_powers, solution.power);
@@ -163,11 +164,13 @@ private:
         const double length_f = length(f.value, rows), length_g = length(minus_g, columns),
                      length_w = length(w, columns);
         const double cut_f = one_prod(sqrt(double(m)), f.lost),
-                     cut_g = one_prod(one_prod(sqrt(double(n)), g.lost), two_power(g.power - f.power));
-        const double rounding = one_prod(
-            (m + n + 10) * unit_roundoff,
-            one_sum(one_prod(frobenius_b, length_f), one_prod(frobenius_x, length_g)));
-        const double cut = one_sum(one_prod(square_b + error_b, cut_f), one_prod(frobenius_x, cut_g));
+                     cut_g =
+                         one_prod(one_prod(sqrt(double(n)), g.lost), two_power(g.power - f.power));
+        const double rounding =
+            one_prod((m + n + 10) * unit_roundoff,
+                     one_sum(one_prod(frobenius_b, length_f), one_prod(frobenius_x, length_g)));
+        const double cut =
+            one_sum(one_prod(square_b + error_b, cut_f), one_prod(frobenius_x, cut_g));
         const double of_w =
             one_prod(one_sum(one_sum(rounding, one_prod(error_b, length_f)), cut), outward);
         const double z = one_prod(one_sum(length_w, of_w), outward) / (1.0 - defect);
@@ -209,8 +212,8 @@ private:
             const bool is_last = prove(two_power(-t - 51), limbs);
             if (step == 1)
                 rest.power = unit_r;
-            // A fit of few bits is found exactly; later, rounding x as coarsely as r would undo what
-            // small singular values amplify.
+            // A fit of few bits is found exactly; later, rounding x as coarsely as r would undo
+            // what small singular values amplify.
             const bool is_coarse = step == 1 && is_tame && !is_last;
             const int size_r = is_last ? 50 : is_coarse ? coarse() : bits;
             rest.add(team, dr, f.power - unit_r, unit_r, size_r);
@@ -225,18 +228,20 @@ private:
     }
     MDQR_FN int coarse() const { return bits > 10 ? bits - 6 : 4; }
 
-    // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next correction,
-    // which may be larger where small singular values amplify what is left.
+    // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next
+    // correction, which may be larger where small singular values amplify what is left.
     MDQR_FN int x_shift(double largest) const {
-        const double next = one_prod(one_prod(largest_of(lengths, n), length(w, columns)),
-                                     two_power(2 - bits));
+        const double next =
+            one_prod(one_prod(largest_of(lengths, n), length(w, columns)), two_power(2 - bits));
         const int by_x = -bound_exponent(largest > next ? largest : next),
                   by_f = 8 - bound_exponent(largest_of(f.value, m));
         return by_x < by_f ? by_x : by_f;
     }
-    // The unit of r's correction, which takes the bits that f has and dr has lost, and leaves room for g.
+    // The unit of r's correction, which takes the bits that f has and dr has lost, and leaves room
+    // for g.
     MDQR_FN int r_unit() const {
-        const int by_f = bound_exponent(largest_of(f.value, m)), by_r = bound_exponent(largest_of(dr, m)),
+        const int by_f = bound_exponent(largest_of(f.value, m)),
+                  by_r = bound_exponent(largest_of(dr, m)),
                   by_g = bound_exponent(largest_of(minus_g, n)) - 8, e = by_f > by_r ? by_f : by_r;
         return f.power + (by_g > e ? by_g : e);
     }

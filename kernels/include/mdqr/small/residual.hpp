@@ -33,7 +33,8 @@ struct digit_matrix {
                        const int* column_powers, int wanted, double* t1, double* t2) {
         if (wanted <= built)
             return;
-        filled = matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, t1, t2);
+        filled =
+            matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, t1, t2);
         cut = largest_of(t2, padded(AlongColumns ? a.columns() : a.rows()) / lanes<T>) != 0.0;
         built = wanted;
     }
@@ -95,8 +96,8 @@ template <class T> struct fixed_residual {
     // r += A x in the unit 2^-t of before, x integers of the unit 2^-50 of that; `also` adds to the
     // words of a group and tells whether it cut something off.
     template <class Team, class Also>
-    MDQR_CALL void update(const Team& team, int t, const digit_matrix& a, const double* x, int count,
-                          Also also) {
+    MDQR_CALL void update(const Team& team, int t, const digit_matrix& a, const double* x,
+                          int count, Also also) {
         power -= t;
         const int first = t / 51, moved = last - first, wanted = words_at(power),
                   next = moved < wanted ? moved : wanted,
@@ -154,7 +155,8 @@ template <class T> struct fixed_sum {
         });
         return largest_of(flags, groups) == 0.0;
     }
-    // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut off.
+    // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut
+    // off.
     template <class Team>
     MDQR_FN bool round(const Team& team, const small_operand& to, int c, const int* powers,
                        bool is_exact) {
@@ -193,7 +195,8 @@ struct small_solution {
         return proven;
     }
     // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
-    MDQR_FN void round_errors(double* error, const double* rest, const int* powers, int power) const {
+    MDQR_FN void round_errors(double* error, const double* rest, const int* powers,
+                              int power) const {
         for (int i = 0; i < n; ++i) {
             double first, second;
             split_power(power + powers[i], first, second);
@@ -202,20 +205,23 @@ struct small_solution {
                 bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
         }
     }
-    MDQR_FN void put_errors(const double* error, const small_operand& to, int c, double* errors) const {
+    MDQR_FN void put_errors(const double* error, const small_operand& to, int c,
+                            double* errors) const {
         for (int i = 0; i < to.m; ++i) {
             const double p = error[i], q = is_complex ? error[to.m + i] : 0.0;
-            const double larger = p > q ? p : q, ratio = larger == 0.0 ? 0.0 : (p > q ? q : p) / larger;
+            const double larger = p > q ? p : q,
+                         ratio = larger == 0.0 ? 0.0 : (p > q ? q : p) / larger;
             errors[i64(i) * to.n + c] =
-                ratio == 0.0 ? larger
-                             : one_sum(one_prod(larger, one_prod(sqrt(fma(ratio, ratio, 1.0)), outward)),
-                                       0x1p-1074);
+                ratio == 0.0
+                    ? larger
+                    : one_sum(one_prod(larger, one_prod(sqrt(fma(ratio, ratio, 1.0)), outward)),
+                              0x1p-1074);
         }
     }
 };
 
-// e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more where
-// one is not finite.
+// e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more
+// where one is not finite.
 MDQR_CALL inline int column_exponent(const small_operand& b, int c, const int* row_powers) {
     int most = no_exponent;
     for (int i = 0; i < b.rows(); ++i) {
@@ -229,14 +235,14 @@ MDQR_CALL inline int column_exponent(const small_operand& b, int c, const int* r
 
 // The leading limbs of column c times 2^power.
 template <class T, class Team>
-MDQR_CALL void leading_column(const Team& team, const small_operand& b, int c, const int* row_powers,
-                              int power, double* to) {
+MDQR_CALL void leading_column(const Team& team, const small_operand& b, int c,
+                              const int* row_powers, int power, double* to) {
     constexpr int L = lanes<T>;
     const int rows = b.rows();
     team.each(padded(rows) / L, [&](int g) {
         const bool inside = g * L < rows;
-        const scaled_entries<T, false> entries(b, inside ? g * L : 0, inside ? rows : 0, c, row_powers,
-                                               power);
+        const scaled_entries<T, false> entries(b, inside ? g * L : 0, inside ? rows : 0, c,
+                                               row_powers, power);
         store(to + g * L, entries(0));
     });
 }

@@ -7,7 +7,10 @@ MDQR_BEGIN
 
 // -log2(eps) for any number of limbs.
 MDQR_FN int bits_of_eps(int limbs) {
-    return limbs <= 1 ? eps_bits<1> : limbs == 2 ? eps_bits<2> : limbs <= 4 ? eps_bits<4> : eps_bits<8>;
+    return limbs <= 1   ? eps_bits<1>
+           : limbs == 2 ? eps_bits<2>
+           : limbs <= 4 ? eps_bits<4>
+                        : eps_bits<8>;
 }
 
 template <class T> MDQR_FN void sweep_words(T* v, int count) {
@@ -57,7 +60,8 @@ struct rounded_column {
         leading[i] = lane_get(v[0], lane);
         rest[i] = to.limbs <= last ? abs(lane_get(v[to.limbs], lane)) : 0.0;
         const int p = power + (powers ? powers[i] : 0), e = exponent_of(leading[i]) + p;
-        const bool fits = e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
+        const bool fits =
+            e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
         double first, second;
         split_power(p, first, second);
         for (int l = 0; l < to.limbs; ++l) {

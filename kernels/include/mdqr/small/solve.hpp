@@ -1,13 +1,13 @@
-// A square system: the inverse X of the leading limbs in float64, then x += X r with residuals r that
-// are integers.
+// A square system: the inverse X of the leading limbs in float64, then x += X r with residuals r
+// that are integers.
 //
-// Rows and columns are scaled by powers of two. Let c_i bound the sums of the rows of |I - X A| and c
-// be the largest of them, c < 1. The error e of x satisfies e = X r + (I - X A) e, so that in the
+// Rows and columns are scaled by powers of two. Let c_i bound the sums of the rows of |I - X A| and
+// c be the largest of them, c < 1. The error e of x satisfies e = X r + (I - X A) e, so that in the
 // maximum norm |e| <= |X r| / (1 - c), and after x += dx
 //   |e_i| <= |X r - dx|_i + c_i |e before|.
-// Every correction is rounded to an integer of as many bits as c is worth, and r = b - A x is updated
-// by its exact product with the digits of A: all steps together cost about as much as one residual of
-// full length. A solution of few bits is found exactly.
+// Every correction is rounded to an integer of as many bits as c is worth, and r = b - A x is
+// updated by its exact product with the digits of A: all steps together cost about as much as one
+// residual of full length. A solution of few bits is found exactly.
 #pragma once
 #include "mdqr/small/residual.hpp"
 
@@ -100,7 +100,8 @@ private:
         const int growth = bound_exponent(largest_of(dx, n)) + 1;
         solution.power = exponent_b + (growth > 0 ? growth : 0);
         residual.needed = exponent_of(shape.smallest(dx)) + exponent_b - bits_of_eps(limbs) - 16 -
-                          ceil_log2(n + 2) - bound_exponent(largest_of(inverse_rows, n)) - 51 * extra;
+                          ceil_log2(n + 2) - bound_exponent(largest_of(inverse_rows, n)) -
+                          51 * extra;
         residual.set(team, b, c, row_powers, solution.power);
         digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1, t2);
     }
@@ -125,7 +126,8 @@ private:
         return shape.suffice(error, approximate, limbs);
     }
 
-    MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to, int extra, int& steps) {
+    MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to, int extra,
+                         int& steps) {
         const int exponent_b = column_exponent(b, c, row_powers), limbs = to.limbs;
         if (exponent_b > 1 << 19)
             return not_finite;
@@ -138,7 +140,8 @@ private:
         for (int step = 1; step <= most_steps; ++step) {
             steps = step > steps ? step : steps;
             multiply_columns<false, T>(team, x, stride, residual.value, n, nullptr, dx);
-            const double largest = largest_of(dx, n), unit = two_power(residual.power - solution.power);
+            const double largest = largest_of(dx, n),
+                         unit = two_power(residual.power - solution.power);
             for (int i = 0; i < n; ++i)
                 approximate[i] = fma(dx[i], unit, solution.value[i]);
             if (largest == 0.0)

@@ -100,8 +100,8 @@ template <class T, bool AlongColumns> struct scaled_entries {
     mutable mask_t<T> vanished; // where a limb became zero
 
     // Entries (at + l, other), or (other, at + l), of `rows` or `columns`; those beyond are zero.
-    MDQR_FN scaled_entries(const small_operand& x, int at, int limit, int other,
-                           const int* powers, int other_power)
+    MDQR_FN scaled_entries(const small_operand& x, int at, int limit, int other, const int* powers,
+                           int other_power)
         : x(x) {
         const int count = limit - at < L ? limit - at : L;
         alignas(64) double f[L], g[L];

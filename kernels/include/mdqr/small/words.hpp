@@ -13,14 +13,15 @@
 MDQR_BEGIN
 
 inline constexpr int most_digits = 14;
-// Words of a number in memory: those of most_digits digits, word 0, and one for the last lower half.
+// Words of a number in memory: those of most_digits digits, word 0, and one for the last lower
+// half.
 inline constexpr int word_capacity = 16;
 
 // 2^e, 0 below the range of normal numbers.
 MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023 ? 1023 : e); }
 
-// Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in units
-// of 2^(first-51d), d < count; returns where something was cut off.
+// Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in
+// units of 2^(first-51d), d < count; returns where something was cut off.
 template <class T, class Limb>
 MDQR_FN mask_t<T> cut_to_digits(int limbs, Limb limb, int first, int count, T* digit) {
     const T zero = broadcast<T>(0.0);
@@ -109,7 +110,8 @@ template <class T> struct word_group {
         set(last, upper);
     }
 
-    // += x 2^(-50-down) with integers x, down >= -52; returns where bits below the last word are lost.
+    // += x 2^(-50-down) with integers x, down >= -52; returns where bits below the last word are
+    // lost.
     MDQR_FN mask_t<T> deposit(T x, int down, int last) const {
         const int k = (52 + down) / 51, right = (52 + down) % 51;
         const T zero = broadcast<T>(0.0);
@@ -146,7 +148,8 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
                 w[d + 2] = wrapping_add(w[d + 2], bits(fma(digit, y, one_sum(c2, -h))));
         });
     }
-    const u64 uppers = u64(count) * u64(bits(digit_split)), lowers = u64(count) * u64(bits(digit_rest));
+    const u64 uppers = u64(count) * u64(bits(digit_split)),
+              lowers = u64(count) * u64(bits(digit_rest));
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
         const u64 bias = (k.value <= K ? uppers : u64(0)) + (k.value > 1 ? lowers : u64(0));
         store(word + k * L, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
