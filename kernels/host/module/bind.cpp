@@ -376,9 +376,6 @@ NB_MODULE(_mdqr_host, m) {
           "a"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("solve_triangular_tile", &solve_triangular_tile, "out"_a.noconvert(), "a"_a.noconvert(),
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
-    m.def("solve_small", &solve_small, "x"_a.noconvert(), "error"_a.noconvert(),
-          "condition"_a.noconvert(), "steps"_a.noconvert(), "status"_a.noconvert(),
-          "a"_a.noconvert(), "b"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("solve_small", &solve_small, "error"_a.noconvert(), "condition"_a.noconvert(),
           "steps"_a.noconvert(), "status"_a.noconvert(), "x"_a.noconvert(), "a"_a.noconvert(),
           "b"_a.noconvert(), "limbs"_a, "complex"_a);
