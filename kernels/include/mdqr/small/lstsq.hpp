@@ -64,7 +64,7 @@ private:
         *x_rows; // leading limbs of A; B, R and X by columns; by rows
     double *dr, *t1, *t2, *w, *minus_w, *minus_g, *dx, *approximate, *error;
     double* lengths; // of the rows of X
-    int *row_powers, *column_powers;
+    i64 *row_powers, *column_powers;
     digit_matrix digits, digit_rows;
     fixed_residual<T> f, g;
     fixed_sum<T> solution, rest;

@@ -29,8 +29,8 @@ struct digit_matrix {
     bool cut = false;          // there are more
 
     template <class T, bool AlongColumns, class Team>
-    MDQR_FN void build(const Team& team, const small_operand& a, const int* row_powers,
-                       const int* column_powers, int wanted, double* t1, double* t2) {
+    MDQR_FN void build(const Team& team, const small_operand& a, const i64* row_powers,
+                       const i64* column_powers, int wanted, double* t1, double* t2) {
         if (wanted <= built)
             return;
         filled =
@@ -74,7 +74,7 @@ template <class T> struct fixed_residual {
 
     // Column c of b, scaled, at most 2 in the unit.
     template <class Team>
-    MDQR_CALL void set(const Team& team, const small_operand& b, int c, const int* row_powers,
+    MDQR_CALL void set(const Team& team, const small_operand& b, int c, const i64* row_powers,
                        int unit) {
         clear(team, unit);
         team.each(groups, [&](int g) {
@@ -125,11 +125,11 @@ template <class T> struct fixed_residual {
 
 // A sum of corrections in the unit 2^power.
 template <class T> struct fixed_sum {
-    static constexpr int L = lanes<T>, last = word_capacity - 1;
+    static constexpr int L = lanes<T>;
     double *words, *flags;
     double *value, *minus; // nearly the sum in its unit; the last correction, with the other sign
     int groups;
-    int power = 0;
+    int power = 0, last = 1; // the last word in use
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
@@ -137,6 +137,7 @@ template <class T> struct fixed_sum {
         memory.take_each(padded(rows), value, minus, flags);
     }
     template <class Team> MDQR_FN void clear(const Team& team) {
+        last = 1;
         team.each(groups, [&](int g) {
             word_group<T>(words, g).clear();
             store(value + g * L, broadcast<T>(0.0));
@@ -147,6 +148,8 @@ template <class T> struct fixed_sum {
     template <class Team>
     MDQR_CALL bool add(const Team& team, const double* y, int t, int unit, int size) {
         const T up = broadcast<T>(two_power(t)), down = broadcast<T>(two_power(unit - 50 - power));
+        const int wanted = word_group<T>::last_of(power - unit);
+        last = wanted < last ? last : wanted < word_capacity ? wanted : word_capacity - 1;
         team.each(groups, [&](int g) {
             const T x = rounded_correction(one_prod(load<T>(y + g * L), up), size);
             store(minus + g * L, -x);
@@ -158,7 +161,7 @@ template <class T> struct fixed_sum {
     // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut
     // off.
     template <class Team>
-    MDQR_FN bool round(const Team& team, const small_operand& to, int c, const int* powers,
+    MDQR_FN bool round(const Team& team, const small_operand& to, int c, const i64* powers,
                        bool is_exact) {
         const rounded_column out = {to, c, powers, power, value, minus, is_exact};
         return round_column<T>(team, words, last, to.rows(), out, flags);
@@ -195,11 +198,11 @@ struct small_solution {
         return proven;
     }
     // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
-    MDQR_FN void round_errors(double* error, const double* rest, const int* powers,
+    MDQR_FN void round_errors(double* error, const double* rest, const i64* powers,
                               int power) const {
         for (int i = 0; i < n; ++i) {
             double first, second;
-            split_power(power + powers[i], first, second);
+            split_power(power + int(powers[i]), first, second);
             const double bound = one_prod(one_sum(error[i], rest[i]), outward);
             error[i] =
                 bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
@@ -222,13 +225,13 @@ struct small_solution {
 
 // e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more
 // where one is not finite.
-MDQR_CALL inline int column_exponent(const small_operand& b, int c, const int* row_powers) {
+MDQR_CALL inline int column_exponent(const small_operand& b, int c, const i64* row_powers) {
     int most = no_exponent;
     for (int i = 0; i < b.rows(); ++i) {
         const int e = exponent_of(b.data[b.offset(i, c)]);
         if (e == 1024)
             return 1 << 20;
-        most = e + row_powers[i] > most ? e + row_powers[i] : most;
+        most = e + int(row_powers[i]) > most ? e + int(row_powers[i]) : most;
     }
     return most + 1;
 }
@@ -236,7 +239,7 @@ MDQR_CALL inline int column_exponent(const small_operand& b, int c, const int* r
 // The leading limbs of column c times 2^power.
 template <class T, class Team>
 MDQR_CALL void leading_column(const Team& team, const small_operand& b, int c,
-                              const int* row_powers, int power, double* to) {
+                              const i64* row_powers, int power, double* to) {
     constexpr int L = lanes<T>;
     const int rows = b.rows();
     team.each(padded(rows) / L, [&](int g) {

@@ -50,7 +50,7 @@ template <class T> MDQR_FN void words_to_doubles(const word_group<T>& words, int
 struct rounded_column {
     const small_operand& to;
     int column;
-    const int* powers; // null: zeros
+    const i64* powers;
     int power;
     double *leading, *rest; // the first limbs and what rounding cut off, in the unit of the vector
     bool is_exact;
@@ -59,7 +59,7 @@ struct rounded_column {
         double* out = to.data + to.offset(i, column);
         leading[i] = lane_get(v[0], lane);
         rest[i] = to.limbs <= last ? abs(lane_get(v[to.limbs], lane)) : 0.0;
-        const int p = power + (powers ? powers[i] : 0), e = exponent_of(leading[i]) + p;
+        const int p = power + int(powers[i]), e = exponent_of(leading[i]) + p;
         const bool fits =
             e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
         double first, second;

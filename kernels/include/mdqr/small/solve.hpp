@@ -24,7 +24,8 @@ public:
         residual.take(memory, n);
         solution.take(memory, n);
         memory.take_each(stride, contraction, inverse_rows, dx, approximate, error, t1, t2);
-        memory.take_each(stride, row_powers, column_powers, pivot);
+        memory.take_each(stride, row_powers, column_powers);
+        memory.take_each(stride, pivot);
         used = memory.used;
     }
     i64 used;
@@ -53,7 +54,8 @@ private:
     const small_solution shape;
     const int n, stride;
     double *a0, *x, *work, *contraction, *inverse_rows, *dx, *approximate, *error, *t1, *t2;
-    int *row_powers, *column_powers, *pivot;
+    i64 *row_powers, *column_powers;
+    int* pivot;
     digit_matrix digits;
     fixed_residual<T> residual;
     fixed_sum<T> solution;

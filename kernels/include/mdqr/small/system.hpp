@@ -100,23 +100,19 @@ template <class T, bool AlongColumns> struct scaled_entries {
     mutable mask_t<T> vanished; // where a limb became zero
 
     // Entries (at + l, other), or (other, at + l), of `rows` or `columns`; those beyond are zero.
-    MDQR_FN scaled_entries(const small_operand& x, int at, int limit, int other, const int* powers,
-                           int other_power)
+    MDQR_FN scaled_entries(const small_operand& x, int at, int limit, int other, const i64* powers,
+                           i64 other_power)
         : x(x) {
         const int count = limit - at < L ? limit - at : L;
-        alignas(64) double f[L], g[L];
+        split_powers(bits(load<T>(reinterpret_cast<const double*>(powers + at))) + other_power);
+        alignas(64) double sign[L];
         for (int l = 0; l < L; ++l) {
             const int p = l < count ? at + l : at, i = AlongColumns ? other : p,
                       j = AlongColumns ? p : other;
             offset[l] = x.offset(i, j);
-            split_power(powers[p] + other_power, f[l], g[l]);
-            if (l >= count)
-                f[l] = 0.0;
-            else if (x.negative(i, j))
-                f[l] = -f[l];
+            sign[l] = l >= count ? 0.0 : x.negative(i, j) ? -1.0 : 1.0;
         }
-        first = load<T>(f);
-        second = load<T>(g);
+        first = one_prod(first, load<T>(sign));
         vanished = first != first;
     }
 
@@ -129,20 +125,31 @@ template <class T, bool AlongColumns> struct scaled_entries {
         vanished = vanished | ((given != zero) & (first != zero) & (r == zero));
         return r;
     }
+
+private:
+    // 2^e in two factors, as split_power.
+    MDQR_FN void split_powers(ints_t<T> e) {
+        const ints_t<T> zero = e - e;
+        e = select_ints(e < zero - i64(2044), zero - i64(2044), e);
+        e = select_ints(e > zero + i64(2044), zero + i64(2044), e);
+        const ints_t<T> half = e >> 1;
+        first = from_bits((half + i64(1023)) << 52);
+        second = from_bits((e - half + i64(1023)) << 52);
+    }
 };
 
 // Digits of the scaled matrix, [group of rows][column][digit][lane], or with rows and columns
 // exchanged. Returns how many of `count` digits are used; `cut` of a group tells whether something
 // was cut off.
 template <class T, bool AlongColumns, class Team>
-MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const int* row_powers,
-                            const int* column_powers, int count, double* to, double* filled,
+MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64* row_powers,
+                            const i64* column_powers, int count, double* to, double* filled,
                             double* cut) {
     constexpr int L = lanes<T>;
     const int along = AlongColumns ? x.columns() : x.rows(),
               across = AlongColumns ? x.rows() : x.columns(), groups = padded(along) / L;
-    const int* powers = AlongColumns ? column_powers : row_powers;
-    const int* other = AlongColumns ? row_powers : column_powers;
+    const i64* powers = AlongColumns ? column_powers : row_powers;
+    const i64* other = AlongColumns ? row_powers : column_powers;
     team.each(groups, [&](int g) {
         const T zero = broadcast<T>(0.0);
         const int first = g * L < along ? g * L : 0, limit = g * L < along ? along : 0;
@@ -169,8 +176,8 @@ MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const int*
 
 // The leading limbs of the scaled matrix, by columns of `stride` entries; those beyond are zero.
 template <class T, class Team>
-MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const int* row_powers,
-                             const int* column_powers, int stride, double* to) {
+MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64* row_powers,
+                             const i64* column_powers, int stride, double* to) {
     constexpr int L = lanes<T>;
     team.each(x.columns() * (stride / L), [&](int task) {
         const int j = task / (stride / L), i = task % (stride / L) * L;
@@ -183,8 +190,8 @@ MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const int
 
 // Powers of two that bring the largest entry of each column, then (if `rows`) of each row, to at
 // least 1/2 and below 1; padded with zeros.
-MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, int* row_powers,
-                                 int* column_powers) {
+MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, i64* row_powers,
+                                 i64* column_powers) {
     const bool is_complex = x.imag != 0;
     auto entry = [&](int i, int j) {
         const double* p = x.data + x.offset(i, j);
@@ -208,10 +215,12 @@ MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, int* row_pow
     }
     for (int i = 0; i < padded(x.rows()); ++i)
         row_powers[i] = 0;
+    for (int j = x.columns(); j < padded(x.columns()); ++j)
+        column_powers[j] = 0;
     for (int i = 0; i < x.m && rows && status == served; ++i) {
         int most = no_exponent;
         for (int j = 0; j < x.n; ++j) {
-            const int e = entry(i, j) + column_powers[j];
+            const int e = entry(i, j) + int(column_powers[j]);
             most = e > most ? e : most;
         }
         if (most < no_exponent / 2)

@@ -112,6 +112,7 @@ template <class T> struct word_group {
 
     // += x 2^(-50-down) with integers x, down >= -52; returns where bits below the last word are
     // lost.
+    MDQR_FN static int last_of(int down) { return (52 + down) / 51 + 1; }
     MDQR_FN mask_t<T> deposit(T x, int down, int last) const {
         const int k = (52 + down) / 51, right = (52 + down) % 51;
         const T zero = broadcast<T>(0.0);
