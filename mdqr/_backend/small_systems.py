@@ -40,9 +40,10 @@ class SmallSolution(NamedTuple):
 class SmallSystems(Protocol):
     """A backend with kernels for small systems, at most `MOST_ROWS` x `MOST_COLUMNS`.
 
-    `a` and `b` have one batch, their limbs may be fewer than those of `kind`, that of the results,
-    and no axis is empty. Every component of a served `x` is shown to be right to little more than
-    half a unit of its last limb: ``2**-8 eps`` more, of the larger part if complex.
+    Leading dimensions of `a` and `b` broadcast, their limbs may be fewer than those of `kind`,
+    that of the results, and no axis is empty. Every component of a served `x` is shown to be right
+    to little more than half a unit of its last limb: ``2**-8 eps`` more, of the larger part if
+    complex.
     """
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:

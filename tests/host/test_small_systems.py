@@ -118,6 +118,21 @@ def test_a_matrix_scaled_to_the_ends_of_the_range_is_solved(precision, rng):
         assert check(call(*big, (precision.limbs, False)), *big, precision, False) == 2
 
 
+@pytest.mark.parametrize("size", [2.0**-200, 2.0**-1000, 2.0**-1074])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2)])
+def test_what_lies_below_all_words_is_not_taken_for_zero(precision, shape, size):
+    """Parts of b, then of a, that vanish beside the largest ones."""
+    one = np.eye(*shape)[None, None]
+    b = np.ones((1, 1, shape[0], 1))
+    b[..., 1, 0] = size
+    b[..., 0, 0] = 2.0**900
+    mixed = one + size * np.eye(*shape)[None, None, :, ::-1] * (np.arange(shape[0]) == 0)[:, None]
+    right = np.ones((1, 1, shape[0], 1))
+    for left, sides in ((one, b), (mixed, right)):
+        found = call(left, sides, (precision.limbs, False))
+        check(found, left, sides, precision, False)
+
+
 def test_fewer_limbs_and_strides(precision, rng):
     a, b = problem(rng, precision, False, (6, 6), items=4)
     kind = (precision.limbs, False)

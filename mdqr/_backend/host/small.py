@@ -7,10 +7,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.blocks import batched
+from mdqr._backend.blocks import batched, matrix_shape
 from mdqr._backend.small_systems import SmallSolution
 from mdqr._limbs.kind import Kind
-from mdqr._limbs.planes import value_shape
 
 Block = NDArray[np.float64]
 
@@ -20,8 +19,8 @@ def solve(
 ) -> SmallSolution:
     """Solve square systems, or least-squares problems if there is a residual."""
     is_complex = kind.is_complex
-    *batch, m, n = value_shape(a, is_complex)
-    shape, k = tuple(batch), b.shape[-1]
+    shape, m, k = matrix_shape([a, b], is_complex)
+    n = a.shape[-1]
     x, error = kind.empty(np, (*shape, n, k)), np.empty((*shape, n, k))
     condition, steps, status = np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int64)
     residual = kind.empty(np, (*shape, m, k)) if has_residual else None

@@ -25,6 +25,7 @@ from mdqr.linalg._solve import rank
 from mdqr.linalg._solve.factored import factored, require_columns
 from mdqr.linalg._solve.refined import Refined
 from mdqr.linalg._solve.right_sides import spread_of
+from mdqr.linalg._solve.small import proven_solution
 
 
 def solve(
@@ -72,7 +73,10 @@ def solve(
     Notes
     -----
     Householder QR with rows and columns scaled by powers of two, and refinement until each
-    component is shown to be right to ``4 eps``, as in `lstsq`.
+    component is shown to be right to ``4 eps``, as in `lstsq`. On the CPU, systems of at most 64
+    unknowns whose condition float64 can tell (to about 1e12) are solved by one kernel call: a
+    float64 inverse, refinement with exact residuals, and a proof that each component is right to
+    little more than half a unit of its last limb. A batch goes this way as a whole, or not at all.
 
     Examples
     --------
@@ -92,9 +96,12 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     """Factor, refine, bound the error."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
-    scaling.require_finite(checks, "solve", "a", inputs.blocks[0], field)
-    scaling.require_finite(checks, "solve", "b", right, field)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
+    x = None if callback else proven_solution(block, right, inputs.kind)
+    if x is not None:
+        return inputs.wrap(x[..., 0] if is_vector else x)
+    scaling.require_finite(checks, "solve", "a", block, field)
+    scaling.require_finite(checks, "solve", "b", right, field)
     bits = scaling.magnitude_bits(block, field)
     require_columns("solve", checks, bits)
     rows = _row_powers(bits)

@@ -199,12 +199,15 @@ MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, i64* row_pow
         return e > f ? e : f;
     };
     i64 status = served;
-    for (int j = 0; j < x.n; ++j) {
-        int most = no_exponent;
-        for (int i = 0; i < x.m; ++i) {
+    for (int j = 0; j < padded(x.columns()); ++j)
+        column_powers[j] = j < x.n ? no_exponent : 0;
+    for (int i = 0; i < x.m; ++i)
+        for (int j = 0; j < x.n; ++j) {
             const int e = entry(i, j);
-            most = e > most ? e : most;
+            column_powers[j] = e > column_powers[j] ? e : column_powers[j];
         }
+    for (int j = 0; j < x.n; ++j) {
+        const i64 most = column_powers[j];
         if (most == 1024)
             return not_finite;
         if (most == no_exponent)
@@ -215,8 +218,6 @@ MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, i64* row_pow
     }
     for (int i = 0; i < padded(x.rows()); ++i)
         row_powers[i] = 0;
-    for (int j = x.columns(); j < padded(x.columns()); ++j)
-        column_powers[j] = 0;
     for (int i = 0; i < x.m && rows && status == served; ++i) {
         int most = no_exponent;
         for (int j = 0; j < x.n; ++j) {

@@ -23,7 +23,7 @@ MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023
 // Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in
 // units of 2^(first-51d), d < count; returns where something was cut off.
 template <class T, class Limb>
-MDQR_FN mask_t<T> cut_to_digits(int limbs, Limb limb, int first, int count, T* digit) {
+MDQR_FN mask_t<T> cut_to_digits(int limbs, const Limb& limb, int first, int count, T* digit) {
     const T zero = broadcast<T>(0.0);
     mask_t<T> cut = zero != zero;
     for (int d = 0; d < count; ++d)
