@@ -85,7 +85,6 @@ SMALLER_FILES = {
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
     "mdqr/linalg/_solve/right_sides.py": "what solve and lstsq share",
     "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
-    "mdqr/linalg/_solve/solve.py": "a public function",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/linalg/_update/state.py": "the value that the algorithms share",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",

@@ -19,10 +19,9 @@ from mdqr._backend.blocks import (
     real_abs,
     reflections,
 )
-from mdqr._backend.host import powers, small
+from mdqr._backend.host import powers
 from mdqr._backend.host import window as host_window
-from mdqr._backend.protocol import Balanced, PanelOut
-from mdqr._backend.small_systems import SmallSolution
+from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.kind import Kind
 from mdqr._limbs.planes import broadcast, negate, value_shape
@@ -330,8 +329,33 @@ class HostBackend:
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""
-        return small.solve(self._kernels, a, b, kind, has_residual=False)
+        batch, n, k = matrix_shape([a, b], kind.is_complex)
+        found = _unsolved(batch, n, k, kind, None)
+        x, left, right = (batched(v, batch, 2, kind.is_complex) for v in (found.x, a, b))
+        self._kernels.solve_small(*_measures(found), x, left, right, *kind)
+        return found
 
     def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small least-squares problems."""
-        return small.solve(self._kernels, a, b, kind, has_residual=True)
+        batch, m, k = matrix_shape([a, b], kind.is_complex)
+        residual = kind.empty(np, (*batch, m, k))
+        found = _unsolved(batch, a.shape[-1], k, kind, residual)
+        blocks = (found.x, residual, a, b)
+        x, rest, left, right = (batched(v, batch, 2, kind.is_complex) for v in blocks)
+        self._kernels.lstsq_small(*_measures(found), x, rest, left, right, *kind)
+        return found
+
+
+def _unsolved(
+    batch: tuple[int, ...], n: int, k: int, kind: Kind, residual: Block | None
+) -> SmallSolution:
+    x, error, condition = kind.empty(np, (*batch, n, k)), np.empty((*batch, n, k)), np.empty(batch)
+    steps, status = np.empty(batch, dtype=np.int64), np.empty(batch, dtype=np.int64)
+    return SmallSolution(x, error, condition, steps, status, residual)
+
+
+def _measures(found: SmallSolution) -> tuple[Any, Any, Any, Any]:
+    """Return what small systems write besides blocks, with one batch axis."""
+    plain = (values.reshape(-1) for values in (found.condition, found.steps, found.status))
+    condition, steps, status = plain
+    return found.error.reshape(-1, *found.error.shape[-2:]), condition, steps, status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Block
+from mdqr._backend.protocol import MOST_COLUMNS, Block, small_systems
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 from mdqr.linalg._factor.condition import condition
@@ -25,7 +25,6 @@ from mdqr.linalg._solve import rank
 from mdqr.linalg._solve.factored import factored, require_columns
 from mdqr.linalg._solve.refined import Refined
 from mdqr.linalg._solve.right_sides import spread_of
-from mdqr.linalg._solve.small import proven_solution
 
 
 def solve(
@@ -97,7 +96,7 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _, (block, right) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    x = None if callback else proven_solution(block, right, inputs.kind)
+    x = None if callback else _proven(block, right, inputs)
     if x is not None:
         return inputs.wrap(x[..., 0] if is_vector else x)
     scaling.require_finite(checks, "solve", "a", block, field)
@@ -114,6 +113,15 @@ def _solved(inputs: Inputs, n: int, callback: Callback | None) -> MDArray:
     found = Refined("solve", system, right, float(spread), estimate, inputs, callback)
     found.warn(value, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
+
+
+def _proven(a: Block, b: Block, inputs: Inputs) -> Block | None:
+    """Return x if one kernel call proves every component of the batch, else None."""
+    backend = small_systems(inputs.backend)
+    if backend is None or not a.size or not b.size or a.shape[-1] > MOST_COLUMNS:
+        return None
+    found = backend.solve_small(a, b, kind=inputs.kind)
+    return None if found.status.any() else found.x
 
 
 def _row_powers(bits: Block) -> Block:
