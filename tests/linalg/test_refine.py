@@ -95,12 +95,12 @@ def test_singular_matrices_are_named_by_every_method(multiple):
             solve(a, [1.0, 1.0], method=method)
 
 
-def test_components_that_are_not_shown_are_left_to_the_householder_way(multiple):
-    """A zero that only cancellation makes."""
-    a = mdqr.array([[3.0, 1.0], [1.0, 3.0]], precision=multiple) / 7
+def test_zeros_that_only_cancellation_makes_are_not_shown(multiple, rng):
+    """More unknowns than a kernel for small systems takes."""
+    a = cases.random(66, 66, multiple, float, rng)
     b = a[:, 0].copy()
     with pytest.raises(np.linalg.LinAlgError, match=REFUSED):
-        solve(a, b + 0 * b, method="refine")
+        solve(a, b, method="refine")
 
 
 def test_zeros_are_solved_by_zeros(precision):
