@@ -158,3 +158,18 @@ def test_singular_values_are_estimated_from_below(rng):
     found, exact = largest_singular_value(np, a), np.linalg.norm(a, 2, axis=(-2, -1))
     assert (found <= exact * (1 + 1e-12)).all()
     assert (found >= 0.9 * exact).all()
+
+
+@pytest.mark.parametrize("columns", [None, 2])
+def test_answers_of_fewer_limbs_than_the_data(columns, dtype, rng):
+    """Rounded once more: bounds have the shape of x, and hold."""
+    a = cases.random(9, 4, mdqr.qd, dtype, rng)
+    b = cases.random(9, columns or 1, mdqr.qd, dtype, rng)
+    exact, *_ = cases.rational_solution(a, b)
+    if columns is None:
+        b, exact = b[:, 0], exact[:, 0]
+    fit = lstsq(a, b, precision=mdqr.dd)
+    assert fit.info.error_bound.shape == fit.info.digits.shape == fit.x.shape
+    if dtype is float:
+        check_bounds(fit, exact)
+    assert fit.info.digits.min() == mdqr.dd.digits
