@@ -172,3 +172,15 @@ def test_answers_of_fewer_limbs_than_the_data(columns, dtype, rng):
         exact, *_ = cases.rational_solution(a, b)
         check_bounds(fit, exact[:, 0] if columns is None else exact)
     assert fit.info.digits.min() == mdqr.dd.digits
+
+
+@pytest.mark.parametrize("k", [6, 20])
+def test_sums_of_squares_of_nearly_exact_fits(multiple, k):
+    """Laeuchli's matrix; what is left is far below the rounding of x."""
+    a = np.vstack([np.full((1, 4), 2.0**-38), np.diag([2.0 ** (-38 - k)] * 4)])
+    b = a @ np.array([-0.3125, -0.4375, 0.0625, 0.5])
+    options = {"precision": multiple, "rcond": 0, "callback": lambda *_: None}
+    fit = lstsq(a, b, method="refine", **options)
+    # The residual is right to eps^2 times the condition and the norm of b, 64 m times.
+    most = 64 * 5 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
+    assert float(fit.residuals.to_fractions()[0]) <= most**2

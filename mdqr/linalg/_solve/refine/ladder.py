@@ -261,18 +261,33 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
         x = _rounded(problem, kind, x, found.low)
         r = r if square else problem.less(problem.b, x, kind.limbs)
         found = _corrected(problem, x, r, 2, _WANTED)
-    if not square and _is_nearly_exact(problem, r, found.error):
+    rounded = _whole(problem, x, found)
+    if not square and _is_nearly_exact(problem, rounded.r, found.error):
+        x, r = rounded.x, problem.less(problem.b, rounded.x, kind.limbs)
         found = _corrected(problem, x, r, kind.limbs, covering(kind.limbs).eps)
+        rounded = _whole(problem, x, found)
+    return Solution(rounded.x, rounded.r, rounded.r, sizes, rounded.low), found.error
+
+
+class _Whole(NamedTuple):
+    """A solution, what it was rounded from less itself, and what is left of b before."""
+
+    x: Block
+    low: Block
+    r: Block
+
+
+def _whole(problem: Problem, x: Block, found: _Corrected) -> _Whole:
+    """Round the sum of x and its correction."""
+    system, kind = problem.system, problem.system.kind
     whole = _rounded(problem, kind, x, found.low)
     negative = planes.negate(whole, kind.is_complex)
     low = _rounded(problem, kind._replace(limbs=found.limbs), x, found.low, negative)
-    if square:
-        r = problem.system.backend.xp.zeros_like(r)
-    else:
-        # The distance of x from what was rounded counts where little or nothing is left.
-        r = problem.system.backend.residual([(1, problem.b)], problem.system.a, whole, kind=kind)
-        r = problem.less(r, low, kind.limbs)
-    return Solution(whole, r, r, sizes, low), found.error
+    if problem.inverse.is_square:
+        return _Whole(whole, low, system.backend.xp.zeros_like(problem.b))
+    # The distance of x from what was rounded counts where little or nothing is left.
+    r = system.backend.residual([(1, problem.b)], system.a, whole, kind=kind)
+    return _Whole(whole, low, problem.less(r, low, kind.limbs))
 
 
 def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
