@@ -101,7 +101,7 @@ def load(file: File, *, device: str | None = None) -> MDArray:
     OSError
         If the file cannot be read.
     MemoryError
-        If there is no room for the limbs that the file has.
+        If there is no memory for the limbs that the file has.
 
     Examples
     --------

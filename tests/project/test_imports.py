@@ -41,7 +41,7 @@ LAYERS = """
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
-LAYER = {room: level for level, row in enumerate(LAYERS.split("\n")) for room in row.split()}
+LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in row.split()}
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
@@ -127,10 +127,10 @@ def imports(module: str, *, later: bool) -> set[str]:
 
 def layer(module: str) -> int:
     """The row of the longest name in the table that `module` lies in."""
-    rooms = [room for room in LAYER if module == room or module.startswith(f"{room}.")]
-    room = max(rooms, key=len)
-    assert room != "mdqr" or module == "mdqr", f"{module} is in no row"
-    return LAYER[room]
+    names = [name for name in LAYER if module == name or module.startswith(f"{name}.")]
+    longest = max(names, key=len)
+    assert longest != "mdqr" or module == "mdqr", f"{module} is in no row"
+    return LAYER[longest]
 
 
 GRAPH = {module: imports(module, later=False) & set(MODULES) for module in MODULES}

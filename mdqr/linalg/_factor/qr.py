@@ -238,7 +238,7 @@ def qr(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or a factor is not finite.
     MemoryError
-        If there is no room for the factors; with what was wanted.
+        If there is no memory for the factors; with what was wanted.
 
     See Also
     --------

@@ -281,7 +281,7 @@ def qr_factor(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or R is not finite.
     MemoryError
-        If there is no room for the reflections; with what was wanted.
+        If there is no memory for the reflections; with what was wanted.
 
     Notes
     -----
