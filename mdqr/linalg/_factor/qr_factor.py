@@ -22,7 +22,7 @@ from mdqr.linalg._shared.operands import (
     check_callback,
     gather,
     matrix_shape,
-    room,
+    memory_guard,
 )
 
 
@@ -302,7 +302,7 @@ def qr_factor(
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
     checks = Checks() if check else None
-    with room("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
+    with memory_guard("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
         scaled = scaled_factors(inputs, width, checks, "qr_factor", callback)
         if checks is not None:
             r = scaled.unscaled_r(scaled.factors.count)

@@ -96,7 +96,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     answer = as_precision(precision) if precision is not None else _highest(given)
     arrays = [(v._block, v._complex) for v in given if isinstance(v, MDArray)]
     pairs = trim(arrays, 1 if trimmed else answer.limbs)
-    work = covering(max([answer.limbs, *[planes.limb_count(*pair) for pair in pairs]]))
+    work = precision_for(max([answer.limbs, *[planes.limb_count(*pair) for pair in pairs]]))
     if len(pairs) < len(given):
         known = iter(pairs)
         pairs = [
@@ -138,7 +138,7 @@ def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
 
 
 @cache
-def covering(limbs: int) -> Precision:
+def precision_for(limbs: int) -> Precision:
     """Return the lowest precision with at least `limbs` limbs."""
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
@@ -248,7 +248,7 @@ def check_callback(function: str, callback: Any) -> None:
 
 
 @contextmanager
-def room(function: str, inputs: Inputs, values: int, advice: str) -> Iterator[None]:
+def memory_guard(function: str, inputs: Inputs, values: int, advice: str) -> Iterator[None]:
     """Say how much `function` wanted, for each matrix of the batch `values`, if memory runs out."""
     try:
         yield

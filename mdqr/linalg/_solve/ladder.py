@@ -17,7 +17,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.operands import Callback, Inputs, covering
+from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.approximate_inverse import (
     UP,
@@ -254,7 +254,7 @@ def _largest(sizes: Block) -> Block:
 
 def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
     """Return the size of steps that are nothing but rounding errors of the residuals."""
-    eps = covering(limbs).eps
+    eps = precision_for(limbs).eps
     delta = problem.products(x, problem.b_size, eps)
     if not problem.inverse.is_square:
         below = problem.gradients(r, 0.0, eps)
@@ -280,7 +280,7 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
         r = r if square else problem.less(problem.b, x, kind.limbs)
         found = _corrected(problem, x, r, 2, _WANTED)
     if not square and _is_nearly_exact(problem, r, found.error):
-        found = _corrected(problem, x, r, kind.limbs, covering(kind.limbs).eps)
+        found = _corrected(problem, x, r, kind.limbs, precision_for(kind.limbs).eps)
     whole = _rounded(problem, kind, x, found.low)
     negative = planes.negate(whole, kind.is_complex)
     low = _rounded(problem, kind._replace(limbs=found.limbs), x, found.low, negative)
@@ -295,7 +295,7 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
 
 def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
     """Return whether errors of x might show in a sum of squares, to which they add their own."""
-    eps = covering(problem.system.kind.limbs).eps
+    eps = precision_for(problem.system.kind.limbs).eps
     least = ((problem.weight_size**0.5 * problem.size(r)) ** 2).sum(axis=-2) * eps
     most = ((problem.weight_size**0.5 * (problem.a_size @ error)) ** 2).sum(axis=-2)
     return bool(problem.system.checks.settle((most > least).any())[0])
@@ -315,7 +315,7 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
     It is finished when what is left is below `wanted` eps, or becomes no less.
     """
     system, inverse, kind = problem.system, problem.inverse, problem.system.kind
-    eps, own = covering(kind.limbs).eps, covering(limbs).eps
+    eps, own = precision_for(kind.limbs).eps, precision_for(limbs).eps
     terms = [(1, problem.b)] if inverse.is_square else [(1, problem.b), (-1, r)]
     f = system.backend.residual(terms, system.a, x, kind=kind)
     known = problem.b_size if inverse.is_square else problem.b_size + problem.size(r)

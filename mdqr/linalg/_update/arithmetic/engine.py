@@ -23,7 +23,7 @@ from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import covering
+from mdqr.linalg._shared.operands import precision_for
 
 
 class Reflections(Protocol):
@@ -200,7 +200,7 @@ class Planes(Engine):
 
     def __init__(self, backend: Backend, kind: Kind) -> None:
         self.backend, self.kind, self._lead = backend, kind, kind.lead
-        self.eps = covering(kind.limbs).eps
+        self.eps = precision_for(kind.limbs).eps
         self.dtype = np.dtype(np.float64)
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
