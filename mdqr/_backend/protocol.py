@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from mdqr._limbs.planes import Block, Kind
 
@@ -23,6 +23,21 @@ UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", 
 BINARY = ("add", "subtract", "multiply", "divide", "hypot")
 REDUCTIONS = ("sum", "prod")
 REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot"})
+
+# The largest systems that the calls are for.
+MOST_ROWS = 256
+MOST_COLUMNS = 64
+
+# Why the status of a system is not 0, see kernels/include/mdqr/small/system.hpp.
+REASONS = (
+    "served",
+    "not finite",
+    "singular",
+    "too ill-conditioned for float64",
+    "no convergence",
+    "a component is not proven",
+    "beyond the range of doubles",
+)
 
 
 class PanelOut(NamedTuple):
@@ -306,3 +321,38 @@ class Backend(Protocol):
         Transposes are views; conjugation is the caller's (a copy of one tile).
         """
         ...
+
+
+class SmallSolution(NamedTuple):
+    """Solutions of small systems; what is not served (`status`) is NaN."""
+
+    x: Block  # (..., n, k): a wider approximation, rounded once
+    error: Block  # (..., n, k): proven bounds of the absolute errors of x
+    condition: Block  # (...): estimates of the 2-norm condition of the scaled matrices
+    steps: Block  # (...): int64, steps of refinement, the most of all columns
+    status: Block  # (...): int64, an index of `REASONS`
+    residual: Block | None  # (..., m, k): b - a x for the wider x, rounded once; None for solve
+
+
+@runtime_checkable
+class SmallSystems(Protocol):
+    """A backend with kernels for small systems, at most `MOST_ROWS` x `MOST_COLUMNS`.
+
+    Leading dimensions of `a` and `b` broadcast, their limbs may be fewer than those of `kind`,
+    that of the results, and no axis is empty. Every component of a served `x` is shown to be right
+    to little more than half a unit of its last limb: ``2**-8 eps`` more, of the larger part if
+    complex.
+    """
+
+    def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve ``a x = b`` for `a` ``(..., n, n)`` and `b` ``(..., n, k)``."""
+        ...
+
+    def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Minimise ``|b - a x|`` for `a` ``(..., m, n)`` of rank n and `b` ``(..., m, k)``."""
+        ...
+
+
+def small_systems(backend: Backend) -> SmallSystems | None:
+    """Return the backend if it has kernels for small systems."""
+    return backend if isinstance(backend, SmallSystems) else None

@@ -66,7 +66,22 @@ def calls(limbs, is_complex):
         yield Call("qr_panel", (), panel, field, results=("h", "tau", "t"))
     triangle = {"out": block(2, 4, 3), "a": block(2, 4, 4), "b": block(2, 4, 3)}
     yield Call("solve_triangular_tile", (), triangle, (*field, False, False))
+    yield from _small(block, field)
     yield from _windows(block, field)
+
+
+def _small(block, field):
+    """Error, condition, steps and status, then blocks."""
+    plain = (np.empty((2, 4, 3)), np.empty(2), np.empty(2, np.int64), np.empty(2, np.int64))
+    square = {"x": block(2, 4, 3), "a": block(2, 4, 4), "b": block(2, 4, 3)}
+    yield Call("solve_small", plain, square, field, results=("x",))
+    tall = {
+        "x": block(2, 4, 3),
+        "residuals": block(2, 9, 3),
+        "a": block(2, 9, 4),
+        "b": block(2, 9, 3),
+    }
+    yield Call("lstsq_small", plain, tall, field, results=("x", "residuals"))
 
 
 def _plain(block, limbs):

@@ -12,7 +12,7 @@ from test_lstsq import check_bounds
 import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
-from mdqr.linalg._solve.approximate_inverse import (
+from mdqr.linalg._solve.refine.approximate_inverse import (
     approximate_inverse,
     inverse_of_lower,
     largest_singular_value,

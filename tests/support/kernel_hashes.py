@@ -91,6 +91,17 @@ def reductions(backend, limbs, is_complex) -> Results:
             yield f"argmin {name}", lambda x=x: backend.argreduce("min", x)
 
 
+def small_systems(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(7)
+    options = {"kind": Kind(limbs, is_complex)}
+    for m, n in ((1, 1), (7, 7), (21, 21), (5, 3), (35, 18)):
+        a, b = (draws(rng, limbs, (9, m, k), is_complex) for k in (n, 2))
+        graded = np.ldexp(a, -2 * np.arange(n))
+        if m == n:
+            yield f"solve_small {n}", lambda a=a, b=b: backend.solve_small(a, b, **options)[:-1]
+        yield f"lstsq_small {m} {n}", lambda a=graded, b=b: backend.lstsq_small(a, b, **options)
+
+
 def products(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(3)
     options = {"kind": Kind(limbs, is_complex)}
@@ -160,7 +171,8 @@ def computations() -> Results:
     for precision in PRECISIONS:
         # Products and factorisations of doubles are those of BLAS and LAPACK.
         ours = precision.limbs > 1
-        groups = (elementwise, reductions, products, factorisations)[: None if ours else 2]
+        groups = (elementwise, reductions, small_systems, products, factorisations)
+        groups = groups[: None if ours else 3]
         for is_complex in (False, True):
             field = "complex" if is_complex else "real"
             for group in groups:

@@ -50,6 +50,29 @@ def qr_panel(h: Block, tau: Block, t: Block, a: Block, limbs: int, complex: bool
 def solve_triangular_tile(
     out: Block, a: Block, b: Block, limbs: int, complex: bool, lower: bool, unit_diagonal: bool
 ) -> None: ...
+def solve_small(
+    error: Block,
+    condition: Block,
+    steps: NDArray[np.int64],
+    status: NDArray[np.int64],
+    x: Block,
+    a: Block,
+    b: Block,
+    limbs: int,
+    complex: bool,
+) -> None: ...
+def lstsq_small(
+    error: Block,
+    condition: Block,
+    steps: NDArray[np.int64],
+    status: NDArray[np.int64],
+    x: Block,
+    residuals: Block,
+    a: Block,
+    b: Block,
+    limbs: int,
+    complex: bool,
+) -> None: ...
 def window(
     r: Block,
     left: Sequence[Block],

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "module/arrays.hpp"
-#include "module/dispatch.hpp"
-#include "module/gil.hpp"
+#include "module/calls.hpp"
 #include "products/matmul_scratch.hpp"
 #include "module/pool.hpp"
 
@@ -22,23 +20,6 @@ using namespace mdqr_host;
 using namespace nanobind::literals;
 
 namespace {
-
-std::string limb_counts() {
-    std::string text, last;
-#define MDQR_LIMB_COUNT(n)                                                                         \
-    text += (text.empty() ? "" : ", ") + last;                                                     \
-    last = #n;
-#include "mdqr/limb_counts.def"
-    return text + " and " + last;
-}
-
-const entry_table& table(int limbs) {
-    const entry_table* t = entries(limbs);
-    if (!t)
-        throw std::invalid_argument("kernels exist for " + limb_counts() + " limbs, not " +
-                                    std::to_string(limbs));
-    return *t;
-}
 
 template <class Enum, int K> Enum find(const char* const (&names)[K], const std::string& op) {
     for (int i = 0; i < K; ++i)
@@ -76,12 +57,6 @@ void run_signal_handlers() {
         throw nb::python_error();
 }
 
-template <class F> void without_gil(F f) {
-    released_gil release;
-    kernel_call call;
-    f();
-}
-
 void unary(const std::string& op, output out, input x, int limbs, bool complex) {
     const unary_op code = find<unary_op>(unary_names, op);
     const entry_table& t = table(limbs);
@@ -99,16 +74,6 @@ void binary(const std::string& op, output out, input x, input y, int limbs, bool
     require_same_shape(a, o);
     require_same_shape(b, o);
     without_gil([&] { t.binary(code, o, a, b); });
-}
-
-// Shapes of arrays without limbs.
-template <class Array>
-void require_values(const Array& values, const ptrdiff_t* wanted, int count) {
-    ptrdiff_t shape[max_ndim];
-    const int ndim = int(values.ndim());
-    for (int d = 0; d < ndim && d < max_ndim; ++d)
-        shape[d] = ptrdiff_t(values.shape(d));
-    require_shape(shape, ndim < max_ndim ? ndim : max_ndim, wanted, count);
 }
 
 void compare(nb::ndarray<signed char, nb::c_contig, nb::device::cpu> out, input x, input y,
@@ -335,6 +300,7 @@ NB_MODULE(_mdqr_host, m) {
           "a"_a.noconvert(), "limbs"_a, "complex"_a);
     m.def("solve_triangular_tile", &solve_triangular_tile, "out"_a.noconvert(), "a"_a.noconvert(),
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
+    bind_small(m);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

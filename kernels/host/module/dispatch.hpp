@@ -22,6 +22,9 @@ struct entry_table {
     void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
                                   bool);
     void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
+    void (*solve_small)(const small_outputs&, const block_view&, const block_view&);
+    void (*lstsq_small)(const small_outputs&, const block_view&, const block_view&,
+                        const block_view&);
 };
 
 // Throws std::invalid_argument if MDQR_CPU_LEVEL names no level of this machine.

@@ -14,6 +14,7 @@ using mdqr_host::binary_op;
 using mdqr_host::block_view;
 using mdqr_host::index_view;
 using mdqr_host::reduce_op;
+using mdqr_host::small_outputs;
 using mdqr_host::unary_op;
 
 // Operands have the shape of `out`.
@@ -63,6 +64,15 @@ void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, cons
 template <int N>
 void mdqr_window(const block_view& r, const block_view* left, const block_view* right, int below,
                  int lanes, bool single);
+
+// x (batch, n, k) with a x = b, a (batch, n, n), b (batch, n, k), for any limb counts; what else is
+// written lies in C order.
+void mdqr_solve_small(const small_outputs& out, const block_view& a, const block_view& b);
+
+// x (batch, n, k) with the least |b - a x|, a (batch, m, n), m >= n, b (batch, m, k), and
+// residuals (batch, m, k) = b - a x.
+void mdqr_lstsq_small(const small_outputs& out, const block_view& residuals, const block_view& a,
+                      const block_view& b);
 
 } // namespace MDQR_LEVEL
 } // namespace mdqr

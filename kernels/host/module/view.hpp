@@ -36,6 +36,16 @@ struct index_view {
     ptrdiff_t stride[max_ndim];
 };
 
+// Where a call for small systems writes: x and bounds of its errors (batch, n, k), the rest
+// (batch,).
+struct small_outputs {
+    const block_view* x;
+    double* error;
+    double* condition;
+    long long* steps;
+    long long* status;
+};
+
 // Row-major position: `offset[k]` follows the index for each of K operands of the same shape.
 template <int K> struct cursor {
     const ptrdiff_t* shape;

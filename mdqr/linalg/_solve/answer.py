@@ -90,7 +90,11 @@ class Answer:
         The problem.
     promised : bool
         Whether every component is as good as the precision promises.
+    method, bound_kind : str
+        As `LstsqInfo` has them.
     """
+
+    method, bound_kind = "refine", "proven"
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.system import System, take_rows
@@ -38,7 +41,8 @@ class LstsqInfo:
     Attributes
     ----------
     method : str
-        "householder".
+        "refine", from a factorisation in float64, or "householder", from one in the precision of
+        the work.
     iterations : int
         Number of refinement steps.
     condition : float or numpy.ndarray
@@ -52,14 +56,16 @@ class LstsqInfo:
         Correct decimal digits of each component of x, float64 of its shape. A component that is
         zero has all of them if it is shown to be exactly zero, and else none.
     bound_kind : str
-        "estimated": from the condition estimate, or from a computed approximate inverse.
+        "proven" for "refine"; "estimated": from the condition estimate, or from a computed
+        approximate inverse.
     history : numpy.ndarray
-        Largest relative change of x in each refinement step.
+        Largest relative change of x in each refinement step; empty where one kernel call took all.
     """
 
     __slots__ = (
         "__dict__",
-        "_fit",
+        "_make_fit",
+        "_precision",
         "bound_kind",
         "condition",
         "digits",
@@ -71,7 +77,8 @@ class LstsqInfo:
 
     def __init__(
         self,
-        fit: Fit,
+        make_fit: Callable[[], Fit],
+        precision: Precision,
         *,
         method: str,
         iterations: int,
@@ -81,17 +88,22 @@ class LstsqInfo:
         bound_kind: str,
         history: np.ndarray,
     ) -> None:
-        self._fit = fit
+        self._make_fit, self._precision = make_fit, precision
         self.method, self.iterations, self.condition = method, iterations, condition
         self.error_bound, self.digits, self.bound_kind = error_bound, digits, bound_kind
         self.history = history
 
     def __repr__(self) -> str:
-        worst = float(np.min(self.digits, initial=self._fit.inputs.precision.digits))
+        worst = float(np.min(self.digits, initial=self._precision.digits))
         return (
             f"<LstsqInfo method={self.method!r} iterations={self.iterations} "
             f"condition={np.max(self.condition, initial=1.0):.2g} digits>={worst:.1f}>"
         )
+
+    @cached_property
+    def _fit(self) -> Fit:
+        """What statistics are made of: a factorisation, made when the first one is asked for."""
+        return self._make_fit()
 
     @property
     def residual_std(self) -> MDArray:
@@ -215,9 +227,14 @@ def sum_of_squares(fit: Fit, r: Block) -> Block:
     """Return the weighted sums of squares of the columns of `r`: a real block ``(..., k)``."""
     system = fit.system
     weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
-    left, right = r.swapaxes(-1, -2)[..., None, :], weighted.swapaxes(-1, -2)[..., :, None]
-    total = system.backend.matmul(left, right, conj_a=system.kind.is_complex, kind=system.kind)
-    return real_part(system, total[..., 0, 0])
+    return inner_products(system.backend, system.kind, r, weighted)
+
+
+def inner_products(backend: Backend, kind: Kind, x: Block, y: Block) -> Block:
+    """Return the real parts of ``x^H y``, column by column: a real block ``(..., k)``."""
+    left, right = x.swapaxes(-1, -2)[..., None, :], y.swapaxes(-1, -2)[..., :, None]
+    total = backend.matmul(left, right, conj_a=kind.is_complex, kind=kind)[..., 0, 0]
+    return total[0] if kind.is_complex else total
 
 
 def centred(fit: Fit) -> Block:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import SmallSolution
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -26,11 +27,10 @@ from mdqr.linalg._shared.operands import (
     precision_for,
     trim,
 )
-from mdqr.linalg._solve import ladder
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.answer import Answer
-from mdqr.linalg._solve.info import Fit, LstsqInfo, sum_of_squares
-from mdqr.linalg._solve.refined import Refined, spread_of
+from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.info import Fit, LstsqInfo, inner_products, sum_of_squares
+from mdqr.linalg._solve.methods import answer, check_method, small_solution
 from mdqr.linalg._solve.system import System
 
 
@@ -159,7 +159,7 @@ def lstsq(
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
     """
-    ladder.check_method("lstsq", method)
+    check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
@@ -184,7 +184,7 @@ def _solved(
     method: str,
     callback: Callback | None,
 ) -> LstsqResult:
-    """Scale, refine an approximate solution or factor, decide the rank, bound the error."""
+    """Take the cheapest way that shows all digits."""
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs, checks)
     weights = _weights(inputs, given, checks)
@@ -193,10 +193,18 @@ def _solved(
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
+    a, b = inputs.blocks
+    limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
+    limit = max(limit, a.shape[-1] * inputs.work.eps)
+
+    if given is None and callback is None:
+        small = small_solution(inputs, a, b, method, limit)
+        if small is not None:
+            return _small_result(small, inputs, is_vector, batched)
     system = System.of(
         "lstsq",
         inputs.backend,
-        inputs.blocks[0],
+        a,
         checks,
         kind=inputs.kind,
         rows=weights.rows,
@@ -204,28 +212,17 @@ def _solved(
         root=weights.root,
         callback=callback,
     )
-    threshold = eps * max(system.a.shape[-2:]) if rcond is None else float(rcond)
-    if method != "householder":
-        limit = max(threshold, system.columns * inputs.work.eps)
-        answered = ladder.refined(system, inputs.blocks[1], inputs, limit, callback)
-        if answered is not None:
-            answer, value = answered
-            fit = Fit(inputs, system, answer.b, answer.r, weights.positive, is_vector)
-            return _result(fit, answer, value, np.full(value.shape, system.columns), batched)
-        if method == "refine":
-            raise np.linalg.LinAlgError(ladder.refusal("lstsq"))
-    estimate = condition(system.triangle)
-    value, vector, spread = checks.settle(
-        estimate.value, estimate.vector, spread_of(system, inputs.blocks[1])
-    )
-    if callback is not None:
-        callback("condition", 1, 1)
-    rank = _rank.decide(system, _rank.Decisive(value, vector), eps, rcond, inputs)
-    found = Refined(system, inputs.blocks[1], float(spread), estimate, inputs, callback)
+
+    def decide(found: _rank.Decisive) -> np.ndarray:
+        return _rank.decide(system, found, eps, rcond, inputs)
+
+    found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
+    if rank is None:
+        rank = np.full(condition.shape, system.columns)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
-    found.warn(value, stacklevel=3)
+    found.warn(condition, stacklevel=3)
     fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector)
-    return _result(fit, found, value, rank, batched)
+    return _result(fit, found, condition, rank, batched)
 
 
 def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
@@ -279,19 +276,19 @@ def _result(
 ) -> LstsqResult:
     """Wrap everything."""
     inputs, report = fit.inputs, found.report
-    squares = sum_of_squares(fit, fit.r.block)
-    squares = inputs.backend.ldexp(squares, 2 * fit.r.exponents)
+    squares = inputs.backend.ldexp(sum_of_squares(fit, fit.r.block), 2 * fit.r.exponents)
     x, bound, digits = found.x, report.bound, report.digits
     if fit.is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
-        fit,
-        method="householder" if isinstance(found, Refined) else "refine",
+        partial(_known, fit),
+        inputs.precision,
+        method=found.method,
         iterations=found.steps,
         condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
-        bound_kind="estimated" if isinstance(found, Refined) else "proven",
+        bound_kind=found.bound_kind,
         history=report.history,
     )
     return LstsqResult(
@@ -300,3 +297,50 @@ def _result(
         rank if batched else int(rank),
         info,
     )
+
+
+def _small_result(
+    small: SmallSolution, inputs: Inputs, is_vector: bool, batched: bool
+) -> LstsqResult:
+    """Wrap what one kernel call found; the rest is made when it is asked for."""
+    backend, kind = inputs.backend, inputs.kind
+    r, powers = backend.balance_columns(small.residual, None, is_complex=kind.is_complex)
+    squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
+    x, bound, n = small.x, small.error, inputs.shape(0)[-1]
+    size = abs(x[0]) if not kind.is_complex else np.hypot(x[0, 0], x[1, 0])
+    with np.errstate(all="ignore"):
+        relative = np.where(bound > 0, bound / size, 0.0) + 0.5 * inputs.precision.eps
+        digits = np.clip(-np.log10(relative), 0.0, float(inputs.precision.digits))
+    if is_vector:
+        x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
+    rounded = inputs.work.limbs > inputs.precision.limbs
+    info = LstsqInfo(
+        partial(_fit_of, inputs, Scaled(r, -powers), is_vector),
+        inputs.precision,
+        method="refine",
+        iterations=int(small.steps.max()),
+        condition=small.condition if batched else float(small.condition),
+        error_bound=bound + (0.5 * inputs.precision.eps * size if rounded else 0.0),
+        digits=digits,
+        bound_kind="proven",
+        history=np.empty(0),
+    )
+    rank = np.full(small.condition.shape, n)
+    return LstsqResult(
+        inputs.wrap(x),
+        inputs.wrap(squares, is_complex=False),
+        rank if batched else n,
+        info,
+    )
+
+
+def _known(fit: Fit) -> Fit:
+    return fit
+
+
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool) -> Fit:
+    """Return what statistics need of a problem without weights."""
+    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
+    system = System.of("lstsq", backend, a, Checks(), kind=kind)
+    near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector)

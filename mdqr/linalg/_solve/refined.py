@@ -53,6 +53,8 @@ class Refined(Answer):
         If a component is beyond the largest double.
     """
 
+    method, bound_kind = "householder", "estimated"
+
     def __init__(
         self,
         system: System,

@@ -19,15 +19,14 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
-from mdqr.linalg._solve.approximate_inverse import (
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.refine.approximate_inverse import (
     UP,
     ApproximateInverse,
     approximate_inverse,
 )
-from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.system import UNDERFLOW, System
 
-_METHODS = ("auto", "householder", "refine")
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
 _LEAST = 5e-324
@@ -35,7 +34,7 @@ _LEAST = 5e-324
 # order of sums in float64; and with what another is made.
 _WANTED, _ENOUGH = 2.0**-30, 2.0**-8
 # The condition is an estimate.
-_SMALL = 0.1
+SMALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def refined(
     Parameters
     ----------
     system : System
-        The problem, which need not be factored.
+        The problem, not empty, which need not be factored.
     given : Block
         Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
     inputs : Inputs
@@ -154,8 +153,6 @@ def refined(
         or bounds do not show what the precision promises.
     """
     xp, field = system.backend.xp, system.kind.is_complex
-    if not (system.a.size and given.size):
-        return None
     leading = to_native(xp, system.a, field)
     if system.root is not None and not system.is_square:
         leading = to_native(xp, system.root, field) * leading
@@ -163,7 +160,7 @@ def refined(
     if inverse is None:
         return None
     (condition,) = system.checks.settle(inverse.condition(leading))
-    if not (condition * limit < _SMALL).all():
+    if not (condition * limit < SMALL).all():
         return None
     if callback is not None:
         callback("factor", system.columns, system.columns)
@@ -177,23 +174,6 @@ def refined(
     part = Part(given, b, powers, solution, error, rounded)
     answer = Answer(system, [part], inputs)
     return (answer, np.maximum(condition, 1.0)) if answer.promised else None
-
-
-def check_method(function: str, method: str) -> None:
-    """Raise ValueError for a method that there is not."""
-    if method not in _METHODS:
-        raise ValueError(
-            f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
-        )
-
-
-def refusal(function: str) -> str:
-    """Return what is said where refinement alone is wanted and does not serve."""
-    return (
-        f'{function}: method="refine" does not show all digits: the matrix is too near to singular '
-        'for a factorisation in float64, or a component is tiny beside others; method="auto" '
-        "takes a factorisation in the precision of the work"
-    )
 
 
 @np.errstate(all="ignore")

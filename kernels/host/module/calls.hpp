@@ -1,0 +1,47 @@
+// What every function of the module does around its kernel.
+#pragma once
+#include <string>
+
+#include "module/arrays.hpp"
+#include "module/dispatch.hpp"
+#include "module/gil.hpp"
+#include "module/pool.hpp"
+
+namespace mdqr_host {
+
+inline std::string limb_counts() {
+    std::string text, last;
+#define MDQR_LIMB_COUNT(n)                                                                         \
+    text += (text.empty() ? "" : ", ") + last;                                                     \
+    last = #n;
+#include "mdqr/limb_counts.def"
+    return text + " and " + last;
+}
+
+inline const entry_table& table(int limbs) {
+    const entry_table* t = entries(limbs);
+    if (!t)
+        throw std::invalid_argument("kernels exist for " + limb_counts() + " limbs, not " +
+                                    std::to_string(limbs));
+    return *t;
+}
+
+// Shapes of arrays without limbs.
+template <class Array>
+void require_values(const Array& values, const ptrdiff_t* wanted, int count) {
+    ptrdiff_t shape[max_ndim];
+    const int ndim = int(values.ndim());
+    for (int d = 0; d < ndim && d < max_ndim; ++d)
+        shape[d] = ptrdiff_t(values.shape(d));
+    require_shape(shape, ndim < max_ndim ? ndim : max_ndim, wanted, count);
+}
+
+template <class F> void without_gil(F f) {
+    released_gil release;
+    kernel_call call;
+    f();
+}
+
+void bind_small(nb::module_& m);
+
+} // namespace mdqr_host

@@ -1,0 +1,280 @@
+// Least squares of full rank, m >= n: X = R^-1 from float64 Gram-Schmidt, B = A X, then both
+// residuals
+//   f = b - r - A x,  g = -A^H r
+// of the augmented system (Bjorck 1967) as integers: w = B^H f - X^H g, x += X w, r += f - B w.
+//
+// Columns are scaled by powers of two. With H = I - B^H B for the exact B and h >= |H| in the
+// 2-norm, h < 1, the error of x is X z with z = (B^H f - X^H g) + H z, so that |z| <= |B^H f - X^H
+// g| / (1 - h) and, after x += dx,
+//   |e_i| <= |X_i| (|X^-1 dx - w| + |w - (B^H f - X^H g)| + h |z|).
+// Corrections are rounded and residuals updated as in solve.hpp.
+#pragma once
+#include "mdqr/small/residual.hpp"
+
+MDQR_BEGIN
+
+template <class T, class Team> class small_lstsq {
+public:
+    // Where the memory has no base it is only counted.
+    MDQR_FN small_lstsq(const Team& team, const small_operand& a, small_memory memory)
+        : team(team), a(a), shape{a.imag != 0, a.columns()}, m(a.rows()), n(a.columns()),
+          rows(padded(m)), columns(padded(n)) {
+        memory.take_each(i64(n) * rows, a0, b0);
+        memory.take_each(i64(n) * columns, r0, x, x_rows);
+        b_rows = memory.take(i64(m) * columns);
+        digits.at = memory.take(i64(n) * rows * most_digits);
+        digit_rows.at = memory.take(i64(m) * columns * most_digits);
+        f.take(memory, m);
+        g.take(memory, n);
+        solution.take(memory, n);
+        rest.take(memory, m);
+        memory.take_each(rows > columns ? rows : columns, dr, t1, t2);
+        memory.take_each(columns, w, minus_w, minus_g, dx, approximate, error, lengths);
+        memory.take_each(rows, row_powers);
+        memory.take_each(columns, column_powers);
+        used = memory.used;
+    }
+    i64 used;
+
+    // Solve for every column of b, and write b - A x too.
+    MDQR_FN small_outcome run(const small_operand& b, const small_operand& to,
+                              const small_operand& residuals, double* errors) {
+        small_outcome out = {factor(), 0, infinity()};
+        if (out.status != served)
+            return out;
+        out.condition = one_prod(norm_estimate<T>(team, r0, n, columns, t1, t2),
+                                 norm_estimate<T>(team, x, n, columns, t1, t2));
+        for (int c = 0; c < b.n && out.status == served; ++c) {
+            out.status = column(b, c, to, residuals, 0, out.steps);
+            if (out.status == unproven)
+                out.status = column(b, c, to, residuals, 2, out.steps);
+            shape.put_errors(error, to, c, errors);
+        }
+        return out;
+    }
+
+private:
+    static constexpr int L = lanes<T>;
+    static constexpr double largest_defect = 0x1p-4;
+    const Team& team;
+    const small_operand& a;
+    const small_solution shape;
+    const int m, n, rows, columns;
+    double *a0, *b0, *b_rows, *r0, *x,
+        *x_rows; // leading limbs of A; B, R and X by columns; by rows
+    double *dr, *t1, *t2, *w, *minus_w, *minus_g, *dx, *approximate, *error;
+    double* lengths; // of the rows of X
+    i64 *row_powers, *column_powers;
+    digit_matrix digits, digit_rows;
+    fixed_residual<T> f, g;
+    fixed_sum<T> solution, rest;
+    int bits = 0; // of a correction of r
+    bool is_tame = false;
+    // Bounds: |H|, |B|^2, |fl(A0 X) - A X|, Frobenius norms of fl(A0 X) and X.
+    double defect = 0.0, square_b = 0.0, error_b = 0.0, frobenius_b = 0.0, frobenius_x = 0.0;
+
+    MDQR_FN double length(const double* v, int count) const {
+        return one_prod(sqrt(dot_of_eight<T>(v, v, count)), outward);
+    }
+    MDQR_FN double frobenius(const double* v, int stride) {
+        team.each(n, [&](int j) { t1[j] = length(v + i64(j) * stride, stride); });
+        for (int j = n; j < columns; ++j)
+            t1[j] = 0.0;
+        return length(t1, columns);
+    }
+
+    MDQR_CALL i64 factor() {
+        const i64 status = equilibrate(a, false, row_powers, column_powers);
+        if (status != served)
+            return status;
+        leading_limbs<T>(team, a, row_powers, column_powers, rows, a0);
+        for (i64 i = 0; i < i64(n) * rows; ++i)
+            b0[i] = a0[i];
+        if (!orthogonalize<T>(team, b0, n, rows, r0, columns))
+            return singular;
+        invert_triangle<T>(team, r0, n, columns, x);
+        for (int j = 0; j < n; ++j)
+            multiply_columns<false, T>(team, a0, rows, x + i64(j) * columns, j + 1, nullptr,
+                                       b0 + i64(j) * rows);
+        transpose(team, b0, m, n, rows, b_rows, columns);
+        transpose(team, x, n, n, columns, x_rows, columns);
+        return bound_defect();
+    }
+
+    MDQR_CALL i64 bound_defect() {
+        team.each(n, [&](int i) { lengths[i] = length(x_rows + i64(i) * columns, columns); });
+        frobenius_b = frobenius(b0, rows);
+        frobenius_x = frobenius(x, columns);
+        const double product = one_prod(frobenius(a0, rows), frobenius_x);
+        error_b = one_prod((n + 3) * unit_roundoff, one_prod(product, outward));
+        for (int j = 0; j < n; ++j) {
+            multiply_columns<false, T>(team, b_rows, columns, b0 + i64(j) * rows, m, nullptr, w);
+            w[j] = one_sum(w[j], -1.0);
+            minus_w[j] = length(w, columns);
+        }
+        for (int j = n; j < columns; ++j)
+            minus_w[j] = 0.0;
+        const double found = length(minus_w, columns);
+        const double square = one_prod(frobenius_b, frobenius_b),
+                     rounding = one_prod((m + 4) * unit_roundoff, one_sum(square, n));
+        square_b = one_prod(one_sum(one_sum(1.0, found), rounding), outward);
+        // |B| <= |B|^2 where that is above 1.
+        defect = one_prod(one_sum(one_sum(found, rounding),
+                                  one_prod(error_b, one_sum(one_prod(2.0, square_b), error_b))),
+                          outward);
+        is_tame = frobenius_x < 0x1p20;
+        bits = step_bits(one_sum(found, one_prod(unit_roundoff, product)));
+        return defect <= largest_defect && frobenius_x < 0x1p100 ? served : ill_conditioned;
+    }
+
+    // f = b, g = 0, x = 0 and r = 0, with words for the answer of `limbs` limbs and `extra` ones.
+    MDQR_CALL void start(const small_operand& b, int c, int exponent_b, int limbs, int extra) {
+        leading_column<T>(team, b, c, row_powers, -exponent_b, t1);
+        multiply_columns<false, T>(team, b_rows, columns, t1, m, nullptr, w);
+        multiply_columns<false, T>(team, x, columns, w, n, nullptr, dx);
+        f.clear(team, exponent_b);
+        const int growth = 1 - x_shift(largest_of(dx, n));
+        solution.power = exponent_b + (growth > 0 ? growth : 0);
+        const double smallest = shape.smallest(dx);
+        const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
+                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(lengths, n)) -
+                           51 * extra;
+        f.needed = wanted - ceil_log2(n) - ceil_log2(m) / 2;
+        g.needed = wanted - ceil_log2(m) - ceil_log2(n) / 2 - bound_exponent(frobenius_x);
+        f.set(team, b, c, row_powers, solution.power);
+        g.clear(team, solution.power);
+        digits.build<T, false>(team, a, row_powers, column_powers, f.last, t1, t2);
+    }
+
+    // w, dx and dr from the residuals, in the unit of f.
+    MDQR_CALL void correct() {
+        const double unit = two_power(g.power - f.power);
+        for (int i = 0; i < columns; ++i)
+            minus_g[i] = one_prod(-g.value[i], unit);
+        multiply_columns<false, T>(team, b_rows, columns, f.value, m, nullptr, w);
+        multiply_columns<false, T>(team, x_rows, columns, minus_g, n, w, w);
+        for (int i = 0; i < columns; ++i)
+            minus_w[i] = -w[i];
+        multiply_columns<false, T>(team, x, columns, w, n, nullptr, dx);
+        multiply_columns<false, T>(team, b0, rows, minus_w, n, f.value, dr);
+    }
+
+    // Bounds of the error after x += dx, rounded by at most `grid`, in the unit of x.
+    MDQR_CALL bool prove(double grid, int limbs) {
+        const double length_f = length(f.value, rows), length_g = length(minus_g, columns),
+                     length_w = length(w, columns);
+        const double cut_f = one_prod(sqrt(double(m)), f.lost),
+                     cut_g =
+                         one_prod(one_prod(sqrt(double(n)), g.lost), two_power(g.power - f.power));
+        const double rounding =
+            one_prod((m + n + 10) * unit_roundoff,
+                     one_sum(one_prod(frobenius_b, length_f), one_prod(frobenius_x, length_g)));
+        const double cut =
+            one_sum(one_prod(square_b + error_b, cut_f), one_prod(frobenius_x, cut_g));
+        const double of_w =
+            one_prod(one_sum(one_sum(rounding, one_prod(error_b, length_f)), cut), outward);
+        const double z = one_prod(one_sum(length_w, of_w), outward) / (1.0 - defect);
+        double sum = one_sum(one_sum(one_prod((n + 2) * unit_roundoff, length_w), of_w),
+                             one_prod(defect, z));
+        if (largest_of(f.value, m) != 0.0 || largest_of(g.value, n) != 0.0)
+            sum = one_sum(sum, 0x1p-1000);
+        const double unit = two_power(f.power - solution.power);
+        for (int i = 0; i < n; ++i)
+            error[i] = one_prod(one_prod(one_sum(one_prod(lengths[i], sum), grid), outward), unit);
+        return shape.suffice(error, approximate, limbs);
+    }
+
+    MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to,
+                         const small_operand& residuals, int extra, int& steps) {
+        const int exponent_b = column_exponent(b, c, row_powers), limbs = to.limbs;
+        if (exponent_b > 1 << 19)
+            return not_finite;
+        solution.clear(team);
+        rest.clear(team);
+        for (int i = 0; i < columns; ++i)
+            error[i] = 0.0;
+        if (exponent_b < no_exponent / 2)
+            return finish(to, residuals, c);
+        start(b, c, exponent_b, limbs, extra);
+        int size_z = 1 << 20; // of X^-1 dx
+        for (int step = 1; step <= most_steps; ++step) {
+            steps = step > steps ? step : steps;
+            correct();
+            const double largest = largest_of(dx, n), unit = two_power(f.power - solution.power);
+            for (int i = 0; i < n; ++i)
+                approximate[i] = fma(dx[i], unit, solution.value[i]);
+            if (largest == 0.0 && largest_of(f.value, m) == 0.0)
+                return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
+            const int t = x_shift(largest), unit_r = r_unit(), before = size_z;
+            size_z = f.power + bound_exponent(largest_of(w, n));
+            if (t < 0 || t > 900 || size_z > before - 2)
+                return diverging;
+            const bool is_last = prove(two_power(-t - 51), limbs);
+            if (step == 1)
+                rest.power = unit_r;
+            // A fit of few bits is found exactly; later, rounding x as coarsely as r would undo
+            // what small singular values amplify.
+            const bool is_coarse = step == 1 && is_tame && !is_last;
+            const int size_r = is_last ? 50 : is_coarse ? coarse() : bits;
+            rest.add(team, dr, f.power - unit_r, unit_r, size_r);
+            if (!solution.add(team, dx, t, f.power - t, is_coarse ? coarse() : 50))
+                return unproven;
+            if (is_last)
+                return finish(to, residuals, c);
+            if (!update(t, unit_r, step == 1))
+                return unproven;
+        }
+        return diverging;
+    }
+    MDQR_FN int coarse() const { return bits > 10 ? bits - 6 : 4; }
+
+    // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next
+    // correction, which may be larger where small singular values amplify what is left.
+    MDQR_FN int x_shift(double largest) const {
+        const double next =
+            one_prod(one_prod(largest_of(lengths, n), length(w, columns)), two_power(2 - bits));
+        const int by_x = -bound_exponent(largest > next ? largest : next),
+                  by_f = 8 - bound_exponent(largest_of(f.value, m));
+        return by_x < by_f ? by_x : by_f;
+    }
+    // The unit of r's correction, which takes the bits that f has and dr has lost, and leaves room
+    // for g.
+    MDQR_FN int r_unit() const {
+        const int by_f = bound_exponent(largest_of(f.value, m)),
+                  by_r = bound_exponent(largest_of(dr, m)),
+                  by_g = bound_exponent(largest_of(minus_g, n)) - 8, e = by_f > by_r ? by_f : by_r;
+        return f.power + (by_g > e ? by_g : e);
+    }
+
+    // f -= dr + A dx, g -= A^H dr.
+    MDQR_CALL bool update(int t, int unit_r, bool is_first) {
+        const int down = f.power - t - unit_r;
+        if (is_first)
+            g.clear(team, unit_r);
+        const int back = g.power - unit_r;
+        if (down < -52 || back < 0 || f.words_at(f.power - t) < 1 || g.words_at(unit_r) < 1 ||
+            f.last - t / 51 < 1 || g.last - back / 51 < 1)
+            return false;
+        digit_rows.build<T, true>(team, a, row_powers, column_powers, g.last, t1, t2);
+        f.update(team, t, digits, solution.minus, n,
+                 [&](int group, const word_group<T>& words, int last) {
+                     return any(words.deposit(load<T>(rest.minus + group * L), down, last));
+                 });
+        g.update(team, back, digit_rows, rest.minus, m,
+                 [](int, const word_group<T>&, int) { return false; });
+        return true;
+    }
+
+    // Write the answer, if its bounds suffice for what it is.
+    MDQR_CALL i64 finish(const small_operand& to, const small_operand& residuals, int c) {
+        if (!solution.round(team, to, c, column_powers, true) ||
+            !rest.round(team, residuals, c, row_powers, false))
+            return out_of_doubles;
+        if (!shape.suffice(error, solution.value, to.limbs))
+            return unproven;
+        shape.round_errors(error, solution.minus, column_powers, solution.power);
+        return served;
+    }
+};
+
+MDQR_END

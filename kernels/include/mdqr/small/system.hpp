@@ -1,0 +1,236 @@
+// The operands of a small system: a matrix in memory as a real one, its powers of two, its digits.
+//
+// A complex matrix is taken as the real one [re, -im; im, re], a complex vector as [re; im].
+#pragma once
+#include "mdqr/small/words.hpp"
+
+MDQR_BEGIN
+
+inline constexpr double unit_roundoff = 0x1p-53;
+// What sums of rounding errors are multiplied by: they are formed in doubles themselves.
+inline constexpr double outward = 1.0 + 0x1p-40;
+
+// Why a system was not served.
+enum small_status {
+    served = 0,
+    not_finite = 1,
+    singular = 2,
+    ill_conditioned = 3,
+    diverging = 4,
+    unproven = 5,
+    out_of_doubles = 6,
+};
+
+struct small_outcome {
+    i64 status;
+    int steps;
+    double condition;
+};
+
+// One matrix of a batch. imag == 0: real.
+struct small_operand {
+    double* data;
+    int limbs;
+    i64 plane, imag, row, column;
+    int m, n; // of the values
+
+    MDQR_FN int rows() const { return imag != 0 ? 2 * m : m; }
+    MDQR_FN int columns() const { return imag != 0 ? 2 * n : n; }
+    // Where entry (i, j) of the real form lies, and whether its sign is the other one.
+    MDQR_FN i64 offset(int i, int j) const {
+        const bool lower = i >= m, right = j >= n;
+        return (i - (lower ? m : 0)) * row + (j - (right ? n : 0)) * column +
+               (lower != right ? imag : 0);
+    }
+    MDQR_FN bool negative(int i, int j) const { return i < m && j >= n; }
+};
+
+// Tasks of one system that do not depend on one another; on a GPU the threads of a block, then a
+// barrier.
+struct one_worker {
+    template <class F> MDQR_FN void each(int count, F&& f) const {
+        for (int i = 0; i < count; ++i)
+            f(i);
+    }
+};
+
+// Working memory by pieces of 64 bytes; without a base it only counts.
+struct small_memory {
+    double* base;
+    i64 used;
+    MDQR_FN double* take(i64 count) {
+        double* p = base ? base + used : nullptr;
+        used += (count + 7) / 8 * 8;
+        return p;
+    }
+    template <class... P> MDQR_FN void take_each(i64 count, P*&... p) {
+        ((p = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8))), ...);
+    }
+};
+
+MDQR_FN int padded(int n) { return (n + 7) / 8 * 8; }
+
+// Below all exponents: that of zero.
+inline constexpr int no_exponent = -100000;
+MDQR_FN int exponent_of(double x) { return x == 0.0 ? no_exponent : exponent(x); }
+
+// e with max |x| < 2^e; no_exponent + 1 for zeros.
+MDQR_FN int bound_exponent(double largest) { return exponent_of(largest) + 1; }
+
+MDQR_FN double largest_of(const double* x, int count) {
+    double r = 0.0;
+    for (int i = 0; i < count; ++i)
+        r = abs(x[i]) > r ? abs(x[i]) : r;
+    return r;
+}
+
+// 2^e in two factors, so that a value and its product may lie anywhere in the range.
+MDQR_FN void split_power(int e, double& first, double& second) {
+    e = e < -2044 ? -2044 : e > 2044 ? 2044 : e;
+    first = power_of_two(e >> 1);
+    second = power_of_two(e - (e >> 1));
+}
+
+// `lanes` entries of the real form, along the rows or along the columns, times powers of two.
+template <class T, bool AlongColumns> struct scaled_entries {
+    static constexpr int L = lanes<T>;
+    const small_operand& x;
+    i64 offset[L];
+    T first, second;
+    mutable mask_t<T> vanished; // where a limb became zero
+
+    // Entries (at + l, other), or (other, at + l), of `rows` or `columns`; those beyond are zero.
+    MDQR_FN scaled_entries(const small_operand& x, int at, int limit, int other, const i64* powers,
+                           i64 other_power)
+        : x(x) {
+        const int count = limit - at < L ? limit - at : L;
+        split_powers(bits(load<T>(reinterpret_cast<const double*>(powers + at))) + other_power);
+        alignas(64) double sign[L];
+        for (int l = 0; l < L; ++l) {
+            const int p = l < count ? at + l : at, i = AlongColumns ? other : p,
+                      j = AlongColumns ? p : other;
+            offset[l] = x.offset(i, j);
+            sign[l] = l >= count ? 0.0 : x.negative(i, j) ? -1.0 : 1.0;
+        }
+        first = one_prod(first, load<T>(sign));
+        vanished = first != first;
+    }
+
+    MDQR_FN T operator()(int limb) const {
+        alignas(64) double v[L];
+        for (int l = 0; l < L; ++l)
+            v[l] = x.data[limb * x.plane + offset[l]];
+        const T given = load<T>(v), r = one_prod(one_prod(given, first), second);
+        const T zero = broadcast<T>(0.0);
+        vanished = vanished | ((given != zero) & (first != zero) & (r == zero));
+        return r;
+    }
+
+private:
+    // 2^e in two factors, as split_power.
+    MDQR_FN void split_powers(ints_t<T> e) {
+        const ints_t<T> zero = e - e;
+        e = select_ints(e < zero - i64(2044), zero - i64(2044), e);
+        e = select_ints(e > zero + i64(2044), zero + i64(2044), e);
+        const ints_t<T> half = e >> 1;
+        first = from_bits((half + i64(1023)) << 52);
+        second = from_bits((e - half + i64(1023)) << 52);
+    }
+};
+
+// Digits of the scaled matrix, [group of rows][column][digit][lane], or with rows and columns
+// exchanged. Returns how many of `count` digits are used; `cut` of a group tells whether something
+// was cut off.
+template <class T, bool AlongColumns, class Team>
+MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64* row_powers,
+                            const i64* column_powers, int count, double* to, double* filled,
+                            double* cut) {
+    constexpr int L = lanes<T>;
+    const int along = AlongColumns ? x.columns() : x.rows(),
+              across = AlongColumns ? x.rows() : x.columns(), groups = padded(along) / L;
+    const i64* powers = AlongColumns ? column_powers : row_powers;
+    const i64* other = AlongColumns ? row_powers : column_powers;
+    team.each(groups, [&](int g) {
+        const T zero = broadcast<T>(0.0);
+        const int first = g * L < along ? g * L : 0, limit = g * L < along ? along : 0;
+        mask_t<T> lost = zero != zero, used[most_digits];
+        for (int d = 0; d < count; ++d)
+            used[d] = lost;
+        for (int j = 0; j < across; ++j) {
+            const scaled_entries<T, AlongColumns> entries(x, first, limit, j, powers, other[j]);
+            T digit[most_digits];
+            lost = lost | cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
+            for (int d = 0; d < count; ++d) {
+                used[d] = used[d] | (digit[d] != zero);
+                store(to + ((i64(g) * across + j) * count + d) * L, digit[d]);
+            }
+        }
+        int last = count;
+        while (last > 1 && !any(used[last - 1]))
+            --last;
+        filled[g] = last;
+        cut[g] = any(lost) ? 1.0 : 0.0;
+    });
+    return int(largest_of(filled, groups));
+}
+
+// The leading limbs of the scaled matrix, by columns of `stride` entries; those beyond are zero.
+template <class T, class Team>
+MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64* row_powers,
+                             const i64* column_powers, int stride, double* to) {
+    constexpr int L = lanes<T>;
+    team.each(x.columns() * (stride / L), [&](int task) {
+        const int j = task / (stride / L), i = task % (stride / L) * L;
+        const bool inside = i < x.rows();
+        const scaled_entries<T, false> entries(x, inside ? i : 0, inside ? x.rows() : 0, j,
+                                               row_powers, column_powers[j]);
+        store(to + i64(j) * stride + i, entries(0));
+    });
+}
+
+// Powers of two that bring the largest entry of each column, then (if `rows`) of each row, to at
+// least 1/2 and below 1; padded with zeros.
+MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, i64* row_powers,
+                                 i64* column_powers) {
+    const bool is_complex = x.imag != 0;
+    auto entry = [&](int i, int j) {
+        const double* p = x.data + x.offset(i, j);
+        const int e = exponent_of(p[0]), f = is_complex ? exponent_of(p[x.imag]) : no_exponent;
+        return e > f ? e : f;
+    };
+    i64 status = served;
+    for (int j = 0; j < padded(x.columns()); ++j)
+        column_powers[j] = j < x.n ? no_exponent : 0;
+    for (int i = 0; i < x.m; ++i)
+        for (int j = 0; j < x.n; ++j) {
+            const int e = entry(i, j);
+            column_powers[j] = e > column_powers[j] ? e : column_powers[j];
+        }
+    for (int j = 0; j < x.n; ++j) {
+        const i64 most = column_powers[j];
+        if (most == 1024)
+            return not_finite;
+        if (most == no_exponent)
+            status = singular;
+        column_powers[j] = -most - 1;
+        if (is_complex)
+            column_powers[x.n + j] = -most - 1;
+    }
+    for (int i = 0; i < padded(x.rows()); ++i)
+        row_powers[i] = 0;
+    for (int i = 0; i < x.m && rows && status == served; ++i) {
+        int most = no_exponent;
+        for (int j = 0; j < x.n; ++j) {
+            const int e = entry(i, j) + int(column_powers[j]);
+            most = e > most ? e : most;
+        }
+        if (most < no_exponent / 2)
+            return singular;
+        row_powers[i] = -most - 1;
+        if (is_complex)
+            row_powers[x.m + i] = -most - 1;
+    }
+    return status;
+}
+
+MDQR_END

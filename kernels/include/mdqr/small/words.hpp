@@ -1,0 +1,173 @@
+// Fixed-point vectors for refinement: residuals and solutions as integers, sums of products exact.
+//
+// In units of a power of two that the vector shares, word k of a number counts multiples of
+// 2^(2-51k); word 0 takes carries, word D is the last. A matrix has balanced 51-bit digits, digit d
+// in units of 2^(-50-51d), and a correction is one integer of at most 2^50 in units of 2^-50: the
+// upper half of their product goes to word d + 1, the lower one to word d + 2 (digits.hpp).
+// A term adds at most 1.5 * 2^50 to a word, so 2^10 terms stay below 2^62.
+//
+// Vectors lie as [group of lanes][word][lane], matrices as [group][column][digit][lane].
+#pragma once
+#include "mdqr/digits.hpp"
+
+MDQR_BEGIN
+
+inline constexpr int most_digits = 14;
+// Words of a number in memory: those of most_digits digits, word 0, and one for the last lower
+// half.
+inline constexpr int word_capacity = 16;
+
+// 2^e, 0 below the range of normal numbers.
+MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023 ? 1023 : e); }
+
+// Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in
+// units of 2^(first-51d), d < count; returns where something was cut off.
+template <class T, class Limb>
+MDQR_FN mask_t<T> cut_to_digits(int limbs, const Limb& limb, int first, int count, T* digit) {
+    const T zero = broadcast<T>(0.0);
+    mask_t<T> cut = zero != zero;
+    for (int d = 0; d < count; ++d)
+        digit[d] = zero;
+    for (int l = 0; l < limbs; ++l) {
+        T x = limb(l);
+        for (int d = l; d < count && any(x != zero); ++d) {
+            const int weight = first - 51 * d;
+            const T magic = broadcast<T>(digit_rest * power_of_two(weight));
+            const T part = one_sum(one_sum(x, magic), -magic);
+            digit[d] = fma(part, broadcast<T>(power_of_two(-weight)), digit[d]);
+            x = one_sum(x, -part);
+        }
+        cut = cut | (x != zero);
+    }
+    for (int d = count - 1; d > 0; --d) {
+        const T magic = broadcast<T>(digit_split);
+        const T part = one_sum(one_sum(digit[d], magic), -magic);
+        digit[d] = one_sum(digit[d], -part);
+        digit[d - 1] = fma(part, broadcast<T>(0x1p-51), digit[d - 1]);
+    }
+    return cut;
+}
+
+// An integer of at most 2^51 from a double and back.
+template <class T> MDQR_FN ints_t<T> to_integer(T x) {
+    const T magic = broadcast<T>(digit_rest);
+    return bits(one_sum(x, magic)) - bits(magic);
+}
+template <class T> MDQR_FN T from_integer(ints_t<T> x) {
+    const T magic = broadcast<T>(digit_rest);
+    return one_sum(from_bits(x + bits(magic)), -magic);
+}
+
+// The words of one group of lanes in memory.
+template <class T> struct word_group {
+    double* at;
+
+    MDQR_FN word_group(double* vector, int group)
+        : at(vector + group * (word_capacity * lanes<T>)) {}
+    MDQR_FN ints_t<T> get(int k) const { return bits(load<T>(at + k * lanes<T>)); }
+    MDQR_FN void set(int k, ints_t<T> x) const { store(at + k * lanes<T>, from_bits(x)); }
+    MDQR_FN void add(int k, ints_t<T> x) const { set(k, wrapping_add(get(k), x)); }
+
+    MDQR_FN void clear() const {
+        for (int k = 0; k < word_capacity; ++k)
+            store(at + k * lanes<T>, broadcast<T>(0.0));
+    }
+
+    // Leaves |word k| <= 2^50 for k > 0.
+    MDQR_FN void carry(int last) const {
+        ints_t<T> c = bits(broadcast<T>(0.0));
+        for (int k = last; k > 0; --k) {
+            const ints_t<T> w = get(k) + c;
+            c = (w + (i64(1) << 50)) >> 51;
+            set(k, w - (c << 51));
+        }
+        add(0, c);
+    }
+
+    // The nearest double but for 3u; words are carried.
+    MDQR_FN T value(int last) const {
+        T sum = broadcast<T>(0.0);
+        for (int k = last; k >= 0; --k)
+            sum = fma(sum, broadcast<T>(0x1p-51), from_integer<T>(get(k)));
+        return one_prod(sum, broadcast<T>(4.0));
+    }
+
+    // To units 2^-t times as large, 0 <= t <= 51; words are carried, and what comes to word 0 fits.
+    MDQR_FN void shift(int last, int t) const {
+        if (t == 51) {
+            set(0, wrapping_add(get(0) << 51, get(1)));
+            for (int k = 1; k < last; ++k)
+                set(k, get(k + 1));
+            set(last, bits(broadcast<T>(0.0)));
+            return;
+        }
+        ints_t<T> upper = get(0) << t;
+        for (int k = 1; k <= last; ++k) {
+            const ints_t<T> w = get(k), c = (w + (i64(1) << (50 - t))) >> (51 - t);
+            set(k - 1, wrapping_add(upper, c));
+            upper = (w - (c << (51 - t))) << t;
+        }
+        set(last, upper);
+    }
+
+    // += x 2^(-50-down) with integers x, down >= -52; returns where bits below the last word are
+    // lost.
+    MDQR_FN static int last_of(int down) { return (52 + down) / 51 + 1; }
+    MDQR_FN mask_t<T> deposit(T x, int down, int last) const {
+        const int k = (52 + down) / 51, right = (52 + down) % 51;
+        const T zero = broadcast<T>(0.0);
+        if (k > last)
+            return x != zero;
+        const ints_t<T> amount = to_integer(x), whole = amount >> right,
+                        rest = (amount - (whole << right)) << (51 - right);
+        add(k, whole);
+        if (k < last) {
+            add(k + 1, rest);
+            return zero != zero;
+        }
+        return from_integer<T>(rest) != zero;
+    }
+};
+
+MDQR_FN i64 wrapping_add_each(i64 a, i64 b) { return wrapping_add(a, b); }
+template <class I> MDQR_FN I wrapping_add_each(I a, i64 b) { return a + b; }
+
+// word += sum of a[j] x[j], j < count, with K digits of each a[j], `stride` digits apart; without
+// Tail the last lower half is left out.
+template <int K, bool Tail, class T>
+MDQR_CALL void add_products(const double* a, int stride, const double* x, int count, double* word) {
+    constexpr int L = lanes<T>, W = K + Tail;
+    ints_t<T> w[W + 1];
+    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * L)); });
+    const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
+    for (int j = 0; j < count; ++j, a += stride * L) {
+        const T y = broadcast<T>(x[j]);
+        static_for<0, K>([&](auto d) MDQR_LAMBDA {
+            const T digit = load<T>(a + d * L), h = fma(digit, y, c);
+            w[d + 1] = wrapping_add(w[d + 1], bits(h));
+            if constexpr (d.value + 2 <= W)
+                w[d + 2] = wrapping_add(w[d + 2], bits(fma(digit, y, one_sum(c2, -h))));
+        });
+    }
+    const u64 uppers = u64(count) * u64(bits(digit_split)),
+              lowers = u64(count) * u64(bits(digit_rest));
+    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
+        const u64 bias = (k.value <= K ? uppers : u64(0)) + (k.value > 1 ? lowers : u64(0));
+        store(word + k * L, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
+    });
+}
+
+template <int K, class T>
+MDQR_FN void add_products_of(int digits, bool tail, const double* a, int stride, const double* x,
+                             int count, double* word) {
+    if constexpr (K <= most_digits) {
+        if (digits != K)
+            return add_products_of<K + 1, T>(digits, tail, a, stride, x, count, word);
+        if (tail)
+            add_products<K, true, T>(a, stride, x, count, word);
+        else
+            add_products<K, false, T>(a, stride, x, count, word);
+    }
+}
+
+MDQR_END
