@@ -147,7 +147,7 @@ def from_archive(rng):
 
 
 class Dtype:
-    """Stands for `numpy.dtype`, whose state could not be damaged without harm to NumPy's own."""
+    """Stands for `numpy.dtype`, whose state could not be damaged without harm to NumPy."""
 
     def __init__(self, code, *_):
         self.code, self.order = code, "="

@@ -182,7 +182,7 @@ def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
         assert get(x).tobytes() == y.tobytes()
 
 
-def test_conditions_on_the_host_are_looked_at_once():
+def test_conditions_on_the_host_are_checked_at_once():
     def raise_error():
         raise ValueError("at once")
 

@@ -184,8 +184,8 @@ def test_every_row_of_the_layers_is_there():
 
 def test_functions_import_what_has_a_reason():
     found = {module: imports(module, later=True) for module in MODULES}
-    own = {module: names & set(MODULES) for module, names in found.items()}
-    assert {key: names for key, names in own.items() if names} == {
+    inside = {module: names & set(MODULES) for module, names in found.items()}
+    assert {key: names for key, names in inside.items() if names} == {
         key: set(reasons) for key, reasons in LATER.items()
     }
     others = {name.partition(".")[0] for names in found.values() for name in names} - {"mdqr"}

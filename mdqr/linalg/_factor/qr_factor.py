@@ -225,7 +225,7 @@ class QRFactor:
         return self._inputs._replace(blocks=[block]), is_vector
 
     def _signed(self, y: Block) -> Block:
-        """Multiply the rows of a block of our own by the signs of the diagonal of R."""
+        """Multiply the rows of a copy by the signs of the diagonal of R."""
         signs = self._scaled.signs
         multiply_signs(y[..., : signs.shape[-1], :], signs[..., :, None], self._inputs.is_complex)
         return y
