@@ -9,10 +9,10 @@ import sys
 from time import perf_counter
 
 import numpy as np
-from mdqr._limbs.kind import Kind
 
 import mdqr
 from mdqr._backend.host.backend import backend
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 
 SHAPES = ((8, 8), (16, 16), (32, 32), (64, 64), (5, 3), (10, 3), (32, 16), (100, 20), (256, 64))

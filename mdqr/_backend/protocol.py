@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, cast
 
 from mdqr._limbs.planes import Block, Kind
 
@@ -334,7 +334,6 @@ class SmallSolution(NamedTuple):
     residual: Block | None  # (..., m, k): b - a x for the wider x, rounded once; None for solve
 
 
-@runtime_checkable
 class SmallSystems(Protocol):
     """A backend with kernels for small systems, at most `MOST_ROWS` x `MOST_COLUMNS`.
 
@@ -355,4 +354,4 @@ class SmallSystems(Protocol):
 
 def small_systems(backend: Backend) -> SmallSystems | None:
     """Return the backend if it has kernels for small systems."""
-    return backend if isinstance(backend, SmallSystems) else None
+    return cast(SmallSystems, backend) if hasattr(backend, "solve_small") else None

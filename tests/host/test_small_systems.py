@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mdqr._limbs.kind import Kind
 from small_cases import block_of, call, check, matrix
 
 from mdqr._backend.host.backend import backend
 from mdqr._backend.protocol import REASONS, small_systems
+from mdqr._limbs.planes import Kind
 
 SHAPES = [(1, 1), (2, 2), (5, 5), (8, 8), (11, 11), (2, 1), (5, 3), (10, 3), (19, 9)]
 

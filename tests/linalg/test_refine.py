@@ -12,6 +12,7 @@ from test_lstsq import check_bounds
 import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._solve.refine.approximate_inverse import (
     approximate_inverse,
     inverse_of_lower,
@@ -74,6 +75,26 @@ def test_conditions_beyond_float64_are_refused(multiple, shape, rng):
     assert lstsq(a, b).info.method == "householder"
 
 
+def test_small_residuals_of_ill_conditioned_problems(rng):
+    """The first x errs by the square of the condition, and the first step is as large as x."""
+    a = cases.random(80, 6, mdqr.od, float, rng, cond=1e10)
+    b = mdqr.linalg.matmul(a, np.ones(6)) + 1e-6 * rng.standard_normal(80)
+    assert lstsq(a, b, rcond=0).info.method == "refine"
+
+
+def test_empty_problems_have_nothing_to_refine(multiple):
+    assert solve(np.zeros((0, 0)), np.zeros(0), method="refine", precision=multiple).shape == (0,)
+    fit = lstsq(np.zeros((3, 0)), np.zeros(3), method="refine", precision=multiple)
+    assert fit.x.shape == (0,)
+
+
+def test_singular_matrices_are_named_by_every_method(multiple):
+    a = mdqr.array([[1.0, 2.0], [2.0, 4.0]], precision=multiple)
+    for method in ("auto", "refine", "householder"):
+        with pytest.raises(np.linalg.LinAlgError, match="column 1 depends on the other columns"):
+            solve(a, [1.0, 1.0], method=method)
+
+
 def test_components_that_are_not_shown_are_left_to_the_householder_way(multiple):
     """A zero that only cancellation makes."""
     a = mdqr.array([[3.0, 1.0], [1.0, 3.0]], precision=multiple) / 7
@@ -108,7 +129,7 @@ def test_what_an_inverse_leaves_is_bounded(seed, n, dtype):
     a = cases.random(m, n, mdqr.dd, dtype, rng, cond=10.0 ** rng.integers(0, 7))
     field = dtype is complex
     first = a.limbs[0, 0] + 1j * a.limbs[1, 0] if field else a.limbs[0]
-    found = approximate_inverse(np, first)
+    found = approximate_inverse(np, first, Checks())
     x = mdqr.array(found.x, precision=mdqr.od)
     one = mdqr.eye(n, precision=mdqr.od)
     if found.is_square:

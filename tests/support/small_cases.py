@@ -7,9 +7,9 @@ from fractions import Fraction
 import flint
 import numpy as np
 from exact_limbs import is_normalised
-from mdqr._limbs.kind import Kind
 
 from mdqr._backend.host.backend import backend
+from mdqr._limbs.planes import Kind
 from mdqr.testing._exact import SCALE, to_integers
 
 

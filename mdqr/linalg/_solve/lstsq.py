@@ -199,8 +199,9 @@ def _solved(
 
     if given is None and callback is None:
         small = small_solution(inputs, a, b, method, limit)
-        if small is not None:
-            return _small_result(small, inputs, is_vector, batched)
+        r = None if small is None else _small_residual(inputs, small)
+        if small is not None and r is not None:
+            return _small_result(small, r, inputs, is_vector, batched)
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -299,12 +300,27 @@ def _result(
     )
 
 
+def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
+    """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
+    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
+    if a.shape[-1] == a.shape[-2]:
+        return np.zeros_like(small.x)
+    r = backend.residual([(1, b)], a, small.x, kind=kind)
+    with np.errstate(all="ignore"):
+        # In units near those of r, whose squares might vanish.
+        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
+        known = scaling.leading(r, kind.is_complex) / unit
+        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
+        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
+    return r if holds.all() else None
+
+
 def _small_result(
-    small: SmallSolution, inputs: Inputs, is_vector: bool, batched: bool
+    small: SmallSolution, r: Block, inputs: Inputs, is_vector: bool, batched: bool
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
     backend, kind = inputs.backend, inputs.kind
-    r, powers = backend.balance_columns(small.residual, None, is_complex=kind.is_complex)
+    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
     squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
     x, bound, n = small.x, small.error, inputs.shape(0)[-1]
     size = abs(x[0]) if not kind.is_complex else np.hypot(x[0, 0], x[1, 0])

@@ -61,8 +61,7 @@ template <class T, class Team>
 MDQR_CALL bool eliminate(const Team& team, double* m, int n, int stride, int* pivot,
                          double* multiplier, double* is_used) {
     constexpr int L = lanes<T>;
-    for (int i = 0; i < stride; ++i)
-        is_used[i] = i < n ? 0.0 : 1.0;
+    team.each(stride, [&](int i) { is_used[i] = i < n ? 0.0 : 1.0; });
     for (int k = 0; k < n; ++k) {
         double* column = m + i64(k) * stride;
         int p = -1;
@@ -77,10 +76,11 @@ MDQR_CALL bool eliminate(const Team& team, double* m, int n, int stride, int* pi
         const double inverse = 1.0 / column[p];
         pivot[k] = p;
         is_used[p] = 1.0;
-        for (int i = 0; i < stride; ++i) {
-            multiplier[i] = -column[i];
-            column[i] = one_prod(-column[i], inverse);
-        }
+        team.each(stride / L, [&](int g) {
+            const T y = -load<T>(column + g * L);
+            store(multiplier + g * L, y);
+            store(column + g * L, one_prod(y, broadcast<T>(inverse)));
+        });
         column[p] = inverse;
         team.each(n, [&](int j) {
             if (j == k)
@@ -153,8 +153,9 @@ MDQR_CALL bool orthogonalize(const Team& team, double* q, int n, int stride, dou
         const double length = sqrt(dot_of_eight<T>(column, column, stride)), inverse = 1.0 / length;
         if (!(length > 0.0) || !is_finite(length) || !is_finite(inverse))
             return false;
-        for (int i = 0; i < stride; ++i)
-            column[i] = one_prod(column[i], inverse);
+        team.each(stride / L, [&](int g) {
+            store(column + g * L, one_prod(load<T>(column + g * L), broadcast<T>(inverse)));
+        });
         for (int i = k; i < r_stride; ++i)
             r[i64(k) * r_stride + i] = i == k ? length : 0.0;
         team.each(n - k - 1, [&](int task) {
@@ -177,8 +178,9 @@ MDQR_CALL void invert_triangle(const Team& team, const double* r, int n, int str
         const double* of_r = r + i64(j) * stride;
         multiply_columns<false, T>(team, x, stride, of_r, j, nullptr, column);
         const double inverse = 1.0 / of_r[j];
-        for (int i = 0; i < stride; ++i)
+        team.each(stride, [&](int i) {
             column[i] = i == j ? inverse : i < j ? one_prod(-column[i], inverse) : 0.0;
+        });
     }
 }
 
@@ -208,8 +210,7 @@ MDQR_CALL double norm_estimate(const Team& team, const double* m, int n, int str
             at = j;
         }
     const double* column = m + i64(at) * stride;
-    for (int i = 0; i < stride; ++i)
-        y[i] = column[i];
+    team.each(stride, [&](int i) { y[i] = column[i]; });
     double norm = sqrt(longest);
     for (int k = 0; k < iterations; ++k) {
         const double scale_y = 1.0 / sqrt(dot_of_eight<T>(y, y, stride));

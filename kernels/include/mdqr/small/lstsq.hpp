@@ -84,12 +84,11 @@ private:
     }
 
     MDQR_CALL i64 factor() {
-        const i64 status = equilibrate(a, false, row_powers, column_powers);
+        const i64 status = equilibrate(team, a, false, row_powers, column_powers);
         if (status != served)
             return status;
         leading_limbs<T>(team, a, row_powers, column_powers, rows, a0);
-        for (i64 i = 0; i < i64(n) * rows; ++i)
-            b0[i] = a0[i];
+        team.each(n * rows, [&](int i) { b0[i] = a0[i]; });
         if (!orthogonalize<T>(team, b0, n, rows, r0, columns))
             return singular;
         invert_triangle<T>(team, r0, n, columns, x);
@@ -109,7 +108,7 @@ private:
         error_b = one_prod((n + 3) * unit_roundoff, one_prod(product, outward));
         for (int j = 0; j < n; ++j) {
             multiply_columns<false, T>(team, b_rows, columns, b0 + i64(j) * rows, m, nullptr, w);
-            w[j] = one_sum(w[j], -1.0);
+            team.each(1, [&](int) { w[j] = one_sum(w[j], -1.0); });
             minus_w[j] = length(w, columns);
         }
         for (int j = n; j < columns; ++j)
@@ -149,12 +148,10 @@ private:
     // w, dx and dr from the residuals, in the unit of f.
     MDQR_CALL void correct() {
         const double unit = two_power(g.power - f.power);
-        for (int i = 0; i < columns; ++i)
-            minus_g[i] = one_prod(-g.value[i], unit);
+        team.each(columns, [&](int i) { minus_g[i] = one_prod(-g.value[i], unit); });
         multiply_columns<false, T>(team, b_rows, columns, f.value, m, nullptr, w);
         multiply_columns<false, T>(team, x_rows, columns, minus_g, n, w, w);
-        for (int i = 0; i < columns; ++i)
-            minus_w[i] = -w[i];
+        team.each(columns, [&](int i) { minus_w[i] = -w[i]; });
         multiply_columns<false, T>(team, x, columns, w, n, nullptr, dx);
         multiply_columns<false, T>(team, b0, rows, minus_w, n, f.value, dr);
     }
@@ -179,8 +176,9 @@ private:
         if (largest_of(f.value, m) != 0.0 || largest_of(g.value, n) != 0.0)
             sum = one_sum(sum, 0x1p-1000);
         const double unit = two_power(f.power - solution.power);
-        for (int i = 0; i < n; ++i)
+        team.each(n, [&](int i) {
             error[i] = one_prod(one_prod(one_sum(one_prod(lengths[i], sum), grid), outward), unit);
+        });
         return shape.suffice(error, approximate, limbs);
     }
 
@@ -191,8 +189,7 @@ private:
             return not_finite;
         solution.clear(team);
         rest.clear(team);
-        for (int i = 0; i < columns; ++i)
-            error[i] = 0.0;
+        team.each(columns, [&](int i) { error[i] = 0.0; });
         if (exponent_b < no_exponent / 2)
             return finish(to, residuals, c);
         start(b, c, exponent_b, limbs, extra);
@@ -201,8 +198,7 @@ private:
             steps = step > steps ? step : steps;
             correct();
             const double largest = largest_of(dx, n), unit = two_power(f.power - solution.power);
-            for (int i = 0; i < n; ++i)
-                approximate[i] = fma(dx[i], unit, solution.value[i]);
+            team.each(n, [&](int i) { approximate[i] = fma(dx[i], unit, solution.value[i]); });
             if (largest == 0.0 && largest_of(f.value, m) == 0.0)
                 return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
             const int t = x_shift(largest), unit_r = r_unit(), before = size_z;
@@ -272,7 +268,7 @@ private:
             return out_of_doubles;
         if (!shape.suffice(error, solution.value, to.limbs))
             return unproven;
-        shape.round_errors(error, solution.minus, column_powers, solution.power);
+        shape.round_errors(team, error, solution.minus, column_powers, solution.power);
         return served;
     }
 };

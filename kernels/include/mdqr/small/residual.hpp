@@ -198,15 +198,16 @@ struct small_solution {
         return proven;
     }
     // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
-    MDQR_FN void round_errors(double* error, const double* rest, const i64* powers,
-                              int power) const {
-        for (int i = 0; i < n; ++i) {
+    template <class Team>
+    MDQR_FN void round_errors(const Team& team, double* error, const double* rest,
+                              const i64* powers, int power) const {
+        team.each(n, [&](int i) {
             double first, second;
             split_power(power + int(powers[i]), first, second);
             const double bound = one_prod(one_sum(error[i], rest[i]), outward);
             error[i] =
                 bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
-        }
+        });
     }
     MDQR_FN void put_errors(const double* error, const small_operand& to, int c,
                             double* errors) const {

@@ -63,12 +63,11 @@ private:
     double most = 0.0; // of `contraction`
 
     MDQR_CALL i64 factor() {
-        const i64 status = equilibrate(a, true, row_powers, column_powers);
+        const i64 status = equilibrate(team, a, true, row_powers, column_powers);
         if (status != served)
             return status;
         leading_limbs<T>(team, a, row_powers, column_powers, stride, a0);
-        for (i64 i = 0; i < i64(n) * stride; ++i)
-            work[i] = a0[i];
+        team.each(n * stride, [&](int i) { work[i] = a0[i]; });
         if (!eliminate<T>(team, work, n, stride, pivot, t1, t2))
             return singular;
         gather_inverse(team, work, n, stride, pivot, x);
@@ -78,19 +77,19 @@ private:
     // |I - X A| <= |fl(I - X A0)| + (n + 3) u (1 + |X| |A0|), A0 the leading limbs.
     MDQR_CALL i64 bound_defect() {
         defect_rows<T>(team, x, a0, n, stride, contraction);
-        for (int j = 0; j < stride; ++j)
-            t2[j] = 1.0;
+        team.each(stride, [&](int j) { t2[j] = 1.0; });
         multiply_columns<true, T>(team, a0, stride, t2, n, nullptr, t1);
         multiply_columns<true, T>(team, x, stride, t2, n, nullptr, inverse_rows);
         multiply_columns<true, T>(team, x, stride, t1, n, nullptr, t2);
         bits = step_bits(
             one_sum(largest_of(contraction, n), one_prod(unit_roundoff, largest_of(t2, n))));
         bool contracts = true; // not with NaN
-        for (int i = 0; i < n; ++i) {
+        team.each(n, [&](int i) {
             const double rounding = one_prod((n + 4) * unit_roundoff, one_sum(1.0, t2[i]));
             contraction[i] = one_prod(one_sum(contraction[i], rounding), outward);
+        });
+        for (int i = 0; i < n; ++i)
             contracts &= contraction[i] <= largest_contraction;
-        }
         most = largest_of(contraction, n);
         return contracts && largest_of(inverse_rows, n) < 0x1p100 ? served : ill_conditioned;
     }
@@ -112,19 +111,21 @@ private:
     MDQR_CALL bool prove(double grid, int limbs) {
         multiply_columns<true, T>(team, x, stride, residual.value, n, nullptr, t1);
         const double tiny = largest_of(residual.value, n) == 0.0 ? 0.0 : 0x1p-1000;
-        double largest = 0.0;
-        for (int i = 0; i < n; ++i) {
+        team.each(n, [&](int i) {
             t1[i] = one_sum(one_sum(one_prod((n + 8) * unit_roundoff, t1[i]), tiny),
                             one_prod(inverse_rows[i], residual.lost));
+        });
+        double largest = 0.0;
+        for (int i = 0; i < n; ++i) {
             const double e = one_sum(abs(dx[i]), t1[i]);
             largest = e > largest ? e : largest;
         }
         largest = one_prod(largest, outward) / (1.0 - most);
         const double unit = two_power(residual.power - solution.power);
-        for (int i = 0; i < n; ++i) {
+        team.each(n, [&](int i) {
             const double e = one_sum(one_sum(t1[i], one_prod(contraction[i], largest)), grid);
             error[i] = one_prod(one_prod(e, outward), unit);
-        }
+        });
         return shape.suffice(error, approximate, limbs);
     }
 
@@ -134,8 +135,7 @@ private:
         if (exponent_b > 1 << 19)
             return not_finite;
         solution.clear(team);
-        for (int i = 0; i < stride; ++i)
-            error[i] = 0.0;
+        team.each(stride, [&](int i) { error[i] = 0.0; });
         if (exponent_b < no_exponent / 2)
             return finish(to, c);
         start(b, c, exponent_b, limbs, extra);
@@ -144,8 +144,7 @@ private:
             multiply_columns<false, T>(team, x, stride, residual.value, n, nullptr, dx);
             const double largest = largest_of(dx, n),
                          unit = two_power(residual.power - solution.power);
-            for (int i = 0; i < n; ++i)
-                approximate[i] = fma(dx[i], unit, solution.value[i]);
+            team.each(n, [&](int i) { approximate[i] = fma(dx[i], unit, solution.value[i]); });
             if (largest == 0.0)
                 return prove(0.0, limbs) ? finish(to, c) : i64(unproven);
             const int by_x = -bound_exponent(largest),
@@ -175,7 +174,7 @@ private:
             return out_of_doubles;
         if (!shape.suffice(error, solution.value, to.limbs))
             return unproven;
-        shape.round_errors(error, solution.minus, column_powers, solution.power);
+        shape.round_errors(team, error, solution.minus, column_powers, solution.power);
         return served;
     }
 };

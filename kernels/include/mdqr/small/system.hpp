@@ -45,8 +45,8 @@ struct small_operand {
     MDQR_FN bool negative(int i, int j) const { return i < m && j >= n; }
 };
 
-// Tasks of one system that do not depend on one another; on a GPU the threads of a block, then a
-// barrier.
+// Tasks of one system that do not depend on one another. On a GPU the threads of a block share
+// them, between two barriers; what stands outside of tasks every thread does for itself.
 struct one_worker {
     template <class F> MDQR_FN void each(int count, F&& f) const {
         for (int i = 0; i < count; ++i)
@@ -190,47 +190,52 @@ MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64
 
 // Powers of two that bring the largest entry of each column, then (if `rows`) of each row, to at
 // least 1/2 and below 1; padded with zeros.
-MDQR_CALL inline i64 equilibrate(const small_operand& x, bool rows, i64* row_powers,
-                                 i64* column_powers) {
+template <class Team>
+MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i64* row_powers,
+                          i64* column_powers) {
     const bool is_complex = x.imag != 0;
     auto entry = [&](int i, int j) {
         const double* p = x.data + x.offset(i, j);
         const int e = exponent_of(p[0]), f = is_complex ? exponent_of(p[x.imag]) : no_exponent;
         return e > f ? e : f;
     };
+    team.each(1, [&](int) {
+        for (int j = 0; j < padded(x.columns()); ++j)
+            column_powers[j] = j < x.n ? no_exponent : 0;
+        for (int i = 0; i < x.m; ++i)
+            for (int j = 0; j < x.n; ++j) {
+                const int e = entry(i, j);
+                column_powers[j] = e > column_powers[j] ? e : column_powers[j];
+            }
+    });
     i64 status = served;
-    for (int j = 0; j < padded(x.columns()); ++j)
-        column_powers[j] = j < x.n ? no_exponent : 0;
-    for (int i = 0; i < x.m; ++i)
-        for (int j = 0; j < x.n; ++j) {
-            const int e = entry(i, j);
-            column_powers[j] = e > column_powers[j] ? e : column_powers[j];
-        }
-    for (int j = 0; j < x.n; ++j) {
-        const i64 most = column_powers[j];
-        if (most == 1024)
-            return not_finite;
-        if (most == no_exponent)
-            status = singular;
-        column_powers[j] = -most - 1;
+    for (int j = 0; j < x.n && status != not_finite; ++j)
+        status = column_powers[j] == 1024          ? i64(not_finite)
+                 : column_powers[j] == no_exponent ? i64(singular)
+                                                   : status;
+    if (status != served)
+        return status;
+    team.each(x.n, [&](int j) {
+        column_powers[j] = -column_powers[j] - 1;
         if (is_complex)
-            column_powers[x.n + j] = -most - 1;
-    }
-    for (int i = 0; i < padded(x.rows()); ++i)
-        row_powers[i] = 0;
-    for (int i = 0; i < x.m && rows && status == served; ++i) {
-        int most = no_exponent;
-        for (int j = 0; j < x.n; ++j) {
-            const int e = entry(i, j) + int(column_powers[j]);
-            most = e > most ? e : most;
+            column_powers[x.n + j] = column_powers[j];
+    });
+    team.each(padded(x.rows()), [&](int i) {
+        if (i >= x.m && i < x.rows())
+            return;
+        i64 most = -1;
+        for (int j = 0; j < x.n && rows && i < x.m; ++j) {
+            const i64 e = entry(i, j) + column_powers[j];
+            most = j == 0 || e > most ? e : most;
         }
-        if (most < no_exponent / 2)
-            return singular;
         row_powers[i] = -most - 1;
-        if (is_complex)
-            row_powers[x.m + i] = -most - 1;
-    }
-    return status;
+        if (is_complex && i < x.m)
+            row_powers[x.m + i] = row_powers[i];
+    });
+    for (int i = 0; i < x.m; ++i)
+        if (row_powers[i] > -no_exponent / 2)
+            return singular;
+    return served;
 }
 
 MDQR_END

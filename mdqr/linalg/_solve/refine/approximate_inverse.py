@@ -15,6 +15,7 @@ import numpy as np
 
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.checks import Checks
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.
@@ -66,7 +67,7 @@ class ApproximateInverse:
             image, absolute = self._transposed @ v, xp.abs(self.x)
             loose = xp.abs(self._transposed) @ (delta + c * size)
             dx, spread = self.x @ image, absolute @ (loose + c * xp.abs(image))
-            norm = ((xp.abs(image) + loose) ** 2).sum(axis=-2, keepdims=True) ** 0.5
+            norm = _lengths(xp, xp.abs(image) + loose)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
 
     def condition(self, a: Block) -> Block:
@@ -84,7 +85,7 @@ class ApproximateInverse:
         return self.x.swapaxes(-1, -2).conj()
 
 
-def approximate_inverse(xp: ModuleType, a: Block) -> ApproximateInverse | None:
+def approximate_inverse(xp: ModuleType, a: Block, checks: Checks) -> ApproximateInverse | None:
     """Invert the leading limbs of scaled matrices.
 
     Parameters
@@ -92,8 +93,10 @@ def approximate_inverse(xp: ModuleType, a: Block) -> ApproximateInverse | None:
     xp : module
         numpy or cupy.
     a : Block
-        Leading limbs ``(..., m, n)``, m >= n, float64 or complex128; the lower limbs are at most
-        ``2**-53`` of them.
+        Leading limbs ``(..., m, n)``, m >= n, float64 or complex128, within ``2**-51`` of the
+        entries: half of the room that products have for more than their roundings.
+    checks : Checks
+        Asked for what decides.
 
     Returns
     -------
@@ -104,10 +107,10 @@ def approximate_inverse(xp: ModuleType, a: Block) -> ApproximateInverse | None:
         makers = (_of_square,) if a.shape[-1] == a.shape[-2] else (_by_gram, _by_qr)
         for make in makers:
             try:
-                found = make(xp, a)
+                found = make(xp, a, checks)
             except np.linalg.LinAlgError:
                 continue
-            if found is not None and bool((found.rate <= _MOST).all()):
+            if bool(checks.settle((found.rate <= _MOST).all())[0]):
                 return found
     return None
 
@@ -120,7 +123,7 @@ def _constant(a: Block) -> float:
     return (a.shape[-1] + 8) * (4 if a.dtype.kind == "c" else 1) * U
 
 
-def _of_square(xp: ModuleType, a: Block) -> ApproximateInverse:
+def _of_square(xp: ModuleType, a: Block, _: Checks) -> ApproximateInverse:
     x = xp.linalg.inv(a)
     size = xp.abs(a)
     left = xp.abs(xp.eye(a.shape[-1]) - x @ a).sum(axis=-1, keepdims=True)
@@ -129,7 +132,7 @@ def _of_square(xp: ModuleType, a: Block) -> ApproximateInverse:
     return ApproximateInverse(xp, True, x, rate, rows)
 
 
-def _by_gram(xp: ModuleType, a: Block) -> ApproximateInverse | None:
+def _by_gram(xp: ModuleType, a: Block, checks: Checks) -> ApproximateInverse:
     """Invert the Cholesky factor of the Gram matrix, and of what that makes of A if need be."""
     x, b = None, a
     for _ in range(2):
@@ -137,13 +140,13 @@ def _by_gram(xp: ModuleType, a: Block) -> ApproximateInverse | None:
         step = inverse_of_lower(xp, factor).swapaxes(-1, -2).conj()
         x = step if x is None else x @ step
         found = _of_tall(xp, a, x)
-        if not bool((found.rate > _GOOD).any()):
+        if not checks.settle((found.rate > _GOOD).any())[0]:
             break
         b = a @ x
     return found
 
 
-def _by_qr(xp: ModuleType, a: Block) -> ApproximateInverse:
+def _by_qr(xp: ModuleType, a: Block, _: Checks) -> ApproximateInverse:
     r = xp.linalg.qr(a, mode="r")
     return _of_tall(xp, a, inverse_of_lower(xp, r.swapaxes(-1, -2)).swapaxes(-1, -2))
 
@@ -164,6 +167,12 @@ def _of_tall(xp: ModuleType, a: Block, x: Block) -> ApproximateInverse:
     rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
     lengths = (sizes[1] ** 2).sum(axis=-1, keepdims=True) ** 0.5
     return ApproximateInverse(xp, False, x, rate, lengths * rate * UP)
+
+
+def _lengths(xp: ModuleType, sizes: Block) -> Block:
+    """Return the lengths of columns, of which no square vanishes that counts."""
+    top = scaling.largest(sizes, -2, 0.0, keepdims=True) + 2.0**-1000
+    return top * ((sizes / top) ** 2).sum(axis=-2, keepdims=True) ** 0.5
 
 
 def _frobenius(xp: ModuleType, x: Block) -> Block:

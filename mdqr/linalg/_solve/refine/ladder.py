@@ -25,11 +25,12 @@ from mdqr.linalg._solve.refine.approximate_inverse import (
     ApproximateInverse,
     approximate_inverse,
 )
-from mdqr.linalg._solve.system import UNDERFLOW, System
+from mdqr.linalg._solve.system import System
 
 _LEVELS = (2, 4)
 _MOST_STEPS = 100
-_LEAST = 5e-324
+# Nothing here is below: subnormal numbers may count as zeros to the caller.
+_LEAST = 2.0**-1000
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
 # order of sums in float64; and with what another is made.
 _WANTED, _ENOUGH = 2.0**-30, 2.0**-8
@@ -113,7 +114,7 @@ class Problem:
 
     def _products(self, a: Block, size: Block, c: Block, eps: float) -> Block:
         # What underflows: of products of limbs, and of limbs when a and b were scaled.
-        tiny = UNDERFLOW * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True))
+        tiny = _LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True))
         factor = (a.shape[-1] + 12) * (2 if self.system.kind.is_complex else 1)
         return factor * (eps * (a @ size + c) + tiny) * UP
 
@@ -156,7 +157,7 @@ def refined(
     leading = to_native(xp, system.a, field)
     if system.root is not None and not system.is_square:
         leading = to_native(xp, system.root, field) * leading
-    inverse = approximate_inverse(xp, leading)
+    inverse = approximate_inverse(xp, leading, system.checks)
     if inverse is None:
         return None
     (condition,) = system.checks.settle(inverse.condition(leading))
@@ -209,12 +210,13 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
             if noise is None:
                 noise = _noise(problem, x, r, limbs)
             size = _largest(xp.abs(dx))
-            ratio = size / sizes[-1]
+            # The first x of seminormal equations errs by the square of the condition.
+            ratio = size / sizes[-1] if len(sizes) > 1 else xp.minimum(size / sizes[-1], 0.5)
             sizes.append(size)
             # Errors are mostly far below their bounds; where they are not, steps stop shrinking.
             idle = size * ratio <= noise / system.columns**2
             stuck, ready = system.checks.settle(
-                ((ratio > 0.5) & (size > noise)).any(),
+                (~(ratio <= 0.5) & ~(size <= noise)).any(),
                 (idle | ((ratio > 0.25) & (size <= noise))).all(),
             )
             if callback is not None:
@@ -229,7 +231,7 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
 
 def _largest(sizes: Block) -> Block:
     """Return the largest component of each column, at least the smallest double."""
-    return scaling.largest(sizes, -2, _LEAST) + _LEAST
+    return scaling.largest(sizes, -2, 0.0) + _LEAST
 
 
 def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
@@ -302,7 +304,8 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
     error_f = problem.products(x, known, eps**2) + eps * problem.size(f)
     if not inverse.is_square:
         g = system.gradient([], r)
-        error_g = problem.gradients(r, 0.0, eps**2) + eps * problem.size(g)
+        # Weights are another factor, whose product with r is rounded to twice the limbs.
+        error_g = 2.0 * (problem.gradients(r, 0.0, eps**2) + eps * problem.size(g))
     low = kind._replace(limbs=limbs).zeros(
         system.backend.xp, planes.value_shape(x, kind.is_complex)
     )
@@ -316,7 +319,8 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
             delta = delta + problem.gradients(rest, problem.size(g), own)
         dx, error = inverse.correction(problem.native(v), delta)
         low = problem.add(low, dx, limbs)
-        error = error + own * problem.size(low)
+        # Of the sum, and of its rounding when x is rounded.
+        error = error + 3.0 * own * problem.size(low)
         good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, wanted))
         stuck = done if before is None else done | ~(error < 0.5 * before).any()
         good, stuck = system.checks.settle(good, stuck)
@@ -324,5 +328,6 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
             break
         before = error
     # Zeros are solved by zeros.
-    error = system.backend.xp.where(_largest(problem.b_size)[..., None, :] > _LEAST, error, 0.0)
+    held = scaling.largest(problem.b_size, -2, 0.0, keepdims=True) > 0.0
+    error = system.backend.xp.where(held, error, 0.0)
     return _Corrected(low, limbs, error, bool(good))
