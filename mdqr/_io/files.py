@@ -169,7 +169,7 @@ def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDAr
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """Return one array of the archive, after a look at its size."""
+    """Return one array of the archive, after a check of its size."""
     try:
         info = archive.getinfo(name)
     except KeyError:
