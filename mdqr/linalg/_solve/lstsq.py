@@ -31,6 +31,7 @@ from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.info import Fit, LstsqInfo, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.system import System
 
 
@@ -99,15 +100,16 @@ def lstsq(
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
         `MDArray` are used, as those of `a` and `b`.
     method : {"auto", "householder", "refine"}, optional
-        "householder": QR in the precision of the work, and refinement. "refine": an approximate
-        inverse of R in float64, and refinement on a ladder of precisions, for conditions below
-        about 1e11, beyond which LinAlgError is raised; its bounds are proven. "auto" takes
-        "refine" where that serves, and else "householder".
+        "householder": QR in the precision of the work, and refinement. "refine": refinement from
+        float64 with proven bounds; LinAlgError where that does not show all digits: for
+        conditions beyond 1e8 (tall matrices, d 1e6) to 1e12, and zeros that only cancellation
+        makes. "auto" takes "refine" where that serves, and else "householder".
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
+        They start again where "auto" goes from refinement to "householder".
 
     Returns
     -------
@@ -121,8 +123,8 @@ def lstsq(
     ValueError
         If the shapes do not fit, weights are negative or not finite, or an option is unknown.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), or a component of
-        x is beyond the largest double.
+        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
+        x is beyond the largest double, or `method` is "refine" and does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -138,8 +140,14 @@ def lstsq(
 
     Notes
     -----
-    Householder QR of the matrix with columns scaled by powers of two, weights as powers of two of
-    the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
+    "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
+    and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
+    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. On the CPU at most
+    256 equations with 64 unknowns are one kernel call, unless there are weights or a callback. A
+    batch takes one way as a whole.
+
+    "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
+    of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
     rows sorted by decreasing maxima; then at most three refinement steps of the augmented system
     (A. Bjorck 1967) with residuals computed as if in twice the precision. Right-hand sides whose
     entries are too far apart for one power of two are solved in pieces.
@@ -323,20 +331,21 @@ def _small_result(
     r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
     squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
     x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    size = abs(x[0]) if not kind.is_complex else np.hypot(x[0, 0], x[1, 0])
     with np.errstate(all="ignore"):
-        relative = np.where(bound > 0, bound / size, 0.0) + 0.5 * inputs.precision.eps
-        digits = np.clip(-np.log10(relative), 0.0, float(inputs.precision.digits))
+        size = np.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
+        if inputs.work > inputs.precision:
+            bound = bound + 0.5 * inputs.precision.eps * size * UP
+        relative = np.where(bound > 0, bound / size, 0.0)
+        digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
-    rounded = inputs.work.limbs > inputs.precision.limbs
     info = LstsqInfo(
         partial(_fit_of, inputs, Scaled(r, -powers), is_vector),
         inputs.precision,
         method="refine",
         iterations=int(small.steps.max()),
         condition=small.condition if batched else float(small.condition),
-        error_bound=bound + (0.5 * inputs.precision.eps * size if rounded else 0.0),
+        error_bound=bound,
         digits=digits,
         bound_kind="proven",
         history=np.empty(0),

@@ -33,7 +33,7 @@ def solve(
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> MDArray:
-    """Solve ``a x = b`` for square matrices by QR and refinement.
+    """Solve ``a x = b`` for square matrices.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ def solve(
     ValueError
         If the shapes do not fit.
     numpy.linalg.LinAlgError
-        If an operand is not finite, a column of `a` is zero or depends on the others, or a
-        component of the solution is beyond the largest double.
+        If an operand is not finite, a column of `a` is zero or depends on the others, a
+        component of the solution is beyond the largest double, or `method` is "refine" and does
+        not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
