@@ -194,7 +194,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
 def _check_header(name: str, head: bytes, present: int) -> None:
     """Raise unless a member of `present` bytes begins with the header that NumPy writes.
 
-    NumPy's own reader evaluates any Python literal, which may be nested without end.
+    NumPy's reader evaluates any Python literal, which may be nested without end.
     """
     match = _HEADER(head)
     if match is None:

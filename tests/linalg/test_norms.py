@@ -90,7 +90,7 @@ def test_axes_are_those_of_numpy(precision, shape, order, axis, keepdims, rng):
     wanted = np.linalg.norm(a, order, axis, keepdims)
     assert found.shape == np.shape(wanted)
     assert not found.is_complex
-    # NumPy's own error: at most 60 additions.
+    # NumPy's error: at most 60 additions.
     assert np.allclose(found.to_numpy(), wanted, rtol=60 * 2.0**-52, atol=0)
 
 

@@ -15,7 +15,7 @@ from mdqr._backend.cuda.floats.library import Library, library, row_stride
 from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr._backend.cuda.floats.reflections import Factoring, Panels, vectors
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
@@ -80,8 +80,17 @@ class PanelFactors:
 class LibraryTriangle(Triangle):
     """A triangle of one limb whose solutions come from the library of a GPU if there are many."""
 
-    def __init__(self, library: Library, backend: Backend, block: Block, **options: Any) -> None:
-        super().__init__(backend, block, **options)
+    def __init__(
+        self,
+        library: Library,
+        backend: Backend,
+        block: Block,
+        *,
+        kind: Kind,
+        function: str,
+        checks: Checks,
+    ) -> None:
+        super().__init__(backend, block, kind=kind, function=function, checks=checks)
         self._library = library
 
     def _substitute(
