@@ -69,5 +69,5 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 def _explained(name: str, arguments: tuple[Any, ...], error: MemoryError) -> str:
     held = sum(getattr(getattr(x, "limbs", x), "nbytes", 0) for x in arguments)
-    beside = f" beside operands of {held / 2**30:.3g} GiB" if held else ""
-    return f"{name}: no memory{beside} ({str(error) or 'no size is known'}); {ADVICE}"
+    held_text = f" beside operands of {held / 2**30:.3g} GiB" if held else ""
+    return f"{name}: no memory{held_text} ({str(error) or 'no size is known'}); {ADVICE}"

@@ -62,7 +62,7 @@ def uniform(
     TypeError
         If the precision is missing, `rng` is neither of these, or an end is complex.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def uniform(
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
         words = generator.integers(0, 2**_WORD, size=(target.limbs, *values), dtype=np.int64)
-        return _limbs.settle(_weighted(words))
+        return _limbs.renormalize(_weighted(words))
 
     def scale(unit: MDArray, first: MDArray, last: MDArray) -> MDArray:
         return _scaled(unit, last - first, first)
@@ -122,7 +122,7 @@ def normal(
     TypeError
         If the precision is missing, `rng` is neither of these, or `loc` or `scale` is complex.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def normal(
         # The first word is signed: the tail lies between minus and plus half an ulp.
         words[:1] -= 2 ** (_WORD - 1)
         planes[1:] = _weighted(words) * np.spacing(np.abs(planes[0]))
-        return _limbs.settle(planes)
+        return _limbs.renormalize(planes)
 
     def stretch(standard: MDArray, shift: MDArray, width: MDArray) -> MDArray:
         return _scaled(standard, width, shift)
@@ -175,7 +175,7 @@ def _drawn(
     is_complex = bool(creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
-    with creation.room_for(values, precision, is_complex, device):
+    with creation.memory_guard(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
         standard = ArrayBase._wrap(place(block, device), precision, is_complex)
         if _is_number(given[0], 0) and _is_number(given[1], 1):

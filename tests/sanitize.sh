@@ -24,7 +24,7 @@ if [ $# -eq 0 ]; then
     done
 fi
 
-# Python's own memory is never given back at its end, and a limit of memory has no room for shadows.
+# What Python allocates is never freed at its end, and shadow memory does not fit a limit of memory.
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONPATH="$folder"
 runtime=$("${CXX:-g++}" -print-file-name=libasan.so)

@@ -27,7 +27,7 @@ class Operators:
 
     __slots__ = ()
 
-    # SymPy tries float(x) on the other operand unless it finds a priority above its own.
+    # SymPy's hook: its operators try float(x) on the other operand unless this is above 10.
     _op_priority = 100.0
 
     def __add__(self, other: Any) -> MDArray:

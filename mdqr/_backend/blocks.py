@@ -21,7 +21,7 @@ _WINDOW_LANES = ((3, 1), (7, 2), (15, 4), (float("inf"), 8))
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the shape that values of `shapes` are broadcast to; NumPy's own ends at 32 axes.
+    """Return the shape that values of `shapes` are broadcast to; that of NumPy ends at 32 axes.
 
     Raises
     ------

@@ -106,8 +106,8 @@ class Digits:
         if self._problem.is_exact:
             return np.zeros(len(self._x))
         inverse = np.abs(self._inverse())
-        turned = self._problem.a_error.T @ (self._weight * self._residual)
-        return 2.0 * (np.sqrt(np.diag(inverse)) * np.linalg.norm(self._rows) + inverse @ turned)
+        gradient = self._problem.a_error.T @ (self._weight * self._residual)
+        return 2.0 * (np.sqrt(np.diag(inverse)) * np.linalg.norm(self._rows) + inverse @ gradient)
 
     def _inverse(self) -> np.ndarray:
         """Return ``(A^T W A)^-1`` as float64."""
@@ -145,8 +145,8 @@ class Digits:
         has_constant = (limbs == limbs[:, :1]).all(axis=(0, 1)).any()
         centre = np.average(b, weights=self._weight) if has_constant else 0.0
         total = np.sum(self._weight * (b - centre) ** 2)
-        share = (4.0 * size * error + 2.0 * error**2) / total + 4.0 * eps
-        self.r_squared = _digits(float(share / abs(float(self._info.r_squared))))
+        error_of_ratio = (4.0 * size * error + 2.0 * error**2) / total + 4.0 * eps
+        self.r_squared = _digits(float(error_of_ratio / abs(float(self._info.r_squared))))
 
 
 def _digits(relative_error: float) -> int:

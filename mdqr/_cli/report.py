@@ -45,7 +45,7 @@ def report(file: str, fit: Fit) -> str:
         [names, list(map(str, fit.digits.estimates)), aligned(estimate_texts(fit))],
         right={1},
     )
-    beside = table(
+    comparison = table(
         ["coefficient", "standard error", "float64 estimate", "true digits"],
         [
             names,
@@ -55,7 +55,7 @@ def report(file: str, fit: Fit) -> str:
         ],
         right={3},
     )
-    return "\n\n".join([f"{model}\n{size}", estimates, beside, _summary(fit)])
+    return "\n\n".join([f"{model}\n{size}", estimates, comparison, _summary(fit)])
 
 
 def _summary(fit: Fit) -> str:

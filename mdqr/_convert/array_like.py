@@ -1,4 +1,4 @@
-"""What counts as an array: whatever the caller has becomes NumPy's own arrays, lists or numbers."""
+"""What counts as an array: whatever the caller has becomes NumPy arrays, lists or numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plain(x: Any) -> Any:
     """Return an array_like as a NumPy array of no subclass, a list or a tuple; others unchanged.
 
     Every conversion starts here, so that all functions take the same: a subclass of
-    `numpy.ndarray` would bring its own shapes and products along.
+    `numpy.ndarray` would bring other shapes and products along.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def is_symbolic(x: object) -> bool:
 
 
 def is_weak(x: object) -> bool:
-    """Return whether `x` is an array_like without arithmetic of its own, which lists lack."""
+    """Return whether `x` is an array_like without arithmetic, as a list is."""
     if isinstance(x, Sequence):
         return True
-    own = any(hasattr(type(x), name) for name in ("__radd__", "__array_ufunc__"))
-    return has_values(x) and not own
+    computes = any(hasattr(type(x), name) for name in ("__radd__", "__array_ufunc__"))
+    return has_values(x) and not computes
 
 
 def _is_rational(x: object) -> bool:
@@ -102,7 +102,7 @@ def _is_rational(x: object) -> bool:
 
 
 def _unmasked(x: np.ndarray) -> np.ndarray:
-    """Return an array of a subclass as NumPy's own, if every entry has a value."""
+    """Return an array of a subclass as a plain one, if every entry has a value."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise TypeError("a masked array has places without a value; fill them with x.filled(value)")
     return np.asarray(x)

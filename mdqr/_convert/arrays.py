@@ -338,7 +338,7 @@ def block_to_strings(
     TypeError, ValueError
         If `digits` is no positive integer.
     MemoryError
-        If there is no room for the texts.
+        If there is no memory for the texts.
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)

@@ -124,7 +124,7 @@ def _mpf(x: Any, limbs: int) -> Limbs:
             f"{x} is an interval and not a number; take its midpoint, x.mid(), if that is meant"
         )
     if _is_constant(x):
-        return _settled(lambda bits: _signed(x.func(bits, "n")), limbs)
+        return _enclosed(lambda bits: _signed(x.func(bits, "n")), limbs)
     man, exp = _signed(x._mpf_)
     if not man:
         return _one_limb(float(x), limbs)
@@ -141,7 +141,7 @@ def _signed(raw: tuple[int, int, int, int]) -> tuple[int, int]:
     return (-int(man) if sign else int(man)), int(exp)
 
 
-def _settled(evaluate: Callable[[int], tuple[int, int]], limbs: int) -> Limbs:
+def _enclosed(evaluate: Callable[[int], tuple[int, int]], limbs: int) -> Limbs:
     """Round a number that can be evaluated to any number of bits (Ziv's strategy).
 
     The bits are doubled until both ends of the enclosure round alike. A number that lies on a
@@ -196,7 +196,7 @@ def _sympy_real(x: Any, limbs: int) -> Limbs:
             )
         return _signed(value._mpf_)
 
-    return _settled(evaluate, limbs)
+    return _enclosed(evaluate, limbs)
 
 
 def _other(x: Any, limbs: int) -> Limbs:

@@ -217,9 +217,9 @@ def _hex_sum(terms: list[tuple[int, int]], negative: bool, limbs: int) -> list[f
             return None
         counts.append(count)
     if len(counts) <= limbs:
-        settled = counts.copy()
-        normalize_units(settled)
-        if settled == counts:
+        normalized = counts.copy()
+        normalize_units(normalized)
+        if normalized == counts:
             return list(map(from_units, counts)) + [0.0] * (limbs - len(counts))
     return _hex_value(sum(counts), LOWEST, negative, limbs)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes as _limbs
-from mdqr._limbs.device import is_cuda_array, place_beside
+from mdqr._limbs.device import is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block
 
 Key = Any
@@ -112,5 +112,5 @@ def _placed(block: Block, part: Any) -> Any:
     if isinstance(part, (list, np.ndarray)):
         array = np.asarray(part)
         index = array.astype(np.intp) if array.size == 0 and array.dtype.kind == "f" else array
-        return place_beside(index, block)
+        return place_on_device_of(index, block)
     return part

@@ -16,7 +16,7 @@ from mdqr._convert.array_like import EXACT_INTEGER, exact_value, is_number, is_w
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
-from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_beside
+from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 
@@ -106,7 +106,7 @@ def together(pairs: list[tuple[Block, bool]], values: Sequence[Any]) -> list[tup
     arrays = [block for (block, _), value in zip(pairs, values, strict=True) if _has_place(value)]
     check_together(arrays)
     return [
-        (place_beside(block, arrays[0]) if isinstance(block, np.ndarray) else block, field)
+        (place_on_device_of(block, arrays[0]) if isinstance(block, np.ndarray) else block, field)
         for block, field in pairs
     ]
 

@@ -22,7 +22,7 @@ from mdqr._core.promotion import (
 from mdqr._errors import advised
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
-from mdqr._limbs.device import check_together, is_cuda_array, place_beside
+from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.exact import sum_of_units
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
@@ -173,7 +173,7 @@ def where(condition: Any, x: Any, y: Any) -> MDArray:
         chosen = given.astype(bool, copy=False)
         if not is_cuda_array(condition):
             # A NumPy mask goes where the values are, as the index of an array does.
-            chosen = place_beside(chosen, ops.blocks[0])
+            chosen = place_on_device_of(chosen, ops.blocks[0])
     check_together([chosen, ops.blocks[0]])
     shape = common_shape([chosen.shape, ops.shape])
     left, right = (planes.broadcast(block, ops.is_complex, shape) for block in ops.full_blocks())

@@ -60,7 +60,7 @@ def array(
     ValueError
         If a string is not a number, or nested sequences differ in length.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
     ImportError
         If `device` needs CuPy and CuPy cannot be imported.
 
@@ -156,7 +156,7 @@ def zeros(
     TypeError
         If the precision is missing.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
     ValueError, ImportError
         If `device` is no device of this machine, or CuPy cannot be imported.
 
@@ -518,12 +518,12 @@ def _allocate(shape: Any, precision: Precision, is_complex: bool, device: str | 
     wanted = tuple(shape) if np.iterable(shape) else (shape,)
     planes.check_axes(len(wanted), is_complex)
     front = (2, precision.limbs) if is_complex else (precision.limbs,)
-    with room_for(wanted, precision, is_complex, device):
+    with memory_guard(wanted, precision, is_complex, device):
         return _device.zeros((*front, *wanted), device)
 
 
 @contextmanager
-def room_for(
+def memory_guard(
     shape: tuple[int, ...], precision: Precision, is_complex: bool, device: str | None
 ) -> Iterator[None]:
     """Let the MemoryError of making an array of `shape` say how much is wanted.

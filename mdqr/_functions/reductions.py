@@ -348,15 +348,15 @@ def _dot(a: Any, b: Any, *, conjugate: bool) -> MDArray:
     left, right = (ops.wrap(block) for block in ops.blocks)
     if not (left.ndim and right.ndim):
         return elementwise.multiply(a, b)
-    meeting = -2 if right.ndim > 1 else -1
-    if left.shape[-1] != right.shape[meeting]:
+    contracted = -2 if right.ndim > 1 else -1
+    if left.shape[-1] != right.shape[contracted]:
         raise ValueError(
             f"the axes that meet in a dot product must be equally long; got the shapes "
-            f"{left.shape} and {right.shape}: {left.shape[-1]} against {right.shape[meeting]}"
+            f"{left.shape} and {right.shape}: {left.shape[-1]} against {right.shape[contracted]}"
         )
     length = left.shape[-1]
-    rest = [i for i in range(right.ndim) if i != right.ndim + meeting]
-    columns = right.transpose(right.ndim + meeting, *rest)
+    rest = [i for i in range(right.ndim) if i != right.ndim + contracted]
+    columns = right.transpose(right.ndim + contracted, *rest)
     product_block = for_block(left._block).matmul(
         left.reshape(product(left.shape[:-1]), length)._block,
         columns.reshape(length, product(columns.shape[1:]))._block,

@@ -62,7 +62,7 @@ def linspace(
     ValueError
         If `num` is negative.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
 
     Notes
     -----
@@ -87,7 +87,7 @@ def linspace(
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])
         return creation.full((count, *shape), first)
-    with creation.room_for((count, *shape), target, first.is_complex, first.device):
+    with creation.memory_guard((count, *shape), target, first.is_complex, first.device):
         xp = planes.namespace(first._block)
         steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
         values: MDArray = (first * (intervals - steps) + last * steps) / intervals
@@ -130,7 +130,7 @@ def arange(
     ValueError
         If `step` is rounded to zero, or a number is not a finite scalar.
     MemoryError
-        If there is no room for the limbs.
+        If there is no memory for the limbs.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def arange(
         raise ValueError(f"arange wants a step that is not zero; got {step!r}")
     count = max(0, math.ceil((last - first) / stride))
     place = numbers[2].device
-    with creation.room_for((count,), target, False, place):
+    with creation.memory_guard((count,), target, False, place):
         # all memory of the result before any is written to
         values = creation.zeros(count, precision=target, device=place)
         values += numbers[2] * planes.namespace(values._block).arange(count, dtype=np.float64)

@@ -101,7 +101,7 @@ def load(file: File, *, device: str | None = None) -> MDArray:
     OSError
         If the file cannot be read.
     MemoryError
-        If there is no room for the limbs that the file has.
+        If there is no memory for the limbs that the file has.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def restore(limbs: np.ndarray, name: str, is_complex: bool, device: str) -> MDAr
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """Return one array of the archive, after a look at its size."""
+    """Return one array of the archive, after a check of its size."""
     try:
         info = archive.getinfo(name)
     except KeyError:
@@ -194,7 +194,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
 def _check_header(name: str, head: bytes, present: int) -> None:
     """Raise unless a member of `present` bytes begins with the header that NumPy writes.
 
-    NumPy's own reader evaluates any Python literal, which may be nested without end.
+    NumPy's reader evaluates any Python literal, which may be nested without end.
     """
     match = _HEADER(head)
     if match is None:

@@ -191,7 +191,7 @@ def format_scalar(a: MDArray, spec: str) -> str:
     ValueError
         If `spec` is anything else.
     MemoryError
-        If there is no room for the text.
+        If there is no memory for the text.
     """
     match = _SPEC(spec)
     if match is None:

@@ -89,7 +89,7 @@ def loadtxt(
     OSError
         If the file cannot be read.
     MemoryError
-        If there is no room for the numbers.
+        If there is no memory for the numbers.
 
     Notes
     -----

@@ -149,7 +149,7 @@ def zeros(shape: tuple[int, ...], device: str | None) -> Block:
         return cupy.zeros(shape)
 
 
-def place_beside(block: Block, other: Block) -> Block:
+def place_on_device_of(block: Block, other: Block) -> Block:
     """Return the host `block` of a number on the device of `other`."""
     return block if isinstance(other, np.ndarray) else place(block, device_of(other))
 

@@ -78,7 +78,7 @@ def lead(is_complex: bool) -> int:
 
 
 def check_axes(ndim: int, is_complex: bool) -> None:
-    """Raise ValueError if NumPy has no room for `ndim` axes beside those of the limbs."""
+    """Raise ValueError if NumPy cannot have `ndim` axes besides those of the limbs."""
     most = MOST_AXES - lead(is_complex)
     if ndim > most:
         kind = "a complex" if is_complex else "a real"
@@ -95,6 +95,11 @@ def limb_count(block: Block, is_complex: bool) -> int:
     """Return the number of limbs of every value of `block`."""
     count: int = block.shape[int(is_complex)]
     return count
+
+
+def first_limbs(block: Block, is_complex: bool, limbs: int) -> Block:
+    """Return a view of the first limbs of values."""
+    return block[:, :limbs] if is_complex else block[:limbs]
 
 
 def broadcast(block: Block, is_complex: bool, shape: tuple[int, ...]) -> Block:
@@ -164,7 +169,7 @@ def complexify(block: Block) -> Block:
     Raises
     ------
     ValueError
-        If NumPy has no room for their axes beside those of complex limbs.
+        If NumPy cannot have their axes besides those of complex limbs.
     """
     check_axes(block.ndim - 1, True)
     pair = namespace(block).zeros((2, *block.shape))
@@ -202,18 +207,18 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     smallest = int(lost.min()) if lost.size else _ZERO
     if smallest == _ZERO:
         return short
-    unsettled = _near_tie(block, limbs)
-    if smallest >= _LOW - 1 and not unsettled.any():
+    near_tie = _near_tie(block, limbs)
+    if smallest >= _LOW - 1 and not near_tie.any():
         return short
     # No limb before the first lost one is lower; those behind it matter near a tie only.
     low = (lost < _LOW - 1)[0]
-    unsettled &= ~low & (lost != _ZERO)[0]
+    near_tie &= ~low & (lost != _ZERO)[0]
     # Passes until nothing moves would never end where a limb is NaN.
     finite = namespace(block).isfinite(block).all(axis=0)
-    low, unsettled = low & finite, unsettled & finite
+    low, near_tie = low & finite, near_tie & finite
     short = short.copy()
     short[:, low] = _rounded(block[:, low], limbs)
-    short[:, unsettled] = _settled(block[:, unsettled], limbs)
+    short[:, near_tie] = _greedy_limbs(block[:, near_tie], limbs)
     return short
 
 
@@ -238,7 +243,7 @@ def _rounded(planes: Block, limbs: int) -> Block:
     return namespace(planes).asarray(columns, dtype=np.float64).reshape(-1, limbs).T
 
 
-def _settled(planes: Block, limbs: int) -> Block:
+def _greedy_limbs(planes: Block, limbs: int) -> Block:
     """Return the greedy limbs of finite values ``(N, count)``; `planes` is used up."""
     low = _is_low(planes)
     result = namespace(planes).empty((limbs, planes.shape[1]))
@@ -300,7 +305,7 @@ def _greedy(planes: Block, limbs: int) -> Block:
         used = planes[0] == 0
         planes[:-1, used] = planes[1:, used]
         planes[-1, used] = 0.0
-        settle(planes)
+        renormalize(planes)
     with np.errstate(over="ignore", invalid="ignore"):
         _mend_ties(xp, greedy)
     return greedy
@@ -389,7 +394,7 @@ def is_normalised(planes: Block) -> Block:
     )
 
 
-def settle(planes: Block) -> Block:
+def renormalize(planes: Block) -> Block:
     """Renormalise finite planes whose exact sums fit, by passes of TwoSum until nothing moves.
 
     Values with a limb below 2**-900 become greedy limbs instead.

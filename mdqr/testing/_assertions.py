@@ -284,9 +284,9 @@ def _precision_of(x: Any, precision: Precision | str | None) -> Precision:
 
 
 def _fits(reference: Exact, shape: tuple[int, ...]) -> bool:
-    own = reference.real.shape
-    tail = shape[len(shape) - len(own) :]
-    return len(own) <= len(shape) and all(a in (1, b) for a, b in zip(own, tail, strict=True))
+    wanted = reference.real.shape
+    tail = shape[len(shape) - len(wanted) :]
+    return len(wanted) <= len(shape) and all(a in (1, b) for a, b in zip(wanted, tail, strict=True))
 
 
 def _lead(message: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._limbs.planes import is_normalised, settle
+from mdqr._limbs.planes import is_normalised, renormalize
 
 __all__ = ["FAMILIES", "SPECIAL", "Bounds", "Planes", "draw", "fits", "normalize"]
 
@@ -35,7 +35,7 @@ def normalize(planes: Planes) -> Planes:
     """Return normalised limbs with the same exact sums; what already is normalised stays."""
     planes = planes.copy()
     loose = ~is_normalised(planes)
-    planes[:, loose] = settle(planes[:, loose])
+    planes[:, loose] = renormalize(planes[:, loose])
     return planes
 
 
@@ -109,7 +109,7 @@ def _integers(rng: np.random.Generator, limbs: int, size: int) -> Planes:
 
 
 def _short(rng: np.random.Generator, limbs: int, size: int) -> Planes:
-    """Fewer limbs than there is room for."""
+    """Fewer limbs than the precision has."""
     filled = rng.integers(1, limbs, size=size, endpoint=True)
     return _random(rng, limbs, size) * (np.arange(limbs)[:, None] < filled)
 

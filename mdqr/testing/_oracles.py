@@ -175,7 +175,7 @@ def _ieee(op: str, *operands: Exact) -> NDArray[Any]:
         return _ieee("multiply", *operands, *operands)
     leads = [operand.ieee for operand in operands]
     if op == "multiply" and any(lead.dtype.kind == "c" for lead in leads):
-        # as the definition says: NumPy's own loop may fuse, so its infinities depend on the CPU
+        # as the definition says: NumPy's loop may fuse, so its infinities depend on the CPU
         (a, b), (c, d) = (((x.ieee.real, x.real), (x.ieee.imag, x.imag)) for x in operands)
         out = np.empty(np.broadcast_shapes(*(lead.shape for lead in leads)), dtype=np.complex128)
         out.real = _part_product(a, c) - _part_product(b, d)

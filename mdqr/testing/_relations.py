@@ -34,7 +34,7 @@ def relate(relation: str, x: Planes, y: Planes, rng: np.random.Generator, limbs:
         result[:, usable] = _offset(part, tail, rng)
     else:
         sign = -1.0 if relation == "cancel" else 1.0
-        result[:, usable] = _share(sign * part, tail, rng)
+        result[:, usable] = _with_first_limbs_of(sign * part, tail, rng)
     return result.reshape(shape)
 
 
@@ -50,7 +50,7 @@ def _offset(x: Planes, y: Planes, rng: np.random.Generator) -> Planes:
         return normalize(np.ldexp(y, shift) + 0.0)
 
 
-def _share(x: Planes, y: Planes, rng: np.random.Generator) -> Planes:
+def _with_first_limbs_of(x: Planes, y: Planes, rng: np.random.Generator) -> Planes:
     """Keep the first 1 to N limbs of `x`; what follows is `y`, or the last limb moves by an ulp."""
     limbs, size = x.shape
     column = np.arange(limbs)[:, None]

@@ -13,8 +13,8 @@ LOWEST, HIGHEST = -1074, 1023
 class Draw(random.Random):
     """Random draws by the standard library, whose sequence is the same on every machine."""
 
-    def chance(self, share):
-        return self.random() < share
+    def chance(self, probability):
+        return self.random() < probability
 
     def loguniform(self, low, high):
         return math.exp(self.uniform(math.log(low), math.log(high)))
@@ -58,14 +58,14 @@ def product(x, y):
     if len(x) == len(y) == 1:
         return (x[0] @ y[0])[None]
     re, im = x[0], x[1] if len(x) == 2 else 0 * x[0]
-    other, turned = y[0], y[1] if len(y) == 2 else 0 * y[0]
-    return np.stack([re @ other - im @ turned, re @ turned + im @ other])
+    y_re, y_im = y[0], y[1] if len(y) == 2 else 0 * y[0]
+    return np.stack([re @ y_re - im @ y_im, re @ y_im + im @ y_re])
 
 
 def conjugate_transpose(x):
     """Return the conjugate transpose of a matrix ``(parts, m, n)``."""
-    turned = x.swapaxes(-1, -2)
-    return turned if len(x) == 1 else np.stack([turned[0], -turned[1]])
+    transposed = x.swapaxes(-1, -2)
+    return transposed if len(x) == 1 else np.stack([transposed[0], -transposed[1]])
 
 
 def limbs_of(ints, exponents, count):

@@ -168,14 +168,14 @@ class Truth:
 
     def log2_residual_error(self, value, exponent, k):
         """Return log2 of the distance of ``value * 2**exponent`` from the square of the same."""
-        p, q, own = self.residual(k)
+        p, q, scale = self.residual(k)
         given = q * value
-        if own >= exponent:
-            p = p << (own - exponent)
+        if scale >= exponent:
+            p = p << (scale - exponent)
         else:
-            given = given << (exponent - own)
+            given = given << (exponent - scale)
         distance = abs(given - p)
-        return log2(distance) - log2(q) + min(own, exponent) if distance else -math.inf
+        return log2(distance) - log2(q) + min(scale, exponent) if distance else -math.inf
 
     def strings(self, digits):
         """Return the components as decimal strings of so many digits, a list for each unknown."""

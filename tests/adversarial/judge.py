@@ -107,7 +107,7 @@ def _judge_residuals(problem, residuals, verdict):
     block = residuals.limbs.reshape(1, len(residuals.limbs), len(exact), -1)
     for i, truth in enumerate(exact):
         ints, exponents = integers(np.nan_to_num(block[:, :, i]), ())
-        room, work = math.log2(64 * truth.rows), problem.work.eps
+        factor, work = math.log2(64 * truth.rows), problem.work.eps
         for k in range(block.shape[-1]):
             size = truth.log2_residual(k)
             if 2 * size >= _BEYOND:
@@ -115,7 +115,7 @@ def _judge_residuals(problem, residuals, verdict):
             error = truth.log2_residual_error(int(ints[0, k]), int(exponents[k]), k)
             least = math.log2(truth.condition * work) + truth.log2_right_side(k)
             least += max(math.log2(work), -166.0)
-            most = room + np.logaddexp2(size + math.log2(answer.eps), least)
+            most = factor + np.logaddexp2(size + math.log2(answer.eps), least)
             # Of the square; what falls below the smallest double of its limbs.
             most = max(most + np.logaddexp2(size, most) + 1, -1070)
             if error > most:

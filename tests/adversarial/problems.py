@@ -55,10 +55,10 @@ def near_limit(seed, index):
     return _drawn(Draw(f"near/{seed}/{index}"), (seed, index), ((families.near_limit, 1),), False)
 
 
-def _drawn(r, name, shares, square):
+def _drawn(r, name, weighted, square):
     data, precision = _precisions(r)
     parts = 2 if r.chance(0.3) else 1
-    family = _chosen(r, shares)
+    family = _chosen(r, weighted)
     m, n = _shape(r, square)
     batch = r.randint(2, 3) if r.chance(0.04) else 0
     k = r.randint(1, 3) if batch or r.chance(0.3) else 0
@@ -90,8 +90,8 @@ def _drawn(r, name, shares, square):
     )
 
 
-def _chosen(r, shares):
-    makers, weights = zip(*shares, strict=True)
+def _chosen(r, weighted):
+    makers, weights = zip(*weighted, strict=True)
     return r.choices(makers, weights)[0]
 
 

@@ -104,8 +104,8 @@ def orthogonal(r, a, k, bits):
 def _without(basis, v):
     """Return a multiple of `v` less its part in the span of orthogonal vectors."""
     for u in basis:
-        turned = conjugate_transpose(u)
-        v = v * int(product(turned, u)[0, 0, 0]) - product(u, product(turned, v))
+        adjoint = conjugate_transpose(u)
+        v = v * int(product(adjoint, u)[0, 0, 0]) - product(u, product(adjoint, v))
         v = v // max(math.gcd(*(int(value) for value in v.ravel())), 1)
     return v
 

@@ -151,7 +151,7 @@ def _lstsq(rng, given, options):
             other = np.linalg.solve(r, q.T @ b) / norms
         except np.linalg.LinAlgError:
             other = np.full_like(norms, np.nan)
-    sizes = [_beside(a, b, q, condition, y) for y in (found.x, other)]
+    sizes = [_relative_error(a, b, q, condition, y) for y in (found.x, other)]
     verdict.components = len(norms)
     if sizes[0] > _FACTOR and sizes[1] <= _FACTOR and "warned" not in verdict.flags:
         verdict.note("silent_error")
@@ -161,7 +161,7 @@ def _lstsq(rng, given, options):
     return verdict
 
 
-def _beside(a, b, q, condition, x):
+def _relative_error(a, b, q, condition, x):
     """Return the norm of ``A (x - x*)`` as a multiple of what is promised.
 
     That is ``eps (sqrt(n) (norm(b) + c norm(r)) + norm(|A| |x|))``.

@@ -238,13 +238,13 @@ def _gram_difference(a, r):
     for block in (a, r):
         ints, exponent = integers(block, (0, 1))
         parts = [flint_matrix(part) for part in ints]
-        turned = [part.transpose() for part in parts]
+        transposed = [part.transpose() for part in parts]
         if len(parts) == 1:
-            gram = [turned[0] * parts[0]]
+            gram = [transposed[0] * parts[0]]
         else:
             gram = [
-                turned[0] * parts[0] + turned[1] * parts[1],
-                turned[0] * parts[1] - turned[1] * parts[0],
+                transposed[0] * parts[0] + transposed[1] * parts[1],
+                transposed[0] * parts[1] - transposed[1] * parts[0],
             ]
         grams.append((gram, 2 * int(exponent.ravel()[0])))
     (first, p), (second, q) = grams

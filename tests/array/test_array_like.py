@@ -20,7 +20,7 @@ P = mdqr.qd
 EYE = np.eye(2)
 
 
-def own():
+def example():
     """Return an array of more limbs than one."""
     return mdqr.array([["0.1", "0.2"], ["0.3", "0.7"]], precision=P)
 
@@ -32,7 +32,7 @@ def assigned(x):
 
 
 def in_place(x):
-    a = own()
+    a = example()
     a += x
     return a
 
@@ -42,31 +42,31 @@ DOORS = {
     "array": lambda x: mdqr.array(x, precision=P),
     "array, complex": lambda x: mdqr.array(x, precision=P, dtype=complex),
     "array, nested": lambda x: mdqr.array([x, x], precision=P),
-    "array, beside arrays": lambda x: mdqr.array([own(), x], precision=P),
+    "array, beside arrays": lambda x: mdqr.array([example(), x], precision=P),
     "asarray": lambda x: mdqr.asarray(x, precision=P),
     "full": lambda x: mdqr.full((2, 2), x, precision=P),
     "linspace": lambda x: mdqr.linspace(x, 1, 3, precision=P),
     "uniform": lambda x: mdqr.random.uniform((2, 2), x, 9, precision=P, rng=1),
     "setitem": assigned,
     "iadd": in_place,
-    "add": lambda x: own() + x,
-    "multiply": lambda x: own() * x,
-    "rdivide": lambda x: np.divide(x, own()),
-    "matmul": lambda x: own() @ x,
-    "rmatmul": lambda x: np.matmul(x, own()),
-    "less": lambda x: own() < x,
-    "equal": lambda x: own() == x,
-    "maximum": lambda x: mdqr.maximum(x, own()),
-    "where": lambda x: mdqr.where(own() > 0.5, x, own()),
-    "where, condition": lambda x: mdqr.where(x, own(), 0),
-    "allclose": lambda x: mdqr.allclose(own(), x),
+    "add": lambda x: example() + x,
+    "multiply": lambda x: example() * x,
+    "rdivide": lambda x: np.divide(x, example()),
+    "matmul": lambda x: example() @ x,
+    "rmatmul": lambda x: np.matmul(x, example()),
+    "less": lambda x: example() < x,
+    "equal": lambda x: example() == x,
+    "maximum": lambda x: mdqr.maximum(x, example()),
+    "where": lambda x: mdqr.where(example() > 0.5, x, example()),
+    "where, condition": lambda x: mdqr.where(x, example(), 0),
+    "allclose": lambda x: mdqr.allclose(example(), x),
     "array_equal": lambda x: mdqr.array_equal(mdqr.array(VALUES, precision=P), x),
-    "dot": lambda x: mdqr.dot(own(), x),
-    "vdot": lambda x: mdqr.vdot(x, own()),
-    "outer": lambda x: mdqr.outer(x, own()),
-    "polyval": lambda x: mdqr.polyval(own()[0], x),
-    "concatenate": lambda x: mdqr.concatenate([own(), x]),
-    "stack": lambda x: mdqr.stack([x, own()]),
+    "dot": lambda x: mdqr.dot(example(), x),
+    "vdot": lambda x: mdqr.vdot(x, example()),
+    "outer": lambda x: mdqr.outer(x, example()),
+    "polyval": lambda x: mdqr.polyval(example()[0], x),
+    "concatenate": lambda x: mdqr.concatenate([example(), x]),
+    "stack": lambda x: mdqr.stack([x, example()]),
     "linalg.matmul": lambda x: linalg.matmul(x, x, precision=P),
     "norm": lambda x: linalg.norm(x, 1, precision=P),
     "qr": lambda x: linalg.qr(x, precision=P).Q,
@@ -83,7 +83,7 @@ DOORS = {
     "UpdatableLstsq": lambda x: linalg.UpdatableLstsq(x, [1, 2], precision=P).solve(),
     "insert_rows": lambda x: inserted(x),
     "ulp_error": lambda x: testing.ulp_error(x, VALUES),
-    "ulp_error, reference": lambda x: testing.ulp_error(own(), x),
+    "ulp_error, reference": lambda x: testing.ulp_error(example(), x),
 }
 
 
@@ -185,10 +185,10 @@ def test_masked_entries_are_refused_at_every_door(door):
 def test_masked_entries_are_refused_in_exponents_lists_and_limbs():
     masked = np.ma.array([1, 2], mask=[True, False])
     calls = [
-        lambda: own() ** masked,
+        lambda: example() ** masked,
         lambda: mdqr.array([1.0, np.ma.masked], precision=P),
         lambda: mdqr.array(np.array([1, np.ma.masked], dtype=object), precision=P),
-        lambda: own() * [1.0, np.ma.masked],
+        lambda: example() * [1.0, np.ma.masked],
         lambda: mdqr.from_limbs(masked[None].astype(float)),
         lambda: mdqr.from_limbs(masked[None].astype(float), normalize=False),
         lambda: linalg.lstsq(EYE, [1, 2], weights=masked, precision=P),
@@ -197,7 +197,7 @@ def test_masked_entries_are_refused_in_exponents_lists_and_limbs():
         with pytest.raises(TypeError, match=r"x\.filled\(value\)"):
             call()
     with pytest.raises(TypeError, match=r"a masked array, with mdqr\.array\(x, precision=mdqr\.qd"):
-        masked + own()
+        masked + example()
 
 
 @pytest.mark.parametrize("normalize", [True, False])

@@ -91,8 +91,8 @@ def test_get_is_numpys_on_every_plane(data, multiple, dtype):
     for plane, wanted in zip(planes(got), expected, strict=True):
         np.testing.assert_array_equal(plane, wanted)
     if got.size:
-        shares = np.may_share_memory(expected[0], planes(a)[0])
-        assert np.shares_memory(got.limbs, a.limbs) == shares
+        is_view = np.may_share_memory(expected[0], planes(a)[0])
+        assert np.shares_memory(got.limbs, a.limbs) == is_view
 
 
 @given(data=st.data())

@@ -197,9 +197,11 @@ def test_normalisation_with_flushing(data, precision):
     block = np.array(data.draw(st.lists(rows, min_size=1, max_size=8))).T
     wanted = mdqr.from_limbs(block)
     ready = planes.is_normalised(block)
-    for settled, column in zip(ready, block.T.tolist(), strict=True):
+    for is_normal, column in zip(ready, block.T.tolist(), strict=True):
         pairs = pairwise(column)
-        assert settled == (all(x + y == x for x, y in pairs) and "-0.0" not in map(str, column[1:]))
+        assert is_normal == (
+            all(x + y == x for x, y in pairs) and "-0.0" not in map(str, column[1:])
+        )
     with flushing():
         got = mdqr.from_limbs(block)
         again = planes.is_normalised(block)
@@ -208,13 +210,13 @@ def test_normalisation_with_flushing(data, precision):
 
 
 @given(data=st.data())
-def test_settling_with_flushing(data, multiple):
+def test_renormalizing_with_flushing(data, multiple):
     a = data.draw(arrays(multiple, 8, max_exponent=-900, allow_nan=False, allow_infinity=False))
     spread = a.limbs[::-1].copy()
     with flushing():
-        settled = planes.settle(spread)
-    assert [sum(map(Fraction, x)) for x in settled.T.tolist()] == exact(a).tolist()
-    assert planes.is_normalised(settled).all()
+        renormalized = planes.renormalize(spread)
+    assert [sum(map(Fraction, x)) for x in renormalized.T.tolist()] == exact(a).tolist()
+    assert planes.is_normalised(renormalized).all()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.complex64])

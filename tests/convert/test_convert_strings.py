@@ -103,7 +103,7 @@ def test_sum_of_hexadecimal_floats():
 
 @pytest.mark.parametrize("term", ["0x1p-5", "-0x1p-1074", "0x1.fffffffffffffp+1000"])
 def test_joined_hexadecimal_floats_take_linear_time(monkeypatch, term):
-    """Passes of normalisation over many terms took a minute for 70 kB; few terms settle at once."""
+    """Passes of normalisation over many terms took a minute for 70 kB; few terms take one pass."""
     lengths = []
 
     def watched(counts):

@@ -55,7 +55,7 @@ def test_other_forms_of_a_value_are_equal():
     assert not a < b
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's own
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_special_values_compare_as_numpys(dtype, precision):
     values = np.array(SPECIALS)

@@ -39,7 +39,7 @@ def test_conjugates_are_exact(data, precision):
     assert not np.shares_memory(mdqr.conj(a.real).limbs, a.limbs)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's own
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's
 def test_sign_of_complex_values(multiple, rng):
     a = full_width(rng, multiple, 20, complex)
     for got, z in zip(mdqr.sign(a).to_mpmath(), a.to_mpmath(), strict=True):
@@ -47,13 +47,13 @@ def test_sign_of_complex_values(multiple, rng):
             assert abs(got - z / abs(z)) <= 20 * multiple.eps
     values = np.array([complex(x, y) for x in SPECIALS for y in SPECIALS])
     got = mdqr.sign(mdqr.array(values, precision=multiple)).to_numpy()
-    # 1 / sqrt(2) twice: NumPy's own rounding is up to an ulp.
+    # 1 / sqrt(2) twice: NumPy's rounding is up to an ulp.
     np.testing.assert_allclose(got, np.sign(values), rtol=2.0**-51)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
 def test_signs_of_subnormals_with_flushing():
-    # NumPy's own arithmetic would flush the lower limbs: these work on bits.
+    # NumPy's arithmetic would flush the lower limbs: these work on bits.
     import _mdqr_host
 
     block = np.array([[-(2.0**-1000), 2.0**-1060], [-(2.0**-1060), 0.0]])

@@ -223,7 +223,7 @@ def test_windows_of_every_precision_are_wide(p, rng):
 
 @pytest.mark.parametrize("deficient", [False, True])
 def test_recorded_windows_are_as_good(deficient, rng, cupy, monkeypatch):
-    """From the third time on a window is a graph, on every stream; doubts are noted by it too."""
+    """From the third time on a window is a graph, on every stream; breakdowns are noted too."""
     backend = for_block(cupy.zeros(1))
     graphs = Graphs(cupy)
     monkeypatch.setattr(backend.kernels, "graphs", graphs)

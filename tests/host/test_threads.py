@@ -69,7 +69,7 @@ assert tasks < 8, tasks
 """)
 
 
-def wild_product():
+def wide_product():
     """Operands of a product of which no element is served by digits."""
     rng = np.random.default_rng(3)
     exponents = rng.integers(-300, 301, (180, 180))
@@ -78,7 +78,7 @@ def wild_product():
     return mdqr.from_limbs(ldexp(x.limbs, exponents)), mdqr.from_limbs(ldexp(x.limbs, -exponents))
 
 
-def long_wild_product():
+def long_wide_product():
     """The same with few elements of many terms each."""
     k = 2**17
     rng = np.random.default_rng(6)
@@ -153,8 +153,8 @@ def on_alarm():
 
 
 LONG = {
-    "product": (product, wild_product),
-    "many terms": (blocks_product, long_wild_product),
+    "product": (product, wide_product),
+    "many terms": (blocks_product, long_wide_product),
     "panel": (panel, tall_panel),
     "one row": (running_sums, one_row),
 }
@@ -180,7 +180,7 @@ def test_an_exception_of_a_handler_ends_a_kernel(one_thread, on_alarm):
     class Stop(Exception):
         pass
 
-    x, y = wild_product()
+    x, y = wide_product()
     out = np.full((8, 180, 180), np.nan)
 
     def stop():
@@ -256,9 +256,9 @@ def test_fork_within_a_kernel():
 import os, signal, sys
 sys.path.insert(0, {HERE!r})
 import mdqr
-from test_threads import product, wild_product
+from test_threads import product, wide_product
 mdqr.config.set_num_threads(2)
-x, y = wild_product()
+x, y = wide_product()
 want = product(x, y).tobytes()
 children = []
 def fork(number, frame):

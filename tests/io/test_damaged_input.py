@@ -147,7 +147,7 @@ def from_archive(rng):
 
 
 class Dtype:
-    """Stands for `numpy.dtype`, whose state could not be damaged without harm to NumPy's own."""
+    """Stands for `numpy.dtype`, whose state could not be damaged without harm to NumPy."""
 
     def __init__(self, code, *_):
         self.code, self.order = code, "="
@@ -178,7 +178,7 @@ class Unpickler(pickle._Unpickler):
     dispatch: ClassVar = dict(pickle._Unpickler.dispatch)
 
     def load_bytearray(self):
-        # pickle's own makes room for what is claimed before it reads
+        # Python's pickle allocates what is claimed before it reads
         self.append(bytearray(self.read(int.from_bytes(self.read(8), "little"))))
 
     dispatch[pickle.BYTEARRAY8[0]] = load_bytearray

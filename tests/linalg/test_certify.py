@@ -26,7 +26,7 @@ def test_good_factors(precision, dtype, shape, rng):
 
 
 @pytest.mark.parametrize("error", [4.0, 1e3, 1e9])
-def test_spoiled_factors(precision, dtype, error, rng):
+def test_perturbed_factors(precision, dtype, error, rng):
     a = cases.random(9, 6, precision, dtype, rng)
     Q, R = qr(a)
     Q[3, 2] = Q[3, 2] * (1 + error * precision.eps)

@@ -15,7 +15,7 @@ from mdqr.linalg._shared import operands
 from mdqr.linalg._shared.checks import Checks, fetch
 
 
-class Away:
+class DeviceArray:
     """An array that is no NumPy array, with what `fetch` needs of CuPy's."""
 
     transfers = 0
@@ -27,16 +27,16 @@ class Away:
         )
 
     def ravel(self):
-        return Away(self.values.ravel())
+        return DeviceArray(self.values.ravel())
 
     def view(self, dtype):
-        return Away(self.values.view(dtype))
+        return DeviceArray(self.values.view(dtype))
 
     def astype(self, dtype):
-        return Away(self.values.astype(dtype))
+        return DeviceArray(self.values.astype(dtype))
 
     def get(self):
-        Away.transfers += 1
+        DeviceArray.transfers += 1
         return self.values
 
     def __bool__(self):
@@ -48,10 +48,10 @@ def device(monkeypatch):
     xp = types.SimpleNamespace(
         int64=np.int64,
         float64=np.float64,
-        concatenate=lambda rows: Away(np.concatenate([row.values for row in rows])),
+        concatenate=lambda rows: DeviceArray(np.concatenate([row.values for row in rows])),
     )
     monkeypatch.setattr(planes, "namespace", lambda block: xp)
-    monkeypatch.setattr(Away, "transfers", 0)
+    monkeypatch.setattr(DeviceArray, "transfers", 0)
 
 
 @pytest.mark.usefixtures("device")
@@ -64,47 +64,47 @@ def test_arrays_come_back_by_one_transfer():
         np.zeros((0, 3)),
     ]
     # What is on the host already stays there.
-    found = fetch(*(Away(values) for values in given), given[1])
-    assert Away.transfers == 1
+    found = fetch(*(DeviceArray(values) for values in given), given[1])
+    assert DeviceArray.transfers == 1
     for x, y in zip(found, [*given, given[1]], strict=True):
         assert (x.dtype, x.shape) == (y.dtype, y.shape)
         assert x.tobytes() == y.tobytes()
 
 
 @pytest.mark.usefixtures("device")
-def test_conditions_wait_for_the_next_settlement():
-    def complain(name):
+def test_conditions_wait_for_the_next_transfer():
+    def raise_error(name):
         raise ValueError(name)
 
     checks = Checks()
-    checks.require(Away(True), lambda: complain("first"))
-    checks.require(Away(False), lambda: complain("second"))
-    checks.require(Away(False), lambda: complain("third"))
-    assert Away.transfers == 0
+    checks.require(DeviceArray(True), lambda: raise_error("first"))
+    checks.require(DeviceArray(False), lambda: raise_error("second"))
+    checks.require(DeviceArray(False), lambda: raise_error("third"))
+    assert DeviceArray.transfers == 0
     with pytest.raises(ValueError, match="second"):
-        checks.settle(Away(1.0))
-    assert Away.transfers == 1
-    assert checks.settle(Away(2.5)) == (2.5,)
+        checks.settle(DeviceArray(1.0))
+    assert DeviceArray.transfers == 1
+    assert checks.settle(DeviceArray(2.5)) == (2.5,)
     assert checks.settle() == ()
-    assert Away.transfers == 2
+    assert DeviceArray.transfers == 2
 
 
 @pytest.mark.usefixtures("device")
-def test_the_first_fault_is_complained_of():
-    def complain(name):
+def test_the_first_fault_is_raised():
+    def raise_error(name):
         raise ValueError(name)
 
     def both(checks, faults):
-        checks.refuse(faults, lambda: complain("first"), lambda: complain("second"))
+        checks.refuse(faults, lambda: raise_error("first"), lambda: raise_error("second"))
 
     checks = Checks()
-    both(checks, Away(np.array([0, 0])))
-    both(checks, Away(np.array([0, 1])))
-    assert Away.transfers == 0
+    both(checks, DeviceArray(np.array([0, 0])))
+    both(checks, DeviceArray(np.array([0, 1])))
+    assert DeviceArray.transfers == 0
     with pytest.raises(ValueError, match="second"):
         checks.settle()
-    assert Away.transfers == 1
-    checks.refuse(Away(np.array([1])), lambda: complain("single"))
+    assert DeviceArray.transfers == 1
+    checks.refuse(DeviceArray(np.array([1])), lambda: raise_error("single"))
     with pytest.raises(ValueError, match="single"):
         checks.settle()
     both(Checks(), np.array([0, 0]))
@@ -119,24 +119,24 @@ def test_a_triangle_waits_for_its_device_once(monkeypatch, trans, rng):
     wanted = solve_triangular(a, b, trans)
     fake_device.install(monkeypatch)
 
-    def away(x):
-        return mdqr.MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+    def to_device(x):
+        return mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
 
     counted = []
-    get = fake_device.Away.get
-    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
-    found = solve_triangular(away(a), away(b), trans)
+    get = fake_device.DeviceArray.get
+    monkeypatch.setattr(fake_device.DeviceArray, "get", lambda x: counted.append(x.shape) or get(x))
+    found = solve_triangular(to_device(a), to_device(b), trans)
     assert len(counted) == 1
     assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
     a[2, 2] = 0.0
     with pytest.raises(np.linalg.LinAlgError, match="diagonal entry of column 2 is exactly zero"):
-        solve_triangular(away(a), away(b), trans)
+        solve_triangular(to_device(a), to_device(b), trans)
     a[1, 2] = np.inf
     with pytest.raises(np.linalg.LinAlgError, match="row 1, column 2 of a is NaN or infinite"):
-        solve_triangular(away(a), away(b), trans)
+        solve_triangular(to_device(a), to_device(b), trans)
     b[3] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="row 3, column 0 of b is NaN or infinite"):
-        solve_triangular(away(mdqr.eye(5, precision=mdqr.dd)), away(b), trans)
+        solve_triangular(to_device(mdqr.eye(5, precision=mdqr.dd)), to_device(b), trans)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -147,15 +147,15 @@ def test_thin_products_do_not_wait_for_a_device(monkeypatch, columns, rng):
     wanted = matmul(a, b)
     fake_device.install(monkeypatch)
 
-    def away(x):
-        return mdqr.MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+    def to_device(x):
+        return mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
 
     counted = []
-    get = fake_device.Away.get
-    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
+    get = fake_device.DeviceArray.get
+    monkeypatch.setattr(fake_device.DeviceArray, "get", lambda x: counted.append(x.shape) or get(x))
     for x, y in ((a, b), (b.T, a.T), (a, b[:, 0])):
         counted.clear()
-        found = matmul(away(x), away(y))
+        found = matmul(to_device(x), to_device(y))
         assert len(counted) == (columns > 2 and y.ndim == 2)
         if x is a and y.ndim == 2:
             assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
@@ -171,22 +171,22 @@ def test_zero_planes_of_a_device_are_found_by_one_transfer(monkeypatch):
         block[(1, last, 1, 2) if is_complex else (last, 1, 2)] = 2.0**-1074
         pairs.append((block, is_complex))
     counted = []
-    get = fake_device.Away.get
-    monkeypatch.setattr(fake_device.Away, "get", lambda x: counted.append(x.shape) or get(x))
-    found = operands.trim([(fake_device.Away(block), field) for block, field in pairs])
+    get = fake_device.DeviceArray.get
+    monkeypatch.setattr(fake_device.DeviceArray, "get", lambda x: counted.append(x.shape) or get(x))
+    found = operands.trim([(fake_device.DeviceArray(block), field) for block, field in pairs])
     assert len(counted) == 1
     for (x, _), (y, _), limbs in zip(found, operands.trim(pairs), (1, 2, 4, 4, 8, 8), strict=True):
-        assert isinstance(x, fake_device.Away)
+        assert isinstance(x, fake_device.DeviceArray)
         assert x.shape == y.shape
         assert y.shape[-3] == limbs
         assert get(x).tobytes() == y.tobytes()
 
 
-def test_conditions_on_the_host_are_looked_at_once():
-    def complain():
+def test_conditions_on_the_host_are_checked_at_once():
+    def raise_error():
         raise ValueError("at once")
 
     checks = Checks()
-    checks.require(np.bool_(True), complain)
+    checks.require(np.bool_(True), raise_error)
     with pytest.raises(ValueError, match="at once"):
-        checks.require(np.bool_(False), complain)
+        checks.require(np.bool_(False), raise_error)

@@ -147,7 +147,7 @@ def test_not_finite_entries_go_their_way(multiple, bad, rng):
 def test_callback_counts_the_columns(multiple, dtype, batch, monkeypatch, rng):
     a = cases.random(6, 7, multiple, dtype, rng)
     b = mdqr.random.normal((*batch, 7, 200), precision=multiple, dtype=dtype, rng=rng)
-    # Room for two tiles of 64 columns of the product with one matrix, not for one with three.
+    # Memory of two tiles of 64 columns of the product with one matrix, less than of one with three.
     monkeypatch.setattr(_products, "_PIECE", 2 * 64 * 6 * 7 * multiple.limbs**2)
     calls = []
     product = matmul(a, b, callback=lambda *call: calls.append(call))

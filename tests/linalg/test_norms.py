@@ -90,7 +90,7 @@ def test_axes_are_those_of_numpy(precision, shape, order, axis, keepdims, rng):
     wanted = np.linalg.norm(a, order, axis, keepdims)
     assert found.shape == np.shape(wanted)
     assert not found.is_complex
-    # NumPy's own error: at most 60 additions.
+    # NumPy's error: at most 60 additions.
     assert np.allclose(found.to_numpy(), wanted, rtol=60 * 2.0**-52, atol=0)
 
 
@@ -124,8 +124,8 @@ def test_negative_orders_of_wild_ranges(precision, dtype, order, low):
 
 @pytest.mark.parametrize("order", [-1, -3])
 def test_negative_orders_with_zeros_and_without_entries(precision, order):
-    wild = mdqr.array([[2.0**1000, 0.0], [0.0, 0.0], [np.inf, 3.0]], precision=precision)
-    np.testing.assert_array_equal(norm(wild, order, axis=1).to_numpy(), [0, 0, 3])
+    mixed = mdqr.array([[2.0**1000, 0.0], [0.0, 0.0], [np.inf, 3.0]], precision=precision)
+    np.testing.assert_array_equal(norm(mixed, order, axis=1).to_numpy(), [0, 0, 3])
     for values, wanted in (([], np.inf), ([np.inf, np.inf], np.inf), ([np.nan, 1.0], np.nan)):
         np.testing.assert_array_equal(
             norm(mdqr.array(values, precision=precision, dtype=float), order).to_numpy(), wanted
@@ -145,10 +145,10 @@ AWAY_CASES = [
 def test_blocks_are_touched_by_their_own_module(precision, dtype, shape, order, axis, monkeypatch):
     fake_device.install(monkeypatch)
     a = mdqr.random.normal(shape, precision=precision, rng=1, dtype=dtype)
-    distant = MDArray._wrap(fake_device.Away(a.limbs), precision, a.is_complex)
+    on_device = MDArray._wrap(fake_device.DeviceArray(a.limbs), precision, a.is_complex)
     for keepdims in (False, True):
-        wanted, found = (norm(x, order, axis, keepdims).limbs for x in (a, distant))
-        assert isinstance(found, fake_device.Away)
+        wanted, found = (norm(x, order, axis, keepdims).limbs for x in (a, on_device))
+        assert isinstance(found, fake_device.DeviceArray)
         assert found.shape == wanted.shape
         assert found.get().tobytes() == wanted.tobytes()
 

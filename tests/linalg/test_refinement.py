@@ -60,7 +60,7 @@ def test_wide_b_of_dense_matrices(multiple, rng):
 
 
 def test_zeros_of_exact_fits_have_digits_only_if_they_are_zero(precision):
-    """Coefficients that are 0 may come as noise, below their bound and without a digit."""
+    """Coefficients that are 0 may come as rounding errors, below their bound, without a digit."""
     for m in range(4, 9):
         t = mdqr.arange(1, m + 1, precision=precision)
         for n in range(3, min(m, 6) + 1):
@@ -70,9 +70,9 @@ def test_zeros_of_exact_fits_have_digits_only_if_they_are_zero(precision):
                 fit = lstsq(a, 3 * t + 1)
             exact = [0] * (n - 2) + [3, 1]
             check_claims(fit, exact)
-            noise = [x != 0 for x in fit.x.to_fractions()[: n - 2]]
-            assert [d == 0 for d in fit.info.digits[: n - 2]] == noise
-            assert bool(caught) == any(noise)
+            rounded = [x != 0 for x in fit.x.to_fractions()[: n - 2]]
+            assert [d == 0 for d in fit.info.digits[: n - 2]] == rounded
+            assert bool(caught) == any(rounded)
 
 
 def test_an_exact_zero_is_no_reason_to_warn(precision):

@@ -49,11 +49,11 @@ MDQR_KERNEL(unordered, arguments, 64) {
 """
 
 
-class OwnKernels(EmulatedKernels):
+class ProbeKernels(EmulatedKernels):
     """The kernels above."""
 
     def _compile(self, module):
-        source, file = self._folder / "own.cu", self._folder / "own.so"
+        source, file = self._folder / "probe.cu", self._folder / "probe.so"
         source.write_text(SOURCE)
         build(file, source, f"-I{kernels_folder() / 'cuda'}", after=[self._fibers])
         return ctypes.CDLL(str(file))
@@ -62,13 +62,13 @@ class OwnKernels(EmulatedKernels):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Return a function that runs a kernel and returns what its 64 threads wrote."""
-    kernels = OwnKernels(tmp_path_factory.mktemp("own"))
+    kernels = ProbeKernels(tmp_path_factory.mktemp("probe"))
 
     def run_kernel(name, shared=0):
         out = np.zeros(64)
         arguments = np.array([out.ctypes.data])
         kernels.launch(
-            Module("own", Kind(1, False)), name, arguments, grid=(1,), threads=64, shared=shared
+            Module("probe", Kind(1, False)), name, arguments, grid=(1,), threads=64, shared=shared
         )
         return out
 

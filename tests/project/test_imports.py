@@ -41,7 +41,7 @@ LAYERS = """
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
-LAYER = {room: level for level, row in enumerate(LAYERS.split("\n")) for room in row.split()}
+LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in row.split()}
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
@@ -127,10 +127,10 @@ def imports(module: str, *, later: bool) -> set[str]:
 
 def layer(module: str) -> int:
     """The row of the longest name in the table that `module` lies in."""
-    rooms = [room for room in LAYER if module == room or module.startswith(f"{room}.")]
-    room = max(rooms, key=len)
-    assert room != "mdqr" or module == "mdqr", f"{module} is in no row"
-    return LAYER[room]
+    names = [name for name in LAYER if module == name or module.startswith(f"{name}.")]
+    longest = max(names, key=len)
+    assert longest != "mdqr" or module == "mdqr", f"{module} is in no row"
+    return LAYER[longest]
 
 
 GRAPH = {module: imports(module, later=False) & set(MODULES) for module in MODULES}
@@ -184,8 +184,8 @@ def test_every_row_of_the_layers_is_there():
 
 def test_functions_import_what_has_a_reason():
     found = {module: imports(module, later=True) for module in MODULES}
-    own = {module: names & set(MODULES) for module, names in found.items()}
-    assert {key: names for key, names in own.items() if names} == {
+    inside = {module: names & set(MODULES) for module, names in found.items()}
+    assert {key: names for key, names in inside.items() if names} == {
         key: set(reasons) for key, reasons in LATER.items()
     }
     others = {name.partition(".")[0] for names in found.values() for name in names} - {"mdqr"}

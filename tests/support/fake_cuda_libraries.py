@@ -128,7 +128,7 @@ class Solver:
             getattr(scipy.linalg.lapack, name), kind, *arguments
         )
 
-    def eqrf(self, call, kind, handle, m, n, a, lda, tau, room, size, status):
+    def eqrf(self, call, kind, handle, m, n, a, lda, tau, work, size, status):
         x = matrix(a, m, n, lda, kind)
         h, scales, _, info = call(x)
         assert info == 0
@@ -136,7 +136,7 @@ class Solver:
         x[...] = h
         matrix(tau, min(m, n), 1, min(m, n), kind)[:, 0] = scales
 
-    def rgqr(self, call, kind, handle, m, n, k, a, lda, tau, room, size, status):
+    def rgqr(self, call, kind, handle, m, n, k, a, lda, tau, work, size, status):
         x = matrix(a, m, n, lda, kind)
         q, _, info = call(x.copy(), matrix(tau, k, 1, k, kind)[:, 0])
         assert info == 0
@@ -145,7 +145,7 @@ class Solver:
     ngqr = rgqr
 
     def rmqr(
-        self, call, kind, handle, side, flag, m, n, k, a, lda, tau, c, ldc, room, size, status
+        self, call, kind, handle, side, flag, m, n, k, a, lda, tau, c, ldc, work, size, status
     ):
         assert (side, size) == (0, 3)
         x, scales = matrix(c, m, n, ldc, kind), matrix(tau, k, 1, k, kind)[:, 0]
@@ -157,7 +157,7 @@ class Solver:
 
     nmqr = rmqr
 
-    def otrf(self, call, kind, handle, uplo, n, a, lda, room, size, status):
+    def otrf(self, call, kind, handle, uplo, n, a, lda, work, size, status):
         x = matrix(a, n, n, lda, kind)
         assert uplo == 0
         lower, info = call(x.copy(), lower=1)
@@ -193,7 +193,7 @@ class HostPanels:
     """Panels as the kernels of CUDA compute them."""
 
     def __init__(self):
-        self.doubtful = np.zeros(1, dtype=np.int64)
+        self.breakdown = np.zeros(1, dtype=np.int64)
         self.called = 0
 
     def reflections(self, a, r, k, signs):
@@ -202,7 +202,7 @@ class HostPanels:
         assert len(q) >= q.shape[1] == len(upper) == len(middle)
         self.called += 1
         with np.errstate(all="ignore"):
-            self.doubtful |= int(not numpy_reflector.orthonormal(q, upper, False))
+            self.breakdown |= int(not numpy_reflector.orthonormal(q, upper, False))
             numpy_reflector.reflector(q, middle, _array((signs, len(upper), len(upper), 1))[:, 0])
 
 

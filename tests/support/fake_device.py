@@ -17,21 +17,21 @@ BINARY = ("add", "sub", "mul", "truediv", "mod", "pow", "matmul", *BITWISE)
 
 
 def wrapped(found):
-    """Return arrays as `Away`, also in tuples; CuPy has 0-d arrays instead of scalars."""
+    """Return arrays as `DeviceArray`, also in tuples; CuPy has 0-d arrays instead of scalars."""
     if isinstance(found, tuple):
         return tuple(map(wrapped, found))
-    return Away(found) if isinstance(found, (np.ndarray, np.generic)) else found
+    return DeviceArray(found) if isinstance(found, (np.ndarray, np.generic)) else found
 
 
 def bare(given):
     if isinstance(given, (list, tuple)):
         make = getattr(type(given), "_make", type(given))
         return make(map(bare, given))
-    return given.values if isinstance(given, Away) else given
+    return given.values if isinstance(given, DeviceArray) else given
 
 
-def away(function):
-    """Let a function of NumPy take and return `Away`; as CuPy's, it takes no NumPy arrays."""
+def on_device(function):
+    """Let a function of NumPy take and return `DeviceArray` alone, as CuPy's do."""
 
     def call(*args, **options):
         for given in (*args, *options.values()):
@@ -42,7 +42,7 @@ def away(function):
     return call
 
 
-class Away:
+class DeviceArray:
     """An array that NumPy's functions refuse, and that the host cannot read value by value."""
 
     __array_ufunc__ = None
@@ -53,7 +53,7 @@ class Away:
 
     def __getattr__(self, name):
         found = getattr(self.values, name)
-        return away(found) if callable(found) else wrapped(found)
+        return on_device(found) if callable(found) else wrapped(found)
 
     def __setattr__(self, name, value):
         if name in ("real", "imag"):
@@ -89,13 +89,13 @@ class Away:
 
 def _operator(name):
     def call(self, *others):
-        return away(getattr(self.values, name))(*others)
+        return on_device(getattr(self.values, name))(*others)
 
     return call
 
 
 for _name in (*UNARY, *COMPARISONS, *BINARY, *("r" + name for name in BINARY)):
-    setattr(Away, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(DeviceArray, f"__{_name}__", _operator(f"__{_name}__"))
 
 
 def _in_place(name):
@@ -107,13 +107,13 @@ def _in_place(name):
 
 
 for _name in ("iadd", "isub", "imul", "ixor", "iand", "ior"):
-    setattr(Away, f"__{_name}__", _in_place(f"__{_name}__"))
+    setattr(DeviceArray, f"__{_name}__", _in_place(f"__{_name}__"))
 
 
 class _Module:
-    """NumPy, or a module in it, whose functions take and return `Away`."""
+    """NumPy, or a module in it, whose functions take and return `DeviceArray`."""
 
-    ndarray = Away
+    ndarray = DeviceArray
 
     def __init__(self, module):
         self.module = module
@@ -122,22 +122,22 @@ class _Module:
         found = getattr(self.module, name)
         if isinstance(found, types.ModuleType):
             return _Module(found)
-        return away(found) if callable(found) and not isinstance(found, type) else found
+        return on_device(found) if callable(found) and not isinstance(found, type) else found
 
 
 class _Backend:
     name, xp = "cuda", _Module(np)
 
     def __getattr__(self, name):
-        return away(getattr(host.backend(), name))
+        return on_device(getattr(host.backend(), name))
 
 
 def install(monkeypatch):
-    """Let `Away` blocks be computed by the host's kernels."""
+    """Let `DeviceArray` blocks be computed by the host's kernels."""
     backend = _Backend()
     monkeypatch.setattr(planes, "cupy_of", lambda _: backend.xp)
     monkeypatch.setattr(
         operands,
         "for_block",
-        lambda block: backend if isinstance(block, Away) else host.backend(),
+        lambda block: backend if isinstance(block, DeviceArray) else host.backend(),
     )

@@ -168,7 +168,7 @@ def check_dependent(kernels, a, gone):
 
 
 @pytest.mark.parametrize(("rows", "seed"), [(256, 8), (257, 17), (256, 42), (257, 45)])
-def test_what_long_sums_leave_of_a_dependent_column_is_noise(kernels, rows, seed):
+def test_what_long_sums_leave_of_a_dependent_column_is_rounding_errors(kernels, rows, seed):
     """One chain of 256 products left more than 2**-21 of columns 32 and more behind."""
     a = np.random.default_rng(seed).standard_normal((rows, 64)) / np.sqrt(rows)
     a[:, 32] = a[:, 0] - 2 * a[:, 1]
@@ -185,7 +185,7 @@ def test_a_column_that_depends_on_all_others_becomes_zero(kernels, shape, rng):
 
 
 @pytest.mark.parametrize("spectrum", ["arithmetic", "geometric", "cluster"])
-def test_no_column_of_a_matrix_of_condition_1e6_is_noise(kernels, spectrum, rng):
+def test_no_column_of_a_matrix_of_condition_1e6_is_lost(kernels, spectrum, rng):
     """R has no diagonal below 1e-6 of the longest column, which is above 2**-20."""
     for shape in ((256, 128), (700, 70)):
         a = columns(with_condition(rng, *shape, 1e6, spectrum))

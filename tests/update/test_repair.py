@@ -21,7 +21,7 @@ def test_errors_are_squared(precision, dtype, mode, rng):
     for size in (precision.eps**0.25, precision.eps**0.4, precision.eps**0.75):
         found = repair(a, Q + change[0] * size, R + mdqr.triu(change[1]) * size)
         linalg_cases.check_form(found.R)
-        # Noise of size 1 in every entry is at most 12 in norm, and 10 times that divided by R.
+        # Changes of size 1 in every entry are at most 12 in norm, and 10 times that divided by R.
         allowed = max((120.0 * size) ** 2 * 4, 20 * 6 * precision.eps)
         assert cases.product_error(a, *found) <= allowed * cases.norm(a)
         assert cases.orthogonality(found.Q) <= allowed

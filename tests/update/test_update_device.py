@@ -27,18 +27,18 @@ def transfers(monkeypatch):
     """Blocks on the fake device, and how many were fetched so far."""
     fake_device.install(monkeypatch)
     fetched = []
-    get = fake_device.Away.get
-    monkeypatch.setattr(fake_device.Away, "get", lambda x: fetched.append(x.shape) or get(x))
+    get = fake_device.DeviceArray.get
+    monkeypatch.setattr(fake_device.DeviceArray, "get", lambda x: fetched.append(x.shape) or get(x))
     return fetched
 
 
 def to_fake_device(x):
-    return MDArray._wrap(fake_device.Away(x.limbs), x.precision, x.is_complex)
+    return MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
 
 
 def to_host(x):
     block = x._block
-    assert isinstance(block, fake_device.Away)
+    assert isinstance(block, fake_device.DeviceArray)
     return MDArray._wrap(block.values, x.precision, x.is_complex)
 
 

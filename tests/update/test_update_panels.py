@@ -222,7 +222,7 @@ def test_panels_that_break_down_are_repeated_by_the_library(public, method, rng)
         Panelled.made = []
         found = call()
         assert len(Panelled.made) == 1
-        assert Panelled.made[0].doubtful.any()
+        assert Panelled.made[0].breakdown.any()
         near(found.Q @ found.R, wanted, 10)
         orthonormal(found.Q)
 
@@ -235,7 +235,7 @@ def test_least_squares(public, keep_q, deficient, rng):
     if deficient:
         a[:, 70] = a[:, 60]
     fit = UpdatableLstsq(a, b, keep_q=keep_q)
-    assert [bool(panels.doubtful.any()) for panels in Panelled.made] == [deficient]
+    assert [bool(panels.breakdown.any()) for panels in Panelled.made] == [deficient]
     u, c, v = draw((50, 140), rng), draw((50, 2), rng), draw((450, 40), rng)
     if deficient:
         u[:, 70] = u[:, 60]
@@ -251,7 +251,7 @@ def test_least_squares(public, keep_q, deficient, rng):
         made = len(Panelled.made)
         change()
         assert not engine.fast
-        found.append([bool(panels.doubtful.any()) for panels in Panelled.made[made:]])
+        found.append([bool(panels.breakdown.any()) for panels in Panelled.made[made:]])
     assert all(found)
     assert any(map(any, found)) == deficient
     data = np.vstack([a, u])[40:, 40:]

@@ -23,7 +23,15 @@ from mdqr._backend.blocks import (
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
-from mdqr._limbs.planes import Kind, broadcast, conjugate, diagonal, set_unit_diagonal, value_shape
+from mdqr._limbs.planes import (
+    Kind,
+    broadcast,
+    conjugate,
+    diagonal,
+    first_limbs,
+    set_unit_diagonal,
+    value_shape,
+)
 from mdqr._limbs.scaling import (
     ABSENT,
     SPECIAL,
@@ -248,7 +256,7 @@ class HostBackend:
         if limbs == 1:
             # The first limb of a normalised pair is the sum rounded to one limb.
             pair = self.residual(terms, a, b, kind=Kind(2, is_complex), conj_a=conj_a)
-            return (pair[:, :1] if is_complex else pair[:1]).copy()
+            return first_limbs(pair, is_complex, 1).copy()
         batch, (x, y, *addends) = matrices(is_complex, a, b, *[term for _, term in terms])
         result = np.empty(kind.planes((prod(batch), a.shape[-2], b.shape[-1])))
         if result.size:

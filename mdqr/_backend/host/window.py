@@ -45,7 +45,7 @@ def reduce(
 ) -> None:
     """Do what `mdqr._backend.protocol.Backend.window` does to its three blocks.
 
-    A single column with nothing below its first row is one that rises. Blocks of one limb may be
+    A single column with `below` 0 is reduced bottom-up, as by `rise`. Blocks of one limb may be
     float32.
     """
     limbs = kind.limbs

@@ -80,14 +80,14 @@ def condition(triangle: Triangle, steps: int = _STEPS) -> Condition:
 def require_digits(checks: Checks, function: str, worst: Block, columns: int, eps: float) -> None:
     """Demand that the 0-d condition number `worst` leaves digits to an unrefined solution."""
 
-    def complain() -> NoReturn:
+    def raise_error() -> NoReturn:
         raise np.linalg.LinAlgError(
             f"{function}: the matrix is singular to working precision (condition about "
             f"{float(fetch(worst)[0]):.1e}), and no digit would be right; lstsq refines, and a "
             "higher precision helps where the entries are exact"
         )
 
-    checks.require(worst * max(columns, 1) * eps < 1.0, complain)
+    checks.require(worst * max(columns, 1) * eps < 1.0, raise_error)
 
 
 def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
@@ -106,7 +106,7 @@ def _norms(x: Block) -> Block:
 def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
     """Return the leading limbs with columns scaled near 1, and the powers that did it."""
     field = triangle.kind.is_complex
-    first = block[:, :1] if field else block[:1]
+    first = planes.first_limbs(block, field, 1)
     with np.errstate(all="ignore"):
         small, powers = triangle.backend.balance_columns(first, None, is_complex=field)
     return to_native(triangle.backend.xp, small, field), powers
@@ -115,7 +115,7 @@ def _rescaled(triangle: Triangle, block: Block) -> tuple[Block, Block]:
 def _largest_singular_value(triangle: Triangle, x: Block) -> Block:
     """Return the 2-norm of the matrix by power iteration on its leading limbs, in float64."""
     xp, field = triangle.backend.xp, triangle.kind.is_complex
-    first = triangle.block[:, :1] if field else triangle.block[:1]
+    first = planes.first_limbs(triangle.block, field, 1)
     shift = triangle.rows[..., :, None] + triangle.columns[..., None, :]
     r = to_native(xp, xp.ldexp(first, -shift), field)
     adjoint = r.swapaxes(-1, -2).conj()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
 from mdqr._backend.protocol import Backend, PanelOut, Reflectors
@@ -75,13 +74,9 @@ class Factors:
         """Number of reflectors, ``min(m, n)``."""
         return int(self.tau.shape[-1])
 
-    def multiply(self, a: Block, b: Block, **options: Any) -> Block:
-        """Return the product of two blocks, as `Backend.matmul`."""
-        return self.backend.matmul(a, b, kind=self.kind, **options)
-
-    def adjoint_multiply(self, a: Block, b: Block, **options: Any) -> Block:
+    def adjoint_multiply(self, a: Block, b: Block) -> Block:
         """Return ``a^H b``."""
-        return self.multiply(a.swapaxes(-1, -2), b, conj_a=True, **options)
+        return self.backend.matmul(a.swapaxes(-1, -2), b, conj_a=True, kind=self.kind)
 
     def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool, unit: int = 0) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
@@ -221,8 +216,8 @@ def _factor_columns(factors: Factors, panel: PanelOut, leaf: int) -> None:
     v2, t2 = v[..., below, half:], t[..., below, half:]
     _factor_columns(factors, PanelOut(h[..., below, half:], tau[..., half:], v2, t2), leaf)
     cross = factors.adjoint_multiply(v1[..., below, :], v2)
-    cross = factors.multiply(t1, cross)
-    factors.multiply(cross, t2, subtract=True, out=t[..., :half, half:])
+    matmul, kind = factors.backend.matmul, factors.kind
+    matmul(matmul(t1, cross, kind=kind), t2, subtract=True, out=t[..., :half, half:], kind=kind)
 
 
 def _factor_by_lapack(factors: Factors) -> None:

@@ -20,7 +20,7 @@ from mdqr.linalg._shared.operands import (
     check_callback,
     gather,
     matrix_shape,
-    room,
+    memory_guard,
 )
 
 _MODES = ("reduced", "complete", "r", "raw")
@@ -238,7 +238,7 @@ def qr(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or a factor is not finite.
     MemoryError
-        If there is no room for the factors; with what was wanted.
+        If there is no memory for the factors; with what was wanted.
 
     See Also
     --------
@@ -272,7 +272,9 @@ def qr(
     rows = m if mode == "complete" else min(m, n)
     checks = Checks() if check else None
     keep_q = mode in ("reduced", "complete")
-    with room("qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'):
+    with memory_guard(
+        "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
+    ):
         scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
         if mode == "raw":
             return _raw(inputs, scaled, checks)

@@ -22,7 +22,7 @@ from mdqr.linalg._shared.operands import (
     check_callback,
     gather,
     matrix_shape,
-    room,
+    memory_guard,
 )
 
 
@@ -225,7 +225,7 @@ class QRFactor:
         return self._inputs._replace(blocks=[block]), is_vector
 
     def _signed(self, y: Block) -> Block:
-        """Multiply the rows of a block of our own by the signs of the diagonal of R."""
+        """Multiply the rows of a copy by the signs of the diagonal of R."""
         signs = self._scaled.signs
         multiply_signs(y[..., : signs.shape[-1], :], signs[..., :, None], self._inputs.is_complex)
         return y
@@ -281,7 +281,7 @@ def qr_factor(
     numpy.linalg.LinAlgError
         If `check` is true and `a` or R is not finite.
     MemoryError
-        If there is no room for the reflections; with what was wanted.
+        If there is no memory for the reflections; with what was wanted.
 
     Notes
     -----
@@ -302,7 +302,7 @@ def qr_factor(
     inputs = gather(a, precision=precision, trimmed=False)
     m, n = matrix_shape("qr_factor", "a", inputs.shape(0))
     checks = Checks() if check else None
-    with room("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
+    with memory_guard("qr_factor", inputs, 2 * m * n + min(m, n) * n, "take fewer columns"):
         scaled = scaled_factors(inputs, width, checks, "qr_factor", callback)
         if checks is not None:
             r = scaled.unscaled_r(scaled.factors.count)

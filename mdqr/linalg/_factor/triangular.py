@@ -16,11 +16,11 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._shared.checks import (
     Checks,
-    complain_of_range,
-    complain_of_special,
     fetch,
     first_true,
     of_batch,
+    raise_nonfinite,
+    raise_out_of_range,
 )
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -90,17 +90,17 @@ class Triangle:
             block, is_complex=is_complex, lower=lower, unit_diagonal=unit_diagonal
         )
 
-        def complain_of_entries() -> NoReturn:
+        def raise_for_entries() -> NoReturn:
             k = int(unit_diagonal)
             part = backend.xp.tril(block, -k) if lower else backend.xp.triu(block, k)
-            complain_of_special(function, "a", part, is_complex)
+            raise_nonfinite(function, "a", part, is_complex)
 
-        def complain_of_zero() -> NoReturn:
+        def raise_for_zero() -> NoReturn:
             zero = scaling.magnitude_bits(diagonal(block), is_complex) == 0
             *batch, column = first_true(zero)
             raise np.linalg.LinAlgError(singular(function, column, tuple(batch)))
 
-        checks.refuse(faults, complain_of_entries, complain_of_zero)
+        checks.refuse(faults, raise_for_entries, raise_for_zero)
 
     def solve(
         self,
@@ -152,18 +152,18 @@ class Triangle:
         x, fault = self.backend.scale(y, columns, powers, is_complex=field)
         if entries is not None and checks is not None and y.size:
             *found, fault = checks.settle(*wide_range.extremes(a, y, field), fault)
-            if wide_range.doubtful(*found, limbs=self.kind.limbs):
+            if wide_range.may_underflow(*found, limbs=self.kind.limbs):
                 self._require_finite(checks, name, b)
                 x = self._solve_lost(entries(), wide, trans, (a, y, x), callback, undo)
                 fault = (~scaling.finite(x, field)).astype(np.int64).reshape(1)
 
-        def complain() -> NoReturn:
+        def raise_error() -> NoReturn:
             if name is not None and not fetch(scaling.finite(b, field))[0]:
-                complain_of_special(self.function, name, b, field)
-            complain_of_range(self.function, "the solution", x, field)
+                raise_nonfinite(self.function, name, b, field)
+            raise_out_of_range(self.function, "the solution", x, field)
 
         if checks is not None:
-            checks.refuse(fault, complain)
+            checks.refuse(fault, raise_error)
         return x
 
     def _require_finite(self, checks: Checks, name: str | None, b: Block) -> None:
@@ -179,7 +179,7 @@ class Triangle:
         callback: Callback | None,
         undo: tuple[Block, Block] | None,
     ) -> Block:
-        """Return x, of a triple a, y, x, with those columns solved anew where underflow counts."""
+        """Return x, of a triple a, y, x, with those columns solved again where underflow counts."""
         a, y, x = solved
         field, xp, lower = self.kind.is_complex, self.backend.xp, self.lower == (trans == "N")
         given = entries if trans == "N" else entries.swapaxes(-1, -2)

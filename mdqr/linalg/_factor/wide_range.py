@@ -30,7 +30,7 @@ def pieces(backend: Backend, b: Block, checks: Checks, *, kind: Kind) -> list[Bl
 
 
 def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]:
-    """Return what `doubtful` decides by: of y the largest and least, the least term on a diagonal.
+    """Return what `may_underflow` decides by: largest and least of y, least term on a diagonal.
 
     `y` is a solution, not empty, of ``a y = b`` with `a` and `b` scaled as in `Triangle`.
     """
@@ -40,10 +40,10 @@ def extremes(a: Block, y: Block, is_complex: bool) -> tuple[Block, Block, Block]
         return size.max(), size.min(), (size * on_diagonal).min()
 
 
-def doubtful(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs: int) -> bool:
+def may_underflow(largest: np.ndarray, least: np.ndarray, term: np.ndarray, *, limbs: int) -> bool:
     """Return whether underflow may count in a solution: not where no term on the diagonal is small.
 
-    A cheap look, which finds zeros doubtful, and what is not finite.
+    A cheap check, which takes zeros for underflow, and what is not finite.
     """
     bound = max(float(largest), 1.0) * 2.0 ** -reach(limbs)
     return not (float(least) >= bound and float(term) >= bound and float(largest) < np.inf)

@@ -15,7 +15,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
 
-Complaint = Callable[[], NoReturn]
+ErrorCallback = Callable[[], NoReturn]
 
 
 class Checks:
@@ -27,31 +27,31 @@ class Checks:
 
     def __init__(self, *, ignore: bool = False) -> None:
         self._ignore = ignore
-        self._pending: list[tuple[Block, bool, tuple[Complaint, ...]]] = []
+        self._pending: list[tuple[Block, bool, tuple[ErrorCallback, ...]]] = []
 
-    def require(self, holds: Block, complain: Complaint) -> None:
-        """Call `complain`, which raises, unless the 0-d bool `holds` is true."""
+    def require(self, holds: Block, callback: ErrorCallback) -> None:
+        """Call `callback`, which raises, unless the 0-d bool `holds` is true."""
         if self._ignore:
             return
         if not isinstance(holds, (np.ndarray, np.generic)):
-            self._pending.append((holds, True, (complain,)))
+            self._pending.append((holds, True, (callback,)))
         elif not holds:
-            complain()
+            callback()
 
-    def refuse(self, faults: Block, *complaints: Complaint) -> None:
-        """Call the complaint of the first of the int64 `faults` that is not 0."""
+    def refuse(self, faults: Block, *callbacks: ErrorCallback) -> None:
+        """Call the callback of the first of the int64 `faults` that is not 0."""
         if self._ignore:
             return
         if isinstance(faults, (np.ndarray, np.generic)):
-            _check(np.asarray(faults), False, complaints)
+            _check(np.asarray(faults), False, callbacks)
         else:
-            self._pending.append((faults, False, complaints))
+            self._pending.append((faults, False, callbacks))
 
     def require_finite(self, function: str, name: str, block: Block, is_complex: bool) -> None:
         """Demand finite values."""
         self.require(
             scaling.finite(block, is_complex),
-            lambda: complain_of_special(function, name, block, is_complex),
+            lambda: raise_nonfinite(function, name, block, is_complex),
         )
 
     def require_in_range(
@@ -60,13 +60,13 @@ class Checks:
         """Demand that nothing overflowed in `block`, computed from finite values."""
         self.require(
             scaling.finite(block, is_complex),
-            lambda: complain_of_range(function, name, block, is_complex, advice),
+            lambda: raise_out_of_range(function, name, block, is_complex, advice),
         )
 
-    def require_first(self, holds: Block, complain: Complaint) -> None:
+    def require_first(self, holds: Block, callback: ErrorCallback) -> None:
         """Do what `require` does, before all that is pending: nothing else means anything."""
         pending, self._pending = self._pending, []
-        self.require(holds, complain)
+        self.require(holds, callback)
         self._pending += pending
 
     def settle(self, *values: Block) -> tuple[np.ndarray, ...]:
@@ -75,26 +75,26 @@ class Checks:
         if not pending and not values:
             return ()
         found = fetch(*[flags for flags, _, _ in pending], *values)
-        for flags, (_, good, complaints) in zip(found, pending, strict=False):
-            _check(flags, good, complaints)
+        for flags, (_, good, callbacks) in zip(found, pending, strict=False):
+            _check(flags, good, callbacks)
         return found[len(pending) :]
 
 
-def _check(flags: np.ndarray, good: bool, complaints: tuple[Complaint, ...]) -> None:
-    for flag, complain in zip(flags.ravel(), complaints, strict=True):
+def _check(flags: np.ndarray, good: bool, callbacks: tuple[ErrorCallback, ...]) -> None:
+    for flag, callback in zip(flags.ravel(), callbacks, strict=True):
         if bool(flag) != good:
-            complain()
+            callback()
 
 
 def fetch(*values: Block) -> tuple[np.ndarray, ...]:
     """Return small bool, int64 or float64 arrays in host memory, by one transfer."""
-    away = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
-    if not away:
+    on_device = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
+    if not on_device:
         return tuple(map(np.asarray, values))
-    xp = planes.namespace(away[0])
-    rows = [_packed(value) for value in away]
+    xp = planes.namespace(on_device[0])
+    rows = [_packed(value) for value in on_device]
     packed = host_block(rows[0] if len(rows) == 1 else xp.concatenate(rows))
-    parts = iter(np.split(packed, np.cumsum([value.size for value in away])[:-1]))
+    parts = iter(np.split(packed, np.cumsum([value.size for value in on_device])[:-1]))
     return tuple(
         np.asarray(value)
         if isinstance(value, (np.ndarray, np.generic))
@@ -118,7 +118,7 @@ def _unpacked(row: np.ndarray, value: Block) -> np.ndarray:
     return found.reshape(value.shape)
 
 
-def complain_of_special(function: str, name: str, block: Block, is_complex: bool) -> NoReturn:
+def raise_nonfinite(function: str, name: str, block: Block, is_complex: bool) -> NoReturn:
     """Raise the LinAlgError that names the first column of `block` that is not finite."""
     raise np.linalg.LinAlgError(
         f"{function}: {where_not_finite(name, block, is_complex)} is NaN or infinite; "
@@ -126,7 +126,7 @@ def complain_of_special(function: str, name: str, block: Block, is_complex: bool
     )
 
 
-def complain_of_range(
+def raise_out_of_range(
     function: str, name: str, block: Block, is_complex: bool, advice: str = ""
 ) -> NoReturn:
     """Raise the LinAlgError that names the first column of `block` that overflowed."""

@@ -96,7 +96,7 @@ def gather(*values: Any, precision: Precision | str | None, trimmed: bool = True
     answer = as_precision(precision) if precision is not None else _highest(given)
     arrays = [(v._block, v._complex) for v in given if isinstance(v, MDArray)]
     pairs = trim(arrays, 1 if trimmed else answer.limbs)
-    work = covering(max([answer.limbs, *[planes.limb_count(*pair) for pair in pairs]]))
+    work = precision_for(max([answer.limbs, *[planes.limb_count(*pair) for pair in pairs]]))
     if len(pairs) < len(given):
         known = iter(pairs)
         pairs = [
@@ -138,7 +138,7 @@ def _converted(value: Any, limbs: int) -> tuple[Block, bool]:
 
 
 @cache
-def covering(limbs: int) -> Precision:
+def precision_for(limbs: int) -> Precision:
     """Return the lowest precision with at least `limbs` limbs."""
     return min(p for p in PRECISIONS if p.limbs >= limbs)
 
@@ -170,7 +170,8 @@ def _flags(block: Block, is_complex: bool, least: int) -> Iterator[Block]:
     """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
     for fewer, count in _steps(planes.limb_count(block, is_complex), least):
         # By bits: who flushes subnormals takes a plane of them for zeros.
-        bits = _planes(block, is_complex, fewer, count).view(np.int64)
+        part = block[:, fewer:count] if is_complex else block[fewer:count]
+        bits = part.view(np.int64)
         # CuPy reduces what is not contiguous to one value by one block of threads, rows by many.
         yield bits.any() if isinstance(bits, np.ndarray) else bits.any(axis=-1).any()
 
@@ -182,7 +183,7 @@ def _cut(block: Block, is_complex: bool, least: int, flags: Iterable[Any]) -> Bl
         if used:
             break
         kept = fewer
-    return block if kept == limbs else _planes(block, is_complex, 0, kept)
+    return block if kept == limbs else planes.first_limbs(block, is_complex, kept)
 
 
 @cache
@@ -190,10 +191,6 @@ def _steps(limbs: int, least: int) -> list[tuple[int, int]]:
     """Return the pairs of limbs of neighbouring precisions from `limbs`, if above `least`, down."""
     counts = sorted({limbs, *(p.limbs for p in PRECISIONS if p.limbs < limbs)}, reverse=True)
     return list(zip(counts[1:], counts[:-1], strict=True)) if limbs > least else []
-
-
-def _planes(block: Block, is_complex: bool, start: int, stop: int) -> Block:
-    return block[:, start:stop] if is_complex else block[start:stop]
 
 
 def _highest(values: list[Any]) -> Precision:
@@ -251,7 +248,7 @@ def check_callback(function: str, callback: Any) -> None:
 
 
 @contextmanager
-def room(function: str, inputs: Inputs, values: int, advice: str) -> Iterator[None]:
+def memory_guard(function: str, inputs: Inputs, values: int, advice: str) -> Iterator[None]:
     """Say how much `function` wanted, for each matrix of the batch `values`, if memory runs out."""
     try:
         yield

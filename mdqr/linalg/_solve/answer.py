@@ -13,7 +13,7 @@ from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._shared.operands import Inputs, covering
+from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.system import System
 
@@ -205,7 +205,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
     lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
     rounded = parts[0].rounded if len(parts) == 1 else size > 0
     # Of the last step, and of the answer if it has fewer limbs.
-    half = xp.where(rounded, 0.5 * covering(limbs).eps, 0.0)
+    half = xp.where(rounded, 0.5 * precision_for(limbs).eps, 0.0)
     half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
     # What is lost is less than the last places of all limbs.
     bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
@@ -214,7 +214,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         error = part.error
         if len(parts) > 1:
             # The parts were rounded, and may cancel.
-            eps = covering(limbs).eps ** (1 if part.solution.low is None else 2)
+            eps = precision_for(limbs).eps ** (1 if part.solution.low is None else 2)
             error = error + 0.5 * eps * scaling.leading(part.solution.x, field) * part.rounded
         error = error * (2.0**0.5 if field else 1.0) * _MORE
         bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)

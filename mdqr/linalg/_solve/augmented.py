@@ -60,7 +60,7 @@ def refine(
     eps : float
         The unit of the bound.
     floor : Block
-        Components below ``floor * max |x|`` need not settle: float64 of the batch shape.
+        Components below ``floor * max |x|`` need not converge: float64 of the batch shape.
     callback : callable, optional
         Called as ``callback("refine", done, total)``.
 
@@ -71,7 +71,7 @@ def refine(
 
     Notes
     -----
-    All steps but the last wait for a device, once each: whether the solution has settled.
+    All steps but the last wait for a device, once each: whether the solution has converged.
     """
     field_, xp = system.kind.is_complex, system.backend.xp
     x, r = system.correct(planes.widen(b, field_, system.kind.limbs), None)
@@ -91,8 +91,8 @@ def refine(
             break
         largest = scaling.largest(size, -2, 0.0, keepdims=True)
         least = xp.minimum(floor, 1.0)[..., None, None] * largest
-        settled = (change <= eps * xp.maximum(size, least)).all()
-        if system.checks.settle(settled)[0]:
+        converged = (change <= eps * xp.maximum(size, least)).all()
+        if system.checks.settle(converged)[0]:
             break
     return solution
 

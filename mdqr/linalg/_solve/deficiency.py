@@ -52,14 +52,14 @@ def require_columns(function: str, checks: Checks, bits: Block) -> None:
     """Demand that no column is zero, from the bits of the leading magnitudes."""
     largest = scaling.largest(bits, -2, 0)
 
-    def complain() -> NoReturn:
+    def raise_error() -> NoReturn:
         *batch, column = first_true(largest == 0)
         raise np.linalg.LinAlgError(
             f"{function}: a is {_what(function)}: column {column} is zero"
             f"{of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
         )
 
-    checks.require((largest != 0).all(), complain)
+    checks.require((largest != 0).all(), raise_error)
 
 
 def _what(function: str) -> str:

@@ -23,8 +23,8 @@ from mdqr.linalg._solve.system import System
 _MOST_STEPS = 100
 # A step that does not halve the last one changes rounding errors.
 _PROGRESS = 0.5
-# Of the last place of the work: what is still added where x has settled.
-_SETTLED = 2.0**-10
+# Of the last place of the work: what is still added where x has converged.
+_CONVERGED = 2.0**-10
 # Multiply-adds of exact sums: a few seconds, where others take some hundredths.
 _MOST_EXACT = 2**20
 # The exponent of the largest terms of exact sums, which many of them do not make overflow.
@@ -169,10 +169,10 @@ def refine_further(
         change, size = scaling.leading(dx, field), scaling.leading(x[0], field)
         sizes.append(scaling.largest(change, -2, 0.0))
         moved = xp.maximum(sizes[-1], scaling.largest(scaling.leading(dr, field), -2, 0.0))
-        settled = change <= _SETTLED * 2.0 ** (-53 * system.kind.limbs) * size
+        converged = change <= _CONVERGED * 2.0 ** (-53 * system.kind.limbs) * size
         # A component that is zero is shown to be so where nothing else moves.
-        settled &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
-        done, now = system.checks.settle(settled.all(), moved)
+        converged &= (size > 0).all(axis=-2, keepdims=True) | (change == 0)
+        done, now = system.checks.settle(converged.all(), moved)
         stop = bool(done) or more == 0 or not bool((now < _PROGRESS * last).any())
         if callback is not None:
             callback("refine", len(sizes) - 1, len(sizes) - (1 if stop else 0))

@@ -126,13 +126,13 @@ class LstsqInfo:
         b, r = fit.b, fit.r
         total = sum_of_squares(fit, centred(fit))
         # What rounding leaves of equal values.
-        noise = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
-        share = self._real("divide", sum_of_squares(fit, r.block), total)
+        rounding = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
+        ratio = self._real("divide", sum_of_squares(fit, r.block), total)
         shift = 2 * (r.exponents - b.exponents)
-        share = fit.system.backend.ldexp(share, shift)
-        share[0] = xp.where(total[0] > noise, share[0], xp.nan)
-        one = xp.ones((1, *share.shape[1:]))
-        return self._wrap(self._real("subtract", one, share))
+        ratio = fit.system.backend.ldexp(ratio, shift)
+        ratio[0] = xp.where(total[0] > rounding, ratio[0], xp.nan)
+        one = xp.ones((1, *ratio.shape[1:]))
+        return self._wrap(self._real("subtract", one, ratio))
 
     def standard_errors(self) -> MDArray:
         """Return the standard error of each component of x.

@@ -20,11 +20,11 @@ from mdqr.linalg._shared.operands import (
     Inputs,
     broadcast_batch,
     check_callback,
-    covering,
     data_eps,
     gather,
     matrix_shape,
-    room,
+    memory_guard,
+    precision_for,
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
@@ -126,7 +126,7 @@ def lstsq(
         If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
     MemoryError
-        If there is no room for the factorisation; with what was wanted.
+        If there is no memory for the factorisation; with what was wanted.
 
     Warns
     -----
@@ -173,9 +173,9 @@ def lstsq(
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
-        inputs = inputs._replace(work=covering(max(held, inputs.work.limbs)))
+        inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with room("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
+    with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         return _solved(inputs, data_eps(a, inputs.work), rcond, weights, method, callback)
 
 
@@ -264,7 +264,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
         raise ValueError(f"lstsq: weights must have shape {wanted}; got {found}")
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
-    checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _complain_of_weights)
+    checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
@@ -276,7 +276,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     return Weights(columns[0], columns[1], rows, bits > 0)
 
 
-def _complain_of_weights() -> NoReturn:
+def _raise_for_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
 
 

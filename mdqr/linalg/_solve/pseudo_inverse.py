@@ -100,11 +100,11 @@ class Inverse:
         given = total = xp.concatenate([b, one], axis=-1)
         for _ in range(_TERMS):
             total = given + times(self._h, total)
-        share = times(self._h, total) / xp.where(total > 0, total, 1.0)
-        share = scaling.largest(share, -2, 0.0, keepdims=True)
-        sound = share[..., -1:] < 0.98
-        share, total = share[..., :-1], total[..., :-1]
-        scaled = xp.where(sound & (share < 0.75), total / (1.0 - share), xp.inf)
+        ratio = times(self._h, total) / xp.where(total > 0, total, 1.0)
+        ratio = scaling.largest(ratio, -2, 0.0, keepdims=True)
+        sound = ratio[..., -1:] < 0.98
+        ratio, total = ratio[..., :-1], total[..., :-1]
+        scaled = xp.where(sound & (ratio < 0.75), total / (1.0 - ratio), xp.inf)
         rows = self._h.sum(axis=-1, keepdims=True)
         norm = scaling.largest(rows, -2, 0.0, keepdims=True)
         tail = scaling.largest(b, -2, 0.0, keepdims=True) * norm**_TERMS / (1.0 - norm)

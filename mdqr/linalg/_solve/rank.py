@@ -74,7 +74,7 @@ def decide(
 
 
 def _last_large(vector: np.ndarray) -> int:
-    """Return the last column with a good share in the direction that is nearly lost."""
+    """Return the last column with a large component in the direction that is nearly lost."""
     return int(np.flatnonzero(vector >= 0.1)[-1])
 
 
@@ -92,8 +92,8 @@ def _depends(
 ) -> bool:
     """Return whether a column depends on the others as far as the work can tell.
 
-    Only where the condition hides the smallest singular value below the rounding errors is there
-    doubt. Then the column is fitted by the others: refinement finds its distance from them to
+    Only where the condition hides the smallest singular value below the rounding errors is that
+    open. Then the column is fitted by the others: refinement finds its distance from them to
     about ``eps**2`` times their condition, while a matrix that is merely ill conditioned leaves a
     distance near eps.
     """
@@ -115,8 +115,8 @@ def _depends(
     sizes = rest.checks.settle(
         *(scaling.leading(x, system.kind.is_complex).max() for x in (distance, target))
     )
-    noise = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
-    return bool(sizes[0] <= noise * sizes[1])
+    level = eps * min(8.0 * float(known), 2.0**-_DEPENDENT_BITS)
+    return bool(sizes[0] <= level * sizes[1])
 
 
 def _without(block: Block, column: int) -> Block:

@@ -1,4 +1,4 @@
-"""Separate problems within one matrix: blocks that share no row and no column.
+"""Separate problems within one matrix: blocks without a common row or column.
 
 Householder vectors whose pivots lie in other blocks carry rounding errors from block to block,
 which ruin unknowns that are small beside those of others. Where each column has a row of its own
@@ -39,7 +39,7 @@ class Joined(NamedTuple):
 
 
 def separated(system: System, joined: Joined) -> System | None:
-    """Return the system factored with pivots in their own blocks; None if they are already."""
+    """Return the system factored with pivots within blocks; None if they are already."""
     if bool(system.checks.settle(joined.unknowns.all())[0]):
         return None
     unknowns, rows = joined.unknowns.argmax(axis=-1), joined.rows.argmax(axis=-2)

@@ -16,7 +16,7 @@ from mdqr.linalg._shared.operands import (
     broadcast_batch,
     check_callback,
     gather,
-    room,
+    memory_guard,
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
@@ -64,7 +64,7 @@ def solve(
         component of the solution is beyond the largest double, or `method` is "refine" and does
         not serve.
     MemoryError
-        If there is no room for the factorisation; with what was wanted.
+        If there is no memory for the factorisation; with what was wanted.
 
     Warns
     -----
@@ -88,7 +88,7 @@ def solve(
     check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
-    with room("solve", inputs, 5 * n * n, "take fewer unknowns"):
+    with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
         return _solved(inputs, n, method, callback)
 
 

@@ -273,7 +273,7 @@ def independence_in(engine: Engine, r: Block, k: int, p: int) -> Loss:
     set_identity(engine, unit[..., ::-1])
     system = engine.triangle(r[..., k:, k:], "insertion", Checks(ignore=True))
     rows = system.solve(engine.to_block(unit), "C")
-    first = rows[:, :1] if field else rows[:1]
+    first = planes.first_limbs(rows, field, 1)
     lengths = scaling.column_exponents(first, field)
     first = engine.backend.ldexp(first, -lengths[..., None, :], is_complex=field)
     with np.errstate(all="ignore"):

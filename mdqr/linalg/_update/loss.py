@@ -38,7 +38,7 @@ def smallest_singular_value(engine: Engine, triangle: Block) -> Block:
     """
     xp, field = engine.backend.xp, engine.kind.is_complex
     block = engine.to_block(triangle)
-    first = block[:, :1] if field else block[:1]
+    first = planes.first_limbs(block, field, 1)
     rows = scaling.exponents(scaling.magnitude_bits(first, field), -1)
     scaled = to_native(xp, xp.ldexp(first, -rows[..., :, None]), field)
     return _over_inverse(engine, scaled, rows, spectral_bound)

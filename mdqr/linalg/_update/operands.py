@@ -15,11 +15,11 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._core.promotion import together, unwrapped
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.device import check_together, is_cuda_array, place_beside
+from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
-from mdqr.linalg._shared.checks import Checks, complain_of_range, complain_of_special
+from mdqr.linalg._shared.checks import Checks, raise_nonfinite, raise_out_of_range
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
 from mdqr.linalg._update.arithmetic.engine import Engine, Planes
 from mdqr.linalg._update.arithmetic.floats import Floats
@@ -146,7 +146,7 @@ def _of_floats(dtype: np.dtype[Any], values: tuple[Any, ...]) -> tuple[Numbers, 
     arrays: list[Block | None] = []
     for x in values:
         if x is not None and not is_cuda_array(x):
-            x = place_beside(_rounded(np.asarray(x), dtype), found[0])
+            x = place_on_device_of(_rounded(np.asarray(x), dtype), found[0])
         arrays.append(None if x is None else x.astype(dtype, copy=False))
     return Numbers(float_engine(for_block(found[0]), dtype), None, found[0]), arrays
 
@@ -187,7 +187,7 @@ def like(numbers: Numbers, function: str, name: str, x: Any) -> Block:
         if array.dtype.kind == "c" and not engine.kind.is_complex:
             raise ValueError(f"{function}: {name} is complex, and the factors are real")
         if not is_cuda_array(x) and not isinstance(x, np.ndarray):
-            array = place_beside(array, sample)
+            array = place_on_device_of(array, sample)
         check_together([array, sample])
         return _rounded(array, engine.dtype)
     found = gather(x, precision=None if isinstance(x, MDArray) else inputs.work, trimmed=False)
@@ -342,19 +342,19 @@ def range_of(function: str, k: Any, p: Any, length: int) -> tuple[int, int]:
 def require_finite(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
     """Demand finite numbers of an operand."""
 
-    def raise_not_finite() -> NoReturn:
+    def raise_error() -> NoReturn:
         matrix = x[..., None] if len(engine.shape(x)) == 1 else x
         block = engine.to_block(matrix)
-        complain_of_special(function, name, block, engine.kind.is_complex)
+        raise_nonfinite(function, name, block, engine.kind.is_complex)
 
-    checks.require(engine.finite(x), raise_not_finite)
+    checks.require(engine.finite(x), raise_error)
 
 
 def require_in_range(checks: Checks, function: str, engine: Engine, name: str, x: Block) -> None:
     """Demand that nothing overflowed in what was computed from finite numbers."""
     checks.require(
         engine.finite(x),
-        lambda: complain_of_range(function, name, engine.to_block(x), engine.kind.is_complex, ""),
+        lambda: raise_out_of_range(function, name, engine.to_block(x), engine.kind.is_complex, ""),
     )
 
 

@@ -9,11 +9,8 @@ overlap nearly everywhere.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 from mdqr._backend.blocks import FORMED
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block
 from mdqr.linalg._update.arithmetic.engine import (
     Engine,
     adjoint_multiply,
@@ -156,13 +153,7 @@ _MOST_COLUMNS: dict[str, tuple[tuple[float, int], ...]] = {
 
 def window_columns(engine: Engine, below: int) -> int:
     """Return how many columns such a window has; 0 where panels are better."""
-    backend: Any = engine.backend
-    return 0 if engine.has_panels else _window_columns(backend, below, engine.kind)
-
-
-@lru_cache(maxsize=256)
-def _window_columns(backend: Any, below: int, kind: Kind) -> int:
-    return int(backend.window_columns(below, kind=kind))
+    return 0 if engine.has_panels else engine.backend.window_columns(below, kind=engine.kind)
 
 
 def reduces_columns(engine: Engine, p: int) -> bool:

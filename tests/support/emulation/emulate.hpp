@@ -69,7 +69,7 @@ inline float shuffle_xor(float x, int mask) { return float(shuffle_xor(double(x)
 inline float shuffle(float x, int lane) { return float(shuffle(double(x), lane)); }
 inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float root(float a) { return __builtin_sqrtf(a); }
-// A double has room for the sum with a number that leaves 11 bits, or the last bit of a subnormal.
+// A double holds the sum with a number that leaves 11 bits, or the last bit of a subnormal.
 inline unsigned short to_half(float x) {
     unsigned word;
     std::memcpy(&word, &x, 4);

@@ -156,7 +156,7 @@ class Library:
         """Return where an array starts."""
         return self._kernels.address(x)
 
-    def turned(self, x: Block) -> Part:
+    def transposed(self, x: Block) -> Part:
         """Return the transpose of a matrix whose rows are contiguous."""
         rows, columns = x.shape
         return Part(self.address(x), row_stride(x), columns, rows)

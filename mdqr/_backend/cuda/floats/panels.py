@@ -62,7 +62,7 @@ class CudaPanels:
         self._xp, self._kernels = kernels.xp, kernels
         self._words = self._xp.zeros(_WORDS, dtype=np.int64)
         self.noted = self._words[:3]
-        self.status, self.doubtful, self.lossy = (self.noted[i : i + 1] for i in range(3))
+        self.status, self.breakdown, self.lossy = (self.noted[i : i + 1] for i in range(3))
         self._used = 3
         self._trees: dict[int, Tree] = {}
 
@@ -155,10 +155,10 @@ class CudaPanels:
         blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
         partial = self._kernels.address(self._memory)
         behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
-        doubtful = self._kernels.address(self.doubtful if reflects else self.lossy)
+        noted = self._kernels.address(self.breakdown if reflects else self.lossy)
         arguments = [
             *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor,
-            int(reflects), doubtful, int(done),
+            int(reflects), noted, int(done),
         ]  # fmt: skip
         launch = Launch(
             CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(arguments)), (blocks,), _THREADS,

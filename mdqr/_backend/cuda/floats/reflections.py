@@ -26,7 +26,7 @@ def _aligned(x: int) -> int:
 class Panels(Protocol):
     """What factors panels; matrices are float32, column by column."""
 
-    doubtful: Block
+    breakdown: Block
 
     def reflections(self, a: Part, r: Part, k: Part, signs: int) -> None:
         """Factor ``A = Q R``, then turn Q into Y, K and signs S: ``(I - Y K Y^T) E = Q S``.

@@ -17,7 +17,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._shared.operands import Callback, Inputs, covering
+from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.refine.approximate_inverse import (
@@ -76,14 +76,14 @@ class Problem:
         """Return ``c - A^H W r``, computed in so many limbs."""
         if self.system.weight is not None:
             field = self.system.kind.is_complex
-            pair = (_first(block, field, limbs) for block in (self.system.weight, r))
+            pair = (planes.first_limbs(block, field, limbs) for block in (self.system.weight, r))
             r = self.system.backend.binary("multiply", *pair, kind=Kind(limbs, field))
         return self._less(c, self.system.a.swapaxes(-1, -2), r, limbs, adjoint=True)
 
     def _less(self, c: Block | None, a: Block, x: Block, limbs: int, *, adjoint: bool) -> Block:
         field = self.system.kind.is_complex
-        a, x = (_first(block, field, limbs) for block in (a, x))
-        c = None if c is None else _first(c, field, limbs)
+        a, x = (planes.first_limbs(block, field, limbs) for block in (a, x))
+        c = None if c is None else planes.first_limbs(c, field, limbs)
         kind = Kind(limbs, field)
         return self.system.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=True, kind=kind)
 
@@ -117,11 +117,6 @@ class Problem:
         tiny = _LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True))
         factor = (a.shape[-1] + 12) * (2 if self.system.kind.is_complex else 1)
         return factor * (eps * (a @ size + c) + tiny) * UP
-
-
-def _first(block: Block, is_complex: bool, limbs: int) -> Block:
-    """Return the first limbs of values."""
-    return block[:, :limbs] if is_complex else block[:limbs]
 
 
 @np.errstate(all="ignore")
@@ -236,7 +231,7 @@ def _largest(sizes: Block) -> Block:
 
 def _noise(problem: Problem, x: Block, r: Block, limbs: int) -> Block:
     """Return the size of steps that are nothing but rounding errors of the residuals."""
-    eps = covering(limbs).eps
+    eps = precision_for(limbs).eps
     delta = problem.products(x, problem.b_size, eps)
     if not problem.inverse.is_square:
         below = problem.gradients(r, 0.0, eps)
@@ -264,7 +259,7 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
     rounded = _whole(problem, x, found)
     if not square and _is_nearly_exact(problem, rounded.r, found.error):
         x, r = rounded.x, problem.less(problem.b, rounded.x, kind.limbs)
-        found = _corrected(problem, x, r, kind.limbs, covering(kind.limbs).eps)
+        found = _corrected(problem, x, r, kind.limbs, precision_for(kind.limbs).eps)
         rounded = _whole(problem, x, found)
     return Solution(rounded.x, rounded.r, rounded.r, sizes, rounded.low), found.error
 
@@ -292,7 +287,7 @@ def _whole(problem: Problem, x: Block, found: _Corrected) -> _Whole:
 
 def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
     """Return whether errors of x might show in a sum of squares, to which they add their own."""
-    eps = covering(problem.system.kind.limbs).eps
+    eps = precision_for(problem.system.kind.limbs).eps
     least = ((problem.weight_size**0.5 * problem.size(r)) ** 2).sum(axis=-2) * eps
     most = ((problem.weight_size**0.5 * (problem.a_size @ error)) ** 2).sum(axis=-2)
     return bool(problem.system.checks.settle((most > least).any())[0])
@@ -312,7 +307,7 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
     It is finished when what is left is below `wanted` eps, or becomes no less.
     """
     system, inverse, kind = problem.system, problem.inverse, problem.system.kind
-    eps, own = covering(kind.limbs).eps, covering(limbs).eps
+    eps, own = precision_for(kind.limbs).eps, precision_for(limbs).eps
     terms = [(1, problem.b)] if inverse.is_square else [(1, problem.b), (-1, r)]
     f = system.backend.residual(terms, system.a, x, kind=kind)
     known = problem.b_size if inverse.is_square else problem.b_size + problem.size(r)

@@ -15,7 +15,7 @@ from mdqr._backend.cuda.floats.library import Library, library, row_stride
 from mdqr._backend.cuda.floats.panels import CudaPanels
 from mdqr._backend.cuda.floats.reflections import Factoring, Panels, vectors
 from mdqr._backend.protocol import Backend
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
@@ -80,16 +80,24 @@ class PanelFactors:
 class LibraryTriangle(Triangle):
     """A triangle of one limb whose solutions come from the library of a GPU if there are many."""
 
-    def __init__(self, library: Library, backend: Backend, block: Block, **options: Any) -> None:
-        super().__init__(backend, block, **options)
+    def __init__(
+        self,
+        library: Library,
+        backend: Backend,
+        block: Block,
+        *,
+        kind: Kind,
+        function: str,
+        checks: Checks,
+    ) -> None:
+        super().__init__(backend, block, kind=kind, function=function, checks=checks)
         self._library = library
 
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
         if b.shape[-1] <= _FEW_SIDES:
-            options: dict[str, Any] = {"conjugate": conjugate, "callback": callback}
-            return super()._substitute(a, b, lower=lower, **options)
+            return super()._substitute(a, b, lower=lower, conjugate=conjugate, callback=callback)
         xp, field = self.backend.xp, self.kind.is_complex
         matrix = to_native(xp, a, field, conjugate)
         x = xp.array(to_native(xp, b, field), order="C")
@@ -130,7 +138,7 @@ class CudaFloats(Floats):
     @property
     def breakdown(self) -> Block | None:
         """Not zero if a panel broke down; None if none was asked."""
-        return None if self._panels is None else self._panels.doubtful
+        return None if self._panels is None else self._panels.breakdown
 
     @property
     def panels(self) -> Panels:
@@ -203,7 +211,7 @@ class CudaFloats(Floats):
         def work(x: Block, cublas: Cublas) -> list[Block]:
             engine = self._recording(cublas)
             factors = engine.panelled(x, tile, clear=clear)
-            return [x, factors.y, factors.k, engine.panels.doubtful]
+            return [x, factors.y, factors.k, engine.panels.breakdown]
 
         found = self._recorded(("factor", tile, clear), x, work)
         if found is None:
@@ -216,7 +224,7 @@ class CudaFloats(Floats):
         # Columns after columns, which is how cuBLAS reads, it is the transpose.
         r = x if row_stride(x) else xp.ascontiguousarray(x)
         work = Factoring(xp, self._library, self.panels, (m, n), tile)
-        work.run(self._library.turned(r), clear=clear)
+        work.run(self._library.transposed(r), clear=clear)
         if r is not x:
             x[...] = r
         return PanelFactors(self, m, work.y, work.k, tile)
@@ -250,7 +258,7 @@ class CudaFloats(Floats):
         if found is None:
             return None
         x[...], *results, breakdown = found
-        self.panels.doubtful += breakdown
+        self.panels.breakdown += breakdown
         return results
 
     def inverse(self, triangle: Block) -> Block:
@@ -315,7 +323,7 @@ class CudaFloats(Floats):
         def work(x: Block, cublas: Cublas) -> list[Block]:
             engine = self._recording(cublas)
             q = engine.panelled(x, tile, clear=True).form_q(columns)
-            return [x, q, engine.panels.doubtful]
+            return [x, q, engine.panels.breakdown]
 
         found = self._recorded(("orthogonal", columns), x, work)
         return found[0] if found else self.panelled(x, tile, clear=True).form_q(columns)

@@ -23,7 +23,7 @@ from mdqr.linalg._factor.cholesky import cholesky
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import covering
+from mdqr.linalg._shared.operands import precision_for
 
 
 class Reflections(Protocol):
@@ -200,7 +200,7 @@ class Planes(Engine):
 
     def __init__(self, backend: Backend, kind: Kind) -> None:
         self.backend, self.kind, self._lead = backend, kind, kind.lead
-        self.eps = covering(kind.limbs).eps
+        self.eps = precision_for(kind.limbs).eps
         self.dtype = np.dtype(np.float64)
 
     def zeros(self, like: Block, rows: int, columns: int) -> Block:
@@ -208,16 +208,26 @@ class Planes(Engine):
         front, batch = like.shape[: self._lead - 1], like.shape[self._lead : -2]
         return self.backend.xp.zeros((*front, self.kind.limbs, *batch, rows, columns))
 
-    def multiply(self, a: Block, b: Block, **options: Any) -> Block:
+    def multiply(
+        self,
+        a: Block,
+        b: Block,
+        *,
+        c: Block | None = None,
+        subtract: bool = False,
+        conj_a: bool = False,
+        conj_b: bool = False,
+    ) -> Block:
         """Return ``c + a b`` or ``c - a b``."""
-        return self.backend.matmul(a, b, **options, kind=self.kind)
+        return self.backend.matmul(
+            a, b, c=c, subtract=subtract, conj_a=conj_a, conj_b=conj_b, kind=self.kind
+        )
 
     def accumulate(
         self, x: Block, a: Block, b: Block, *, subtract: bool = False, conj_b: bool = False
     ) -> None:
         """Replace `x` by ``x + a b`` or ``x - a b``."""
-        options: dict[str, Any] = {"subtract": subtract, "conj_b": conj_b}
-        self.backend.matmul(a, b, c=x, out=x, kind=self.kind, **options)
+        self.backend.matmul(a, b, c=x, subtract=subtract, conj_b=conj_b, out=x, kind=self.kind)
 
     def add(self, x: Block, y: Block, *, subtract: bool = False, out: Block | None = None) -> Block:
         """Return ``x + y`` or ``x - y``."""
@@ -274,10 +284,7 @@ class Planes(Engine):
 
     def conj(self, x: Block) -> Block:
         """Return the complex conjugates, a copy."""
-        found = x.copy()
-        if self.kind.is_complex:
-            found[1] = planes.negate(found[1], False)
-        return found
+        return planes.conjugate(x) if self.kind.is_complex else x.copy()
 
     def from_block(self, block: Block) -> Block:
         """Return the block with all limbs."""
@@ -393,9 +400,11 @@ def make_triangular(
         apply_right(engine, factors, right)
 
 
-def adjoint_multiply(engine: Engine, a: Block, b: Block, **options: Any) -> Block:
+def adjoint_multiply(
+    engine: Engine, a: Block, b: Block, *, c: Block | None = None, subtract: bool = False
+) -> Block:
     """Return ``a^H b``, plus or minus `c`."""
-    return engine.multiply(a.swapaxes(-1, -2), b, conj_a=True, **options)
+    return engine.multiply(a.swapaxes(-1, -2), b, c=c, subtract=subtract, conj_a=True)
 
 
 def adjoint(engine: Engine, x: Block) -> Block:

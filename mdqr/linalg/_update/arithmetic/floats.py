@@ -83,10 +83,10 @@ class Floats(Engine):
 
     def residual(self, term: Block | None, a: Block, b: Block, *, conj_a: bool = False) -> Block:
         """Return ``term - a b`` of blocks: plain float64 is twice the precision of float32."""
-        options: dict[str, Any] = {"kind": self.kind, "conj_a": conj_a}
         if self._is_single:
-            return self.backend.matmul(a, b, c=term, subtract=True, **options)
-        return self.backend.residual([] if term is None else [(1, term)], a, b, **options)
+            return self.backend.matmul(a, b, c=term, subtract=True, conj_a=conj_a, kind=self.kind)
+        terms = [] if term is None else [(1, term)]
+        return self.backend.residual(terms, a, b, conj_a=conj_a, kind=self.kind)
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor; `numpy.linalg` raises where this has to go on."""
