@@ -210,16 +210,16 @@ def _precisions(value: Any) -> Iterable[Precision]:
     return (value._precision,) if isinstance(value, MDArray) else precisions_in(value)
 
 
-def data_eps(value: Any, work: Precision) -> float:
-    """Return the eps to which the entries of `value` are known.
+def data_precision(value: Any, work: Precision) -> Precision:
+    """Return the precision to which the entries of `value` are known.
 
     An `MDArray` has its precision's, floats have that of one limb; integers and exact numbers are
     known to the precision of the work.
     """
     held = _precisions(value)
     if held:
-        return min(held, key=attrgetter("limbs")).eps
-    return PRECISIONS[0].eps if _kind(value) in "fc" else work.eps
+        return min(held, key=attrgetter("limbs"))
+    return PRECISIONS[0] if _kind(value) in "fc" else work
 
 
 def _kind(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
@@ -23,7 +24,9 @@ class Fit(NamedTuple):
     """What a solution is made of.
 
     Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
-    the system. `rows`, bool, tells which rows have positive weight; None stands for all.
+    the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
+    the moduli of the solution, float64 ``(..., n, k)``, and `known` the bits of the entries of a
+    and b.
     """
 
     inputs: Inputs
@@ -32,6 +35,8 @@ class Fit(NamedTuple):
     r: Scaled
     rows: Block | None
     is_vector: bool
+    x: Block
+    known: tuple[int, int]
 
 
 @all_advised
@@ -54,7 +59,8 @@ class LstsqInfo:
         where it is not 0.
     digits : numpy.ndarray
         Correct decimal digits of each component of x, float64 of its shape. A component that is
-        zero has all of them if it is shown to be exactly zero, and else none.
+        zero has all of them if it is shown to be exactly zero, and else none. `data_digits` is what
+        entries leave that were rounded before.
     bound_kind : str
         "proven" for "refine"; "estimated": from the condition estimate, or from a computed
         approximate inverse.
@@ -104,6 +110,24 @@ class LstsqInfo:
     def _fit(self) -> Fit:
         """What statistics are made of: a factorisation, made when the first one is asked for."""
         return self._make_fit()
+
+    @cached_property
+    def data_digits(self) -> np.ndarray:
+        """Digits of x that hold for all a and b within half a unit of the last place.
+
+        Float64 of x's shape, at most `digits`. Entries count as rounded to the precision in which
+        they were given, 53 bits for floats, and integers and exact numbers to that of the work;
+        weights count as exact. Of first order: ``|A^+| (|da| |x| + |db|) + |A^+| |A^+|^H |da|^H
+        |r|``, in the norm of the weights, and nothing where the entries do not determine x. Made
+        from QR in the precision of the work, when it is asked for.
+        """
+        fit, system, xp = self._fit, self._fit.system, self._fit.system.backend.xp
+        moved = _moved(fit)
+        with np.errstate(all="ignore"):
+            relative = xp.where(moved > 0, moved / fit.x, 0.0)
+            digits = xp.where(relative > 0, -xp.log10(relative), float(self._precision.digits))
+        (found,) = system.checks.settle(xp.where(xp.isnan(digits), 0.0, digits))
+        return np.clip(found[..., 0] if fit.is_vector else found, 0.0, self.digits)
 
     @property
     def residual_std(self) -> MDArray:
@@ -216,6 +240,37 @@ class LstsqInfo:
 
 
 LstsqInfo.__module__ = "mdqr.linalg"
+
+
+@np.errstate(all="ignore")
+def _moved(fit: Fit) -> Block:
+    """Return by how much rounded entries may move x, float64 ``(..., n, k)``, of first order."""
+    system, kind, xp = fit.system, fit.system.kind, fit.system.backend.xp
+
+    def size(block: Block) -> Block:
+        return xp.abs(to_native(xp, block, kind.is_complex))
+
+    inverse = system.triangle.solve(system.identity())
+    q = system.form_q().swapaxes(-1, -2)
+    rows = size(system.backend.matmul(inverse, q, conj_b=kind.is_complex, kind=kind))
+    normal, a = size(inverse), size(system.a)
+    weight: Block | float = 1.0
+    if system.root is not None:
+        rows = rows * size(system.root).swapaxes(-1, -2)
+        weight = size(system.weight)
+    # Both parts of complex entries are rounded.
+    parts = 2.0**0.5 if kind.is_complex else 1.0
+    unit_a, unit_b = (parts * 2.0**-bits for bits in fit.known)
+    unit = fit.b.exponents[..., None, :]
+    x = xp.ldexp(fit.x, -system.powers[..., :, None] - unit)
+    r = xp.ldexp(size(fit.r.block), fit.r.exponents[..., None, :] - unit)
+    moved = rows @ (unit_a * (a @ x) + unit_b * size(fit.b.block))
+    moved = moved + normal @ (
+        normal.swapaxes(-1, -2) @ (unit_a * (a.swapaxes(-1, -2) @ (weight * r)))
+    )
+    rate = unit_a * (rows @ a).sum(axis=-1).max(axis=-1)[..., None, None]
+    moved = xp.where(rate < 1.0, moved / (1.0 - rate), xp.inf)
+    return xp.ldexp(moved, system.powers[..., :, None] + unit)
 
 
 def real_part(system: System, block: Block) -> Block:

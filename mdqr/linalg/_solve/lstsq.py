@@ -20,7 +20,7 @@ from mdqr.linalg._shared.operands import (
     Inputs,
     broadcast_batch,
     check_callback,
-    data_eps,
+    data_precision,
     gather,
     matrix_shape,
     memory_guard,
@@ -176,7 +176,8 @@ def lstsq(
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
-        return _solved(inputs, data_eps(a, inputs.work), rcond, weights, method, callback)
+        data = data_precision(a, inputs.work), data_precision(b, inputs.work)
+        return _solved(inputs, data, rcond, weights, method, callback)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -186,7 +187,7 @@ def _check_rcond(rcond: Any) -> None:
 
 def _solved(
     inputs: Inputs,
-    eps: float,
+    data: tuple[Precision, Precision],
     rcond: float | None,
     given: Any,
     method: str,
@@ -202,6 +203,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
+    eps, known = data[0].eps, (data[0].bits, data[1].bits)
     limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
     limit = max(limit, a.shape[-1] * inputs.work.eps)
 
@@ -209,7 +211,7 @@ def _solved(
         small = small_solution(inputs, a, b, method, limit)
         r = None if small is None else _small_residual(inputs, small)
         if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched)
+            return _small_result(small, r, inputs, is_vector, batched, known)
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -230,7 +232,8 @@ def _solved(
         rank = np.full(condition.shape, system.columns)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector)
+    size = _moduli(found.x, inputs.is_complex)
+    fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector, size, known)
     return _result(fit, found, condition, rank, batched)
 
 
@@ -324,7 +327,12 @@ def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
 
 
 def _small_result(
-    small: SmallSolution, r: Block, inputs: Inputs, is_vector: bool, batched: bool
+    small: SmallSolution,
+    r: Block,
+    inputs: Inputs,
+    is_vector: bool,
+    batched: bool,
+    known: tuple[int, int],
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
     backend, kind = inputs.backend, inputs.kind
@@ -332,7 +340,7 @@ def _small_result(
     squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
     x, bound, n = small.x, small.error, inputs.shape(0)[-1]
     with np.errstate(all="ignore"):
-        size = np.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
+        size = _moduli(x, kind.is_complex)
         if inputs.work > inputs.precision:
             bound = bound + 0.5 * inputs.precision.eps * size * UP
         relative = np.where(bound > 0, bound / size, 0.0)
@@ -340,7 +348,7 @@ def _small_result(
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector),
+        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
         inputs.precision,
         method="refine",
         iterations=int(small.steps.max()),
@@ -363,9 +371,14 @@ def _known(fit: Fit) -> Fit:
     return fit
 
 
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool) -> Fit:
+def _moduli(x: Block, is_complex: bool) -> Block:
+    """Return the moduli of the leading limbs."""
+    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
+
+
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known)
