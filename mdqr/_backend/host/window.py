@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,7 @@ _DIRECT_LIMBS = 2
 _DIRECT_DIAGONALS = 8
 
 
+@cache
 def columns_of(below: int, limbs: int) -> int:
     """Return how many columns a window has; 0 where panels are better."""
     lines = next(lines for most, lines in _COLUMNS if limbs <= most)
