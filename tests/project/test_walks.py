@@ -1,0 +1,15 @@
+"""Small problems take few Python calls: most users have small ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.cpu.walks import calls, walk
+
+MOST = {"qr 8x4": 120, "lstsq 8x4": 160, "solve 4x4": 120, "qr_insert, a row into 8x4": 180}
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_calls_are_few(name):
+    """The limits leave room for other versions of Python, whose comprehensions are no calls."""
+    assert walk(calls()[name]).total() <= MOST[name]
