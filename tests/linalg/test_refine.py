@@ -184,3 +184,55 @@ def test_sums_of_squares_of_nearly_exact_fits(multiple, k):
     # The residual is right to eps^2 times the condition and the norm of b, 64 m times.
     most = 64 * 5 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
     assert float(fit.residuals.to_fractions()[0]) <= most**2
+
+
+@pytest.mark.parametrize("options", [{}, {"callback": print}, {"method": "householder"}])
+def test_operands_may_change_before_statistics_are_asked_for(options, rng, capsys):
+    a, b = rng.standard_normal((9, 3)), rng.standard_normal(9)
+    a[:, 0] = 1.0
+    wanted = lstsq(a.copy(), b.copy(), precision=mdqr.dd, **options).info
+    info = lstsq(a, b, precision=mdqr.dd, **options).info
+    a *= 3.0
+    a[0], b[:] = 7.0, 0.0
+    for name in ("standard_errors", "covariance"):
+        assert_same_bits(getattr(info, name)(), getattr(wanted, name)())
+    for name in ("residual_std", "r_squared"):
+        assert_same_bits(getattr(info, name), getattr(wanted, name))
+    assert (info.data_digits == wanted.data_digits).all()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_exact_fits_of_few_unknowns_are_exact(precision):
+    a = np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [0.0, 5.0, 2.0], [1.0, 1.0, 7.0]])
+    fit = lstsq(a, np.stack([a @ [1.0, 0.0, 3.0], 0 * a[:, 0]], axis=1), precision=precision)
+    assert fit.info.method == "refine"
+    assert fit.x.to_numpy().tolist() == [[1.0, 0.0], [0.0, 0.0], [3.0, 0.0]]
+    assert not fit.info.error_bound.any()
+    assert not fit.residuals.to_numpy().any()
+
+
+def test_the_condition_of_few_unknowns_is_no_chance_find(rng):
+    """The longest column is orthogonal to the direction of the largest singular value."""
+    u, _ = np.linalg.qr(rng.standard_normal((256, 64)))
+    core = np.eye(64)
+    core[1:, 1:] += 5.0 / 63
+    core[0, 0] = 1.9
+    a = u @ core
+    found = lstsq(a, u[:, 0], precision=mdqr.dd).info.condition
+    assert found >= 0.5 * lstsq(a, u[:, 0], precision=mdqr.dd, method="householder").info.condition
+
+
+def test_limbs_that_vanish_are_not_proven():
+    """The second limb of x lies below the smallest number that kernels keep."""
+    b = mdqr.array(2.0**-880, precision=mdqr.dd) + 2.0**-1010
+    fit = lstsq([[1.0]], b.reshape(1), precision=mdqr.dd)
+    assert fit.x.to_fractions()[0] == b.to_fractions()
+
+
+def test_square_problems_with_rows_of_zeros(multiple, rng):
+    """Exact fits of ill-conditioned matrices: sums of squares keep their promise."""
+    a = np.vstack([cases.random(3, 3, mdqr.d, float, rng, cond=1e9).to_numpy(), np.zeros((1, 3))])
+    b = np.append(rng.standard_normal(3), 0.0)
+    fit = lstsq(a, b, precision=multiple, rcond=0, callback=lambda *_: None)
+    most = 64 * 4 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
+    assert float(fit.residuals.to_fractions()[0]) <= most**2

@@ -20,6 +20,12 @@ small_outputs small_outputs_of(const block_view& x, doubles& error, doubles& con
     return {&x, error.data(), condition.data(), steps.data(), status.data()};
 }
 
+// Words of sums have room for so many terms.
+void require_small(const block_view& a) {
+    if (a.shape[1] > 256 || a.shape[2] > 64)
+        refuse("systems of shape " + shape_text(a.shape, 3), "at most 256 rows and 64 columns");
+}
+
 void solve_small(doubles error, doubles condition, integers steps, integers status, output x,
                  input a, input b, int limbs, bool complex) {
     const entry_table& t = table(limbs);
@@ -27,6 +33,7 @@ void solve_small(doubles error, doubles condition, integers steps, integers stat
                      vb = input_view(b, complex, limbs);
     const small_outputs out = small_outputs_of(vx, error, condition, steps, status);
     require_shape(va, {vx.shape[0], vx.shape[1], vx.shape[1]});
+    require_small(va);
     require_same_shape(vb, vx);
     without_gil([&] { t.solve_small(out, va, vb); });
 }
@@ -42,6 +49,7 @@ void lstsq_small(doubles error, doubles condition, integers steps, integers stat
     require_shape(va, {vx.shape[0], vr.shape[1], vx.shape[1]});
     require_shape(vr, {vx.shape[0], vr.shape[1], vx.shape[2]});
     require_same_shape(vb, vr);
+    require_small(va);
     if (vr.shape[1] < vx.shape[1])
         refuse("systems of shape " + shape_text(va.shape, 3), "as many rows as columns, or more");
     without_gil([&] { t.lstsq_small(out, vr, va, vb); });

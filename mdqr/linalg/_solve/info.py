@@ -25,8 +25,8 @@ class Fit(NamedTuple):
 
     Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
     the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
-    the moduli of the solution, float64 ``(..., n, k)``, and `known` the bits of the entries of a
-    and b.
+    the moduli of the solution, float64 ``(..., n, k)``, `known` the bits of the entries of a and b,
+    and `constant` tells whether a column is constant. Nothing here is a view of what was given.
     """
 
     inputs: Inputs
@@ -37,6 +37,7 @@ class Fit(NamedTuple):
     is_vector: bool
     x: Block
     known: tuple[int, int]
+    constant: Block
 
 
 @all_advised
@@ -310,18 +311,17 @@ def centred(fit: Fit) -> Block:
     mean = system.binary(
         "divide", system.backend.matmul(transposed, fit.b.block, kind=system.kind), total
     )
-    mean = xp.where(_has_constant(fit)[..., None, None], mean, 0.0)
+    mean = xp.where(fit.constant[..., None, None], mean, 0.0)
     return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, kind=system.kind)
 
 
-def _has_constant(fit: Fit) -> Block:
+def has_constant(a: Block, kind: Kind, rows: Block | None) -> Block:
     """Return whether a column of a is constant and not zero in the rows of positive weight."""
-    a = fit.inputs.blocks[0]
-    front = tuple(range(planes.lead(fit.inputs.is_complex)))
-    if fit.rows is None:
+    front = tuple(range(kind.lead))
+    if rows is None:
         first, same = a[..., :1, :], False
     else:
-        first = take_rows(a, fit.rows.argmax(axis=-1)[..., None])
-        same = ~fit.rows[..., :, None]
+        first = take_rows(a, rows.argmax(axis=-1)[..., None])
+        same = ~rows[..., :, None]
     same = ((a == first) | same).all(axis=-2).all(axis=front)
     return (same & (first != 0).any(axis=-2).any(axis=front)).any(axis=-1)

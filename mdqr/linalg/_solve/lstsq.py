@@ -29,7 +29,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
-from mdqr.linalg._solve.info import Fit, LstsqInfo, inner_products, sum_of_squares
+from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
 from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.system import System
@@ -232,8 +232,7 @@ def _solved(
         rank = np.full(condition.shape, system.columns)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    size = _moduli(found.x, inputs.is_complex)
-    fit = Fit(inputs, found.system, found.b, found.r, weights.positive, is_vector, size, known)
+    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
     return _result(fit, found, condition, rank, batched)
 
 
@@ -320,6 +319,7 @@ def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
     with np.errstate(all="ignore"):
         # In units near those of r, whose squares might vanish.
         unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
+        unit = np.where(unit > 0, unit, 1.0)
         known = scaling.leading(r, kind.is_complex) / unit
         moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
         holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
@@ -347,6 +347,8 @@ def _small_result(
         digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
+    # Statistics are made later, and the operands may be changed before.
+    inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
         partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
         inputs.precision,
@@ -367,6 +369,15 @@ def _small_result(
     )
 
 
+def _fit_of_answer(
+    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
+) -> Fit:
+    """Return what statistics need of an answer; `rows` tells those of positive weight."""
+    size = _moduli(found.x, inputs.is_complex)
+    constant = has_constant(inputs.blocks[0], inputs.kind, rows)
+    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
+
+
 def _known(fit: Fit) -> Fit:
     return fit
 
@@ -381,4 +392,5 @@ def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tupl
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known)
+    constant = has_constant(a, kind, None)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known, constant)

@@ -194,24 +194,17 @@ MDQR_CALL void transpose(const Team& team, const double* from, int m, int n, int
     });
 }
 
-// The largest singular value, from below: power iteration from the longest column.
+// The largest singular value, from below: power iteration from an irregular mix of all columns.
 template <class T, class Team>
 MDQR_CALL double norm_estimate(const Team& team, const double* m, int n, int stride, double* v,
                                double* y) {
-    constexpr int iterations = 3;
-    double longest = 0.0;
-    int at = 0;
-    team.each(n, [&](int j) {
-        v[j] = dot_of_eight<T>(m + i64(j) * stride, m + i64(j) * stride, stride);
-    });
-    for (int j = 0; j < n; ++j)
-        if (v[j] > longest) {
-            longest = v[j];
-            at = j;
-        }
-    const double* column = m + i64(at) * stride;
-    team.each(stride, [&](int i) { y[i] = column[i]; });
-    double norm = sqrt(longest);
+    constexpr int iterations = 8;
+    for (int j = 0; j < padded(n); ++j) {
+        const double place = (j + 1.0) * (j + 2.0) * 0.6180339887498949;
+        v[j] = j < n ? place - double(i64(place)) - 0.5 : 0.0;
+    }
+    multiply_columns<false, T>(team, m, stride, v, n, nullptr, y);
+    double norm = 0.0;
     for (int k = 0; k < iterations; ++k) {
         const double scale_y = 1.0 / sqrt(dot_of_eight<T>(y, y, stride));
         team.each(n, [&](int j) {

@@ -73,8 +73,17 @@ private:
     // Bounds: |H|, |B|^2, |fl(A0 X) - A X|, Frobenius norms of fl(A0 X) and X.
     double defect = 0.0, square_b = 0.0, error_b = 0.0, frobenius_b = 0.0, frobenius_x = 0.0;
 
+    // Squares of entries below 2^-537 vanish.
     MDQR_FN double length(const double* v, int count) const {
-        return one_prod(sqrt(dot_of_eight<T>(v, v, count)), outward);
+        const double squares = dot_of_eight<T>(v, v, count);
+        if (squares == 0.0) {
+            bool is_zero = true;
+            for (int i = 0; i < count; ++i)
+                is_zero = is_zero && v[i] == 0.0;
+            if (is_zero)
+                return 0.0;
+        }
+        return one_prod(one_sum(sqrt(squares), one_prod(sqrt(double(count)), 0x1p-536)), outward);
     }
     MDQR_FN double frobenius(const double* v, int stride) {
         team.each(n, [&](int j) { t1[j] = length(v + i64(j) * stride, stride); });

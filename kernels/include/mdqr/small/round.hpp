@@ -60,15 +60,16 @@ struct rounded_column {
         leading[i] = lane_get(v[0], lane);
         rest[i] = to.limbs <= last ? abs(lane_get(v[to.limbs], lane)) : 0.0;
         const int p = power + int(powers[i]), e = exponent_of(leading[i]) + p;
-        const bool fits =
-            e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
+        bool fits = e < 1020 && (!is_exact || e < no_exponent / 2 || e > -1000 + 53 * to.limbs);
         double first, second;
         split_power(p, first, second);
         for (int l = 0; l < to.limbs; ++l) {
             const double limb = fits && l <= last ? lane_get(v[l], lane) : 0.0;
-            out[l * to.plane] = limb != 0.0 && exponent_of(limb) + p > -1000
-                                    ? one_prod(one_prod(limb, first), second)
-                                    : 0.0;
+            const bool vanishes = limb != 0.0 && exponent_of(limb) + p <= -1000;
+            // Of limbs with gaps, the first is far above.
+            fits = fits && !(is_exact && vanishes);
+            out[l * to.plane] =
+                limb != 0.0 && !vanishes ? one_prod(one_prod(limb, first), second) : 0.0;
         }
         return fits;
     }

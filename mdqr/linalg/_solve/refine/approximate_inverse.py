@@ -49,6 +49,10 @@ class ApproximateInverse:
         """Return the step that a residual ``b - A x``, or ``A^H (b - A x)``, asks for."""
         return self.x @ (v if self.is_square else self._transposed @ v)
 
+    def image(self, v: Block) -> Block:
+        """Return ``X^H v``: of a gradient, what lies in the range of A, in an orthonormal basis."""
+        return self._transposed @ v
+
     def correction(self, v: Block, delta: Block) -> tuple[Block, Block]:
         """Return the step that a residual asks for, and a bound of the error that it leaves.
 

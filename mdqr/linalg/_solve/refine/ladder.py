@@ -248,7 +248,9 @@ class _Corrected(NamedTuple):
     good: bool
 
 
-def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple[Solution, Block]:
+def _finished(
+    problem: Problem, x: Block, r: Block, sizes: list[Block]
+) -> tuple[Solution, Block] | None:
     """Correct x and r until the last rounding decides, at most twice."""
     kind, square = problem.system.kind, problem.inverse.is_square
     found = _corrected(problem, x, r, 2, _WANTED)
@@ -261,6 +263,8 @@ def _finished(problem: Problem, x: Block, r: Block, sizes: list[Block]) -> tuple
         x, r = rounded.x, problem.less(problem.b, rounded.x, kind.limbs)
         found = _corrected(problem, x, r, kind.limbs, precision_for(kind.limbs).eps)
         rounded = _whole(problem, x, found)
+        if not _is_right(problem, rounded.r):
+            return None
     return Solution(rounded.x, rounded.r, rounded.r, sizes, rounded.low), found.error
 
 
@@ -285,11 +289,27 @@ def _whole(problem: Problem, x: Block, found: _Corrected) -> _Whole:
     return _Whole(whole, low, problem.less(r, low, kind.limbs))
 
 
+def _is_right(problem: Problem, r: Block) -> bool:
+    """Return whether r is as right as sums of squares promise: little of it lies in A's range."""
+    system, xp = problem.system, problem.system.backend.xp
+    eps, root = precision_for(system.kind.limbs).eps, problem.weight_size**0.5
+    inside = xp.abs(problem.inverse.image(problem.native(system.gradient([], r))))
+    condition = problem.inverse.condition(problem.native(system.a))[..., None]
+    most = eps * _largest(root * problem.size(r))
+    most = most + eps**2 * condition * _largest(root * problem.b_size)
+    return bool(system.checks.settle((_largest(inside) <= 16.0 * most).all())[0])
+
+
 def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
     """Return whether errors of x might show in a sum of squares, to which they add their own."""
     eps = precision_for(problem.system.kind.limbs).eps
-    least = ((problem.weight_size**0.5 * problem.size(r)) ** 2).sum(axis=-2) * eps
-    most = ((problem.weight_size**0.5 * (problem.a_size @ error)) ** 2).sum(axis=-2)
+    xp = problem.system.backend.xp
+    # No square may vanish that counts.
+    root = problem.weight_size**0.5
+    r, moved = root * problem.size(r), root * (problem.a_size @ error)
+    unit = xp.maximum(_largest(r), _largest(moved))[..., None, :]
+    least, most = (((size / unit) ** 2).sum(axis=-2) for size in (r, moved))
+    least = least * eps
     return bool(problem.system.checks.settle((most > least).any())[0])
 
 
