@@ -20,18 +20,7 @@ from mdqr._functions.comparison import (
     minimum,
     where,
 )
-from mdqr._functions.creation import (
-    array,
-    asarray,
-    empty,
-    empty_like,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
+from mdqr._functions.creation import array, asarray
 from mdqr._functions.elementwise import (
     abs,
     ceil,
@@ -44,6 +33,16 @@ from mdqr._functions.elementwise import (
     sign,
     sqrt,
     square,
+)
+from mdqr._functions.filled import (
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
 )
 from mdqr._functions.from_limbs import from_limbs
 from mdqr._functions.matrices import diag, eye, tril, triu, vander

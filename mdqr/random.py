@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._core.base import ArrayBase
-from mdqr._functions import creation
+from mdqr._functions import creation, filled
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import place
 from mdqr._precision import Precision
@@ -71,7 +71,7 @@ def uniform(
     >>> a.shape, bool((a >= 0).all() and (a < 1).all())
     ((2, 3), True)
     """
-    target = creation.required(precision, "random.uniform", dtype)
+    target = filled.required(precision, "random.uniform", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
@@ -130,7 +130,7 @@ def normal(
     >>> mdqr.random.normal(3, precision=mdqr.dd, rng=1).precision
     mdqr.dd
     """
-    target = creation.required(precision, "random.normal", dtype)
+    target = filled.required(precision, "random.normal", dtype)
     generator = _generator(rng)
 
     def draw(values: tuple[int, ...]) -> np.ndarray:
@@ -175,7 +175,7 @@ def _drawn(
     is_complex = bool(creation.wants_complex(dtype))
     values = tuple(shape) if np.iterable(shape) else (shape,)
     _limbs.check_axes(len(values), is_complex)
-    with creation.memory_guard(values, precision, is_complex, device):
+    with filled.memory_guard(values, precision, is_complex, device):
         block = np.stack([draw(values), draw(values)]) if is_complex else draw(values)
         standard = ArrayBase._wrap(place(block, device), precision, is_complex)
         if _is_number(given[0], 0) and _is_number(given[1], 1):

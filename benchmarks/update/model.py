@@ -13,7 +13,8 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host.backend import HostBackend
 from mdqr._limbs.planes import Kind
 from mdqr.linalg._update import cost
-from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.blocks import Planes
+from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.arithmetic.floats import Floats
 
 # Removing these columns should be so much faster than a fresh factorisation.

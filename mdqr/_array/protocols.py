@@ -11,8 +11,8 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,
-    creation,
     elementwise,
+    filled,
     matrices,
     power,
     reductions,
@@ -126,10 +126,10 @@ def _functions() -> dict[Function, Function]:
         np.tril: matrices.tril,
         np.triu: matrices.triu,
         np.vander: matrices.vander,
-        np.zeros_like: creation.zeros_like,
-        np.ones_like: creation.ones_like,
-        np.empty_like: creation.empty_like,
-        np.full_like: creation.full_like,
+        np.zeros_like: filled.zeros_like,
+        np.ones_like: filled.ones_like,
+        np.empty_like: filled.empty_like,
+        np.full_like: filled.full_like,
         np.linspace: sequences.linspace,
     }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
-from mdqr._functions import creation, elementwise
+from mdqr._functions import creation, elementwise, filled
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 
@@ -57,7 +57,7 @@ def eye(
     """
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
-    matrix = creation.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
+    matrix = filled.zeros((rows, columns), precision=precision, dtype=dtype, device=device)
     first = matrix._block[0, 0] if matrix.is_complex else matrix._block[0]
     first[...] = planes.namespace(first).eye(rows, columns, operator.index(k))
     return matrix
@@ -219,7 +219,7 @@ def vander(
     columns = len(points) if N is None else operator.index(N)
     if columns < 0:
         raise ValueError(f"the number of columns must not be negative; got {columns}")
-    matrix = creation.zeros(
+    matrix = filled.zeros(
         (len(points), columns),
         precision=points.precision,
         dtype=complex if points.is_complex else float,

@@ -15,7 +15,7 @@ from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import highest_precision, promote
 from mdqr._errors import advised
-from mdqr._functions import creation
+from mdqr._functions import creation, filled
 from mdqr._limbs import planes
 from mdqr._precision import Precision
 
@@ -86,8 +86,8 @@ def linspace(
     intervals = count - 1 if endpoint else count
     if intervals < 1:
         first = ops.wrap(ops.blocks[0])
-        return creation.full((count, *shape), first)
-    with creation.memory_guard((count, *shape), target, first.is_complex, first.device):
+        return filled.full((count, *shape), first)
+    with filled.memory_guard((count, *shape), target, first.is_complex, first.device):
         xp = planes.namespace(first._block)
         steps = xp.arange(count, dtype=np.float64).reshape(-1, *(1,) * len(shape))
         values: MDArray = (first * (intervals - steps) + last * steps) / intervals
@@ -148,9 +148,9 @@ def arange(
         raise ValueError(f"arange wants a step that is not zero; got {step!r}")
     count = max(0, math.ceil((last - first) / stride))
     place = numbers[2].device
-    with creation.memory_guard((count,), target, False, place):
+    with filled.memory_guard((count,), target, False, place):
         # all memory of the result before any is written to
-        values = creation.zeros(count, precision=target, device=place)
+        values = filled.zeros(count, precision=target, device=place)
         values += numbers[2] * planes.namespace(values._block).arange(count, dtype=np.float64)
         values += numbers[0]
     return values
@@ -250,7 +250,7 @@ def _precision_for(
 ) -> Precision:
     if precision is None and any(isinstance(value, ArrayBase) for value in values):
         return highest_precision(values)
-    return creation.required(precision, function, dtype)
+    return filled.required(precision, function, dtype)
 
 
 def _fraction(x: Any, rounded: MDArray) -> Fraction:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import platform
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from array_cases import exact, same_bits
 from exact_limbs import SMALLEST, decimal_texts, dyadics
+from flushing import flushing, needs_mxcsr
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -21,25 +20,11 @@ from mdqr._convert.arrays import fraction_to_limbs, scalar_to_limbs
 from mdqr._limbs import planes
 from mdqr.testing import arrays
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's"
-)
+pytestmark = needs_mxcsr
 
 TINY = 2.0**-1074
 # Around the smallest normal double, the smallest subnormal, and far below.
 EXPONENTS = st.sampled_from([-1000, -1021, -1022, -1050, -1073, -1074, -1075, -1130])
-
-
-@contextmanager
-def flushing():
-    """Flush subnormal results to zero and take subnormal operands for zeros."""
-    import _mdqr_host
-
-    _mdqr_host.set_ftz(True)
-    try:
-        yield
-    finally:
-        _mdqr_host.set_ftz(False)
 
 
 def low(precision, dtype=float):

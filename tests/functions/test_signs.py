@@ -1,11 +1,10 @@
 """Signs and conjugates, exact for every value."""
 
-import platform
-
 import mpmath
 import numpy as np
 import pytest
 from array_cases import SPECIALS, full_width, same_bits
+from flushing import flushing, needs_mxcsr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,20 +50,15 @@ def test_sign_of_complex_values(multiple, rng):
     np.testing.assert_allclose(got, np.sign(values), rtol=2.0**-51)
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
+@needs_mxcsr
 def test_signs_of_subnormals_with_flushing():
     # NumPy's arithmetic would flush the lower limbs: these work on bits.
-    import _mdqr_host
-
     block = np.array([[-(2.0**-1000), 2.0**-1060], [-(2.0**-1060), 0.0]])
     a = mdqr.from_limbs(block, normalize=False)
     expected = abs(a).limbs.tobytes(), (-a).limbs.tobytes()
-    _mdqr_host.set_ftz(True)
-    try:
+    with flushing():
         found = abs(a).limbs.tobytes(), (-a).limbs.tobytes()
         signs, some = mdqr.sign(a).limbs[0].tolist(), bool(a[1:].any())
-    finally:
-        _mdqr_host.set_ftz(False)
     assert found == expected
     assert signs == [-1.0, 1.0]
     assert some

@@ -1,6 +1,5 @@
 """Long calls hear signals, and threads that cannot be started are done without."""
 
-import platform
 import signal
 import subprocess
 import sys
@@ -9,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flushing import needs_mxcsr
 
 import mdqr
 from mdqr._backend import for_block
 from mdqr._limbs.planes import Kind
 
 HERE = str(Path(__file__).parent)
+SUPPORT = str(Path(__file__).parents[1] / "support")
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")
-X86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="MXCSR is x86's")
 
 
 def run(program):
@@ -195,7 +195,7 @@ def test_an_exception_of_a_handler_ends_a_kernel(one_thread, on_alarm):
     assert mdqr.array_equal(x + x, 2 * x)
 
 
-@X86
+@needs_mxcsr
 @pytest.mark.parametrize("flushing", [False, True])
 def test_a_handler_runs_in_the_mode_of_the_caller_and_leaves_the_kernel_its_own(
     flushing, one_thread, on_alarm
@@ -254,7 +254,7 @@ def test_fork_within_a_kernel():
     """A child that was born in a pause ends the call without the threads of its parent."""
     run(f"""
 import os, signal, sys
-sys.path.insert(0, {HERE!r})
+sys.path[:0] = [{HERE!r}, {SUPPORT!r}]
 import mdqr
 from test_threads import product, wide_product
 mdqr.config.set_num_threads(2)

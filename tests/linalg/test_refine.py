@@ -5,6 +5,7 @@ from __future__ import annotations
 import linalg_cases as cases
 import numpy as np
 import pytest
+from flushing import flushing, needs_mxcsr
 from hypothesis import given
 from hypothesis import strategies as st
 from test_lstsq import check_bounds
@@ -236,3 +237,19 @@ def test_square_problems_with_rows_of_zeros(multiple, rng):
     fit = lstsq(a, b, precision=multiple, rcond=0, callback=lambda *_: None)
     most = 64 * 4 * multiple.eps**2 * float(fit.info.condition) * float(np.linalg.norm(b))
     assert float(fit.residuals.to_fractions()[0]) <= most**2
+
+
+@needs_mxcsr
+@pytest.mark.parametrize("shape", [(12, 5), (70, 66), (90, 20)])
+def test_zero_columns_for_who_flushes(multiple, shape, rng):
+    """Neither way meets a subnormal number: the same limbs and bounds, and zeros are exact."""
+    a = cases.random(*shape, multiple, float, rng)
+    b = np.stack([np.zeros(shape[0]), rng.standard_normal(shape[0])], axis=1)
+    wanted = lstsq(a, b, method="refine")
+    with flushing():
+        found = lstsq(a, b, method="refine")
+    assert_same_bits(found.x, wanted.x)
+    assert found.info.iterations == wanted.info.iterations
+    for info in (found.info, wanted.info):
+        assert not info.error_bound[:, 0].any()
+        assert (info.error_bound[:, 1] > 0).all()

@@ -86,6 +86,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
     "mdqr/linalg/_solve/separate.py": "one transformation of the problem",
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
+    "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",

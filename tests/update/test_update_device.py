@@ -16,7 +16,7 @@ from mdqr.linalg import UpdatableLstsq, qr, qr_delete, qr_insert, qr_update, rep
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import rows, sweeps
-from mdqr.linalg._update.arithmetic.engine import Planes
+from mdqr.linalg._update.arithmetic.blocks import Planes
 from mdqr.linalg._update.state import State
 
 PAIR = PRECISIONS[1]

@@ -16,8 +16,8 @@ from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import rows
 from mdqr.linalg._update.arithmetic import cuda_floats
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
-from mdqr.linalg._update.arithmetic.engine import adjoint, apply_left, apply_right
 from mdqr.linalg._update.arithmetic.floats import Floats
+from mdqr.linalg._update.arithmetic.matrices import adjoint, apply_left, apply_right
 from mdqr.linalg._update.loss import least_distance, smallest_singular_value, spectral_bound
 from mdqr.linalg._update.state import State
 

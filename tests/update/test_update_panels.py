@@ -15,7 +15,7 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import columns as columns
 from mdqr.linalg._update import operands, rows, sweeps
 from mdqr.linalg._update.arithmetic.cuda_floats import CudaFloats
-from mdqr.linalg._update.arithmetic.engine import apply_left, apply_right
+from mdqr.linalg._update.arithmetic.matrices import apply_left, apply_right
 from mdqr.linalg._update.state import State, factored
 
 EPS = float(np.finfo(np.float32).eps)

@@ -11,8 +11,8 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost, sweeps
-from mdqr.linalg._update.arithmetic.engine import (
-    Engine,
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.matrices import (
     adjoint_multiply,
     apply_left,
     inserted,

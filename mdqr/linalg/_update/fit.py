@@ -16,14 +16,8 @@ from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows
-from mdqr.linalg._update.arithmetic.engine import (
-    Engine,
-    attempted,
-    inserted,
-    joined,
-    removed,
-    settle,
-)
+from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
+from mdqr.linalg._update.arithmetic.matrices import inserted, joined, removed
 from mdqr.linalg._update.loss import digits_of, require_distance
 from mdqr.linalg._update.operands import (
     Scales,

@@ -15,7 +15,8 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._update import cost, operands
 from mdqr.linalg._update import fit as fits
-from mdqr.linalg._update.arithmetic.engine import fast_path, inserted, joined, removed, settle
+from mdqr.linalg._update.arithmetic.engine import fast_path, settle
+from mdqr.linalg._update.arithmetic.matrices import inserted, joined, removed
 from mdqr.linalg._update.fit import Fit
 from mdqr.linalg._update.loss import (
     digits_of,

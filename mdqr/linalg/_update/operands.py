@@ -21,7 +21,8 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
 from mdqr.linalg._shared.checks import Checks, raise_nonfinite, raise_out_of_range
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather, matrix_shape
-from mdqr.linalg._update.arithmetic.engine import Engine, Planes
+from mdqr.linalg._update.arithmetic.blocks import Planes
+from mdqr.linalg._update.arithmetic.engine import Engine
 from mdqr.linalg._update.arithmetic.floats import Floats
 
 _FLOATS = {np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}

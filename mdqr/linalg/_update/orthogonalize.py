@@ -7,7 +7,8 @@ import numpy as np
 from mdqr._backend.blocks import from_native
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._update.arithmetic.engine import Engine, adjoint_multiply, set_identity
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, set_identity
 from mdqr.linalg._update.loss import least_distance
 
 # Twice is enough unless the first pass left nothing but rounding errors, and that the second shows.

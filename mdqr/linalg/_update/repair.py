@@ -12,7 +12,8 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._update.arithmetic.engine import Engine, adjoint, set_identity
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.matrices import adjoint, set_identity
 from mdqr.linalg._update.operands import (
     UpdateResult,
     matrix_operand,

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, diagonal
-from mdqr.linalg._update.arithmetic.engine import Engine, apply_left, joined, make_triangular
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.matrices import apply_left, joined, make_triangular
 
 
 @dataclass

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from mdqr._backend.blocks import FORMED
 from mdqr._limbs.planes import Block
-from mdqr.linalg._update.arithmetic.engine import (
-    Engine,
+from mdqr.linalg._update.arithmetic.engine import Engine
+from mdqr.linalg._update.arithmetic.matrices import (
     adjoint_multiply,
     apply_right,
     joined,

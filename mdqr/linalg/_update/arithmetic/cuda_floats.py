@@ -19,8 +19,9 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._update.arithmetic.engine import Reflections, adjoint_multiply
+from mdqr.linalg._update.arithmetic.engine import Reflections
 from mdqr.linalg._update.arithmetic.floats import Floats, formed
+from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply
 
 if TYPE_CHECKING:
     from mdqr._backend.cuda.runtime.graphs import Graphs

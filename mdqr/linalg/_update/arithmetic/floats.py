@@ -18,11 +18,8 @@ from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
 from mdqr.linalg._factor.cholesky import cholesky
-from mdqr.linalg._update.arithmetic.engine import (
-    Engine,
-    Reflections,
-    adjoint_multiply,
-)
+from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
+from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply
 
 # Masks of triangles are kept for windows, which take longer to make them than to use them.
 _LARGE = 2**14

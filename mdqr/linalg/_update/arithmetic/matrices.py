@@ -1,0 +1,78 @@
+"""What is done to matrices of either arithmetic: reflections, adjoints, rows and columns."""
+
+from __future__ import annotations
+
+from mdqr._backend.blocks import reflections
+from mdqr._limbs.planes import Block, diagonal
+from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
+
+
+def apply_left(engine: Engine, factors: Reflections, x: Block) -> None:
+    """Replace `x` by ``Q^H x``."""
+    for v, t in reflections(factors.vs, factors.ts, adjoint=True):
+        engine.reflect(v, t, x[..., x.shape[-2] - v.shape[-2] :, :])
+
+
+def apply_right(engine: Engine, factors: Reflections, x: Block) -> None:
+    """Replace `x` by ``x Q``."""
+    for v, t in zip(factors.vs, factors.ts, strict=True):
+        part = x[..., x.shape[-1] - v.shape[-2] :]
+        w = engine.multiply(engine.multiply(part, v), t)
+        engine.accumulate(part, w, v.swapaxes(-1, -2), subtract=True, conj_b=True)
+
+
+def make_triangular(
+    engine: Engine, x: Block, left: Block, right: Block | None, *, clear: bool = True
+) -> None:
+    """Replace `x` by R, `left` by ``Q^H left`` and `right` by ``right Q``."""
+    factors = engine.factor(x, clear=clear)
+    if left.shape[-1]:
+        apply_left(engine, factors, left)
+    if right is not None:
+        apply_right(engine, factors, right)
+
+
+def adjoint_multiply(
+    engine: Engine, a: Block, b: Block, *, c: Block | None = None, subtract: bool = False
+) -> Block:
+    """Return ``a^H b``, plus or minus `c`."""
+    return engine.multiply(a.swapaxes(-1, -2), b, c=c, subtract=subtract, conj_a=True)
+
+
+def adjoint(engine: Engine, x: Block) -> Block:
+    """Return the conjugate transpose, a view if real."""
+    transposed = x.swapaxes(-1, -2)
+    return engine.conj(transposed) if engine.kind.is_complex else transposed
+
+
+def set_identity(engine: Engine, x: Block) -> None:
+    """Write ones on the diagonal of a zero matrix."""
+    plane = x
+    if engine.kind.limbs > 1:
+        plane = x[0, 0] if engine.kind.is_complex else x[0]
+    diagonal(plane)[...] = 1
+
+
+def joined(engine: Engine, parts: list[Block], axis: int) -> Block:
+    """Join matrices along their last axis (-1) or the one before (-2), a new array."""
+    return engine.backend.xp.concatenate(parts, axis=axis)
+
+
+def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:
+    """Return matrices, or exponents, with more of them before the k-th; None for none."""
+    return _spliced(engine, x, [more], (k, k), axis)
+
+
+def removed(engine: Engine, x: Block | None, k: int, p: int, axis: int = -1) -> Block | None:
+    """Return matrices, or exponents, without p of them from the k-th on; None for none."""
+    return _spliced(engine, x, [], (k, k + p), axis)
+
+
+def _spliced(
+    engine: Engine, x: Block | None, more: list[Block], place: tuple[int, int], axis: int
+) -> Block | None:
+    if x is None:
+        return None
+    behind = (slice(None),) * (-1 - axis)
+    head, tail = (x[(..., part, *behind)] for part in (slice(place[0]), slice(place[1], None)))
+    return joined(engine, [head, *more, tail], axis)
