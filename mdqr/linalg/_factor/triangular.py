@@ -28,8 +28,8 @@ from mdqr.linalg._shared.operands import (
     broadcast_batch,
     check_callback,
     gather,
-    matrix_shape,
     on_host,
+    right_hand_side,
     square_order,
 )
 
@@ -341,23 +341,3 @@ def _letter_of(trans: Any) -> str:
     if isinstance(trans, str) and len(trans) == 1 and trans in _TRANS:
         return trans
     raise ValueError(f'solve_triangular: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')
-
-
-def right_hand_side(
-    function: str, block: Block, shape: tuple[int, ...], rows: int
-) -> tuple[Block, bool]:
-    """Return the block of `b` as columns, and whether `b` is a vector.
-
-    Raises
-    ------
-    ValueError
-        If the number of rows is wrong.
-    """
-    is_vector = len(shape) == 1
-    found, _ = matrix_shape(function, "b", (*shape, 1) if is_vector else shape)
-    if found != rows:
-        raise ValueError(
-            f"{function}: b must have {rows} rows, as a has; got shape {shape}"
-            + (" (only a 1-D b is a vector)" if len(shape) > 1 else "")
-        )
-    return (block[..., None] if is_vector else block), is_vector

@@ -324,3 +324,23 @@ def broadcast_batch(
         for block, shape in zip(blocks, shapes, strict=True)
     ]
     return batch, wide
+
+
+def right_hand_side(
+    function: str, block: Block, shape: tuple[int, ...], rows: int
+) -> tuple[Block, bool]:
+    """Return the block of `b` as columns, and whether `b` is a vector.
+
+    Raises
+    ------
+    ValueError
+        If the number of rows is wrong.
+    """
+    is_vector = len(shape) == 1
+    found, _ = matrix_shape(function, "b", (*shape, 1) if is_vector else shape)
+    if found != rows:
+        raise ValueError(
+            f"{function}: b must have {rows} rows, as a has; got shape {shape}"
+            + (" (only a 1-D b is a vector)" if len(shape) > 1 else "")
+        )
+    return (block[..., None] if is_vector else block), is_vector

@@ -13,7 +13,6 @@ from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -25,6 +24,7 @@ from mdqr.linalg._shared.operands import (
     matrix_shape,
     memory_guard,
     precision_for,
+    right_hand_side,
     trim,
 )
 from mdqr.linalg._solve import rank as _rank

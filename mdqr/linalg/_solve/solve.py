@@ -8,7 +8,6 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
-from mdqr.linalg._factor.triangular import right_hand_side
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -17,6 +16,7 @@ from mdqr.linalg._shared.operands import (
     check_callback,
     gather,
     memory_guard,
+    right_hand_side,
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
