@@ -14,11 +14,9 @@ import mdqr
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._solve.refine.approximate_inverse import (
-    approximate_inverse,
-    inverse_of_lower,
-    largest_singular_value,
-)
+from mdqr.linalg._shared.operands import gather
+from mdqr.linalg._solve.refine.approximate_inverse import largest_singular_value
+from mdqr.linalg._solve.refine.rounds import approximate_inverse, inverse_of_lower
 from mdqr.testing import assert_close, assert_same_bits
 
 REFUSED = 'method="refine" does not show all digits'

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import SmallSolution
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -30,8 +29,10 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import answer, check_method, small_solution
-from mdqr.linalg._solve.refine.approximate_inverse import UP
+from mdqr.linalg._solve.items import all_items
+from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.mixed import Served
+from mdqr.linalg._solve.small import SmallAnswer, moduli
 from mdqr.linalg._solve.system import System
 
 
@@ -79,6 +80,7 @@ def lstsq(
     *,
     weights: Any = None,
     method: str = "auto",
+    verified: bool = False,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
@@ -167,7 +169,7 @@ def lstsq(
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
     """
-    check_method("lstsq", method)
+    check_method("lstsq", method, verified)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
     inputs = gather(a, b, precision=precision)
@@ -177,7 +179,7 @@ def lstsq(
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, callback)
+        return _solved(inputs, data, rcond, weights, method, callback, verified)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -192,6 +194,7 @@ def _solved(
     given: Any,
     method: str,
     callback: Callback | None,
+    verified: bool,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
@@ -207,11 +210,15 @@ def _solved(
     limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
     limit = max(limit, a.shape[-1] * inputs.work.eps)
 
+    served: list[Served] = []
     if given is None and callback is None:
         small = small_solution(inputs, a, b, method, limit)
-        r = None if small is None else _small_residual(inputs, small)
-        if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched, known)
+        if small is not None:
+            quick = SmallAnswer(inputs, *small)
+            if quick.promised:
+                return _small_result(quick, inputs, is_vector, batched, known)
+            condition = quick.found.condition
+            served = Served.of(quick, condition, all_items(condition.shape))
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -224,12 +231,11 @@ def _solved(
         callback=callback,
     )
 
-    def decide(found: _rank.Decisive) -> np.ndarray:
+    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
         return _rank.decide(system, found, eps, rcond, inputs)
 
-    found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
-    if rank is None:
-        rank = np.full(condition.shape, system.columns)
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, rank = answer(problem, method, served, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
@@ -310,57 +316,31 @@ def _result(
     )
 
 
-def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
-    """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    if a.shape[-1] == a.shape[-2]:
-        return np.zeros_like(small.x)
-    r = backend.residual([(1, b)], a, small.x, kind=kind)
-    with np.errstate(all="ignore"):
-        # In units near those of r, whose squares might vanish.
-        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        known = scaling.leading(r, kind.is_complex) / unit
-        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
-        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
-    return r if holds.all() else None
-
-
 def _small_result(
-    small: SmallSolution,
-    r: Block,
-    inputs: Inputs,
-    is_vector: bool,
-    batched: bool,
-    known: tuple[int, int],
+    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, known: tuple[int, int]
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
-    backend, kind = inputs.backend, inputs.kind
-    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
-    x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    with np.errstate(all="ignore"):
-        size = _moduli(x, kind.is_complex)
-        if inputs.work > inputs.precision:
-            bound = bound + 0.5 * inputs.precision.eps * size * UP
-        relative = np.where(bound > 0, bound / size, 0.0)
-        digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
+    backend, r, size = inputs.backend, small.r, small.size
+    squares = inner_products(backend, inputs.kind, r.block, r.block)
+    squares = backend.ldexp(squares, 2 * r.exponents)
+    x, (bound, digits, history) = small.x, small.report
+    condition, n = small.found.condition, inputs.shape(0)[-1]
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
+        partial(_fit_of, inputs, r, is_vector, size, known),
         inputs.precision,
         method="refine",
-        iterations=int(small.steps.max()),
-        condition=small.condition if batched else float(small.condition),
+        iterations=small.steps,
+        condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
         bound_kind="proven",
-        history=np.empty(0),
+        history=history,
     )
-    rank = np.full(small.condition.shape, n)
+    rank = np.full(condition.shape, n)
     return LstsqResult(
         inputs.wrap(x),
         inputs.wrap(squares, is_complex=False),
@@ -373,18 +353,13 @@ def _fit_of_answer(
     inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
-    size = _moduli(found.x, inputs.is_complex)
+    size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
     return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
 
 
 def _known(fit: Fit) -> Fit:
     return fit
-
-
-def _moduli(x: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -20,8 +22,11 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.items import all_items
+from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.mixed import Served
 from mdqr.linalg._solve.rank import Decisive, require_regular
+from mdqr.linalg._solve.small import SmallAnswer
 from mdqr.linalg._solve.system import System
 
 
@@ -30,6 +35,7 @@ def solve(
     b: Any,
     *,
     method: str = "auto",
+    verified: bool = False,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> MDArray:
@@ -84,23 +90,28 @@ def solve(
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
     """
-    check_method("solve", method)
+    check_method("solve", method, verified)
     check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(inputs, n, method, callback)
+        return _solved(inputs, n, method, callback, verified)
 
 
-def _solved(inputs: Inputs, n: int, method: str, callback: Callback | None) -> MDArray:
+def _solved(
+    inputs: Inputs, n: int, method: str, callback: Callback | None, verified: bool
+) -> MDArray:
     """Take the cheapest way that shows all digits."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _, (a, b) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    limit = n * work.eps
+    limit, served = n * work.eps, list[Served]()
     small = None if callback else small_solution(inputs, a, b, method, limit)
     if small is not None:
-        return inputs.wrap(small.x[..., 0] if is_vector else small.x)
+        quick = SmallAnswer(inputs._replace(blocks=[a, b]), *small)
+        if quick.promised:
+            return inputs.wrap(quick.x[..., 0] if is_vector else quick.x)
+        served = Served.of(quick, small[0].condition, all_items(small[0].condition.shape))
     checks.require_finite("solve", "a", a, field)
     checks.require_finite("solve", "b", b, field)
     bits = scaling.magnitude_bits(a, field)
@@ -110,10 +121,12 @@ def _solved(inputs: Inputs, n: int, method: str, callback: Callback | None) -> M
         "solve", inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
     )
 
-    def decide(found: Decisive) -> None:
+    def decide(system: System, found: Decisive) -> np.ndarray:
         require_regular("solve", system, found, work)
+        return np.full(found.value.shape, n)
 
-    found, condition, _ = answer(system, b, inputs, method, limit, decide, callback)
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, _ = answer(problem, method, served, verified=verified)
     found.warn(condition, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 
