@@ -98,6 +98,10 @@ class Mixed(Answer):
 
     def _joined(self, blocks: list[Block], lead: int) -> Block:
         """Return the items of all parts in their places."""
+        if lead:
+            field = self.system.kind.is_complex
+            limbs = max(planes.limb_count(block, field) for block in blocks)
+            blocks = [planes.widen(block, field, limbs) for block in blocks]
         pairs = [
             (part.items, block if part.own is None else taken(block, lead, part.own))
             for part, block in zip(self._served, blocks, strict=True)

@@ -29,8 +29,10 @@ from mdqr.linalg._solve.refine.rounds import approximate_inverse
 from mdqr.linalg._solve.system import System
 
 _MOST_STEPS = 100
-# What errors of residuals may grow to: on a level worth its steps, and in corrections.
-_LEVEL, _LOW = 2.0**-20, 2.0**-24
+# What errors of residuals may grow to on a level that is worth its steps.
+_LEVEL = 2.0**-20
+# What rounding errors of corrections are bounded by, beside their growth; and how many of them.
+_BOUND, _CORRECTIONS = 2.0**10, 4
 # Nothing here is below: subnormal numbers may count as zeros to the caller.
 _LEAST = 2.0**-1000
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
@@ -63,21 +65,25 @@ class Problem:
         return cls(system, inverse, b, a, b_size, weight)
 
     @cached_property
+    def growth(self) -> float:
+        """What errors of residuals grow by in bounds."""
+        (condition,) = self.system.checks.settle(self.inverse.condition.max())
+        return float(condition) ** (1 if self.inverse.is_square else 2)
+
+    @cached_property
     def levels(self) -> list[int]:
         """The limbs of x and residuals, one level after the other."""
         most = self.system.kind.limbs
-        return [*(n for n in self._counts(_LEVEL) if 1 < n < most), most]
+        lower = [p.limbs for p in PRECISIONS if self.growth * p.eps <= _LEVEL]
+        return [*(n for n in lower if 1 < n < most), most]
 
     @cached_property
     def low(self) -> int:
-        """The limbs of corrections."""
-        return next(iter(n for n in self._counts(_LOW) if n > 1), PRECISIONS[-1].limbs)
-
-    def _counts(self, most: float) -> list[int]:
-        """Return the numbers of limbs whose rounding errors in residuals grow to little in x."""
-        (condition,) = self.system.checks.settle(self.inverse.condition.max())
-        growth = float(condition) ** (1 if self.inverse.is_square else 2)
-        return [p.limbs for p in PRECISIONS if growth * p.eps <= most]
+        """The limbs of corrections: two of them should do."""
+        kept = [p for p in PRECISIONS if p.limbs > 1]
+        left = ((self.growth * p.eps * _BOUND) ** 2 * self.growth for p in kept)
+        good = [p.limbs for p, rest in zip(kept, left, strict=True) if rest <= _WANTED]
+        return good[0] if good else kept[-1].limbs
 
     def native(self, block: Block) -> Block:
         """Return the leading limbs as float64 or complex128."""
@@ -125,7 +131,7 @@ class Problem:
     def add(self, x: Block, dx: Block, limbs: int) -> Block:
         """Return ``x + dx`` in so many limbs."""
         kind = Kind(limbs, self.system.kind.is_complex)
-        dx = planes.first_limbs(dx, kind.is_complex, limbs)
+        x, dx = (planes.first_limbs(block, kind.is_complex, limbs) for block in (x, dx))
         return self.system.backend.binary("add", x, dx, kind=kind)
 
     def products(self, x: Block, c: Block, eps: float) -> Block:
@@ -248,8 +254,9 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
     system, xp, inverse = problem.system, problem.system.backend.xp, problem.inverse
     x = problem.start()
     sizes, lost = [_largest(problem.size(x))], xp.zeros(inverse.condition.shape, dtype=bool)
+    noise = xp.full(sizes[0].shape, xp.inf)
     for limbs in problem.levels:
-        noise = None
+        noise, before = None, noise
         while True:
             r, dx = problem.step(x, limbs)
             x = problem.add(x, dx, limbs)
@@ -261,7 +268,9 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
             sizes.append(size)
             # Errors are mostly far below their bounds; where they are not, steps stop shrinking.
             idle = size * ratio <= noise / system.columns**2
-            lost = lost | (~(ratio <= 0.5) & ~(size <= noise)).any(axis=-1)
+            # The first step of a level takes what the one before left.
+            lost = lost | (~(ratio <= 0.5) & ~(size <= xp.maximum(noise, before))).any(axis=-1)
+            before = noise
             idle = idle | ((ratio > 0.25) & (size <= noise)) | lost[..., None]
             stuck, ready = system.checks.settle(lost.all(), idle.all())
             if callback is not None:
@@ -301,10 +310,12 @@ class _Corrected(NamedTuple):
 def _finished(
     problem: Problem, x: Block, r: Block, sizes: list[Block]
 ) -> tuple[Solution, Block] | None:
-    """Correct x and r until the last rounding decides, at most twice."""
+    """Correct x and r until the last rounding decides, as long as that helps."""
     kind, square = problem.system.kind, problem.inverse.is_square
     found = _corrected(problem, x, r, problem.low, _WANTED)
-    if not found.good:
+    for _ in range(_CORRECTIONS - 1):
+        if found.good:
+            break
         x = _rounded(problem, kind, x, found.low)
         r = r if square else problem.less(problem.b, x, kind.limbs)
         found = _corrected(problem, x, r, problem.low, _WANTED)

@@ -46,8 +46,8 @@ _BITS = 40.0
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
 # The most limbs of X that are cheaper than Householder QR, by those of the work.
 _LIMBS = {
-    "cpu": {1: 2, 2: 2, 4: 3, 8: 4},
-    "cuda": {1: 2, 2: 3, 4: 4, 8: 8},
+    "cpu": {1: 1, 2: 2, 4: 3, 8: 4},
+    "cuda": {1: 1, 2: 2, 4: 4, 8: 8},
 }
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
