@@ -11,12 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.items import Items, taken
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.
@@ -32,7 +36,8 @@ class ApproximateInverse:
     `x` is a block ``(..., n, n)`` of any number of limbs, `kind` that of its products. `rate`
     ``(..., 1, 1)`` bounds the norm of the maximum of square matrices, and the 2-norm of others;
     `rows` ``(..., n, 1)`` are the sums of the rows of ``|I - X A|``, or the lengths of the rows of
-    X times `rate`; `condition` ``(...)`` estimates the 2-norm condition of A from below.
+    X times `rate`; `condition` ``(...)``, on the host, estimates the 2-norm condition of A from
+    below.
     """
 
     backend: Backend
@@ -41,13 +46,13 @@ class ApproximateInverse:
     x: Block
     rate: Block
     rows: Block
-    condition: Block
+    condition: np.ndarray
 
-    def take(self, items: tuple[Block, ...]) -> ApproximateInverse:
+    def take(self, items: Items) -> ApproximateInverse:
         """Return those of some matrices of a batch."""
-        x = self.x[(slice(None),) * self.kind.lead + items]
-        found = {name: getattr(self, name)[items] for name in ("rate", "rows", "condition")}
-        return replace(self, x=x, **found)
+        found = {name: taken(getattr(self, name), 0, items) for name in ("rate", "rows")}
+        x = taken(self.x, self.kind.lead, items)
+        return replace(self, x=x, condition=self.condition[items], **found)
 
     def times(self, v: Block) -> Block:
         """Return the step that a residual ``b - A x``, or ``A^H (b - A x)``, asks for."""
@@ -109,6 +114,18 @@ class ApproximateInverse:
             return self.backend.matmul(x, v, conj_a=adjoint, kind=self.kind)
         x = self._native.swapaxes(-1, -2).conj() if adjoint else self._native
         return from_native(xp, x @ to_native(xp, v, field), field)
+
+
+class Plan(NamedTuple):
+    """The limbs of a product with A, and the kind of those of steps.
+
+    `absolute` is that of X, and `condition`, on the host, estimates that of A from below.
+    """
+
+    product: int
+    steps: Kind
+    absolute: Block
+    condition: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -181,14 +198,10 @@ class Operand:
         # Half of the room is for lower limbs, and for products of weights.
         return 2.0 * found if limbs == 1 else found + self.unit
 
-    def measured(self, x: Block, kind: Kind, p: Block, limbs: int) -> ApproximateInverse:
-        """Return X with bounds of what it leaves, from its `product` `p` in so many limbs.
-
-        `kind` is that of the products of steps.
-        """
-        xp, n, c = self.backend.xp, self.columns, self.constant(limbs)
-        first = self.first(x)
-        size = xp.abs(first)
+    def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
+        """Return X with bounds of what it leaves, from its `product` `p`."""
+        xp, n, c = self.backend.xp, self.columns, self.constant(plan.product)
+        size = xp.abs(self.first(x))
         # Last terms are for the rounding of p, and what underflows in it.
         if self.is_square:
             left = xp.abs(xp.eye(n) - p).sum(axis=-1, keepdims=True)
@@ -196,14 +209,14 @@ class Operand:
             rate = scaling.largest(rows, -2, 0.0, keepdims=True)
         else:
             norm = _frobenius(xp, p)
-            off = c * self.absolute(x) + 4 * U * (1 + norm)
+            off = c * plan.absolute + 4 * U * (1 + norm)
             gram = constant(Kind(1, self.is_complex), int(p.shape[-2])) * (norm**2 + n**0.5)
             left = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p) + gram
             # The 2-norm of p squared is at most 1 + left.
             rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
             rows = (size**2).sum(axis=-1, keepdims=True) ** 0.5 * rate * UP
         return ApproximateInverse(
-            self.backend, kind, self.is_square, x, rate, rows, self.condition(x)
+            self.backend, plan.steps, self.is_square, x, rate, rows, plan.condition
         )
 
 

@@ -67,8 +67,7 @@ class Problem:
     @cached_property
     def growth(self) -> float:
         """What errors of residuals grow by in bounds."""
-        (condition,) = self.system.checks.settle(self.inverse.condition.max())
-        return float(condition) ** (1 if self.inverse.is_square else 2)
+        return float(self.inverse.condition.max()) ** (1 if self.inverse.is_square else 2)
 
     @cached_property
     def levels(self) -> list[int]:
@@ -194,9 +193,8 @@ def refined(
     if found is None:
         return []
     inverse, fast = found
-    (condition,) = system.checks.settle(inverse.condition)
-    condition = np.maximum(condition, 1.0)
-    good, served, lead = fast & (condition * limit < SMALL), [], system.kind.lead
+    condition, lead = inverse.condition, system.kind.lead
+    good, served = fast & (condition * limit < SMALL), []
     if good.all():
         answer = _climbed(system, given, inverse, inputs, callback)
         return [] if answer is None else Served.of(answer, condition, all_items(good.shape))
@@ -356,7 +354,7 @@ def _is_right(problem: Problem, r: Block) -> Block:
     system = problem.system
     eps, root = precision_for(system.kind.limbs).eps, problem.weight_size**0.5
     inside = problem.size(problem.inverse.image(system.gradient([], r)))
-    condition = problem.inverse.condition[..., None]
+    condition = system.backend.xp.asarray(problem.inverse.condition)[..., None]
     most = eps * _largest(root * problem.size(r))
     most = most + eps**2 * condition * _largest(root * problem.b_size)
     return (_largest(inside) <= 16.0 * most).all(axis=-1)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from math import inf, log2
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.refine.approximate_inverse import (
     ApproximateInverse,
     Operand,
+    Plan,
     U,
     largest_singular_value,
 )
@@ -36,6 +36,8 @@ _MOST = 2.0**-6
 # What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
 # may be the next, and in steps; and what X may lose beyond its limbs.
 _PROOF, _CLOSE, _STEP, _CUT = 2.0**-8, 2.0**-24, 2.0**-12, 2.0**-20
+# What X may lose that can have no more.
+_LOST = 2.0**-3
 # Of a condition, or its square for more rows than columns, times eps of the work.
 ROOM = 2.0**-12
 # Of the diagonal of a Cholesky factor: below, QR tells more about a matrix than its Gram matrix.
@@ -46,7 +48,7 @@ _BITS = 40.0
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
 # The most limbs of X that are cheaper than Householder QR, by those of the work.
 _LIMBS = {
-    "cpu": {1: 1, 2: 2, 4: 3, 8: 4},
+    "cpu": {1: 1, 2: 1, 4: 2, 8: 3},
     "cuda": {1: 1, 2: 2, 4: 4, 8: 8},
 }
 # Triangles of at most this order are inverted by the library.
@@ -88,7 +90,7 @@ def approximate_inverse(
             if plan is None:
                 break
             p = operand.product(x, plan.product)
-            inverse = operand.measured(x, kind._replace(limbs=plan.steps), p, plan.product)
+            inverse = operand.measured(x, p, plan)
             (rate,) = checks.settle(inverse.rate[..., 0, 0])
             good = rate <= _MOST
             if found is not None:
@@ -101,29 +103,27 @@ def approximate_inverse(
     return found
 
 
-class _Plan(NamedTuple):
-    """The limbs of a product with A, and of those of steps."""
-
-    product: int
-    steps: int
-
-
-def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> _Plan | None:
+def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
     """Return the fewest limbs that will do; None where none do, or the work has not enough."""
-    limbs = planes.limb_count(x, kind.is_complex)
-    absolute, condition = map(
-        _worst, checks.settle(operand.absolute(x)[..., 0, 0], operand.condition(x))
-    )
-    if not _has_room(operand, condition, kind) or not absolute < inf:
+    limbs, most = planes.limb_count(x, kind.is_complex), _most_limbs(operand, kind)
+    absolute = operand.absolute(x)
+    known, condition = checks.settle(absolute, operand.condition(x))
+    worst = _worst(known)
+    if not _has_room(operand, _worst(condition), kind) or not U**most * worst <= _LOST:
         return None
     counts = [p.limbs for p in PRECISIONS]
-    product = [n for n in counts if operand.constant(n) * absolute <= (_CLOSE, _PROOF)[n == 1]]
-    steps = [n for n in counts if n >= limbs and operand.constant(n) * absolute <= _STEP]
+    product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
+    steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
     if limbs == 1:
         steps = counts
     if not product or not steps:
         return None
-    return _Plan(product[0], steps[0])
+    return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
+
+
+def _most_limbs(operand: Operand, kind: Kind) -> int:
+    """Return the most limbs that X may have."""
+    return _LIMBS[operand.backend.name][kind.limbs]
 
 
 def _worst(values: np.ndarray) -> float:
@@ -148,15 +148,16 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     """Return the next X, from the product of the last one with A; None where that is too dear."""
     xp, field = operand.backend.xp, kind.is_complex
     y = _inverse(operand, p, checks)
-    # Often a little above the condition of A.
-    condition = operand.condition(x) * largest_singular_value(xp, y)
+    first = operand.first(x)
+    product = y @ first if operand.is_square else first @ y
+    condition = operand.norm * largest_singular_value(xp, product)
     worst = _worst(checks.settle(condition)[0])
     if not _has_room(operand, worst * ROOM**0.5, kind):
         return None
-    limbs = 1
+    limbs, most = 1, _most_limbs(operand, kind)
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
         limbs += 1
-    if limbs > _LIMBS[operand.backend.name][kind.limbs]:
+    if limbs > most or not U**most * worst * operand.columns**0.5 <= _MOST:
         return None
     y = from_native(xp, y, field)
     pair = (y, x) if operand.is_square else (x, y)
@@ -170,7 +171,7 @@ def _inverse(operand: Operand, p: Block, checks: Checks) -> Block:
     if operand.is_square:
         return _or_nan(xp, xp.linalg.inv, p)
     lower = _or_nan(xp, xp.linalg.cholesky, p.swapaxes(-1, -2).conj() @ p)
-    diagonal = xp.abs(planes.diagonal(lower))
+    diagonal = planes.diagonal(lower).real
     regular = diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
     if not checks.settle(regular.all())[0]:
         by_qr = _lower_by_qr(xp, p)
