@@ -36,8 +36,8 @@ class ApproximateInverse:
     `x` is a block ``(..., n, n)`` of any number of limbs, `kind` that of its products. `rate`
     ``(..., 1, 1)`` bounds the norm of the maximum of square matrices, and the 2-norm of others;
     `rows` ``(..., n, 1)`` are the sums of the rows of ``|I - X A|``, or the lengths of the rows of
-    X times `rate`; `condition` ``(...)``, on the host, estimates the 2-norm condition of A from
-    below.
+    X times `rate`; `seen` is what float64 shows of `rate`; `condition` ``(...)``, on the host,
+    estimates the 2-norm condition of A from below.
     """
 
     backend: Backend
@@ -46,11 +46,12 @@ class ApproximateInverse:
     x: Block
     rate: Block
     rows: Block
+    seen: Block
     condition: np.ndarray
 
     def take(self, items: Items) -> ApproximateInverse:
         """Return those of some matrices of a batch."""
-        found = {name: taken(getattr(self, name), 0, items) for name in ("rate", "rows")}
+        found = {name: taken(getattr(self, name), 0, items) for name in ("rate", "rows", "seen")}
         x = taken(self.x, self.kind.lead, items)
         return replace(self, x=x, condition=self.condition[items], **found)
 
@@ -206,17 +207,18 @@ class Operand:
         if self.is_square:
             left = xp.abs(xp.eye(n) - p).sum(axis=-1, keepdims=True)
             rows = (left + c * self._rows(size) + 4 * U * (1 + left)) * UP
-            rate = scaling.largest(rows, -2, 0.0, keepdims=True)
+            rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
         else:
             norm = _frobenius(xp, p)
             off = c * plan.absolute + 4 * U * (1 + norm)
             gram = constant(Kind(1, self.is_complex), int(p.shape[-2])) * (norm**2 + n**0.5)
-            left = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p) + gram
+            seen = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p)
+            left = seen + gram
             # The 2-norm of p squared is at most 1 + left.
             rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
             rows = (size**2).sum(axis=-1, keepdims=True) ** 0.5 * rate * UP
         return ApproximateInverse(
-            self.backend, plan.steps, self.is_square, x, rate, rows, plan.condition
+            self.backend, plan.steps, self.is_square, x, rate, rows, seen, plan.condition
         )
 
 

@@ -35,16 +35,20 @@ from mdqr.linalg._solve.refine.approximate_inverse import (
 _MOST = 2.0**-6
 # What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
 # may be the next, and in steps; and what X may lose beyond its limbs.
-_PROOF, _CLOSE, _STEP, _CUT = 2.0**-8, 2.0**-24, 2.0**-12, 2.0**-20
+_PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
 # What X may lose that can have no more.
 _LOST = 2.0**-3
 # Of a condition, or its square for more rows than columns, times eps of the work.
 ROOM = 2.0**-12
+# What the last round may leave by bounds, which are above the truth.
+_HOPE = 0.5
 # Of the diagonal of a Cholesky factor: below, QR tells more about a matrix than its Gram matrix.
 _REGULAR = 2.0**-24
 # An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
 # steps, for each column.
 _BITS = 40.0
+# Each takes a limb more, or some bits; eight limbs and the last take ten.
+_MOST_ROUNDS = 12
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
 # The most limbs of X that are cheaper than Householder QR, by those of the work.
 _LIMBS = {
@@ -85,19 +89,19 @@ def approximate_inverse(
             backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
         )
         found: tuple[ApproximateInverse, np.ndarray] | None = None
-        while x is not None:
-            plan = _plan(operand, x, kind, checks)
-            if plan is None:
+        for _ in range(_MOST_ROUNDS):
+            plan = None if x is None else _plan(operand, x, kind, checks)
+            if x is None or plan is None:
                 break
             p = operand.product(x, plan.product)
             inverse = operand.measured(x, p, plan)
-            (rate,) = checks.settle(inverse.rate[..., 0, 0])
+            rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
             good = rate <= _MOST
             if found is not None:
                 return (inverse, good) if (good | ~found[1]).all() else found
             if good.any():
                 found = inverse, good
-                if not _is_slow(operand, kind, float(rate[good].max())):
+                if not _is_slow(operand, kind, float(seen[good].max())):
                     break
             x = _further(operand, x, p, kind, checks) if np.isfinite(rate).any() else None
     return found
@@ -132,15 +136,20 @@ def _worst(values: np.ndarray) -> float:
     return float(held.max()) if held.size else inf
 
 
+def _least(values: np.ndarray) -> float:
+    """Return the smallest finite value; infinity where there is none."""
+    return float(values[np.isfinite(values)].min(initial=inf))
+
+
 def _has_room(operand: Operand, condition: float, kind: Kind) -> bool:
     """Return whether the work can carry a condition."""
     growth = condition if operand.is_square else condition**2
     return bool(growth * precision_for(kind.limbs).eps <= ROOM)
 
 
-def _is_slow(operand: Operand, kind: Kind, rate: float) -> bool:
+def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
     """Return whether another round costs less than the steps that it saves."""
-    steps = 53.0 * (kind.limbs + 1) * (1.0 / max(-log2(rate), 1.0) - 1.0 / _BITS)
+    steps = 53.0 * (kind.limbs + 1) * (1.0 / max(-log2(seen + U), 1.0) - 1.0 / _BITS)
     return steps > _ROUND[operand.backend.name] * operand.columns
 
 
@@ -157,8 +166,15 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     limbs, most = 1, _most_limbs(operand, kind)
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
         limbs += 1
-    if limbs > most or not U**most * worst * operand.columns**0.5 <= _MOST:
+    root = operand.columns**0.5
+    if limbs > most or not U**most * worst * root <= _MOST:
         return None
+    if limbs == most:
+        # The last one has to do: it leaves what rounding errors leave of the inverse of P.
+        sizes = [xp.abs(each) for each in ((y, p) if operand.is_square else (p, y))]
+        left = sizes[0] @ sizes[1].sum(axis=-1, keepdims=True)
+        if not U * _least(checks.settle(left.max(axis=(-2, -1)))[0]) <= _HOPE:
+            return None
     y = from_native(xp, y, field)
     pair = (y, x) if operand.is_square else (x, y)
     wide = Kind(precision_for(limbs).limbs, field)
