@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,6 +30,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
 from mdqr.linalg._solve.refine.approximate_inverse import UP
@@ -80,6 +82,7 @@ def lstsq(
     weights: Any = None,
     method: str = "auto",
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
@@ -107,6 +110,14 @@ def lstsq(
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
+    data_error : dict, optional
+        What is known of the errors of the data, for `info.data_digits`: x stays the solution for
+        a and b as stored. Entries of a err by at most ``a_atol + a_rtol * abs(a)``, absolute and
+        relative, for complex entries of the modulus; those of b by ``b_atol`` and ``b_rtol``,
+        weights by ``weights_atol`` and ``weights_rtol``. Numbers or arrays that broadcast to a, b
+        or weights, real and not negative; of a pair only one is needed, and 0 is exact, as in
+        ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of ones. Matrices of
+        which nothing is said are taken as rounded to their precision, weights as exact.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
         They start again where "auto" goes from refinement to "householder".
@@ -119,9 +130,10 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights are negative or not finite, or an option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, or an
+        option is unknown.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
@@ -170,6 +182,7 @@ def lstsq(
     check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
+    check_data_error(data_error, weighted=weights is not None)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
@@ -177,7 +190,7 @@ def lstsq(
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, callback)
+        return _solved(inputs, data, rcond, weights, method, data_error, callback)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -191,6 +204,7 @@ def _solved(
     rcond: float | None,
     given: Any,
     method: str,
+    data_error: Mapping[str, Any] | None,
     callback: Callback | None,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
@@ -203,7 +217,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    eps, known = data[0].eps, (data[0].bits, data[1].bits)
+    eps, errors = data[0].eps, data_errors(data_error, data, inputs, is_vector, checks)
     limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
     limit = max(limit, a.shape[-1] * inputs.work.eps)
 
@@ -211,7 +225,7 @@ def _solved(
         small = small_solution(inputs, a, b, method, limit)
         r = None if small is None else _small_residual(inputs, small)
         if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched, known)
+            return _small_result(small, r, inputs, is_vector, batched, errors)
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -232,7 +246,7 @@ def _solved(
         rank = np.full(condition.shape, system.columns)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
+    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
 
 
@@ -332,7 +346,7 @@ def _small_result(
     inputs: Inputs,
     is_vector: bool,
     batched: bool,
-    known: tuple[int, int],
+    errors: DataErrors,
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
     backend, kind = inputs.backend, inputs.kind
@@ -350,7 +364,7 @@ def _small_result(
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
+        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, errors),
         inputs.precision,
         method="refine",
         iterations=int(small.steps.max()),
@@ -370,12 +384,12 @@ def _small_result(
 
 
 def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
+    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
     size = _moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
+    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
 
 
 def _known(fit: Fit) -> Fit:
@@ -387,10 +401,10 @@ def _moduli(x: Block, is_complex: bool) -> Block:
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
     constant = has_constant(a, kind, None)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known, constant)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)
