@@ -97,3 +97,145 @@ def test_within_a_digit_and_a_half_of_random_data(
     assert (found <= np.minimum(full, np.maximum(least, 0.0) + 0.01)).all()
     assert np.allclose(10.0**-found, np.maximum(np.minimum(bound, 1.0), 10.0**-full))
     assert (found >= np.minimum(full, np.maximum(seen, 0.0)) - 1.5).all()
+
+
+def line(rng, m=20):
+    """A column of ones, a column of measured points, and values on a line with noise."""
+    a = np.stack([np.ones(m), rng.uniform(1.0, 2.0, m)], axis=1)
+    return a, a @ [3.0, 0.5] + 1e-3 * rng.standard_normal(m)
+
+
+def test_what_is_not_said_is_rounded_and_zeros_are_exact(multiple, rng):
+    a, b = line(rng)
+    digits = {
+        name: lstsq(a, b, precision=multiple, data_error=given).info.data_digits.min()
+        for name, given in {
+            "nothing": None,
+            "no key": {},
+            "as nothing": {"a_rtol": 2.0**-53, "b_rtol": 2.0**-53},
+            "b": {"b_atol": 1e-3},
+            "both": {"a_rtol": 2.0**-53, "b_atol": 1e-3},
+            "points": {"a_rtol": [0, 1e-6], "b_rtol": 0},
+            "rows": {"a_atol": np.eye(20)[:, :1], "b_rtol": 0},
+            "exact": {"a_atol": 0, "b_atol": 0.0},
+        }.items()
+    }
+    assert 13 < digits["nothing"] == digits["no key"] == digits["as nothing"] < 17
+    assert 1 < digits["b"] == digits["both"] < 3
+    assert 4 < digits["points"] < 7
+    assert digits["rows"] < 1.5
+    assert digits["exact"] == multiple.digits
+
+
+def test_every_array_like_counts(multiple, rng):
+    a, b = line(rng)
+    sigma = rng.uniform(1e-6, 1e-5, 20)
+    results = [
+        lstsq(a, b, precision=multiple, data_error={"b_atol": given}).info.data_digits
+        for given in (sigma, sigma.tolist(), mdqr.array(sigma, precision=multiple))
+    ]
+    assert (results[0] == results[1]).all()
+    assert (results[0] == results[2]).all()
+    (column,) = lstsq(
+        a, b[:, None], precision=multiple, data_error={"b_atol": sigma[:, None]}
+    ).info.data_digits.T
+    assert (column == results[0]).all()
+
+
+def test_errors_are_kept_as_they_were(rng):
+    a, b = line(rng)
+    sigma = np.full(20, 1e-6)
+    info, wanted = (
+        lstsq(a, b, precision="dd", data_error={"b_atol": given}).info for given in (sigma, 1e-6)
+    )
+    assert "_fit" not in vars(info)  # nothing is factored before it is asked for
+    sigma[:] = 1.0
+    assert np.allclose(info.data_digits, wanted.data_digits)
+
+
+def test_batches_are_as_their_matrices(multiple, dtype, rng):
+    a, b = rng.standard_normal((3, 8, 2)).astype(dtype), rng.standard_normal((3, 8, 2))
+    of_a, of_b = rng.uniform(0, 1e-9, (3, 1, 2)), rng.uniform(0, 1e-9, 2)
+    found = lstsq(
+        a, b, precision=multiple, data_error={"a_atol": of_a, "b_rtol": of_b}
+    ).info.data_error_bound
+    assert found.shape == (3, 2, 2)
+    for i in range(3):
+        alone = lstsq(
+            a[i], b[i], precision=multiple, data_error={"a_atol": of_a[i], "b_rtol": of_b}
+        )
+        assert np.allclose(found[i], alone.info.data_error_bound, rtol=1e-6)
+
+
+def test_a_common_right_hand_side(rng):
+    a, b = rng.standard_normal((4, 6, 2)), rng.standard_normal(6)
+    errors = {"a_atol": 1e-9 * np.arange(4.0)[:, None, None], "b_atol": 0}
+    bound = lstsq(a, b, precision="qd", data_error=errors).info.data_error_bound
+    assert (bound[0] < 1e-60).all()
+    assert (bound[1:] > 1e-10).all()
+
+
+def test_rows_of_weight_zero_stay_out(rng):
+    a, b = line(rng)
+    w = np.where(np.arange(20) < 15, 2.0, 0.0)
+    wild = np.where(w > 0, 1e-6, 1e3)
+    info = lstsq(
+        a, b, weights=w, precision="dd", data_error={"b_atol": wild, "weights_atol": wild}
+    ).info
+    alone = lstsq(a[:15], b[:15], precision="dd", data_error={"b_atol": 1e-6})
+    assert np.allclose(info.data_digits, alone.info.data_digits, atol=0.1)
+
+
+@pytest.mark.parametrize("n", [4, 66])
+@pytest.mark.parametrize("extra", [0, 30])
+def test_every_way_has_the_same_digits(n, extra, rng):
+    """One kernel call, the ladder, and Householder QR; also beyond float64."""
+    a = rng.standard_normal((n + extra, n)) * 2.0 ** rng.integers(-90, 90, n)
+    b = rng.standard_normal(n + extra)
+    errors = {"a_rtol": 1e-12, "b_atol": 1e-12}
+    found = [
+        lstsq(a, b, method=method, precision="qd", data_error=errors, rcond=0).info
+        for method in ("auto", "householder")
+    ]
+    assert [info.method for info in found] == ["refine", "householder"]
+    assert np.allclose(found[0].data_digits, found[1].data_digits, atol=0.01)
+    # The last column nearly depends on the first: to 1e-20, beyond float64.
+    wide = mdqr.array(rng.standard_normal(a.shape), precision="qd")
+    wide[:, -1] = wide[:, 0] + wide[:, -1] * 1e-20
+    info = lstsq(wide, b, data_error={"a_rtol": 1e-40, "b_atol": 0}).info
+    assert info.method == "householder"
+    assert 10 < info.data_digits.min() < 20
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind", "message"),
+    [
+        (1e-9, TypeError, r'data_error must be a dict .* \{"a_rtol": 1e-9, .*; got float'),
+        ((0, 1e-9), TypeError, "got tuple"),
+        ({"rtol": 1e-9}, ValueError, "has the keys a_atol, a_rtol, b_atol, .*; got 'rtol'"),
+        ({"weights_rtol": 1e-9}, ValueError, "'weights_rtol', and there are no weights"),
+        ({"a_rtol": -1e-9}, ValueError, "a_rtol must be finite and not negative"),
+        ({"b_atol": [1.0, np.nan, 1.0]}, ValueError, "b_atol must be finite and not negative"),
+        ({"b_atol": np.inf}, ValueError, "b_atol must be finite"),
+        ({"b_atol": 1j}, ValueError, "b_atol must be real; got complex"),
+        ({"a_atol": [1, 2, 3]}, ValueError, r"shape \(3, 2\) of a; got \(3,\)"),
+        ({"b_rtol": np.ones((3, 1))}, ValueError, r"shape \(3,\) of b; got \(3, 1\)"),
+        ({"a_atol": "1e-9"}, TypeError, "a string is not a number"),
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "householder"])
+def test_wrong_errors_are_refused(errors, kind, message, method):
+    with pytest.raises(kind, match=message):
+        lstsq([[1, 1], [1, 2], [1, 4]], [1, 2, 3], method=method, data_error=errors)
+
+
+def test_what_is_printed_says_which_digits(multiple, rng):
+    a, b = line(rng)
+    fit = lstsq(a, b, precision=multiple, data_error={"b_rtol": 1e-9})
+    text = repr(fit.info)
+    assert f"digits>={multiple.digits:.1f} (a, b as stored)" in text
+    assert f"data_digits>={fit.info.data_digits.min():.1f} (a, b within their errors)" in text
+    info = lstsq(rng.standard_normal((20000, 1)), np.ones(20000), precision=multiple).info
+    assert repr(info).endswith("(a, b as stored) data_digits not computed>")
+    assert 8 < info.data_digits.min() < 17
+    assert "data_digits>=" in repr(info)

@@ -190,8 +190,8 @@ def warn_if_deficient(function: str, rank: Any, n: int, stacklevel: int) -> None
     warnings.warn(
         f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "
         "entries: x solves the entries as they are given, and if those are rounded, few or none "
-        "of its digits mean anything (info.data_digits), in any precision; rcond=0 says that they "
-        "are exact",
+        "of its digits mean anything in any precision (info.data_digits tells); rcond=0 says that "
+        "they are exact",
         PrecisionWarning,
         stacklevel=stacklevel + 1,
     )
