@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -83,21 +84,25 @@ def data_errors(
     checks : Checks
         Get what is demanded of values.
     """
-    units = (2.0 ** -known[0].bits, 2.0 ** -known[1].bits, 0.0)
     if given is None:
-        return DataErrors(*[Errors(0.0, unit) for unit in units])
+        return _rounded(*known)
+    found = list(_rounded(*known))
     a, b = inputs.shape(0), inputs.shape(1)
     shapes = (a, b[-2:-1] if is_vector else b, a[:-1])
-    found = []
-    for name, unit, shape in zip(_NAMES, units, shapes, strict=True):
+    for place, (name, shape) in enumerate(zip(_NAMES, shapes, strict=True)):
         keys = f"{name}_atol", f"{name}_rtol"
         if not any(key in given for key in keys):
-            found.append(Errors(0.0, unit))
             continue
         is_column = name == "weights" or (name == "b" and is_vector)
         values = [_bounds(key, given.get(key, 0.0), shape, inputs, checks) for key in keys]
-        found.append(Errors(*[v[..., None] if is_column and v.ndim else v for v in values]))
+        found[place] = Errors(*[v[..., None] if is_column and v.ndim else v for v in values])
     return DataErrors(*found)
+
+
+@cache
+def _rounded(a: Precision, b: Precision) -> DataErrors:
+    """Return half a unit in the last place of entries of these precisions; weights are exact."""
+    return DataErrors(*[Errors(0.0, unit) for unit in (2.0**-a.bits, 2.0**-b.bits, 0.0)])
 
 
 def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks: Checks) -> Block:

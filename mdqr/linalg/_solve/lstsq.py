@@ -209,7 +209,20 @@ def _solved(
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs, checks)
+    inputs, is_vector, batched = _checked(inputs)
+    errors = data_errors(data_error, data, inputs, is_vector, checks)
+    eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    limit = max(limit, n * inputs.work.eps)
+    if given is None and callback is None:
+        a, b = inputs.blocks
+        small = small_solution(inputs, a, b, method, limit)
+        result = None if small is None else _small_result(small, inputs, is_vector, batched, errors)
+        if result is not None:
+            return result
+
+    for name, block in zip("ab", inputs.blocks, strict=True):
+        checks.require_finite("lstsq", name, block, inputs.is_complex)
     weights = _weights(inputs, given, checks)
     if weights.positive is not None:
         # What does not count neither has a size nor joins unknowns.
@@ -217,15 +230,6 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    eps, errors = data[0].eps, data_errors(data_error, data, inputs, is_vector, checks)
-    limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
-    limit = max(limit, a.shape[-1] * inputs.work.eps)
-
-    if given is None and callback is None:
-        small = small_solution(inputs, a, b, method, limit)
-        r = None if small is None else _small_residual(inputs, small)
-        if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched, errors)
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -250,7 +254,7 @@ def _solved(
     return _result(fit, found, condition, rank, batched)
 
 
-def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
+def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
@@ -260,8 +264,6 @@ def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
             f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
             "before it, and no unique solution exists"
         )
-    checks.require_finite("lstsq", "a", inputs.blocks[0], field)
-    checks.require_finite("lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -324,47 +326,43 @@ def _result(
     )
 
 
-def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
+def _small_residual(inputs: Inputs, small: SmallSolution) -> Scaled | None:
     """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     if a.shape[-1] == a.shape[-2]:
-        return np.zeros_like(small.x)
+        unit = np.zeros_like(small.error[..., 0, :], dtype=np.int64)
+        return Scaled(kind.zeros(np, inputs.shape(1)), unit)
     r = backend.residual([(1, b)], a, small.x, kind=kind)
-    with np.errstate(all="ignore"):
-        # In units near those of r, whose squares might vanish.
-        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        known = scaling.leading(r, kind.is_complex) / unit
-        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
-        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
-    return r if holds.all() else None
-
-
-def _small_result(
-    small: SmallSolution,
-    r: Block,
-    inputs: Inputs,
-    is_vector: bool,
-    batched: bool,
-    errors: DataErrors,
-) -> LstsqResult:
-    """Wrap what one kernel call found; the rest is made when it is asked for."""
-    backend, kind = inputs.backend, inputs.kind
+    # Near 1, where squares do not vanish.
     r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
+    moved = scaling.leading(a, kind.is_complex) @ np.ldexp(small.error, powers[..., None, :] + 1)
+    known = scaling.leading(r, kind.is_complex)
+    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
+    return Scaled(r, -powers) if holds.all() else None
+
+
+@np.errstate(all="ignore")
+def _small_result(
+    small: SmallSolution, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
+) -> LstsqResult | None:
+    """Wrap what one kernel call found, if it serves; the rest is made when it is asked for."""
+    r = _small_residual(inputs, small)
+    if r is None:
+        return None
+    backend, kind = inputs.backend, inputs.kind
+    squares = backend.ldexp(inner_products(backend, kind, r.block, r.block), 2 * r.exponents)
     x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    with np.errstate(all="ignore"):
-        size = _moduli(x, kind.is_complex)
-        if inputs.work > inputs.precision:
-            bound = bound + 0.5 * inputs.precision.eps * size * UP
-        relative = np.where(bound > 0, bound / size, 0.0)
-        digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
+    size = _moduli(x, kind.is_complex)
+    if inputs.work > inputs.precision:
+        bound = bound + 0.5 * inputs.precision.eps * size * UP
+    relative = np.where(bound > 0, bound / size * UP, 0.0)
+    digits = np.minimum(np.maximum(-np.log10(relative), 0.0), float(inputs.precision.digits))
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, errors),
+        partial(_fit_of, inputs, r, is_vector, size, errors),
         inputs.precision,
         method="refine",
         iterations=int(small.steps.max()),
@@ -374,13 +372,8 @@ def _small_result(
         bound_kind="proven",
         history=np.empty(0),
     )
-    rank = np.full(small.condition.shape, n)
-    return LstsqResult(
-        inputs.wrap(x),
-        inputs.wrap(squares, is_complex=False),
-        rank if batched else n,
-        info,
-    )
+    rank = np.full(small.condition.shape, n) if batched else n
+    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
 def _fit_of_answer(

@@ -109,7 +109,7 @@ def _advice(system: System, index: tuple[int, ...], value: float, work: Precisio
                 trial = System.of(
                     system.function, system.backend, a[front + index], Checks(), kind=kind
                 )
-                (value,) = trial.checks.settle(condition(trial.triangle).value)
+                value = float(trial.checks.settle(condition(trial.triangle).value)[0])
             except np.linalg.LinAlgError:
                 return ""
         if value * n * precision.eps < SMALL:
