@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fake_device
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._core import promotion
 from mdqr.linalg import lstsq
+from mdqr.linalg._solve import methods
 
 FORMS = ["absolute", "relative", "both"]
 
@@ -96,7 +99,7 @@ def test_within_a_digit_and_a_half_of_random_data(
     assert (found <= np.minimum(full, seen + 0.01)).all()
     assert (found <= np.minimum(full, np.maximum(least, 0.0) + 0.01)).all()
     assert np.allclose(10.0**-found, np.maximum(np.minimum(bound, 1.0), 10.0**-full))
-    assert (found >= np.minimum(full, np.maximum(seen, 0.0)) - 1.5).all()
+    assert (found >= np.minimum(full, np.maximum(seen, 0.0)) - 1.2).all()
 
 
 def line(rng, m=20):
@@ -184,6 +187,38 @@ def test_rows_of_weight_zero_stay_out(rng):
     ).info
     alone = lstsq(a[:15], b[:15], precision="dd", data_error={"b_atol": 1e-6})
     assert np.allclose(info.data_digits, alone.info.data_digits, atol=0.1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_beside_data_on_a_device(monkeypatch, dtype, weighted, rng):
+    a, b, of_a, w = (
+        mdqr.array(values, precision=mdqr.qd)
+        for values in (
+            rng.standard_normal((8, 3)).astype(dtype),
+            rng.standard_normal((8, 2)),
+            rng.uniform(0, 1e-9, 3),
+            rng.uniform(1.0, 2.0, 8),
+        )
+    )
+    errors = {"b_rtol": 1e-8, **({"weights_atol": 1e-8} if weighted else {})}
+    options = {"weights": w} if weighted else {}
+    wanted = lstsq(a, b, data_error={"a_atol": of_a, **errors}, **options).info
+    array = fake_device.DeviceArray
+    fake_device.install(monkeypatch)
+    monkeypatch.setattr(promotion, "is_cuda_array", lambda x: isinstance(x, array))
+    monkeypatch.setattr(promotion, "place_on_device_of", lambda x, _: array(x))
+    monkeypatch.setattr(promotion, "check_together", lambda _: None)
+    monkeypatch.setattr(methods, "small_systems", lambda _: None)
+
+    def to_device(x):
+        return mdqr.MDArray._wrap(array(x.limbs), x.precision, x.is_complex)
+
+    a, b, of_a, w = map(to_device, (a, b, of_a, w))
+    options = {"weights": w} if weighted else {}
+    info = lstsq(a, b, data_error={"a_atol": of_a, **errors}, **options).info
+    assert np.allclose(info.data_digits, wanted.data_digits, rtol=1e-6)
+    with pytest.raises(ValueError, match="a_atol must be finite and not negative"):
+        lstsq(a, b, data_error={"a_atol": -of_a})
 
 
 @pytest.mark.parametrize("n", [4, 66])

@@ -107,7 +107,7 @@ def _rounded(a: Precision, b: Precision) -> DataErrors:
 
 def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks: Checks) -> Block:
     """Return the values of a key: where the matrices are, and no view of what was given."""
-    block, field = to_block(value, 1)
+    block, field = to_block(value, inputs.work.limbs)
     if field:
         raise ValueError(f"lstsq: data_error: {key} must be real; got complex values")
     own = planes.value_shape(block, False)

@@ -178,6 +178,10 @@ def lstsq(
     >>> fit = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1)
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
+    >>> measured = {"a_rtol": [1e-9, 0], "b_rtol": 1e-9}  # the ones are exact
+    >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
+    >>> info.digits.tolist(), info.data_digits.round(1).tolist()
+    ([63.0, 63.0], [8.2, 8.4])
     """
     check_method("lstsq", method)
     _check_rcond(rcond)
