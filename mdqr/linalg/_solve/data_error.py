@@ -16,7 +16,11 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
-from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, approximate_inverse
+from mdqr.linalg._solve.refine.approximate_inverse import (
+    ApproximateInverse,
+    U,
+    approximate_inverse,
+)
 from mdqr.linalg._solve.system import System
 
 _NAMES = ("a", "b", "weights")
@@ -31,9 +35,8 @@ class Errors(NamedTuple):
 
     def of(self, xp: Any, sizes: Block, powers: Block) -> Block:
         """Return the bounds for entries of these sizes, which were multiplied by ``2**powers``."""
-        return xp.ldexp(xp.broadcast_to(xp.asarray(self.atol), sizes.shape), powers) + (
-            self.rtol * sizes
-        )
+        atol = xp.broadcast_to(xp.asarray(self.atol), sizes.shape)
+        return xp.ldexp(atol, powers) + self.rtol * sizes
 
 
 class DataErrors(NamedTuple):
@@ -204,14 +207,22 @@ def _inverses(system: System) -> tuple[Block, Block]:
 
 
 def _of_float64(found: ApproximateInverse, a: Block) -> tuple[Block, Block]:
-    """Return the moduli of ``A^+`` and ``(A^H A)^-1`` with what an approximate inverse leaves."""
+    """Return the moduli of ``A^+`` and ``(A^H A)^-1`` with what an approximate inverse leaves.
+
+    That is bounded entry by entry: what is zero where blocks of a have nothing in common stays so.
+    """
     xp, x = found.xp, found.x
+    unit = (sum(a.shape[-2:]) + 8) * (4 if a.dtype.kind == "c" else 1) * U
+    one, sizes_x, sizes_a = xp.eye(a.shape[-1]), abs(x), abs(a)
     if found.is_square:
-        left = found.rows * abs(x).max(axis=-2, keepdims=True) / (1.0 - found.rate)
-        rows = abs(x) + left
+        rows = sizes_x + (abs(one - x @ a) + unit * (sizes_x @ sizes_a)) @ sizes_x
         return rows, rows @ rows.swapaxes(-1, -2)
-    adjoint = x.swapaxes(-1, -2).conj()
-    lengths = xp.linalg.norm(x, axis=-1, keepdims=True)
-    left = 2.0 * found.rows
-    rows = abs(x @ (adjoint @ a.swapaxes(-1, -2).conj())) + left
-    return rows, abs(x @ adjoint) + left * lengths.swapaxes(-1, -2)
+    adjoint, b = x.swapaxes(-1, -2).conj(), a @ x
+    b_adjoint = b.swapaxes(-1, -2).conj()
+    sizes = abs(b_adjoint)
+    # With b of orthonormal columns x b^H is A^+; they are nearly so, and b is rounded.
+    off = unit * (sizes_a @ sizes_x + abs(b))
+    left = sizes @ off
+    left = abs(one - b_adjoint @ b) + left + left.swapaxes(-1, -2)
+    rows = abs(x @ b_adjoint) + sizes_x @ (left @ sizes + off.swapaxes(-1, -2))
+    return rows, abs(x @ adjoint) + sizes_x @ ((left + unit * one) @ abs(adjoint))
