@@ -159,6 +159,22 @@ def test_float64_data_to_127_digits():
     assert_close(cases.to_host(fit.x), exact[:, 0], ulps=4)
 
 
+@pytest.mark.usefixtures("host")
+def test_errors_of_the_data(multiple, dtype, rng):
+    """The same digits as the host's, for numbers and for arrays of the device."""
+    a = cases.random_matrix(30, 4, multiple, dtype, rng, 1e3)
+    b = cases.random_matrix(30, 2, multiple, dtype, rng)
+    sigma, points = mdqr.array(rng.uniform(0, 1e-9, (30, 1)), precision=multiple), [0, 1e-9, 0, 0]
+    found = lstsq(a, b, data_error={"a_rtol": points, "b_atol": sigma.to_device(cases.DEVICE)})
+    wanted = lstsq(
+        cases.to_host(a), cases.to_host(b), data_error={"a_rtol": points, "b_atol": sigma}
+    )
+    assert np.allclose(found.info.data_digits, wanted.info.data_digits, atol=1e-3)
+    assert "data_digits>=" in repr(found.info)
+    with pytest.raises(ValueError, match="b_atol must be finite and not negative"):
+        lstsq(a, b, data_error={"b_atol": -1})
+
+
 @pytest.mark.parametrize("on_device", [True, False], ids=["array", "list"])
 def test_weights_and_several_sides(multiple, on_device, rng):
     """Weights on the device, and as a list of the host."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
@@ -34,17 +33,14 @@ def deficient(
     column: int,
     batch: tuple[int, ...],
     found: float = np.inf,
-    work: Precision | None = None,
+    advice: str = "",
 ) -> str:
-    """Return the message for a rank-deficient matrix, to the precision `work` if it is given."""
+    """Return the message for a rank-deficient matrix; `advice` replaces that to leave it out."""
     size = "infinite" if np.isinf(found) else f"about {found:.1e}"
-    higher = [p for p in PRECISIONS if work is not None and p > work]
-    ways = [] if function == "solve" else ["leave it out"]
-    if higher:
-        ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
+    advice = advice or ("" if function == "solve" else "leave it out")
     return (
         f"{function}: a is {_what(function)}: column {column} depends on the other columns"
-        f"{of_batch(batch)} (condition {size})" + ("; " if ways else "") + ", or ".join(ways)
+        f"{of_batch(batch)} (condition {size})" + (f"; {advice}" if advice else "")
     )
 
 

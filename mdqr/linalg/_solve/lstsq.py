@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,6 +30,7 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
 from mdqr.linalg._solve.refine.approximate_inverse import UP
@@ -80,6 +82,7 @@ def lstsq(
     weights: Any = None,
     method: str = "auto",
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
@@ -107,6 +110,14 @@ def lstsq(
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
+    data_error : dict, optional
+        What is known of the errors of the data, for `info.data_digits`: x stays the solution for
+        a and b as stored. Entries of a err by at most ``a_atol + a_rtol * abs(a)``, absolute and
+        relative, for complex entries of the modulus; those of b by ``b_atol`` and ``b_rtol``,
+        weights by ``weights_atol`` and ``weights_rtol``. Numbers or arrays that broadcast to a, b
+        or weights, real and not negative; of a pair only one is needed, and 0 is exact, as in
+        ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of ones. Matrices of
+        which nothing is said are taken as rounded to their precision, weights as exact.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
         They start again where "auto" goes from refinement to "householder".
@@ -119,9 +130,10 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights are negative or not finite, or an option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, or an
+        option is unknown.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
@@ -166,10 +178,15 @@ def lstsq(
     >>> fit = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1)
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
+    >>> measured = {"a_rtol": [1e-9, 0], "b_rtol": 1e-9}  # the ones are exact
+    >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
+    >>> info.digits.tolist(), info.data_digits.round(1).tolist()
+    ([63.0, 63.0], [8.2, 8.4])
     """
     check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
+    check_data_error(data_error, weighted=weights is not None)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
@@ -177,7 +194,7 @@ def lstsq(
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
     with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, callback)
+        return _solved(inputs, data, rcond, weights, method, data_error, callback)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -191,11 +208,25 @@ def _solved(
     rcond: float | None,
     given: Any,
     method: str,
+    data_error: Mapping[str, Any] | None,
     callback: Callback | None,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs, checks)
+    inputs, is_vector, batched = _checked(inputs)
+    errors = data_errors(data_error, data, inputs, is_vector, checks)
+    eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    limit = max(limit, n * inputs.work.eps)
+    if given is None and callback is None:
+        a, b = inputs.blocks
+        small = small_solution(inputs, a, b, method, limit)
+        result = None if small is None else _small_result(small, inputs, is_vector, batched, errors)
+        if result is not None:
+            return result
+
+    for name, block in zip("ab", inputs.blocks, strict=True):
+        checks.require_finite("lstsq", name, block, inputs.is_complex)
     weights = _weights(inputs, given, checks)
     if weights.positive is not None:
         # What does not count neither has a size nor joins unknowns.
@@ -203,15 +234,6 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    eps, known = data[0].eps, (data[0].bits, data[1].bits)
-    limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
-    limit = max(limit, a.shape[-1] * inputs.work.eps)
-
-    if given is None and callback is None:
-        small = small_solution(inputs, a, b, method, limit)
-        r = None if small is None else _small_residual(inputs, small)
-        if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched, known)
     system = System.of(
         "lstsq",
         inputs.backend,
@@ -232,11 +254,11 @@ def _solved(
         rank = np.full(condition.shape, system.columns)
     _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
+    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
 
 
-def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
+def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
@@ -246,8 +268,6 @@ def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
             f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
             "before it, and no unique solution exists"
         )
-    checks.require_finite("lstsq", "a", inputs.blocks[0], field)
-    checks.require_finite("lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -310,47 +330,43 @@ def _result(
     )
 
 
-def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
+def _small_residual(inputs: Inputs, small: SmallSolution) -> Scaled | None:
     """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     if a.shape[-1] == a.shape[-2]:
-        return np.zeros_like(small.x)
+        unit = np.zeros_like(small.error[..., 0, :], dtype=np.int64)
+        return Scaled(kind.zeros(np, inputs.shape(1)), unit)
     r = backend.residual([(1, b)], a, small.x, kind=kind)
-    with np.errstate(all="ignore"):
-        # In units near those of r, whose squares might vanish.
-        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        known = scaling.leading(r, kind.is_complex) / unit
-        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
-        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
-    return r if holds.all() else None
-
-
-def _small_result(
-    small: SmallSolution,
-    r: Block,
-    inputs: Inputs,
-    is_vector: bool,
-    batched: bool,
-    known: tuple[int, int],
-) -> LstsqResult:
-    """Wrap what one kernel call found; the rest is made when it is asked for."""
-    backend, kind = inputs.backend, inputs.kind
+    # Near 1, where squares do not vanish.
     r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
+    moved = scaling.leading(a, kind.is_complex) @ np.ldexp(small.error, powers[..., None, :] + 1)
+    known = scaling.leading(r, kind.is_complex)
+    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
+    return Scaled(r, -powers) if holds.all() else None
+
+
+@np.errstate(all="ignore")
+def _small_result(
+    small: SmallSolution, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
+) -> LstsqResult | None:
+    """Wrap what one kernel call found, if it serves; the rest is made when it is asked for."""
+    r = _small_residual(inputs, small)
+    if r is None:
+        return None
+    backend, kind = inputs.backend, inputs.kind
+    squares = backend.ldexp(inner_products(backend, kind, r.block, r.block), 2 * r.exponents)
     x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    with np.errstate(all="ignore"):
-        size = _moduli(x, kind.is_complex)
-        if inputs.work > inputs.precision:
-            bound = bound + 0.5 * inputs.precision.eps * size * UP
-        relative = np.where(bound > 0, bound / size, 0.0)
-        digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
+    size = _moduli(x, kind.is_complex)
+    if inputs.work > inputs.precision:
+        bound = bound + 0.5 * inputs.precision.eps * size * UP
+    relative = np.where(bound > 0, bound / size * UP, 0.0)
+    digits = np.minimum(np.maximum(-np.log10(relative), 0.0), float(inputs.precision.digits))
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
+        partial(_fit_of, inputs, r, is_vector, size, errors),
         inputs.precision,
         method="refine",
         iterations=int(small.steps.max()),
@@ -360,22 +376,17 @@ def _small_result(
         bound_kind="proven",
         history=np.empty(0),
     )
-    rank = np.full(small.condition.shape, n)
-    return LstsqResult(
-        inputs.wrap(x),
-        inputs.wrap(squares, is_complex=False),
-        rank if batched else n,
-        info,
-    )
+    rank = np.full(small.condition.shape, n) if batched else n
+    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
 def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
+    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
     size = _moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
+    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
 
 
 def _known(fit: Fit) -> Fit:
@@ -387,10 +398,10 @@ def _moduli(x: Block, is_complex: bool) -> Block:
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
     constant = has_constant(a, kind, None)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known, constant)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)
