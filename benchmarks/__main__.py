@@ -13,6 +13,8 @@ from importlib import import_module
 GROUPS = {
     "cpu": "cpu.speed",
     "accuracy": "cpu.accuracy",
+    "fits": "cpu.fits",
+    "systems": "cpu.systems",
     "gpu": "gpu.factors",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
