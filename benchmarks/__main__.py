@@ -16,6 +16,7 @@ GROUPS = {
     "fits": "cpu.fits",
     "systems": "cpu.systems",
     "gpu": "gpu.factors",
+    "gpu-systems": "gpu.systems",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -204,6 +205,19 @@ def conditions(options: Options) -> Iterator[Row]:
                 yield from rows("conditions", what, p, size, seconds(calls, 3), 1e3, "ms")
 
 
+def steps(options: Options) -> Iterator[Row]:
+    """Digits after each step: what the next one changes, relative to the solution."""
+    p, (m, n) = MULTIPLE[-1], (300, 80)
+    for cond in CONDITIONS:
+        a = matrix("random", m, n, cond=int(cond), precision=p, rng=1)
+        fit = lstsq(a, draw((m,), p), rcond=0)
+        if fit.info.method != "refine":
+            continue
+        for step, change in enumerate(fit.info.history):
+            digits = -math.log10(max(change, p.eps))
+            yield Row("steps", f"condition {cond:.0e}", "mdqr", p.name, f"{step}", digits, "digits")
+
+
 BENCHMARKS = {
     "systems": Benchmark(
         "systems",
@@ -214,6 +228,7 @@ BENCHMARKS = {
             "orders": orders,
             "large": large,
             "conditions": conditions,
+            "steps": steps,
         },
     )
 }
