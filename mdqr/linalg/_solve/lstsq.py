@@ -33,6 +33,7 @@ from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.system import System
 
@@ -192,7 +193,9 @@ def lstsq(
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
+    with memory_guard(
+        "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
+    ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
         return _solved(inputs, data, rcond, weights, method, data_error, callback)
 
@@ -217,7 +220,7 @@ def _solved(
     errors = data_errors(data_error, data, inputs, is_vector, checks)
     eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
     limit = eps * max(m, n) if rcond is None else float(rcond)
-    limit = max(limit, n * inputs.work.eps)
+    limit = max(limit, min(m, n) * inputs.work.eps)
     if given is None and callback is None:
         a, b = inputs.blocks
         small = small_solution(inputs, a, b, method, limit)
@@ -234,7 +237,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    system = System.of(
+    system = (Wide if a.shape[-2] < a.shape[-1] else System).of(
         "lstsq",
         inputs.backend,
         a,
@@ -247,12 +250,12 @@ def _solved(
     )
 
     def decide(found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system, found, eps, rcond, inputs)
+        return _rank.decide(system.factored, found, eps, rcond, inputs)
 
     found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
     if rank is None:
-        rank = np.full(condition.shape, system.columns)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
+        rank = np.full(condition.shape, system.factored.columns)
+    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
@@ -261,13 +264,8 @@ def _solved(
 def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
-    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    m, _ = matrix_shape("lstsq", "a", inputs.shape(0))
     right, is_vector = right_hand_side("lstsq", inputs.blocks[1], inputs.shape(1), m)
-    if m < n:
-        raise np.linalg.LinAlgError(
-            f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
-            "before it, and no unique solution exists"
-        )
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -287,6 +285,8 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
+    if a.shape[-2] < a.shape[-1]:
+        checks.require((block[0] > 0).all(), _raise_for_zero_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
@@ -300,6 +300,13 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
 
 def _raise_for_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+
+
+def _raise_for_zero_weights() -> NoReturn:
+    raise ValueError(
+        "lstsq: weights of fewer rows than columns must be positive: their solution is exact, and "
+        "weights change nothing; leave rows out that do not count"
+    )
 
 
 def _result(
