@@ -58,7 +58,7 @@ class LstsqInfo:
         Number of refinement steps.
     condition : float or numpy.ndarray
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
-        of two; of the batch shape.
+        of two, if m < n with rows; of the batch shape.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of x as the
         solution for a, b and weights as stored; float64 of x's shape, at least the smallest double
@@ -68,8 +68,8 @@ class LstsqInfo:
         zero has all of them if it is shown to be exactly zero, and else none. They are those of the
         solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
-        "proven" for "refine"; "estimated": from the condition estimate, or from a computed
-        approximate inverse.
+        "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
+        computed approximate inverse.
     history : numpy.ndarray
         Largest relative change of x in each refinement step; empty where one kernel call took all.
     """

@@ -46,7 +46,8 @@ class LstsqResult(NamedTuple):
     x : MDArray
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
-        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``;
+        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
+        m < n, of what rounding x leaves;
         the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
@@ -88,21 +89,25 @@ def lstsq(
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
 
+    Of fewer equations than unknowns, m < n, that is the shortest solution: the one of least
+    2-norm.
+
     Parameters
     ----------
     a : array_like
-        Matrices ``(..., m, n)`` of full column rank, m >= n.
+        Matrices ``(..., m, n)`` of full rank ``min(m, n)``.
     b : array_like
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
     rcond : float, optional
-        A matrix counts as rank deficient if its condition number, with columns scaled by powers
-        of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
+        A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
+        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
         ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`; then LinAlgError is
-        raised only if a column depends on the others as far as the work can tell, and
+        raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
-        `MDArray` are used, as those of `a` and `b`.
+        `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
+        `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in the precision of the work, and refinement. "refine": refinement from
         float64 with proven bounds; LinAlgError where that does not show all digits: for
@@ -133,10 +138,10 @@ def lstsq(
     TypeError
         If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights or errors of the data are negative or not finite, or an
-        option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, weights
+        are zero with m < n, or an option is unknown.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
+        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
@@ -172,6 +177,11 @@ def lstsq(
     components that are tiny beside others whose rounding errors reach them, conditions near
     ``1/eps``, results below `Precision.tiny`.
 
+    m < n: ``x = A^H y``, ``A A^H y = b``, rows scaled by powers of two, with the same X, or R in
+    the precision of the work, of ``A^H = Q R``: ``y += X X^H (b - A A^H y)``, and once y has all
+    limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
+    proves the bounds of both methods.
+
     Examples
     --------
     >>> import mdqr
@@ -183,6 +193,8 @@ def lstsq(
     >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
     >>> info.digits.tolist(), info.data_digits.round(1).tolist()
     ([63.0, 63.0], [8.2, 8.4])
+    >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
+    array([0.5, 1. , 1.5, 2. ])
     """
     check_method("lstsq", method)
     _check_rcond(rcond)

@@ -187,19 +187,19 @@ class _Problem:
         if self.basis.limbs == 1:
             first, later = (*(k for k in _LEVELS if k < kind.limbs), max(kind.limbs, 2)), 2
         found = self._corrected(None, self.c, first, 53.0 * first[-1])
-        y, x, before = planes.narrow(found.low, kind.is_complex, kind.limbs), None, None
+        y, x, before = system.rounded(found.low), None, None
         for more in reversed(range(_MOST_ROUNDS)):
             at = self._evaluated(y, x)
             found = self._corrected(at.w, at.s, (later,), 53.0 * kind.limbs - np.log2(_WANTED))
-            x, error = self._rounded(at.v, found.h), self._bound(at, found)
+            x, error = system.rounded(at.v, found.h), self._bound(at, found)
             done = (error <= _WANTED * eps * system.size(x)).all()
             idle = done if before is None else done | ~(error < _PROGRESS * before).any()
             done, idle = system.checks.settle(done, idle)
             if idle or not more:
                 break
-            y, before = self._rounded(y, found.low), error
+            y, before = system.rounded(y, found.low), error
         if not done:
-            x, error = self._with_exact(x, error, self._rounded(y, found.low))
+            x, error = self._with_exact(x, error, system.rounded(y, found.low))
         return Solution(x, y, y, self.sizes), error
 
     def _corrected(
@@ -316,12 +316,6 @@ class _Problem:
             for scaled, given, shift in pairs
         ]
         return back[0] & back[1]
-
-    def _rounded(self, *blocks: Block) -> Block:
-        """Return the sum of blocks, correctly rounded to the limbs of the work."""
-        backend, kind = self.system.backend, self.system.kind
-        terms = backend.xp.concatenate(blocks, axis=kind.lead - 1)
-        return backend.unary("renormalize", terms, kind=kind)
 
 
 def _next(limbs: int) -> int:

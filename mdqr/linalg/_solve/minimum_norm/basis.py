@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -70,11 +69,10 @@ class Basis:
         one, (inverse, held) = system.tall.identity(), system.inverses()
 
         def solve(v: Block) -> Block:
-            v = planes.narrow(v, kind.is_complex, kind.limbs)
-            return triangle.solve(triangle.solve(v, "C"))
+            return triangle.solve(triangle.solve(system.rounded(v), "C"))
 
         def image(v: Block) -> Block:
-            v, turned = planes.narrow(v, kind.is_complex, kind.limbs), inverse.swapaxes(-1, -2)
+            v, turned = system.rounded(v), inverse.swapaxes(-1, -2)
             return system.size(system.backend.matmul(turned, v, conj_a=True, kind=kind))
 
         b = system.backend.ldexp(held, system.powers[..., :, None], is_complex=kind.is_complex)

@@ -100,6 +100,13 @@ class Wide(System):
         """Return unknowns in the units of the columns of `a`."""
         return self.backend.ldexp(x, self.squared, is_complex=self.kind.is_complex)
 
+    def rounded(self, *blocks: Block) -> Block:
+        """Return the sum of blocks, correctly rounded to the limbs of the work."""
+        terms, kind = self.backend.xp.concatenate(blocks, axis=self.kind.lead - 1), self.kind
+        if len(blocks) == 1 and planes.limb_count(terms, kind.is_complex) <= kind.limbs:
+            return blocks[0]
+        return self.backend.unary("renormalize", terms, kind=kind)
+
     @np.errstate(all="ignore")
     def moved(self, b: Scaled, x: Block, errors: DataErrors) -> Block:
         """Return by how much errors of the data may move x, of which the moduli are given.
