@@ -341,3 +341,21 @@ def test_devices_are_waited_for_where_that_is_meant(monkeypatch, precision, dtyp
         assert (fake_device.bare(found.residuals.limbs) == fit.residuals.limbs).all()
         assert (found.info.error_bound == fit.info.error_bound).all()
         assert (found.info.data_digits == own).all()
+
+
+def test_data_errors_that_are_given(rng):
+    """Absolute and relative ones, rows and columns of wild sizes; exact data leave all digits."""
+    rows, columns = (10.0 ** rng.integers(-9, 10, n) for n in (3, 6))
+    a = mdqr.array(rng.standard_normal((3, 6)) * columns * rows[:, None], precision=mdqr.qd)
+    b = mdqr.array(rng.standard_normal((3, 2)) * rows[:, None], precision=mdqr.qd)
+    assert quiet(a, b, data_error={"a_atol": 0, "b_atol": 0}).info.data_digits.min() == 63
+    errors = {"a_rtol": [1e-20] * 6, "b_atol": 1e-22 * rows[:, None]}
+    fit = quiet(a, b, data_error=errors, weights=[1.0, 2.0, 1e30])
+    seen = np.full(fit.x.shape, np.inf)
+    for _ in range(100):
+        signs = (rng.choice([-1.0, 1.0], v.shape) for v in (a, b))
+        moved = a * (1 + next(signs) * mdqr.qd("1e-20"))
+        x = quiet(moved, b + next(signs) * errors["b_atol"]).x
+        seen = np.minimum(seen, -np.log10(abs((x - fit.x) / fit.x).to_numpy()))
+    assert (fit.info.data_digits <= seen + 0.01).all()
+    assert (fit.info.data_digits >= seen - 1.5).all()

@@ -74,9 +74,7 @@ def decide(
             else:
                 advice = _advice(system, index, value, inputs.work)
             column = _last_large(vector)
-            raise np.linalg.LinAlgError(
-                deficient("lstsq", column, index, value, advice, line)
-            )
+            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, advice, line))
         if rounded:
             rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank

@@ -27,7 +27,7 @@ class Wide(System):
 
     `a` is `given` multiplied by ``2**(tall.powers[i] - powers[j])``, and unknowns are multiplied by
     ``2**-powers`` too. `rows`, `weight` and `root` are for sums of squares: positive weights do not
-    change x. `tall` is the system of ``A^H``, and `basis` belongs to the solution.
+    change x. `tall` is the system of ``A^H``.
     """
 
     tall: System = field(kw_only=True)
