@@ -18,6 +18,7 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.data_error import DataErrors, moved
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
 
 # Matrices with so many entries are factored for what is printed.
@@ -57,7 +58,7 @@ class LstsqInfo:
         Number of refinement steps.
     condition : float or numpy.ndarray
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
-        of two; of the batch shape.
+        of two, if m < n with rows; of the batch shape.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of x as the
         solution for a, b and weights as stored; float64 of x's shape, at least the smallest double
@@ -67,8 +68,8 @@ class LstsqInfo:
         zero has all of them if it is shown to be exactly zero, and else none. They are those of the
         solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
-        "proven" for "refine"; "estimated": from the condition estimate, or from a computed
-        approximate inverse.
+        "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
+        computed approximate inverse.
     history : numpy.ndarray
         Largest relative change of x in each refinement step; empty where one kernel call took all.
     """
@@ -125,14 +126,18 @@ class LstsqInfo:
         """Bound of the error of each component of x for all a and b within their errors.
 
         Float64 of x's shape: `error_bound`, and to first order ``|A^+| (|da| |x| + |db|) +
-        |(A^H A)^-1| |da|^H |r|``, in the norm of the weights. The errors are `data_error` of
-        `lstsq`. Where that says nothing of a or of b, they are half a unit in the last place of the
-        entries, of the precision in which they were given: 53 bits for floats, while integers and
-        exact numbers have that of the work. Infinite where the entries do not determine x. Made
-        when it is asked for, from a factorisation in float64 if that serves.
+        |(A^H A)^-1| |da|^H |r|``, in the norm of the weights; if m < n the last term is ``|I - A^+
+        A| |da|^H |A^+^H x|``. The errors are `data_error` of `lstsq`. Where that says nothing of a
+        or of b, they are half a unit in the last place of the entries, of the precision in which
+        they were given: 53 bits for floats, while integers and exact numbers have that of the work.
+        Infinite where the entries do not determine x. Made when it is asked for, from a
+        factorisation in float64 if that serves and m >= n.
         """
         fit = self._fit
-        found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
+        if isinstance(fit.system, Wide):
+            found = fit.system.moved(fit.b, fit.x, fit.errors)
+        else:
+            found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
         (found,) = fit.system.checks.settle(found[..., 0] if fit.is_vector else found)
         return self.error_bound + np.where(np.isnan(found), np.inf, found)
 
@@ -152,7 +157,7 @@ class LstsqInfo:
     def residual_std(self) -> MDArray:
         """Residual standard deviation: the root of residuals over degrees of freedom.
 
-        0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
+        0-d for a vector b, else ``(..., k)``; NaN where m <= n leaves no degrees of freedom.
         """
         fit = self._fit
         std, unit = self._scaled_std, fit.r.exponents
@@ -226,6 +231,9 @@ class LstsqInfo:
         """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
         system = self._fit.system
         one = system.identity()
+        if isinstance(system, Wide):
+            # There are no degrees of freedom: what it is multiplied by is NaN.
+            return Scaled(one, -system.powers)
         transposed = system.triangle.solve(one).swapaxes(-1, -2)
         near, powers = system.backend.balance_columns(
             transposed, None, is_complex=system.kind.is_complex

@@ -33,6 +33,7 @@ from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.system import System
 
@@ -45,7 +46,8 @@ class LstsqResult(NamedTuple):
     x : MDArray
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
-        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``;
+        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
+        m < n, of what rounding x leaves;
         the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
@@ -87,21 +89,25 @@ def lstsq(
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
 
+    Of fewer equations than unknowns, m < n, that is the shortest solution: the one of least
+    2-norm.
+
     Parameters
     ----------
     a : array_like
-        Matrices ``(..., m, n)`` of full column rank, m >= n.
+        Matrices ``(..., m, n)`` of full rank ``min(m, n)``.
     b : array_like
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
     rcond : float, optional
-        A matrix counts as rank deficient if its condition number, with columns scaled by powers
-        of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
+        A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
+        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
         ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`; then LinAlgError is
-        raised only if a column depends on the others as far as the work can tell, and
+        raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
-        `MDArray` are used, as those of `a` and `b`.
+        `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
+        `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in the precision of the work, and refinement. "refine": refinement from
         float64 with proven bounds; LinAlgError where that does not show all digits: for
@@ -132,10 +138,10 @@ def lstsq(
     TypeError
         If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights or errors of the data are negative or not finite, or an
-        option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, weights
+        are zero with m < n, or an option is unknown.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
+        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
@@ -171,6 +177,11 @@ def lstsq(
     components that are tiny beside others whose rounding errors reach them, conditions near
     ``1/eps``, results below `Precision.tiny`.
 
+    m < n: ``x = A^H y``, ``A A^H y = b``, rows scaled by powers of two, with the same X, or R in
+    the precision of the work, of ``A^H = Q R``: ``y += X X^H (b - A A^H y)``, and once y has all
+    limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
+    proves the bounds of both methods.
+
     Examples
     --------
     >>> import mdqr
@@ -182,6 +193,8 @@ def lstsq(
     >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
     >>> info.digits.tolist(), info.data_digits.round(1).tolist()
     ([63.0, 63.0], [8.2, 8.4])
+    >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
+    array([0.5, 1. , 1.5, 2. ])
     """
     check_method("lstsq", method)
     _check_rcond(rcond)
@@ -192,7 +205,9 @@ def lstsq(
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
+    with memory_guard(
+        "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
+    ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
         return _solved(inputs, data, rcond, weights, method, data_error, callback)
 
@@ -217,7 +232,7 @@ def _solved(
     errors = data_errors(data_error, data, inputs, is_vector, checks)
     eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
     limit = eps * max(m, n) if rcond is None else float(rcond)
-    limit = max(limit, n * inputs.work.eps)
+    limit = max(limit, min(m, n) * inputs.work.eps)
     if given is None and callback is None:
         a, b = inputs.blocks
         small = small_solution(inputs, a, b, method, limit)
@@ -234,7 +249,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    system = System.of(
+    system = (Wide if a.shape[-2] < a.shape[-1] else System).of(
         "lstsq",
         inputs.backend,
         a,
@@ -247,12 +262,12 @@ def _solved(
     )
 
     def decide(found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system, found, eps, rcond, inputs)
+        return _rank.decide(system.factored, found, eps, rcond, inputs)
 
     found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
     if rank is None:
-        rank = np.full(condition.shape, system.columns)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
+        rank = np.full(condition.shape, system.factored.columns)
+    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
@@ -261,13 +276,8 @@ def _solved(
 def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
-    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    m, _ = matrix_shape("lstsq", "a", inputs.shape(0))
     right, is_vector = right_hand_side("lstsq", inputs.blocks[1], inputs.shape(1), m)
-    if m < n:
-        raise np.linalg.LinAlgError(
-            f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
-            "before it, and no unique solution exists"
-        )
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -287,6 +297,8 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
+    if a.shape[-2] < a.shape[-1]:
+        checks.require((block[0] > 0).all(), _raise_for_zero_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
@@ -300,6 +312,13 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
 
 def _raise_for_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+
+
+def _raise_for_zero_weights() -> NoReturn:
+    raise ValueError(
+        "lstsq: weights of fewer rows than columns must be positive: their solution is exact, and "
+        "weights change nothing; leave rows out that do not count"
+    )
 
 
 def _result(

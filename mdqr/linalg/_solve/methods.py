@@ -12,6 +12,8 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
 from mdqr.linalg._solve.refined import Refined, spread_of
@@ -38,7 +40,7 @@ def small_solution(
     """
     backend = small_systems(inputs.backend)
     m, n = a.shape[-2:]
-    if method == "householder" or backend is None or n > MOST_COLUMNS or m > MOST_ROWS:
+    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
         return None
     if not (a.size and b.size):
         return None
@@ -84,10 +86,13 @@ def answer(
     """
     holds = bool(system.a.size and given.size)
     if method != "householder" and holds:
-        found = ladder.refined(system, given, inputs, limit, callback)
+        if isinstance(system, Wide):
+            found = minimum_norm.refined(system, given, inputs, limit, callback)
+        else:
+            found = ladder.refined(system, given, inputs, limit, callback)
         if found is not None:
             return *found, None
-    estimate = condition(system.triangle)
+    estimate = condition(system.factored.triangle)
     value, vector, spread = system.checks.settle(
         estimate.value, estimate.vector, spread_of(system, given)
     )
@@ -100,4 +105,6 @@ def answer(
             "to singular for a factorisation in float64, or a component is tiny beside others; "
             'method="auto" takes a factorisation in the precision of the work'
         )
+    if isinstance(system, Wide):
+        return minimum_norm.factored(system, given, inputs, callback), value, decided
     return Refined(system, given, float(spread), estimate, inputs, callback), value, decided

@@ -57,7 +57,7 @@ def decide(
         others as far as the work can tell.
     """
     m, n = system.a.shape[-2:]
-    threshold = eps * max(m, n) if rcond is None else float(rcond)
+    threshold, line = eps * max(m, n) if rcond is None else float(rcond), system.line
     rank = np.full(found.value.shape, n, dtype=np.int64)
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
@@ -70,11 +70,11 @@ def decide(
             system, index, vector, value, inputs.work.eps
         ):
             if value * n * inputs.work.eps < 1.0:
-                advice = f"rcond={threshold:.3g} refuses that; give less, or leave the column out"
+                advice = f"rcond={threshold:.3g} refuses that; give less, or leave the {line} out"
             else:
                 advice = _advice(system, index, value, inputs.work)
             column = _last_large(vector)
-            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, advice))
+            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, advice, line))
         if rounded:
             rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
@@ -113,7 +113,7 @@ def _advice(system: System, index: tuple[int, ...], value: float, work: Precisio
             except np.linalg.LinAlgError:
                 return ""
         if value * n * precision.eps < SMALL:
-            leave = "" if system.function == "solve" else ", or leave the column out"
+            leave = "" if system.function == "solve" else f", or leave the {system.line} out"
             return (
                 f"precision=mdqr.{precision.name} {verb} them apart if the entries are exact; if "
                 f"they are rounded, give them with more digits too{leave}"
