@@ -13,7 +13,10 @@ from importlib import import_module
 GROUPS = {
     "cpu": "cpu.speed",
     "accuracy": "cpu.accuracy",
+    "fits": "cpu.fits",
+    "systems": "cpu.systems",
     "gpu": "gpu.factors",
+    "gpu-systems": "gpu.systems",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",

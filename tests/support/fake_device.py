@@ -13,7 +13,7 @@ from mdqr.linalg._shared import operands
 UNARY = ("abs", "neg", "invert")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
-BINARY = ("add", "sub", "mul", "truediv", "mod", "pow", "matmul", *BITWISE)
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", *BITWISE)
 
 
 def wrapped(found):

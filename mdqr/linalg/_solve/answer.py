@@ -160,13 +160,15 @@ class Answer:
         worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
         higher = [p for p in PRECISIONS if p > self._inputs.work]
         advice = (
-            f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
+            f"; precision=mdqr.{higher[0].name} finds more, for data that are exact or come with "
+            "more digits"
             if higher
             else ""
         )
         warnings.warn(
             f"{self.system.function}: about {int(worst)} of {answer.digits} digits are correct in "
-            f"the worst component (condition about {largest:.1e}){advice}",
+            f"the worst component, of the solution for a and b as stored (condition about "
+            f"{largest:.1e}){advice}",
             PrecisionWarning,
             stacklevel=stacklevel + 1,
         )

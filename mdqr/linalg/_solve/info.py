@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
@@ -17,7 +17,12 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
+from mdqr.linalg._solve.data_error import DataErrors, moved
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
+
+# Matrices with so many entries are factored for what is printed.
+_QUICK = 2**14
 
 
 class Fit(NamedTuple):
@@ -25,8 +30,8 @@ class Fit(NamedTuple):
 
     Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
     the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
-    the moduli of the solution, float64 ``(..., n, k)``, `known` the bits of the entries of a and b,
-    and `constant` tells whether a column is constant. Nothing here is a view of what was given.
+    the moduli of the solution, float64 ``(..., n, k)``, `errors` those of the data, and `constant`
+    tells whether a column is constant. Nothing here is a view of what was given.
     """
 
     inputs: Inputs
@@ -36,7 +41,7 @@ class Fit(NamedTuple):
     rows: Block | None
     is_vector: bool
     x: Block
-    known: tuple[int, int]
+    errors: DataErrors
     constant: Block
 
 
@@ -53,18 +58,18 @@ class LstsqInfo:
         Number of refinement steps.
     condition : float or numpy.ndarray
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
-        of two; of the batch shape.
+        of two, if m < n with rows; of the batch shape.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of x as the
         solution for a, b and weights as stored; float64 of x's shape, at least the smallest double
         where it is not 0.
     digits : numpy.ndarray
         Correct decimal digits of each component of x, float64 of its shape. A component that is
-        zero has all of them if it is shown to be exactly zero, and else none. `data_digits` is what
-        entries leave that were rounded before.
+        zero has all of them if it is shown to be exactly zero, and else none. They are those of the
+        solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
-        "proven" for "refine"; "estimated": from the condition estimate, or from a computed
-        approximate inverse.
+        "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
+        computed approximate inverse.
     history : numpy.ndarray
         Largest relative change of x in each refinement step; empty where one kernel call took all.
     """
@@ -101,10 +106,14 @@ class LstsqInfo:
         self.history = history
 
     def __repr__(self) -> str:
-        worst = float(np.min(self.digits, initial=self._precision.digits))
+        full, own = self._precision.digits, "data_digits not computed"
+        if math.prod(self._fit.inputs.shape(0)) <= _QUICK or "data_digits" in self.__dict__:
+            worst = np.min(self.data_digits, initial=full)
+            own = f"data_digits>={worst:.1f} (a, b within their errors)"
         return (
             f"<LstsqInfo method={self.method!r} iterations={self.iterations} "
-            f"condition={np.max(self.condition, initial=1.0):.2g} digits>={worst:.1f}>"
+            f"condition={np.max(self.condition, initial=1.0):.2g} "
+            f"digits>={np.min(self.digits, initial=full):.1f} (a, b as stored) {own}>"
         )
 
     @cached_property
@@ -113,28 +122,42 @@ class LstsqInfo:
         return self._make_fit()
 
     @cached_property
-    def data_digits(self) -> np.ndarray:
-        """Digits of x that hold for all a and b within half a unit of the last place.
+    def data_error_bound(self) -> np.ndarray:
+        """Bound of the error of each component of x for all a and b within their errors.
 
-        Float64 of x's shape, at most `digits`. Entries count as rounded to the precision in which
-        they were given, 53 bits for floats, and integers and exact numbers to that of the work;
-        weights count as exact. Of first order: ``|A^+| (|da| |x| + |db|) + |A^+| |A^+|^H |da|^H
-        |r|``, in the norm of the weights, and nothing where the entries do not determine x. Made
-        from QR in the precision of the work, when it is asked for.
+        Float64 of x's shape: `error_bound`, and to first order ``|A^+| (|da| |x| + |db|) +
+        |(A^H A)^-1| |da|^H |r|``, in the norm of the weights; if m < n the last term is ``|I - A^+
+        A| |da|^H |A^+^H x|``. The errors are `data_error` of `lstsq`. Where that says nothing of a
+        or of b, they are half a unit in the last place of the entries, of the precision in which
+        they were given: 53 bits for floats, while integers and exact numbers have that of the work.
+        Infinite where the entries do not determine x. Made when it is asked for, from a
+        factorisation in float64 if that serves and m >= n.
         """
-        fit, system, xp = self._fit, self._fit.system, self._fit.system.backend.xp
-        moved = _moved(fit)
+        fit = self._fit
+        if isinstance(fit.system, Wide):
+            found = fit.system.moved(fit.b, fit.x, fit.errors)
+        else:
+            found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
+        (found,) = fit.system.checks.settle(found[..., 0] if fit.is_vector else found)
+        return self.error_bound + np.where(np.isnan(found), np.inf, found)
+
+    @cached_property
+    def data_digits(self) -> np.ndarray:
+        """Correct decimal digits of each component of x for all a and b within their errors.
+
+        Float64 of x's shape, at most `digits`, from `data_error_bound`.
+        """
+        fit, bound = self._fit, self.data_error_bound
+        (size,) = fit.system.checks.settle(fit.x[..., 0] if fit.is_vector else fit.x)
         with np.errstate(all="ignore"):
-            relative = xp.where(moved > 0, moved / fit.x, 0.0)
-            digits = xp.where(relative > 0, -xp.log10(relative), float(self._precision.digits))
-        (found,) = system.checks.settle(xp.where(xp.isnan(digits), 0.0, digits))
-        return np.clip(found[..., 0] if fit.is_vector else found, 0.0, self.digits)
+            relative = np.where(bound > 0, bound / size, 0.0)
+            return np.clip(-np.log10(relative), 0.0, self.digits)
 
     @property
     def residual_std(self) -> MDArray:
         """Residual standard deviation: the root of residuals over degrees of freedom.
 
-        0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
+        0-d for a vector b, else ``(..., k)``; NaN where m <= n leaves no degrees of freedom.
         """
         fit = self._fit
         std, unit = self._scaled_std, fit.r.exponents
@@ -208,6 +231,9 @@ class LstsqInfo:
         """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
         system = self._fit.system
         one = system.identity()
+        if isinstance(system, Wide):
+            # There are no degrees of freedom: what it is multiplied by is NaN.
+            return Scaled(one, -system.powers)
         transposed = system.triangle.solve(one).swapaxes(-1, -2)
         near, powers = system.backend.balance_columns(
             transposed, None, is_complex=system.kind.is_complex
@@ -241,37 +267,6 @@ class LstsqInfo:
 
 
 LstsqInfo.__module__ = "mdqr.linalg"
-
-
-@np.errstate(all="ignore")
-def _moved(fit: Fit) -> Block:
-    """Return by how much rounded entries may move x, float64 ``(..., n, k)``, of first order."""
-    system, kind, xp = fit.system, fit.system.kind, fit.system.backend.xp
-
-    def size(block: Block) -> Block:
-        return xp.abs(to_native(xp, block, kind.is_complex))
-
-    inverse = system.triangle.solve(system.identity())
-    q = system.form_q().swapaxes(-1, -2)
-    rows = size(system.backend.matmul(inverse, q, conj_b=kind.is_complex, kind=kind))
-    normal, a = size(inverse), size(system.a)
-    weight: Block | float = 1.0
-    if system.root is not None:
-        rows = rows * size(system.root).swapaxes(-1, -2)
-        weight = size(system.weight)
-    # Both parts of complex entries are rounded.
-    parts = 2.0**0.5 if kind.is_complex else 1.0
-    unit_a, unit_b = (parts * 2.0**-bits for bits in fit.known)
-    unit = fit.b.exponents[..., None, :]
-    x = xp.ldexp(fit.x, -system.powers[..., :, None] - unit)
-    r = xp.ldexp(size(fit.r.block), fit.r.exponents[..., None, :] - unit)
-    moved = rows @ (unit_a * (a @ x) + unit_b * size(fit.b.block))
-    moved = moved + normal @ (
-        normal.swapaxes(-1, -2) @ (unit_a * (a.swapaxes(-1, -2) @ (weight * r)))
-    )
-    rate = unit_a * (rows @ a).sum(axis=-1).max(axis=-1)[..., None, None]
-    moved = xp.where(rate < 1.0, moved / (1.0 - rate), xp.inf)
-    return xp.ldexp(moved, system.powers[..., :, None] + unit)
 
 
 def real_part(system: System, block: Block) -> Block:

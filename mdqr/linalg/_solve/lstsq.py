@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -28,9 +29,11 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.items import all_items
 from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.mixed import Served
 from mdqr.linalg._solve.small import SmallAnswer, moduli
 from mdqr.linalg._solve.system import System
@@ -44,7 +47,8 @@ class LstsqResult(NamedTuple):
     x : MDArray
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
-        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``;
+        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
+        m < n, of what rounding x leaves;
         the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
@@ -82,25 +86,30 @@ def lstsq(
     method: str = "auto",
     verified: bool = False,
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
 
+    Of fewer equations than unknowns, m < n, that is the shortest solution: the one of least
+    2-norm.
+
     Parameters
     ----------
     a : array_like
-        Matrices ``(..., m, n)`` of full column rank, m >= n.
+        Matrices ``(..., m, n)`` of full rank ``min(m, n)``.
     b : array_like
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
     rcond : float, optional
-        A matrix counts as rank deficient if its condition number, with columns scaled by powers
-        of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
+        A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
+        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
         ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`; then LinAlgError is
-        raised only if a column depends on the others as far as the work can tell, and
+        raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
-        `MDArray` are used, as those of `a` and `b`.
+        `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
+        `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in the precision of the work, and refinement. "refine": refinement from
         float64 with proven bounds; LinAlgError where that does not show all digits: for
@@ -109,6 +118,14 @@ def lstsq(
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
+    data_error : dict, optional
+        What is known of the errors of the data, for `info.data_digits`: x stays the solution for
+        a and b as stored. Entries of a err by at most ``a_atol + a_rtol * abs(a)``, absolute and
+        relative, for complex entries of the modulus; those of b by ``b_atol`` and ``b_rtol``,
+        weights by ``weights_atol`` and ``weights_rtol``. Numbers or arrays that broadcast to a, b
+        or weights, real and not negative; of a pair only one is needed, and 0 is exact, as in
+        ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of ones. Matrices of
+        which nothing is said are taken as rounded to their precision, weights as exact.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
         They start again where "auto" goes from refinement to "householder".
@@ -121,11 +138,12 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights are negative or not finite, or an option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, weights
+        are zero with m < n, or an option is unknown.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
+        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine" and does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
@@ -161,6 +179,11 @@ def lstsq(
     components that are tiny beside others whose rounding errors reach them, conditions near
     ``1/eps``, results below `Precision.tiny`.
 
+    m < n: ``x = A^H y``, ``A A^H y = b``, rows scaled by powers of two, with the same X, or R in
+    the precision of the work, of ``A^H = Q R``: ``y += X X^H (b - A A^H y)``, and once y has all
+    limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
+    proves the bounds of both methods.
+
     Examples
     --------
     >>> import mdqr
@@ -168,18 +191,27 @@ def lstsq(
     >>> fit = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1)
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
+    >>> measured = {"a_rtol": [1e-9, 0], "b_rtol": 1e-9}  # the ones are exact
+    >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
+    >>> info.digits.tolist(), info.data_digits.round(1).tolist()
+    ([63.0, 63.0], [8.2, 8.4])
+    >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
+    array([0.5, 1. , 1.5, 2. ])
     """
     check_method("lstsq", method, verified)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
+    check_data_error(data_error, weighted=weights is not None)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
+    with memory_guard(
+        "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
+    ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, callback, verified)
+        return _solved(inputs, data, rcond, weights, method, data_error, callback, verified)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -193,12 +225,30 @@ def _solved(
     rcond: float | None,
     given: Any,
     method: str,
+    data_error: Mapping[str, Any] | None,
     callback: Callback | None,
     verified: bool,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs, checks)
+    inputs, is_vector, batched = _checked(inputs)
+    errors = data_errors(data_error, data, inputs, is_vector, checks)
+    eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    limit = max(limit, min(m, n) * inputs.work.eps)
+    served: list[Served] = []
+    if given is None and callback is None:
+        a, b = inputs.blocks
+        small = small_solution(inputs, a, b, method, limit)
+        if small is not None:
+            quick = SmallAnswer(inputs, *small)
+            if quick.promised:
+                return _small_result(quick, inputs, is_vector, batched, errors)
+            condition = quick.found.condition
+            served = Served.of(quick, condition, all_items(condition.shape))
+
+    for name, block in zip("ab", inputs.blocks, strict=True):
+        checks.require_finite("lstsq", name, block, inputs.is_complex)
     weights = _weights(inputs, given, checks)
     if weights.positive is not None:
         # What does not count neither has a size nor joins unknowns.
@@ -206,20 +256,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    eps, known = data[0].eps, (data[0].bits, data[1].bits)
-    limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
-    limit = max(limit, a.shape[-1] * inputs.work.eps)
-
-    served: list[Served] = []
-    if given is None and callback is None:
-        small = small_solution(inputs, a, b, method, limit)
-        if small is not None:
-            quick = SmallAnswer(inputs, *small)
-            if quick.promised:
-                return _small_result(quick, inputs, is_vector, batched, known)
-            condition = quick.found.condition
-            served = Served.of(quick, condition, all_items(condition.shape))
-    system = System.of(
+    system = (Wide if a.shape[-2] < a.shape[-1] else System).of(
         "lstsq",
         inputs.backend,
         a,
@@ -232,28 +269,21 @@ def _solved(
     )
 
     def decide(system: System, found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system, found, eps, rcond, inputs)
+        return _rank.decide(system.factored, found, eps, rcond, inputs)
 
     problem = Problem(system, b, inputs, limit, decide, callback)
     found, condition, rank = answer(problem, method, served, verified=verified)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
+    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
+    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
 
 
-def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
+def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
-    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    m, _ = matrix_shape("lstsq", "a", inputs.shape(0))
     right, is_vector = right_hand_side("lstsq", inputs.blocks[1], inputs.shape(1), m)
-    if m < n:
-        raise np.linalg.LinAlgError(
-            f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
-            "before it, and no unique solution exists"
-        )
-    checks.require_finite("lstsq", "a", inputs.blocks[0], field)
-    checks.require_finite("lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -273,6 +303,8 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
+    if a.shape[-2] < a.shape[-1]:
+        checks.require((block[0] > 0).all(), _raise_for_zero_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
@@ -286,6 +318,13 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
 
 def _raise_for_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+
+
+def _raise_for_zero_weights() -> NoReturn:
+    raise ValueError(
+        "lstsq: weights of fewer rows than columns must be positive: their solution is exact, and "
+        "weights change nothing; leave rows out that do not count"
+    )
 
 
 def _result(
@@ -317,20 +356,19 @@ def _result(
 
 
 def _small_result(
-    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, known: tuple[int, int]
+    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
     backend, r, size = inputs.backend, small.r, small.size
     squares = inner_products(backend, inputs.kind, r.block, r.block)
     squares = backend.ldexp(squares, 2 * r.exponents)
-    x, (bound, digits, history) = small.x, small.report
-    condition, n = small.found.condition, inputs.shape(0)[-1]
+    x, (bound, digits, history), condition = small.x, small.report, small.found.condition
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, r, is_vector, size, known),
+        partial(_fit_of, inputs, r, is_vector, size, errors),
         inputs.precision,
         method="refine",
         iterations=small.steps,
@@ -340,32 +378,28 @@ def _small_result(
         bound_kind="proven",
         history=history,
     )
-    rank = np.full(condition.shape, n)
-    return LstsqResult(
-        inputs.wrap(x),
-        inputs.wrap(squares, is_complex=False),
-        rank if batched else n,
-        info,
-    )
+    n = inputs.shape(0)[-1]
+    rank = np.full(condition.shape, n) if batched else n
+    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
 def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
+    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
     size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
+    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
 
 
 def _known(fit: Fit) -> Fit:
     return fit
 
 
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
     constant = has_constant(a, kind, None)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known, constant)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

@@ -14,7 +14,9 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.condition import Condition, condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
-from mdqr.linalg._solve.items import Items, taken
+from mdqr.linalg._solve.items import Items, all_items, taken
+from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.mixed import Mixed, Served
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
@@ -47,7 +49,7 @@ def small_solution(
     """
     backend = small_systems(inputs.backend)
     m, n = a.shape[-2:]
-    if method == "householder" or backend is None or n > MOST_COLUMNS or m > MOST_ROWS:
+    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
         return None
     if not (a.size and b.size):
         return None
@@ -79,13 +81,16 @@ class Problem(NamedTuple):
     def factored(self) -> tuple[Answer, np.ndarray, np.ndarray]:
         """Return answers by QR in the precision of the work, condition numbers and ranks."""
         estimate, value, ranks, spread = self.conditioned()
+        if isinstance(self.system, Wide):
+            wide = minimum_norm.factored(self.system, self.given, self.inputs, self.callback)
+            return wide, value, ranks
         found = Refined(self.system, self.given, spread, estimate, self.inputs, self.callback)
         return found, value, ranks
 
     def conditioned(self) -> tuple[Condition, np.ndarray, np.ndarray, float]:
         """Factor; return the condition, its numbers, ranks, and the spread of right-hand sides."""
         system = self.system
-        estimate = condition(system.triangle)
+        estimate = condition(system.factored.triangle)
         value, vector, spread = system.checks.settle(
             estimate.value, estimate.vector, spread_of(system, self.given)
         )
@@ -117,7 +122,11 @@ def answer(
     """
     system, holds = problem.system, bool(problem.system.a.size and problem.given.size)
     batch = planes.value_shape(system.a, system.kind.is_complex)[:-2]
-    left, values, ranks = np.ones(batch, bool), np.ones(batch), np.full(batch, system.columns)
+    left, values, ranks = (
+        np.ones(batch, bool),
+        np.ones(batch),
+        np.full(batch, system.factored.columns),
+    )
     for part in known:
         left[part.items] = False
     served = list(known)
@@ -145,6 +154,9 @@ def answer(
 
 def _refined(problem: Problem, left: np.ndarray) -> list[Served]:
     """Return answers from approximate inverses, of those that are left."""
+    if isinstance(problem.system, Wide):
+        wide = minimum_norm.refined(problem.system, *problem[1:4], problem.callback)
+        return [] if wide is None else Served.of(*wide, all_items(left.shape))
     part = problem if left.all() else problem.take(np.nonzero(left))
     found = ladder.refined(part.system, part.given, part.inputs, part.limit, part.callback)
     return found if left.all() else [each.within(np.nonzero(left)) for each in found]

@@ -54,17 +54,14 @@ class SmallAnswer(Answer):
         return Report(bound, digits, np.empty(0))
 
     @property
+    def r(self) -> Scaled:
+        """The residuals."""
+        return self._r
+
+    @property
     def steps(self) -> int:
         """The most refinement steps."""
         return int(self.found.steps.max())
-
-    @cached_property
-    def r(self) -> Scaled:
-        """The residuals."""
-        near, powers = self._inputs.backend.balance_columns(
-            self._r, None, is_complex=self._inputs.is_complex
-        )
-        return Scaled(near, -powers)
 
 
 def moduli(x: Block, is_complex: bool) -> Block:
@@ -72,17 +69,18 @@ def moduli(x: Block, is_complex: bool) -> Block:
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
-def _residual(inputs: Inputs, found: SmallSolution) -> tuple[Block, np.ndarray]:
+@np.errstate(all="ignore")
+def _residual(inputs: Inputs, found: SmallSolution) -> tuple[Scaled, np.ndarray]:
     """Return ``b - a x``, and where the rounding of x does not show in a sum of its squares."""
-    kind, (a, b) = inputs.kind, inputs.blocks
+    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     if a.shape[-1] == a.shape[-2]:
-        return np.zeros_like(found.x), np.ones(found.status.shape, dtype=bool)
-    r = inputs.backend.residual([(1, b)], a, found.x, kind=kind)
-    with np.errstate(all="ignore"):
-        # In units near those of r, whose squares might vanish.
-        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        known = scaling.leading(r, kind.is_complex) / unit
-        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (found.error / unit)
-        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
-    return r, holds.all(axis=-1)
+        unit = np.zeros_like(found.error[..., 0, :], dtype=np.int64)
+        right = np.ones(found.status.shape, dtype=bool)
+        return Scaled(kind.zeros(np, inputs.shape(1)), unit), right
+    r = backend.residual([(1, b)], a, found.x, kind=kind)
+    # Near 1, where squares do not vanish.
+    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
+    moved = scaling.leading(a, kind.is_complex) @ np.ldexp(found.error, powers[..., None, :] + 1)
+    known = scaling.leading(r, kind.is_complex)
+    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
+    return Scaled(r, -powers), holds.all(axis=-1)

@@ -46,6 +46,7 @@ class System:
     root: Block | None = None
     order: Block | None = None
     callback: Callback | None = None
+    line: str = "column"
 
     @classmethod
     def of(
@@ -60,6 +61,7 @@ class System:
         weight: Block | None = None,
         root: Block | None = None,
         callback: Callback | None = None,
+        line: str = "column",
     ) -> System:
         """Scale matrices with at least as many rows as columns, and find the order of their rows.
 
@@ -80,15 +82,28 @@ class System:
             As the attributes.
         callback : callable, optional
             Called as ``callback("factor", done, total)`` by the factorisation.
+        line : str, optional
+            What messages call a column.
         """
         a, powers = backend.balance_columns(given, rows, is_complex=kind.is_complex)
         system = cls(
-            function, backend, kind, a, checks, given, powers, rows, weight, root, None, callback
+            function,
+            backend,
+            kind,
+            a,
+            checks,
+            given,
+            powers,
+            rows,
+            weight,
+            root,
+            callback=callback,
+            line=line,
         )
         # Scaled rows are of one size.
         if rows is None or root is not None:
             bits = scaling.magnitude_bits(system.weighted_matrix, kind.is_complex)
-            require_columns(function, checks, bits)
+            require_columns(function, checks, bits, line)
             system.order = _row_order(checks, bits, weighted=root is not None)
         return system
 
@@ -108,7 +123,12 @@ class System:
     @cached_property
     def triangle(self) -> Triangle:
         """R; the checks get that no diagonal entry is exactly zero, and all are finite."""
-        return triangle_of(self.factors, self.function, self.checks)
+        return triangle_of(self.factors, self.function, self.checks, self.line)
+
+    @property
+    def factored(self) -> System:
+        """The system with at least as many rows as columns whose factors solve this one."""
+        return self
 
     def take(self, items: Items) -> System:
         """Return the system of some matrices of a batch, not factored."""

@@ -92,12 +92,13 @@ class ApproximateInverse:
         return self._size @ delta
 
     @cached_property
-    def _native(self) -> Block:
+    def native(self) -> Block:
+        """The leading limbs as float64 or complex128."""
         return to_native(self.backend.xp, self.x, self.kind.is_complex)
 
     @cached_property
     def _size(self) -> Block:
-        return self.backend.xp.abs(self._native)
+        return self.backend.xp.abs(self.native)
 
     @property
     def _constant(self) -> float:
@@ -113,7 +114,7 @@ class ApproximateInverse:
             x = self.x.swapaxes(-1, -2) if adjoint else self.x
             v = planes.first_limbs(v, field, limbs)
             return self.backend.matmul(x, v, conj_a=adjoint, kind=self.kind)
-        x = self._native.swapaxes(-1, -2).conj() if adjoint else self._native
+        x = self.native.swapaxes(-1, -2).conj() if adjoint else self.native
         return from_native(xp, x @ to_native(xp, v, field), field)
 
 
@@ -134,7 +135,8 @@ class Operand:
     """Matrices `a` ``(..., m, n)``, m >= n, to be inverted.
 
     They are within `unit`, relative to each entry, of those that are meant. `size` has the moduli
-    of the leading limbs `native`, and `norm` estimates their 2-norms from below.
+    of the leading limbs `native`, and `norm` estimates their 2-norms from below. Inverses have at
+    most `most` limbs.
     """
 
     backend: Backend
@@ -144,13 +146,14 @@ class Operand:
     native: Block
     size: Block
     norm: Block
+    most: int
 
     @classmethod
-    def of(cls, backend: Backend, a: Block, is_complex: bool, unit: float) -> Operand:
+    def of(cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int) -> Operand:
         """Find the sizes."""
         native = to_native(backend.xp, a, is_complex)
         norm = largest_singular_value(backend.xp, native)
-        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm)
+        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most)
 
     @property
     def is_square(self) -> bool:

@@ -60,7 +60,13 @@ _LEAF = 64
 
 
 def approximate_inverse(
-    backend: Backend, a: Block, checks: Checks, *, kind: Kind, unit: float = 0.0
+    backend: Backend,
+    a: Block,
+    checks: Checks,
+    *,
+    kind: Kind,
+    unit: float = 0.0,
+    most: int | None = None,
 ) -> tuple[ApproximateInverse, np.ndarray] | None:
     """Invert scaled matrices approximately.
 
@@ -76,6 +82,8 @@ def approximate_inverse(
         That of the work.
     unit : float, optional
         By how much entries differ from those that are meant, relative to them.
+    most : int, optional
+        The most limbs of the inverses; by default as many as are cheaper than Householder QR.
 
     Returns
     -------
@@ -84,7 +92,8 @@ def approximate_inverse(
         since the matrices are too near to singular for the work, or for this to be cheap.
     """
     with np.errstate(all="ignore"):
-        operand = Operand.of(backend, a, kind.is_complex, unit)
+        most = _LIMBS[backend.name][kind.limbs] if most is None else most
+        operand = Operand.of(backend, a, kind.is_complex, unit, most)
         x: Block | None = from_native(
             backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
         )
@@ -109,7 +118,7 @@ def approximate_inverse(
 
 def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
     """Return the fewest limbs that will do; None where none do, or the work has not enough."""
-    limbs, most = planes.limb_count(x, kind.is_complex), _most_limbs(operand, kind)
+    limbs, most = planes.limb_count(x, kind.is_complex), operand.most
     absolute = operand.absolute(x)
     known, condition = checks.settle(absolute, operand.condition(x))
     worst = _worst(known)
@@ -123,11 +132,6 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     if not product or not steps:
         return None
     return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
-
-
-def _most_limbs(operand: Operand, kind: Kind) -> int:
-    """Return the most limbs that X may have."""
-    return _LIMBS[operand.backend.name][kind.limbs]
 
 
 def _worst(values: np.ndarray) -> float:
@@ -163,7 +167,7 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     worst = _worst(checks.settle(condition)[0])
     if not _has_room(operand, worst * ROOM**0.5, kind):
         return None
-    limbs, most = 1, _most_limbs(operand, kind)
+    limbs, most = 1, operand.most
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
         limbs += 1
     root = operand.columns**0.5
