@@ -31,12 +31,10 @@ from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.items import all_items
 from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.mixed import Served
-from mdqr.linalg._solve.small import SmallAnswer, moduli
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.small import SmallAnswer, moduli
 
 
 class LstsqResult(NamedTuple):
@@ -236,16 +234,11 @@ def _solved(
     eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
     limit = eps * max(m, n) if rcond is None else float(rcond)
     limit = max(limit, min(m, n) * inputs.work.eps)
-    served: list[Served] = []
+    small = None
     if given is None and callback is None:
-        a, b = inputs.blocks
-        small = small_solution(inputs, a, b, method, limit)
-        if small is not None:
-            quick = SmallAnswer(inputs, *small)
-            if quick.promised:
-                return _small_result(quick, inputs, is_vector, batched, errors)
-            condition = quick.found.condition
-            served = Served.of(quick, condition, all_items(condition.shape))
+        small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
+    if small is not None and small.promised:
+        return _small_result(small, inputs, is_vector, batched, errors)
 
     for name, block in zip("ab", inputs.blocks, strict=True):
         checks.require_finite("lstsq", name, block, inputs.is_complex)
@@ -272,7 +265,7 @@ def _solved(
         return _rank.decide(system.factored, found, eps, rcond, inputs)
 
     problem = Problem(system, b, inputs, limit, decide, callback)
-    found, condition, rank = answer(problem, method, served, verified=verified)
+    found, condition, rank = answer(problem, method, small, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)

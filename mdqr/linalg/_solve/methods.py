@@ -7,22 +7,22 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
+from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.condition import Condition, condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
-from mdqr.linalg._solve.items import Items, all_items, taken
 from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.mixed import Mixed, Served
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
 from mdqr.linalg._solve.refine.rounds import ROOM
 from mdqr.linalg._solve.refined import Refined, spread_of
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Items, System, taken
+from mdqr.linalg._solve.ways.mixed import Mixed, Served, all_items
+from mdqr.linalg._solve.ways.small import SmallAnswer
 
 _METHODS = ("auto", "householder", "refine")
 
@@ -42,8 +42,8 @@ def check_method(function: str, method: str, verified: bool) -> None:
 
 def small_solution(
     inputs: Inputs, a: Block, b: Block, method: str, limit: float
-) -> tuple[SmallSolution, np.ndarray] | None:
-    """Return what one kernel call finds, and for which matrices of a batch that is proven.
+) -> SmallAnswer | None:
+    """Return what one kernel call finds, and proves for matrices `kept`.
 
     Not where a condition times `limit` is not small. None where there is no such kernel.
     """
@@ -56,7 +56,8 @@ def small_solution(
     call = backend.solve_small if m == n else backend.lstsq_small
     found = call(a, b, kind=inputs.kind)
     with np.errstate(invalid="ignore"):
-        return found, (found.status == 0) & (found.condition * limit < ladder.SMALL)
+        served = (found.status == 0) & (found.condition * limit < ladder.SMALL)
+    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
 
 
 class Problem(NamedTuple):
@@ -100,7 +101,7 @@ class Problem(NamedTuple):
 
 
 def answer(
-    problem: Problem, method: str, known: list[Served], *, verified: bool
+    problem: Problem, method: str, known: SmallAnswer | None, *, verified: bool
 ) -> tuple[Answer, np.ndarray, np.ndarray]:
     """Solve a scaled problem, each matrix of a batch in its own way.
 
@@ -110,8 +111,8 @@ def answer(
         What to solve.
     method : str
         As in `lstsq`.
-    known : list of Served
-        Answers that there are.
+    known : SmallAnswer or None
+        What is proven already.
     verified : bool
         Whether only proven bounds will do.
 
@@ -127,9 +128,10 @@ def answer(
         np.ones(batch),
         np.full(batch, system.factored.columns),
     )
-    for part in known:
-        left[part.items] = False
-    served = list(known)
+    served = []
+    if known is not None:
+        served = Served.of(known, known.found.condition, all_items(batch))
+        left = ~known.kept
     if method != "householder" and holds:
         served += _refined(problem, left)
     for part in served:

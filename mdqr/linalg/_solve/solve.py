@@ -22,11 +22,8 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.items import all_items
 from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
-from mdqr.linalg._solve.mixed import Served
 from mdqr.linalg._solve.rank import Decisive, require_regular
-from mdqr.linalg._solve.small import SmallAnswer
 from mdqr.linalg._solve.system import System
 
 
@@ -105,13 +102,10 @@ def _solved(
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _, (a, b) = broadcast_batch("solve", [inputs.blocks[0], right], field)
-    limit, served = n * work.eps, list[Served]()
+    limit = n * work.eps
     small = None if callback else small_solution(inputs, a, b, method, limit)
-    if small is not None:
-        quick = SmallAnswer(inputs._replace(blocks=[a, b]), *small)
-        if quick.promised:
-            return inputs.wrap(quick.x[..., 0] if is_vector else quick.x)
-        served = Served.of(quick, small[0].condition, all_items(small[0].condition.shape))
+    if small is not None and small.promised:
+        return inputs.wrap(small.x[..., 0] if is_vector else small.x)
     checks.require_finite("solve", "a", a, field)
     checks.require_finite("solve", "b", b, field)
     bits = scaling.magnitude_bits(a, field)
@@ -126,7 +120,7 @@ def _solved(
         return np.full(found.value.shape, n)
 
     problem = Problem(system, b, inputs, limit, decide, callback)
-    found, condition, _ = answer(problem, method, served, verified=verified)
+    found, condition, _ = answer(problem, method, small, verified=verified)
     found.warn(condition, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -14,7 +16,9 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.deficiency import require_columns, triangle_of
-from mdqr.linalg._solve.items import Items, taken
+
+# An index for each axis of a batch, on the host.
+Items = tuple[np.ndarray, ...]
 
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
@@ -253,6 +257,11 @@ class System:
 
     def _unsorted(self, x: Block) -> Block:
         return x if self.order is None else take_rows(x, self._original_order)
+
+
+def taken(x: Block, lead: int, items: Items) -> Block:
+    """Return some items of a batch as a batch of one axis, behind `lead` axes."""
+    return x[(slice(None),) * lead + tuple(map(planes.namespace(x).asarray, items))]
 
 
 def take_rows(block: Block, order: Block) -> Block:

@@ -20,7 +20,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._solve.items import Items, taken
+from mdqr.linalg._solve.system import Items, taken
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.
@@ -136,7 +136,7 @@ class Operand:
 
     They are within `unit`, relative to each entry, of those that are meant. `size` has the moduli
     of the leading limbs `native`, and `norm` estimates their 2-norms from below. Inverses have at
-    most `most` limbs.
+    most `most` limbs, for a work of this `eps`.
     """
 
     backend: Backend
@@ -147,13 +147,16 @@ class Operand:
     size: Block
     norm: Block
     most: int
+    eps: float
 
     @classmethod
-    def of(cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int) -> Operand:
+    def of(
+        cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int, eps: float
+    ) -> Operand:
         """Find the sizes."""
         native = to_native(backend.xp, a, is_complex)
         norm = largest_singular_value(backend.xp, native)
-        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most)
+        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, eps)
 
     @property
     def is_square(self) -> bool:

@@ -22,11 +22,10 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.augmented import Solution
-from mdqr.linalg._solve.items import all_items, taken
-from mdqr.linalg._solve.mixed import Served
 from mdqr.linalg._solve.refine.approximate_inverse import UP, ApproximateInverse
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import System, taken
+from mdqr.linalg._solve.ways.mixed import Served, all_items
 
 _MOST_STEPS = 100
 # What errors of residuals may grow to on a level that is worth its steps.

@@ -50,10 +50,10 @@ _BITS = 40.0
 # Each takes a limb more, or some bits; eight limbs and the last take ten.
 _MOST_ROUNDS = 12
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
-# The most limbs of X that are cheaper than Householder QR, by those of the work.
+# The most limbs of X that are cheaper than Householder QR: (most limbs of the work, limbs of X).
 _LIMBS = {
-    "cpu": {1: 1, 2: 1, 4: 2, 8: 3},
-    "cuda": {1: 1, 2: 2, 4: 4, 8: 8},
+    "cpu": ((2, 1), (4, 2), (inf, 3)),
+    "cuda": ((1, 1), (2, 2), (4, 4), (inf, 8)),
 }
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
@@ -83,7 +83,8 @@ def approximate_inverse(
     unit : float, optional
         By how much entries differ from those that are meant, relative to them.
     most : int, optional
-        The most limbs of the inverses; by default as many as are cheaper than Householder QR.
+        The most limbs of the inverses, whatever the work can carry; by default as many as that and
+        are cheaper than Householder QR.
 
     Returns
     -------
@@ -92,8 +93,11 @@ def approximate_inverse(
         since the matrices are too near to singular for the work, or for this to be cheap.
     """
     with np.errstate(all="ignore"):
-        most = _LIMBS[backend.name][kind.limbs] if most is None else most
-        operand = Operand.of(backend, a, kind.is_complex, unit, most)
+        eps = 0.0
+        if most is None:
+            eps = precision_for(kind.limbs).eps
+            most = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
+        operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
         x: Block | None = from_native(
             backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
         )
@@ -122,7 +126,7 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     absolute = operand.absolute(x)
     known, condition = checks.settle(absolute, operand.condition(x))
     worst = _worst(known)
-    if not _has_room(operand, _worst(condition), kind) or not U**most * worst <= _LOST:
+    if not _has_room(operand, _worst(condition)) or not U**most * worst <= _LOST:
         return None
     counts = [p.limbs for p in PRECISIONS]
     product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
@@ -145,10 +149,10 @@ def _least(values: np.ndarray) -> float:
     return float(values[np.isfinite(values)].min(initial=inf))
 
 
-def _has_room(operand: Operand, condition: float, kind: Kind) -> bool:
+def _has_room(operand: Operand, condition: float) -> bool:
     """Return whether the work can carry a condition."""
     growth = condition if operand.is_square else condition**2
-    return bool(growth * precision_for(kind.limbs).eps <= ROOM)
+    return bool(growth * operand.eps <= ROOM)
 
 
 def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
@@ -165,7 +169,7 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     product = y @ first if operand.is_square else first @ y
     condition = operand.norm * largest_singular_value(xp, product)
     worst = _worst(checks.settle(condition)[0])
-    if not _has_room(operand, worst * ROOM**0.5, kind):
+    if not _has_room(operand, worst * ROOM**0.5):
         return None
     limbs, most = 1, operand.most
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):

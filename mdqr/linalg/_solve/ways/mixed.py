@@ -10,8 +10,12 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, Scaled
-from mdqr.linalg._solve.items import Items, of_items, put, taken
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Items, System, taken
+
+
+def all_items(shape: tuple[int, ...]) -> Items:
+    """Return all items of a batch, in order."""
+    return np.unravel_index(np.arange(np.prod(shape, dtype=int)), shape) if shape else ()
 
 
 class Served(NamedTuple):
@@ -27,7 +31,7 @@ class Served(NamedTuple):
         """Return those that have all digits; `condition` is that of the whole batch."""
         if not answer.kept.any():
             return []
-        own = of_items(answer.kept)
+        own = None if answer.kept.all() else np.nonzero(answer.kept)
         if own is not None:
             items = tuple(index[own] for index in items)
         return [cls(answer, own, items, condition[items])]
@@ -110,7 +114,8 @@ class Mixed(Answer):
         shape = (*first.shape[:lead], *self._batch, *first.shape[lead + 1 :])
         whole = planes.namespace(first).zeros(shape, dtype=first.dtype)
         for items, block in pairs:
-            put(whole, lead, items, block)
+            index = map(planes.namespace(whole).asarray, items)
+            whole[(slice(None),) * lead + tuple(index)] = block
         return whole
 
     def _words(self, name: str) -> Any:
