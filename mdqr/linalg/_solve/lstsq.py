@@ -109,10 +109,14 @@ def lstsq(
         `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
         `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
-        "householder": QR in the precision of the work, and refinement. "refine": refinement from
-        float64 with proven bounds; LinAlgError where that does not show all digits: for
-        conditions beyond 1e8 (tall matrices, d 1e6) to 1e12, and zeros that only cancellation
-        makes. "auto" takes "refine" where that serves, and else "householder".
+        "householder": QR in the precision of the work, and refinement. "refine": refinement by an
+        approximate inverse with proven bounds; LinAlgError where that does not show all digits:
+        for conditions beyond some 1e13 in dd, 1e27 in qd and 1e40 in od (on a GPU 1e60; tall
+        matrices in d 1e6), and zeros that only cancellation makes. "auto" takes "refine" where that
+        serves, and else "householder".
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
+        the message says what would do.
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
@@ -139,10 +143,12 @@ def lstsq(
         If `callback` cannot be called, or `data_error` is no dict.
     ValueError
         If the shapes do not fit, weights or errors of the data are negative or not finite, weights
-        are zero with m < n, or an option is unknown.
+        are zero with m < n, an option is unknown, or `verified` is asked of "householder" where
+        that only estimates bounds, m >= n.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
-        x is beyond the largest double, or `method` is "refine" and does not serve.
+        x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
+        does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -160,9 +166,10 @@ def lstsq(
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
     and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
-    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. On the CPU at most
-    256 equations with 64 unknowns are one kernel call, unless there are weights or a callback. A
-    batch takes one way as a whole.
+    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
+    ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
+    On the CPU at most 256 equations with 64 unknowns are one kernel call, unless there are weights
+    or a callback. Each matrix of a batch takes its own way.
 
     "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
     of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
@@ -196,7 +203,6 @@ def lstsq(
     >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
     array([0.5, 1. , 1.5, 2. ])
     """
-    check_method("lstsq", method, verified)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
     check_data_error(data_error, weighted=weights is not None)
@@ -205,6 +211,7 @@ def lstsq(
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    check_method("lstsq", method, verified=verified and m >= n)
     with memory_guard(
         "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):

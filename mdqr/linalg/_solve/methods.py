@@ -27,8 +27,8 @@ from mdqr.linalg._solve.ways.small import SmallAnswer
 _METHODS = ("auto", "householder", "refine")
 
 
-def check_method(function: str, method: str, verified: bool) -> None:
-    """Raise ValueError for a method that there is not, or that proves nothing."""
+def check_method(function: str, method: str, *, verified: bool) -> None:
+    """Raise ValueError for a method that there is not; `verified`: or that only estimates."""
     if method not in _METHODS:
         raise ValueError(
             f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
@@ -131,16 +131,19 @@ def answer(
     served = []
     if known is not None:
         served = Served.of(known, known.found.condition, all_items(batch))
-        left = ~known.kept
+        left = np.array(~known.kept)
     if method != "householder" and holds:
         served += _refined(problem, left)
     for part in served:
         left[part.items], values[part.items] = False, part.condition
-    if holds and left.any() and (verified or method == "refine"):
-        _, condition_numbers, *_ = problem.conditioned()
-        _refuse(problem, condition_numbers, verified=verified)
+    proves = isinstance(system, Wide) and method != "refine"
+    if holds and left.any() and (verified or method == "refine") and not proves:
+        _refuse(problem, problem.conditioned()[1], verified=verified)
     if not served:
-        return problem.factored()
+        found, values, ranks = problem.factored()
+        if holds and verified and not found.promised:
+            _refuse(problem, values, verified=verified)
+        return found, values, ranks
     if left.any():
         items = np.nonzero(left)
         try:

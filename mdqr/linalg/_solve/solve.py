@@ -46,6 +46,8 @@ def solve(
         A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
     method : {"auto", "householder", "refine"}, optional
         As in `lstsq`.
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
     callback : callable, optional
@@ -61,11 +63,11 @@ def solve(
     TypeError
         If `callback` cannot be called.
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, or `verified` is asked of "householder".
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
-        component of the solution is beyond the largest double, or `method` is "refine" and does
-        not serve.
+        component of the solution is beyond the largest double, or `method` is "refine", or
+        `verified` asked for, and that does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -77,8 +79,8 @@ def solve(
     Notes
     -----
     As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself. On the CPU,
-    systems of at most 64 unknowns are one kernel call, unless a callback is given. A batch takes
-    one way as a whole.
+    systems of at most 64 unknowns are one kernel call, unless a callback is given. Each matrix of
+    a batch takes its own way.
 
     Examples
     --------
@@ -87,7 +89,7 @@ def solve(
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
     """
-    check_method("solve", method, verified)
+    check_method("solve", method, verified=verified)
     check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
