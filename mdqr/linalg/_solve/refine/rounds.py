@@ -37,7 +37,7 @@ _MOST = 2.0**-6
 # may be the next, and in steps; and what X may lose beyond its limbs.
 _PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
 # What X may lose that can have no more.
-_LOST = 2.0**-3
+_LOST = 2.0**-6
 # Of a condition, or its square for more rows than columns, times eps of the work.
 ROOM = 2.0**-12
 # What the last round may leave by bounds, which are above the truth.
