@@ -6,7 +6,7 @@ Right-hand sides are extra columns of R, and every window transforms them along.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows
 from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
-from mdqr.linalg._update.arithmetic.matrices import inserted, joined, removed
-from mdqr.linalg._update.loss import digits_of, require_distance
+from mdqr.linalg._update.arithmetic.matrices import Growing, inserted, joined, removed
+from mdqr.linalg._update.loss import digits_of, lost_digits, require_distance
 from mdqr.linalg._update.operands import (
     Scales,
     is_wide,
@@ -44,7 +44,8 @@ class Fit:
     largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
     Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns had
     exponents of at most `peak` (without data), there were so many `changes`, and `cut`, a 0-d bool,
-    tells whether entries of b were too far apart to keep the digits of all.
+    tells whether entries of b were too far apart to keep the digits of all. The data may be a view
+    of `memory`.
     """
 
     engine: Engine
@@ -60,6 +61,7 @@ class Fit:
     lost: float = 0.0
     changes: int = 0
     peak: Block | None = None
+    memory: Growing = field(default_factory=Growing)
 
     @property
     def right(self) -> int:
@@ -199,6 +201,59 @@ def _no_squares(engine: Engine, right: int) -> tuple[Block, Block]:
 
 def _state(fit: Fit, r: Block) -> State:
     return State(fit.engine, None if fit.q is None else fit.q.copy(), r, fit.n)
+
+
+def with_rows(fit: Fit, new: Block, k: int) -> Fit:
+    """Return a fit with rows ``(p, n + right)`` before row k of its data."""
+    engine, fit, p, data = fit.engine, replace(fit), int(new.shape[-2]), fit.data
+    if data is not None and k == fit.m:
+        data = fit.memory.extended(engine, data, new)
+    else:
+        data = inserted(engine, data, new, k, -2)
+    work = cost.rows_work(engine, size(fit, p, k))
+    if data is not None and prefers_refactor(fit, work, fit.m + p, fit.n):
+        refactor(fit, data)
+    else:
+        insert_rows(fit, new, k)
+    fit.data = data
+    settle(engine, Checks())
+    return fit
+
+
+def without_rows(fit: Fit, data: Block, k: int, p: int) -> Fit:
+    """Return a fit without rows k to ``k + p`` of its data."""
+    engine, fit, checks = fit.engine, replace(fit), Checks()
+    rest = fit.memory.without(engine, data, k, p)
+    if prefers_refactor_without(fit, p, k):
+        return refactored(fit, rest)
+    try:
+        state = delete_rows(fit, data[..., k : k + p, :], k, checks, data[..., fit.n :])
+        values = settle(engine, checks, *state.removals)
+        fit.lost = lost_digits(state, values, fit.lost)
+    except np.linalg.LinAlgError:
+        # R is singular, and does not know what leaves.
+        fit.lost = math.inf
+    if fit.lost >= digits_of(engine) / 2:
+        return refactored(fit, rest)
+    fit.data = rest
+    return fit
+
+
+def refactored(fit: Fit, data: Block) -> Fit:
+    """Return a fit of `data`, factored anew."""
+    fit = replace(fit, data=data)
+    refactor(fit, data)
+    settle(fit.engine, Checks())
+    return fit
+
+
+def ordered(fit: Fit, places: np.ndarray) -> Fit:
+    """Return a fit with the rows at `places` behind all others: the order of rows is free."""
+    last = np.zeros(fit.m, dtype=bool)
+    last[places] = True
+    order = fit.engine.backend.xp.asarray(np.concatenate([np.flatnonzero(~last), places]))
+    q, data = (None if x is None else x[..., order, :] for x in (fit.q, fit.data))
+    return replace(fit, q=q, data=data)
 
 
 def insert_rows(fit: Fit, new: Block, k: int) -> None:

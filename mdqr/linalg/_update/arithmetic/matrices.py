@@ -58,6 +58,46 @@ def joined(engine: Engine, parts: list[Block], axis: int) -> Block:
     return engine.backend.xp.concatenate(parts, axis=axis)
 
 
+class Growing:
+    """Memory in which matrices grow by rows, at an amortised cost of the new rows alone.
+
+    Rows are written behind those of the matrix that was returned last; any other is copied first.
+    Copies and pickles of it are empty.
+    """
+
+    def __init__(self) -> None:
+        self._memory: Block | None = None
+        self._last: Block | None = None
+        self._used = 0
+
+    def __reduce__(self) -> tuple[type[Growing], tuple[()]]:
+        return Growing, ()
+
+    def extended(self, engine: Engine, x: Block, rows: Block) -> Block:
+        """Return `x` with `rows` behind it, a view of the memory."""
+        m, p = int(x.shape[-2]), int(rows.shape[-2])
+        memory = self._memory
+        if memory is None or self._last is not x or self._used + p > memory.shape[-2]:
+            # Half as much again: doubled data would hold a third of the memory in vain.
+            size = m + p + max(m, p, 64) // 2
+            memory = engine.backend.xp.empty((*x.shape[:-2], size, x.shape[-1]), dtype=x.dtype)
+            memory[..., :m, :] = x
+            self._memory, self._used = memory, m
+        end = self._used + p
+        memory[..., self._used : end, :] = rows
+        self._used, self._last = end, memory[..., end - m - p : end, :]
+        return self._last
+
+    def without(self, engine: Engine, x: Block, k: int, p: int) -> Block:
+        """Return `x` without p rows from the k-th on; a view if these are the first or the last."""
+        if k and k + p < x.shape[-2]:
+            return removed(engine, x, k, p, -2)
+        view = x[..., :k, :] if k else x[..., p:, :]
+        if self._last is x and not k:
+            self._last = view
+        return view
+
+
 def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:
     """Return matrices, or exponents, with more of them before the k-th; None for none."""
     return _spliced(engine, x, [more], (k, k), axis)
