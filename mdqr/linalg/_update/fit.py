@@ -146,7 +146,7 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
         state.drop(state.n)
     extra = None if scales is None else scales[..., state.n :]
     for part in state.dropped:
-        _add_squares(fit, shifted(fit.engine, part, extra))
+        _add_squares(fit, _squares(fit.engine, shifted(fit.engine, part, extra)))
     fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
     fit.changes += 1
 
@@ -157,6 +157,15 @@ def _note_peak(fit: Fit) -> None:
         block = fit.engine.to_block(fit.r[..., : fit.n])
         found = scaling.column_exponents(block, fit.engine.kind.is_complex)
         fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
+
+
+def _peak(fit: Fit) -> Block:
+    """Return the exponents of the longest columns so far, of which the loss tells without them."""
+    if fit.peak is not None:
+        return fit.peak
+    block = fit.engine.to_block(fit.r[..., : fit.n])
+    found = scaling.column_exponents(block, fit.engine.kind.is_complex)
+    return found + math.ceil(fit.lost / math.log10(2.0))
 
 
 def bounded_loss(fit: Fit, lost: float) -> float:
@@ -177,20 +186,28 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     return float(np.fmin(lost, bound))
 
 
-def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
-    """Add the sums of squares of the columns of `x`, or take them away."""
-    engine, backend = fit.engine, fit.engine.backend
-    block, old = engine.to_block(x), fit.beta
-    bits = scaling.largest(scaling.magnitude_bits(block, engine.kind.is_complex), -2, 0)
-    found = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
-    fit.beta = backend.xp.maximum(old, found)
-    fit.squares = backend.ldexp(fit.squares, 2 * (old - fit.beta))
-    parts = backend.ldexp(block, -fit.beta[..., None, :], is_complex=engine.kind.is_complex)
-    if engine.kind.is_complex:
+def _squares(engine: Engine, x: Block) -> tuple[Block, Block]:
+    """Return the sums of squares of the columns of `x`, as `Fit` has them, and their exponents."""
+    backend, block, field = engine.backend, engine.to_block(x), engine.kind.is_complex
+    bits = scaling.largest(scaling.magnitude_bits(block, field), -2, 0)
+    beta = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
+    parts = backend.ldexp(block, -beta[..., None, :], is_complex=field)
+    if field:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     transposed, kind = parts.swapaxes(-1, -2), engine.kind.real
     found = backend.matmul(transposed[..., None, :], transposed[..., None], kind=kind)[..., 0, 0]
-    fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, kind=kind)
+    return found, beta
+
+
+def _add_squares(fit: Fit, more: tuple[Block, Block], *, subtract: bool = False) -> None:
+    """Add sums of squares in units of their own, or take them away."""
+    backend, old = fit.engine.backend, fit.beta
+    squares, beta = more
+    fit.beta = backend.xp.maximum(old, beta)
+    known = backend.ldexp(fit.squares, 2 * (old - fit.beta))
+    squares = backend.ldexp(squares, 2 * (beta - fit.beta))
+    operation = "subtract" if subtract else "add"
+    fit.squares = backend.binary(operation, known, squares, kind=fit.engine.kind.real)
 
 
 def _no_squares(engine: Engine, right: int) -> tuple[Block, Block]:
@@ -256,11 +273,36 @@ def ordered(fit: Fit, places: np.ndarray) -> Fit:
     return replace(fit, q=q, data=data)
 
 
-def insert_rows(fit: Fit, new: Block, k: int) -> None:
-    """Insert rows of the data, ``(p, n + right)``."""
+def merged(fit: Fit, other: Fit) -> Fit:
+    """Return a fit of the rows of both, those of `other` last.
+
+    It has what `fit` has: the data of both are known if those of `fit` are, and so is Q.
+    """
+    data = fit.data if other.data is None else other.data
+    if fit.keep_q and other.q is None:
+        return with_rows(fit, data, fit.m)
+    fit, k, p = replace(fit), fit.m, int(other.r.shape[-2])
+    data = None if fit.data is None else fit.memory.extended(fit.engine, fit.data, data)
+    work, m = cost.rows_work(fit.engine, size(fit, p, k)), k + other.m
+    if data is not None and prefers_refactor(fit, work, m, fit.n):
+        return refactored(fit, data)
+    insert_rows(fit, other.r, k, other.q)
+    _add_squares(fit, (other.squares, other.beta))
+    fit.m, fit.data, fit.cut = m, data, fit.cut | other.cut
+    fit.changes += other.changes
+    # Errors of both, each relative to columns that are no longer than those of both together.
+    fit.lost = math.log10(10.0**fit.lost + 10.0**other.lost - 1.0)
+    if data is None:
+        fit.peak = fit.engine.backend.xp.maximum(fit.peak, _peak(other))
+    settle(fit.engine, Checks())
+    return fit
+
+
+def insert_rows(fit: Fit, new: Block, k: int, own: Block | None = None) -> None:
+    """Insert rows of the data, ``(p, n + right)``, or R of such rows, whose Q is `own`."""
     (r, u), scales = _scaled(fit, fit.r, new)
     state = _state(fit, r)
-    rows.insert_rows(state, u, k)
+    rows.insert_rows(state, u, k, own)
     if fit.q is None and state.r.shape[-2] > state.n:
         state.drop(state.n)
     fit.m += int(new.shape[-2])
@@ -286,7 +328,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     fit.m -= p
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., fit.n :]
-    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    _add_squares(fit, _squares(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -315,7 +357,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
         z = columns.insert_columns_with(state, both, k)
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., state.n :]
-    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    _add_squares(fit, _squares(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -419,7 +461,5 @@ def residual_norm(fit: Fit) -> Block:
 
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
-    squares, beta = _no_squares(fit.engine, fit.right)
-    alone = replace(fit, squares=squares, beta=beta)
-    _add_squares(alone, fit.engine.from_block(block))
-    return residual_norm(alone)
+    squares, beta = _squares(fit.engine, fit.engine.from_block(block))
+    return residual_norm(replace(fit, squares=squares, beta=beta))

@@ -22,6 +22,7 @@ from mdqr.linalg._update.observations import (
     Leaving,
     are_neighbours,
     leaving_rows,
+    mergeable,
     places_of,
     rows_of,
 )
@@ -306,6 +307,49 @@ class UpdatableLstsq:
         settle(engine, checks)
         fit.data = data
         self._fit = fit
+
+    def merge(self, other: UpdatableLstsq) -> None:
+        """Add the observations of another problem with the same unknowns, behind those held.
+
+        Problems that were streamed apart, on other threads or machines, become one: R and
+        ``Q^H b`` of `other` are rows that come, at most n of them, however many it has seen.
+
+        Parameters
+        ----------
+        other : UpdatableLstsq
+            Of as many columns and right-hand sides, on the same device, in the same precision; in
+            a lower one if it keeps its data. It must keep its data if this one does, and its data
+            or Q if this one keeps Q. It stays as it is.
+
+        Raises
+        ------
+        TypeError
+            If `other` is no UpdatableLstsq.
+        ValueError
+            If it does not fit, or does not keep what is needed.
+
+        Notes
+        -----
+        The result is a fit of the rows of both. The order of merges changes it by rounding errors;
+        errors and `lost_digits` of both are added.
+
+        Examples
+        --------
+        >>> import mdqr
+        >>> t = mdqr.arange(1, 9, precision=mdqr.qd)
+        >>> a, b = mdqr.vander(t, 2), 3 * t + 1
+        >>> left, right = (mdqr.linalg.UpdatableLstsq(a[s], b[s]) for s in (slice(4), slice(4, 8)))
+        >>> left.merge(right)
+        >>> left.shape, left.solve().to_numpy().round(12).tolist()
+        ((8, 2), [3.0, 1.0])
+        """
+        if not isinstance(other, UpdatableLstsq):
+            raise TypeError(
+                f"UpdatableLstsq.merge: other must be an UpdatableLstsq; got {type(other).__name__}"
+            )
+        fit = self._fit
+        more = mergeable(self._numbers, fit, (other._numbers, other._fit))
+        self._fit = attempted(fit.engine, fits.merged, fit, more)
 
     def solve(self) -> Any:
         """Return the least-squares solution, ``(n,)`` or ``(n, k)``.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._limbs import planes
+from mdqr._limbs.device import check_together
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.linalg._update.arithmetic.matrices import joined
-from mdqr.linalg._update.fit import Fit
+from mdqr.linalg._update.fit import Fit, start
 from mdqr.linalg._update.operands import (
     Numbers,
     like,
@@ -114,6 +117,49 @@ def places_of(function: str, k: Any, p: Any, m: int) -> np.ndarray:
 def are_neighbours(places: np.ndarray) -> bool:
     """Return whether rows follow each other in the order in which they are named."""
     return bool((np.diff(places) == 1).all())
+
+
+def mergeable(numbers: Numbers, fit: Fit, other: tuple[Numbers, Fit]) -> Fit:
+    """Return another fit in the arithmetic of `numbers`, to be merged into `fit`.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of unknowns or right-hand sides, the devices or precisions do not fit, or it
+        does not keep what `fit` does.
+    """
+    name, (more, found), engine = "UpdatableLstsq.merge", other, numbers.engine
+    if (found.n, found.right) != (fit.n, fit.right):
+        raise ValueError(
+            f"{name}: both must have as many unknowns and right-hand sides; got "
+            f"{(fit.n, fit.right)} and {(found.n, found.right)}"
+        )
+    check_together([numbers.sample, more.sample])
+    if found.engine.kind.is_complex and not engine.kind.is_complex:
+        raise ValueError(f"{name}: other is complex, and the factors are real")
+    if found.engine.eps < engine.eps:
+        raise ValueError(f"{name}: other has a higher precision: merge into that one")
+    known = found.data is not None
+    if (fit.data is not None and not known) or (fit.keep_q and not (known or found.keep_q)):
+        raise ValueError(f"{name}: other does not keep its data: keep_data=True")
+    if found.engine.eps > engine.eps:
+        if not known:
+            raise ValueError(
+                f"{name}: other has a lower precision, and no data to factor: keep_data=True, or "
+                "precision= for both"
+            )
+        data, keep = _converted(numbers, more, found.data), fit.data is not None or fit.keep_q
+        return start(engine, data, found.n, keep_q=False, keep_data=keep)
+    q, data = (None if x is None else _converted(numbers, more, x) for x in (found.q, found.data))
+    return replace(found, engine=engine, r=_converted(numbers, more, found.r), q=q, data=data)
+
+
+def _converted(numbers: Numbers, other: Numbers, x: Block) -> Block:
+    """Return numbers of another arithmetic, of no higher precision, in that of `numbers`."""
+    block = other.engine.to_block(x)
+    if numbers.engine.kind.is_complex and not other.engine.kind.is_complex:
+        block = planes.complexify(block)
+    return numbers.engine.from_block(block)
 
 
 def leaving_rows(
