@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,14 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows
 from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
-from mdqr.linalg._update.arithmetic.matrices import Growing, inserted, joined, removed
+from mdqr.linalg._update.arithmetic.matrices import (
+    Constants,
+    Growing,
+    constants,
+    inserted,
+    joined,
+    removed,
+)
 from mdqr.linalg._update.loss import digits_of, lost_digits, require_distance
 from mdqr.linalg._update.operands import (
     Scales,
@@ -42,10 +50,10 @@ class Fit:
 
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
     largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
-    Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns had
-    exponents of at most `peak` (without data), there were so many `changes`, and `cut`, a 0-d bool,
-    tells whether entries of b were too far apart to keep the digits of all. The data may be a view
-    of `memory`.
+    Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns of a and
+    the norms of b had exponents of at most `peak`, there were so many `changes`, and `cut`, a 0-d
+    bool, tells whether entries of b were too far apart to keep the digits of all. The data may be a
+    view of `memory`; without them `constants` tells which columns are constant.
     """
 
     engine: Engine
@@ -60,8 +68,9 @@ class Fit:
     cut: Block
     lost: float = 0.0
     changes: int = 0
-    peak: Block | None = None
+    peak: Block = None
     memory: Growing = field(default_factory=Growing)
+    constants: Constants | None = None
 
     @property
     def right(self) -> int:
@@ -83,7 +92,9 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
 
     attempted(engine, _start, fit, data)
     if keep_data:
-        fit.data, fit.peak = data, None
+        fit.data = data
+    else:
+        fit.constants = constants(engine, data[..., :n])
     return fit
 
 
@@ -126,9 +137,8 @@ def refactor(fit: Fit, data: Block) -> None:
     (copy,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
-    accept(fit, factored(fit.engine, copy, fit.n, q), scales)
     fit.lost, fit.changes, fit.peak = 0.0, 0, None
-    _note_peak(fit)
+    accept(fit, factored(fit.engine, copy, fit.n, q), scales)
 
 
 def _scaled(fit: Fit, *parts: Block) -> tuple[list[Block], Scales]:
@@ -146,26 +156,26 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
         state.drop(state.n)
     extra = None if scales is None else scales[..., state.n :]
     for part in state.dropped:
-        _add_squares(fit, _squares(fit.engine, shifted(fit.engine, part, extra)))
+        _add_squares(fit, squares_of(fit.engine, shifted(fit.engine, part, extra)))
     fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
     fit.changes += 1
+    _note_peak(fit)
 
 
 def _note_peak(fit: Fit) -> None:
-    """Note how long the columns of R are, where only that tells later what was lost."""
-    if fit.data is None:
-        block = fit.engine.to_block(fit.r[..., : fit.n])
-        found = scaling.column_exponents(block, fit.engine.kind.is_complex)
-        fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
+    """Note how long the columns of R and the norms of b are: errors were relative to that."""
+    xp = fit.engine.backend.xp
+    found = _column_exponents(fit.engine, fit.r)
+    squares, exponents = xp.frexp(fit.squares[0])
+    rest = xp.where(squares > 0, ((exponents + 1) >> 1) + fit.beta, scaling.ABSENT)
+    found[fit.n :] = xp.maximum(found[fit.n :], rest)
+    fit.peak = found if fit.peak is None else xp.maximum(fit.peak, found)
 
 
-def _peak(fit: Fit) -> Block:
-    """Return the exponents of the longest columns so far, of which the loss tells without them."""
-    if fit.peak is not None:
-        return fit.peak
-    block = fit.engine.to_block(fit.r[..., : fit.n])
-    found = scaling.column_exponents(block, fit.engine.kind.is_complex)
-    return found + math.ceil(fit.lost / math.log10(2.0))
+def _column_exponents(engine: Engine, x: Block) -> Block:
+    """Return the exponents of the largest entries of columns."""
+    bits = scaling.magnitude_bits(engine.to_block(x), engine.kind.is_complex)
+    return scaling.exponents_or_absent(scaling.largest(bits, -2, 0))
 
 
 def bounded_loss(fit: Fit, lost: float) -> float:
@@ -178,7 +188,7 @@ def bounded_loss(fit: Fit, lost: float) -> float:
         return lost
     found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Checks(ignore=True))
     known = condition(found, _STEPS)
-    shorter = scaling.largest(fit.peak - alpha, None, 0)
+    shorter = scaling.largest(fit.peak[: fit.n] - alpha, None, 0)
     value, largest, shorter = fetch(known.value, known.largest, shorter)
     with np.errstate(all="ignore"):
         inverse = np.log10(value / largest) + shorter * math.log10(2.0)
@@ -186,7 +196,7 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     return float(np.fmin(lost, bound))
 
 
-def _squares(engine: Engine, x: Block) -> tuple[Block, Block]:
+def squares_of(engine: Engine, x: Block) -> tuple[Block, Block]:
     """Return the sums of squares of the columns of `x`, as `Fit` has them, and their exponents."""
     backend, block, field = engine.backend, engine.to_block(x), engine.kind.is_complex
     bits = scaling.largest(scaling.magnitude_bits(block, field), -2, 0)
@@ -233,6 +243,8 @@ def with_rows(fit: Fit, new: Block, k: int) -> Fit:
     else:
         insert_rows(fit, new, k)
     fit.data = data
+    if data is None:
+        _note_constants(fit, constants(engine, new[..., : fit.n]))
     settle(engine, Checks())
     return fit
 
@@ -273,6 +285,13 @@ def ordered(fit: Fit, places: np.ndarray) -> Fit:
     return replace(fit, q=q, data=data)
 
 
+def _note_constants(fit: Fit, more: Constants | None) -> None:
+    """Note which columns are constant in further rows too."""
+    if more is not None:
+        known = fit.constants
+        fit.constants = more if known is None else known.merged(fit.engine, more)
+
+
 def merged(fit: Fit, other: Fit) -> Fit:
     """Return a fit of the rows of both, those of `other` last.
 
@@ -292,8 +311,9 @@ def merged(fit: Fit, other: Fit) -> Fit:
     fit.changes += other.changes
     # Errors of both, each relative to columns that are no longer than those of both together.
     fit.lost = math.log10(10.0**fit.lost + 10.0**other.lost - 1.0)
+    fit.peak = fit.engine.backend.xp.maximum(fit.peak, other.peak)
     if data is None:
-        fit.peak = fit.engine.backend.xp.maximum(fit.peak, _peak(other))
+        _note_constants(fit, other.constants)
     settle(fit.engine, Checks())
     return fit
 
@@ -307,7 +327,6 @@ def insert_rows(fit: Fit, new: Block, k: int, own: Block | None = None) -> None:
         state.drop(state.n)
     fit.m += int(new.shape[-2])
     accept(fit, state, scales)
-    _note_peak(fit)
 
 
 def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -> State:
@@ -328,7 +347,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     fit.m -= p
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., fit.n :]
-    _add_squares(fit, _squares(engine, shifted(engine, z, extra)), subtract=True)
+    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -338,6 +357,8 @@ def delete_columns(fit: Fit, k: int, p: int) -> None:
     state = _state(fit, r)
     columns.delete_columns(state, k, p)
     fit.peak = removed(fit.engine, fit.peak, k, p)
+    if fit.constants is not None:
+        fit.constants = fit.constants.without(fit.engine, k, p)
     accept(fit, state, removed(fit.engine, scales, k, p))
 
 
@@ -348,6 +369,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
     (u,), more = scaled(engine, new)
     scales = inserted(engine, old, more, k)
     state = _state(fit, r)
+    fit.peak = inserted(engine, fit.peak, _column_exponents(engine, new), k)
     both = joined(engine, [u, base[..., n:]], -1)
     if fit.q is None:
         z = columns.insert_unknown_columns(
@@ -357,7 +379,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
         z = columns.insert_columns_with(state, both, k)
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., state.n :]
-    _add_squares(fit, _squares(engine, shifted(engine, z, extra)), subtract=True)
+    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -417,15 +439,26 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
 
-def solve(fit: Fit, function: str, checks: Checks) -> Block:
-    """Return the solution as a block, once all checks hold."""
+class Solved(NamedTuple):
+    """A solution, and R with columns multiplied by ``2**-powers``, of the given condition."""
+
+    x: Block
+    triangle: Triangle
+    r: Block
+    powers: Block
+    condition: Block
+
+
+def solve(fit: Fit, function: str, checks: Checks) -> Solved:
+    """Solve, once all checks hold."""
     engine = fit.engine
     found, r, alpha = triangle(fit, function, checks)
     worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
     require_digits(checks, function, worst, fit.n, engine.eps)
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
-    return found.solve(b, checks=checks, entries=lambda: r, undo=undo)
+    x = found.solve(b, checks=checks, entries=lambda: r, undo=undo)
+    return Solved(x, found, r, alpha, worst)
 
 
 def residual(fit: Fit, data: Block, x: Block) -> Block:
@@ -447,8 +480,8 @@ def repair(fit: Fit, data: Block, checks: Checks) -> None:
     state.r[..., :n, n:] = known
     fit.squares, fit.beta = _no_squares(engine, fit.right)
     state.dropped.append(free)
+    fit.lost, fit.changes, fit.peak = 0.0, 0, None
     accept(fit, state, scales)
-    fit.lost = 0.0
 
 
 def residual_norm(fit: Fit) -> Block:
@@ -461,5 +494,5 @@ def residual_norm(fit: Fit) -> Block:
 
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
-    squares, beta = _squares(fit.engine, fit.engine.from_block(block))
+    squares, beta = squares_of(fit.engine, fit.engine.from_block(block))
     return residual_norm(replace(fit, squares=squares, beta=beta))

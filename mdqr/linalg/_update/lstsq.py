@@ -375,7 +375,7 @@ class UpdatableLstsq:
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
-        x = fits.solve(fit, name, checks)
+        x = fits.solve(fit, name, checks).x
         _warn_if_cut(name, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
         return self._numbers.wrap(found[..., 0] if self._vector else found)
@@ -406,7 +406,7 @@ class UpdatableLstsq:
             fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x = fits.solve(fit, name, checks)
+            x = fits.solve(fit, name, checks).x
             found = fits.norms(fit, fits.residual(fit, fit.data, x))
         _warn_if_cut(name, *checks.settle(fit.cut))
         return self._numbers.wrap_real(found[..., 0] if self._vector else found)

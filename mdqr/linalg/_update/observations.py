@@ -11,7 +11,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import check_together
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
-from mdqr.linalg._update.arithmetic.matrices import joined
+from mdqr.linalg._update.arithmetic.matrices import constants, joined
 from mdqr.linalg._update.fit import Fit, start
 from mdqr.linalg._update.operands import (
     Numbers,
@@ -151,7 +151,11 @@ def mergeable(numbers: Numbers, fit: Fit, other: tuple[Numbers, Fit]) -> Fit:
         data, keep = _converted(numbers, more, found.data), fit.data is not None or fit.keep_q
         return start(engine, data, found.n, keep_q=False, keep_data=keep)
     q, data = (None if x is None else _converted(numbers, more, x) for x in (found.q, found.data))
-    return replace(found, engine=engine, r=_converted(numbers, more, found.r), q=q, data=data)
+    held = found.constants if data is None else constants(engine, data[..., : found.n])
+    if held is not None and data is None:
+        held = replace(held, first=_converted(numbers, more, held.first))
+    r = _converted(numbers, more, found.r)
+    return replace(found, engine=engine, r=r, q=q, data=data, constants=held)
 
 
 def _converted(numbers: Numbers, other: Numbers, x: Block) -> Block:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mdqr._backend.blocks import reflections
 from mdqr._limbs.planes import Block, diagonal
 from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
@@ -96,6 +98,36 @@ class Growing:
         if self._last is x and not k:
             self._last = view
         return view
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Which columns are constant, bools ``(n,)``, in rows that are not kept; `first` is one."""
+
+    first: Block
+    same: Block
+
+    def without(self, engine: Engine, k: int, p: int) -> Constants:
+        """Return what is known when p columns from the k-th on have left."""
+        return Constants(removed(engine, self.first, k, p), removed(engine, self.same, k, p))
+
+    def with_rows(self, engine: Engine, rows: Block) -> Constants:
+        """Return what is known of these and further rows."""
+        same = engine.planes(rows) == engine.planes(self.first)
+        same = same.all(axis=-2).all(axis=tuple(range(engine.kind.lead)))
+        return Constants(self.first, same & self.same)
+
+    def merged(self, engine: Engine, other: Constants) -> Constants:
+        """Return what is known of the rows of both."""
+        return Constants(self.first, self.with_rows(engine, other.first).same & other.same)
+
+
+def constants(engine: Engine, rows: Block) -> Constants | None:
+    """Return which columns are constant in `rows`; None if there are none."""
+    if not rows.shape[-2]:
+        return None
+    same = engine.backend.xp.ones(int(rows.shape[-1]), dtype=bool)
+    return Constants(rows[..., :1, :].copy(), same).with_rows(engine, rows)
 
 
 def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:
