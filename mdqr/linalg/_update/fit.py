@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
-from mdqr.linalg._factor.condition import condition, require_digits
+from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows
@@ -39,7 +38,7 @@ from mdqr.linalg._update.repair import repair_state
 from mdqr.linalg._update.state import State, factored
 
 # Of the estimate of a condition number that only has to tell singular matrices.
-_STEPS = 2
+CONDITION_STEPS = 2
 # An exponent below those of all doubles.
 _ABSENT = -(2**20)
 
@@ -187,7 +186,7 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     if lost < digits_of(fit.engine) / 2:
         return lost
     found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Checks(ignore=True))
-    known = condition(found, _STEPS)
+    known = condition(found, CONDITION_STEPS)
     shorter = scaling.largest(fit.peak[: fit.n] - alpha, None, 0)
     value, largest, shorter = fetch(known.value, known.largest, shorter)
     with np.errstate(all="ignore"):
@@ -210,7 +209,7 @@ def squares_of(engine: Engine, x: Block) -> tuple[Block, Block]:
 
 
 def _add_squares(fit: Fit, more: tuple[Block, Block], *, subtract: bool = False) -> None:
-    """Add sums of squares in units of their own, or take them away."""
+    """Add sums of squares in units of their basis, or take them away."""
     backend, old = fit.engine.backend, fit.beta
     squares, beta = more
     fit.beta = backend.xp.maximum(old, beta)
@@ -280,7 +279,8 @@ def ordered(fit: Fit, places: np.ndarray) -> Fit:
     """Return a fit with the rows at `places` behind all others: the order of rows is free."""
     last = np.zeros(fit.m, dtype=bool)
     last[places] = True
-    order = fit.engine.backend.xp.asarray(np.concatenate([np.flatnonzero(~last), places]))
+    order = np.concatenate([np.flatnonzero(~last), places])
+    order = fit.engine.backend.xp.asarray(order.tolist())
     q, data = (None if x is None else x[..., order, :] for x in (fit.q, fit.data))
     return replace(fit, q=q, data=data)
 
@@ -318,11 +318,11 @@ def merged(fit: Fit, other: Fit) -> Fit:
     return fit
 
 
-def insert_rows(fit: Fit, new: Block, k: int, own: Block | None = None) -> None:
-    """Insert rows of the data, ``(p, n + right)``, or R of such rows, whose Q is `own`."""
+def insert_rows(fit: Fit, new: Block, k: int, basis: Block | None = None) -> None:
+    """Insert rows of the data, ``(p, n + right)``, or R of such rows, whose Q is `basis`."""
     (r, u), scales = _scaled(fit, fit.r, new)
     state = _state(fit, r)
-    rows.insert_rows(state, u, k, own)
+    rows.insert_rows(state, u, k, basis)
     if fit.q is None and state.r.shape[-2] > state.n:
         state.drop(state.n)
     fit.m += int(new.shape[-2])
@@ -437,35 +437,6 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
     alpha = scaling.column_exponents(block, field)
     r = engine.backend.ldexp(block, -alpha[..., None, :], is_complex=field)
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
-
-
-class Solved(NamedTuple):
-    """A solution, and R with columns multiplied by ``2**-powers``, of the given condition."""
-
-    x: Block
-    triangle: Triangle
-    r: Block
-    powers: Block
-    condition: Block
-
-
-def solve(fit: Fit, function: str, checks: Checks) -> Solved:
-    """Solve, once all checks hold."""
-    engine = fit.engine
-    found, r, alpha = triangle(fit, function, checks)
-    worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
-    require_digits(checks, function, worst, fit.n, engine.eps)
-    b = engine.to_block(fit.r[..., : fit.n, fit.n :])
-    undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
-    x = found.solve(b, checks=checks, entries=lambda: r, undo=undo)
-    return Solved(x, found, r, alpha, worst)
-
-
-def residual(fit: Fit, data: Block, x: Block) -> Block:
-    """Return ``b - A x`` as a block, as if in twice the precision."""
-    engine, n = fit.engine, fit.n
-    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
-    return engine.residual(b, a, x)
 
 
 def repair(fit: Fit, data: Block, checks: Checks) -> None:

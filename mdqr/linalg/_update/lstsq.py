@@ -12,7 +12,7 @@ from mdqr._errors import PrecisionWarning, all_advised
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, operands
+from mdqr.linalg._update import cost, operands, solution
 from mdqr.linalg._update import fit as fits
 from mdqr.linalg._update.arithmetic.engine import attempted, fast_path, settle
 from mdqr.linalg._update.arithmetic.matrices import joined, removed
@@ -27,6 +27,7 @@ from mdqr.linalg._update.observations import (
     rows_of,
 )
 from mdqr.linalg._update.operands import require_finite
+from mdqr.linalg._update.solution import UpdatableLstsqInfo
 
 # Rows that come last wait until there are so many: their window has much more work than its call.
 _MOST_WAITING = 64
@@ -52,7 +53,8 @@ class UpdatableLstsq:
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
         Keep a and b. They are needed to insert columns and for `repair`, and where removals have
-        lost half of the digits the problem is refactored. False drops them.
+        lost half of the digits the problem is refactored; `info` measures errors with them. False
+        drops them.
     precision : Precision or str, optional
         The precision of the work and of the answers; by default the highest of the operands.
 
@@ -72,7 +74,8 @@ class UpdatableLstsq:
     After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
     ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
-    refactorisation where the operation count says that this is cheaper.
+    refactorisation where the operation count says that this is cheaper. `info` says how many digits
+    of the solution are right.
 
     Examples
     --------
@@ -110,6 +113,10 @@ class UpdatableLstsq:
         self._held = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
         self._waiting: tuple[Block, ...] = ()
         self._late = 0
+        self._described: tuple[Fit, UpdatableLstsqInfo] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_described": None}
 
     @property
     def _fit(self) -> Fit:
@@ -351,6 +358,22 @@ class UpdatableLstsq:
         more = mergeable(self._numbers, fit, (other._numbers, other._fit))
         self._fit = attempted(fit.engine, fits.merged, fit, more)
 
+    @property
+    def info(self) -> UpdatableLstsqInfo:
+        """Digits, error bounds, condition and statistics of the solution.
+
+        Computed when it is asked for: ``n^3`` operations, and ``m n`` where the data are kept.
+        Raises what `solve` raises.
+        """
+        fit, checks = self._fit, Checks()
+        if self._described is None or self._described[0] is not fit:
+            self._require_rows("UpdatableLstsq.info")
+            solved = solution.solve(fit, "UpdatableLstsq.info", checks)
+            checks.settle()
+            found = UpdatableLstsqInfo(fit, self._numbers, solved, is_vector=self._vector)
+            self._described = fit, found
+        return self._described[1]
+
     def solve(self) -> Any:
         """Return the least-squares solution, ``(n,)`` or ``(n, k)``.
 
@@ -375,7 +398,7 @@ class UpdatableLstsq:
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
-        x = fits.solve(fit, name, checks).x
+        x = solution.solve(fit, name, checks).x
         _warn_if_cut(name, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
         return self._numbers.wrap(found[..., 0] if self._vector else found)
@@ -406,8 +429,8 @@ class UpdatableLstsq:
             fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x = fits.solve(fit, name, checks).x
-            found = fits.norms(fit, fits.residual(fit, fit.data, x))
+            x = solution.solve(fit, name, checks).x
+            found = fits.norms(fit, solution.residual(fit, fit.data, x))
         _warn_if_cut(name, *checks.settle(fit.cut))
         return self._numbers.wrap_real(found[..., 0] if self._vector else found)
 
