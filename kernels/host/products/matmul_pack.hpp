@@ -20,8 +20,8 @@ struct vectors_of {
     int parts;
 };
 
-// As many terms ahead the memory of rows that are far from each other is asked for.
-inline constexpr ptrdiff_t terms_ahead = 8;
+// As many terms ahead the memory of rows that are far from each other is asked for; more lose.
+inline constexpr ptrdiff_t terms_ahead = 4;
 
 // Word w of a part of term t and panel g goes to to[g * apart + ((t * parts + part) * W + w) * L].
 // Returns how many words are not zero; of float64 data those behind are not written.
@@ -40,8 +40,8 @@ __attribute__((noinline)) int pack_held(const vectors_of& v, double* to, ptrdiff
             }
             for (int part = 0; part < v.parts; ++part) {
                 const double* from = p + g * L * v.stride + part * v.x.imag;
-                for (int l = 0; l < M && l < v.x.limbs; ++l)
-                    __builtin_prefetch(from + terms_ahead * v.step + l * v.x.plane);
+                for (int l = 0; v.taken == 0 && l < M && l < v.x.limbs; ++l)
+                    __builtin_prefetch(from + terms_ahead * v.step + l * v.x.plane, 0, 2);
                 const lane signed_second = part == 1 ? second * broadcast<lane>(v.x.sign) : second;
                 lane limb[M], word[W];
                 gather_scaled<M>(v.x, from, v.stride, v.left - t * v.taken - g * L, first,

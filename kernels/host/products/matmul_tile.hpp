@@ -165,7 +165,7 @@ private:
     }
 
     // Whole folds, and whole pairs of complex parts. With few scalar rows packing takes much of the
-    // time: neighbouring panels are read together, and the memory of the rows behind is asked for.
+    // time, and waits for memory: neighbouring panels are read together.
     void cut_terms() {
         const ptrdiff_t whole = Engine::is_exact ? 8 : 2 * engine.fold;
         auto rounded = [&](ptrdiff_t terms) {
@@ -175,9 +175,9 @@ private:
         group = 1;
         if (!is_few())
             return;
-        block = rounded(Engine::few_terms);
+        block = rounded(Engine::few_terms / 2);
         chunk = block * (1 + 256 / block);
-        group = panels < 4 ? panels : 4;
+        group = panels;
     }
 
     template <int N>
@@ -254,16 +254,25 @@ private:
 
     // Rows (re, -im) and (im, re) meet lanes (re, im).
     void put_scalars(double* to, ptrdiff_t count, int used) const {
-        for (ptrdiff_t k = 0; k < count; ++k, to += parts * W)
-            for (ptrdiff_t part = 0; part < parts; ++part) {
-                const double* word = pack_p + (k / L * parts + part) * W * L + k % L;
+        const double* from = pack_p;
+        for (ptrdiff_t k = 0; k < count; k += L, to += L * parts * W)
+            for (ptrdiff_t part = 0; part < parts; ++part, from += W * L) {
+                const int some = count - k < L ? int(count - k) : L;
                 for (int w = 0; w < W; ++w) {
-                    const double y = w < used ? word[w * L] : 0.0;
-                    to[part * W + w] = part == 1 ? -y : y;
+                    lane y = broadcast<lane>(0.0);
+                    if (w < used)
+                        y = load<lane>(from + w * L);
                     if (parts == 2)
-                        to[row_words + (1 - part) * W + w] = y;
+                        put_apart(to + row_words + (1 - part) * W + w, y, some);
+                    put_apart(to + part * W + w, part == 1 ? -y : y, some);
                 }
             }
+    }
+    MDQR_FN void put_apart(double* to, lane x, int some) const {
+        double y[L];
+        store(y, x);
+        for (int l = 0; l < some; ++l)
+            to[l * parts * W] = y[l];
     }
 
     // Magnitudes of the lanes at k: the larger of real and imaginary part.
