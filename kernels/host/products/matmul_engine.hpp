@@ -23,9 +23,9 @@ template <int D> struct digit_engine {
     static constexpr bool is_exact = true;
     template <int M> static constexpr int near = near_digits<D, M>;
     // A packed panel of lanes stays within 32 KB of L1.
-    static constexpr int chunk =
-        ((4096 / (D * L)) & ~7) < (chunk_limit<D> & ~7) ? ((4096 / (D * L)) & ~7)
-                                                        : (chunk_limit<D> & ~7);
+    static constexpr int chunk = ((4096 / (D * L)) & ~7) < (chunk_limit<D> & ~7)
+                                     ? ((4096 / (D * L)) & ~7)
+                                     : (chunk_limit<D> & ~7);
     static_assert(chunk >= 8 && chunk <= chunk_limit<D>);
     // Terms of a block where there are few scalar rows, or lanes along k.
     static constexpr int few_terms = D < 9 ? 64 : 32;
@@ -43,8 +43,8 @@ template <int D> struct digit_engine {
         return used;
     }
 
-    // state += the products of `terms` packed vectors of DA digits and as many scalars of DB digits,
-    // or vectors of them. All pairs of a term one after the other: for all digits, or two.
+    // state += the products of `terms` packed vectors of DA digits and as many scalars of DB
+    // digits, or vectors of them. All pairs of a term one after the other: for all digits, or two.
     template <int DA, int DB, class B>
     __attribute__((noinline)) static void all_pairs(const double* a, const double* b, int terms,
                                                     double* state) {
@@ -71,8 +71,8 @@ template <int D> struct digit_engine {
     __attribute__((noinline)) static void each_pair(const double* a, int digits_a, const double* b,
                                                     int digits_b, int terms, double* state) {
         ints_t<lane> word[D + 1];
-        static_for<0, D + 1>(
-            [&](auto i) MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
+        static_for<0, D + 1>([&](auto i)
+                                 MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
         for (int j = 0; j < digits_b; ++j) {
             int i = 0;
             for (; i + 1 < digits_a && i + j + 2 < D; i += 2)
@@ -102,7 +102,8 @@ template <int D> struct digit_engine {
         each_pair<B>(a, digits_a, b, digits_b, terms, state);
     }
 
-    // One panel of lanes against `rows` scalar rows, `parts` of which have used[row / parts] digits.
+    // One panel of lanes against `rows` scalar rows, `parts` of which have used[row / parts]
+    // digits.
     void panel(const double* panel, int digits, const double* scalars, ptrdiff_t row_words,
                ptrdiff_t rows, const int* used, int parts, int terms, double* state) const {
         for (ptrdiff_t r = 0; r < rows; ++r, scalars += row_words, state += state_words * L)
@@ -111,8 +112,8 @@ template <int D> struct digit_engine {
 
     template <int N> MDQR_FN static md<lane, N> result(const double* state) {
         ints_t<lane> word[D + 1];
-        static_for<0, D + 1>(
-            [&](auto i) MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
+        static_for<0, D + 1>([&](auto i)
+                                 MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
         return from_words<D, N, lane>(word);
     }
 
@@ -127,8 +128,7 @@ private:
     template <class B, int Count>
     MDQR_FN static void add_pairs(const double* a, const double* b, int terms, ints_t<lane>* word) {
         constexpr int pairs = Count > 0 ? Count : 1;
-        const lane c = broadcast<lane>(digit_split),
-                   c2 = broadcast<lane>(digit_split + digit_rest);
+        const lane c = broadcast<lane>(digit_split), c2 = broadcast<lane>(digit_split + digit_rest);
         const u64 h_bias = u64(bits(digit_split)) * u64(terms),
                   l_bias = u64(bits(digit_rest)) * u64(terms);
         ints_t<lane> sum[Count + 1];

@@ -11,10 +11,10 @@ MDQR_BEGIN
 struct vectors_of {
     const operand& x;
     const double* at;
-    ptrdiff_t stride;       // from lane to lane
-    ptrdiff_t terms, step;  // from term to term
-    ptrdiff_t panels;       // neighbouring vectors of lanes
-    ptrdiff_t left, taken;  // lanes of the first vector and those behind; a term takes so many
+    ptrdiff_t stride;      // from lane to lane
+    ptrdiff_t terms, step; // from term to term
+    ptrdiff_t panels;      // neighbouring vectors of lanes
+    ptrdiff_t left, taken; // lanes of the first vector and those behind; a term takes so many
     const double *first, *second; // scales: of the lanes, or one for all of them
     bool one_scale;
     int parts;

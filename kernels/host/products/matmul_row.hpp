@@ -40,8 +40,8 @@ public:
                 used_s[r] = pack_scalars<N>(s, from_s + r * s.row + k0 * s.step, left, scale_s, r);
             double* state = states;
             for (ptrdiff_t i = 0; i < rows_p; ++i) {
-                const int used = pack<N>(p, from_p + i * p.row + k0 * p.step, left, scale_p, i,
-                                         pack_p);
+                const int used =
+                    pack<N>(p, from_p + i * p.row + k0 * p.step, left, scale_p, i, pack_p);
                 for (ptrdiff_t r = 0; r < rows_s * parts; ++r, state += state_words * L)
                     digit_engine<D>::template add<lane>(pack_p, used, pack_s + r * block * W * L,
                                                         used_s[r / parts], terms, state);
@@ -72,10 +72,10 @@ private:
     template <int N>
     int pack(const operand& x, const double* from, ptrdiff_t count, const row_scales& scale,
              ptrdiff_t row, double* to) const {
-        return pack_vectors<digit_engine<D>, N>(
-            {x, from, x.step, (count + L - 1) / L, L * x.step, 1, count, L, scale.first + row,
-             scale.second + row, true, parts},
-            to);
+        return pack_vectors<digit_engine<D>, N>({x, from, x.step, (count + L - 1) / L, L * x.step,
+                                                 1, count, L, scale.first + row, scale.second + row,
+                                                 true, parts},
+                                                to);
     }
 
     // Rows (re, -im) and (im, re) of S meet (re, im) of P.

@@ -31,8 +31,7 @@ static void scan_along_rows(const double* p, ptrdiff_t row, ptrdiff_t rows, ptrd
 }
 
 // The same where the rows are contiguous: some vectors of them at a time.
-template <int V>
-static void scan_vectors(const double* p, ptrdiff_t step, ptrdiff_t k, u64* peak) {
+template <int V> static void scan_vectors(const double* p, ptrdiff_t step, ptrdiff_t k, u64* peak) {
     constexpr int L = lanes<lane>;
     ints_t<lane> m[V];
     for (int v = 0; v < V; ++v)

@@ -87,8 +87,8 @@ public:
         row_words = (chunk + 2 * L) * W;
         const ptrdiff_t packed_p = group * block * W * L, packed_s = rows_s * parts * row_words;
         const ptrdiff_t states = panels * rows_s * parts * Engine::state_words * L;
-        memory = mdqr_host::matmul_scratch(states + (is_along_k() ? rows_memory()
-                                                                 : packed_p + packed_s));
+        memory = mdqr_host::matmul_scratch(states +
+                                           (is_along_k() ? rows_memory() : packed_p + packed_s));
         states_at = memory;
         pack_p = states_at + states;
         pack_s = pack_p + packed_p;

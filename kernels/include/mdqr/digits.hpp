@@ -91,8 +91,8 @@ template <int Last, int First, class T> MDQR_FN void carry_digits(T* digit) {
     });
 }
 
-// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised; true
-// if those behind near_digits may not be zero.
+// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised;
+// true if those behind near_digits may not be zero.
 template <int D, int M, class T> MDQR_FN bool to_digits(const T* x, T* digit) {
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
     bool is_far = false;
