@@ -55,8 +55,7 @@ def test_ways_to_sum_along_rows(kernels, kind, shape, limits, rng, monkeypatch):
 @pytest.mark.parametrize("far", [0, -60, -300])
 def test_one_limb(kernels, kind, far, rng):
     """Float64 data, of which two digits hold all values, not some, and none but the largest."""
-    precision, dtype = kind
-    a = draw((mdqr.d, dtype), rng, 9, 300) * np.where(rng.random(300) < 0.5, 1.0, 2.0**far)
+    a = draw((mdqr.d, kind[1]), rng, 9, 300) * np.where(rng.random(300) < 0.5, 1.0, 2.0**far)
     b = draw(kind, rng, 300, 1)
     for x in (a, in_columns(a)):
         check(call(kernels, x, b), x, b)
