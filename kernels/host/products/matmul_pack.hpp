@@ -18,10 +18,8 @@ struct vectors_of {
     const double *first, *second; // scales: of the lanes, or one for all of them
     bool one_scale;
     int parts;
+    ptrdiff_t ahead; // to what is needed soon, 0: nothing
 };
-
-// As many terms ahead the memory of rows that are far from each other is asked for; more lose.
-inline constexpr ptrdiff_t terms_ahead = 4;
 
 // Word w of a part of term t and panel g goes to to[g * apart + ((t * parts + part) * W + w) * L].
 // Returns how many words are not zero; of float64 data those behind are not written.
@@ -40,8 +38,8 @@ __attribute__((noinline)) int pack_held(const vectors_of& v, double* to, ptrdiff
             }
             for (int part = 0; part < v.parts; ++part) {
                 const double* from = p + g * L * v.stride + part * v.x.imag;
-                for (int l = 0; v.taken == 0 && l < M && l < v.x.limbs; ++l)
-                    __builtin_prefetch(from + terms_ahead * v.step + l * v.x.plane, 0, 2);
+                for (int l = 0; v.ahead != 0 && l < M && l < v.x.limbs; ++l)
+                    __builtin_prefetch(from + v.ahead + l * v.x.plane, 0, 2);
                 const lane signed_second = part == 1 ? second * broadcast<lane>(v.x.sign) : second;
                 lane limb[M], word[W];
                 gather_scaled<M>(v.x, from, v.stride, v.left - t * v.taken - g * L, first,

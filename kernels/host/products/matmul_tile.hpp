@@ -165,7 +165,7 @@ private:
     }
 
     // Whole folds, and whole pairs of complex parts. With few scalar rows packing takes much of the
-    // time, and waits for memory: neighbouring panels are read together.
+    // time, and waits for memory: panels that lie side by side are read together.
     void cut_terms() {
         const ptrdiff_t whole = Engine::is_exact ? 8 : 2 * engine.fold;
         auto rounded = [&](ptrdiff_t terms) {
@@ -173,7 +173,7 @@ private:
         };
         block = chunk = rounded(Engine::chunk);
         group = 1;
-        if (!is_few())
+        if (!is_few() || x.p.row != 1)
             return;
         block = rounded(Engine::few_terms / 2);
         chunk = block * (1 + 256 / block);
@@ -185,7 +185,8 @@ private:
         const ptrdiff_t count = panels - v < group ? panels - v : group;
         const int used_p = pack_vectors<Engine, N>(
             {x.p, x.p.at(item, p0 + v * L, k0 + at), x.p.row, k, x.p.step, count, rows_p - v * L, 0,
-             scale_p.first + v * L, scale_p.second + v * L, false, int(parts)},
+             scale_p.first + v * L, scale_p.second + v * L, false, int(parts),
+             group > 1 ? 4 * x.p.step : 0},
             pack_p, block * W * L);
         for (ptrdiff_t g = 0; g < count; ++g)
             engine.panel(pack_p + g * block * W * L, used_p, pack_s + at * parts * W, row_words,
@@ -244,7 +245,7 @@ private:
             const ptrdiff_t count = k - at < longest ? k - at : longest;
             const int found = pack_vectors<Engine, N>(
                 {x.s, x.s.at(item, s0 + r, k0 + at), x.s.step, (count + L - 1) / L, L * x.s.step, 1,
-                 count, L, scale_s.first + r, scale_s.second + r, true, int(parts)},
+                 count, L, scale_s.first + r, scale_s.second + r, true, int(parts), 0},
                 pack_p);
             put_scalars(pack_s + (r * row_words + at * W) * parts, count, found);
             used = found > used ? found : used;
