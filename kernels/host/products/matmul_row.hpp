@@ -74,7 +74,7 @@ private:
              ptrdiff_t row, double* to) const {
         return pack_vectors<digit_engine<D>, N>({x, from, x.step, (count + L - 1) / L, L * x.step,
                                                  1, count, L, scale.first + row, scale.second + row,
-                                                 true, parts},
+                                                 true, parts, x.row},
                                                 to);
     }
 
