@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
-from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.data_error import DataErrors, moved
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -45,8 +44,7 @@ class Fit(NamedTuple):
     constant: Block
 
 
-@all_advised
-class LstsqInfo:
+class LstsqInfo(Statistics):
     """Quality and statistics of a least-squares solution.
 
     Attributes
@@ -76,7 +74,6 @@ class LstsqInfo:
     """
 
     __slots__ = (
-        "__dict__",
         "_make_fit",
         "_precision",
         "bound_kind",
@@ -154,125 +151,38 @@ class LstsqInfo:
             relative = np.where(bound > 0, bound / size, 0.0)
             return np.clip(-np.log10(relative), 0.0, self.digits)
 
-    @property
-    def residual_std(self) -> MDArray:
-        """Residual standard deviation: the root of residuals over degrees of freedom.
-
-        0-d for a vector b, else ``(..., k)``; NaN where m <= n leaves no degrees of freedom.
-        """
-        fit = self._fit
-        std, unit = self._scaled_std, fit.r.exponents
-        return self._wrap(fit.system.backend.ldexp(std, unit))
-
-    @property
-    def r_squared(self) -> MDArray:
-        """Coefficient of determination, ``1 - residuals / total``; shaped as `residual_std`.
-
-        The total is taken about the (weighted) mean of b if a column of a is constant in the rows
-        of positive weight, else about zero. NaN where b does not vary about it.
-        """
-        fit, xp = self._fit, self._fit.system.backend.xp
-        b, r = fit.b, fit.r
-        total = sum_of_squares(fit, centred(fit))
-        # What rounding leaves of equal values.
-        rounding = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
-        ratio = self._real("divide", sum_of_squares(fit, r.block), total)
-        shift = 2 * (r.exponents - b.exponents)
-        ratio = fit.system.backend.ldexp(ratio, shift)
-        ratio[0] = xp.where(total[0] > rounding, ratio[0], xp.nan)
-        one = xp.ones((1, *ratio.shape[1:]))
-        return self._wrap(self._real("subtract", one, ratio))
-
-    def standard_errors(self) -> MDArray:
-        """Return the standard error of each component of x.
-
-        Returns
-        -------
-        MDArray
-            `residual_std` times the roots of the diagonal of ``(A^H W A)^-1``; x's shape.
-        """
-        system = self._fit.system
-        inverse = self._inverse
-        squares = real_part(system, self._product(inverse.block[..., None, :])[..., 0, 0])
-        roots = system.backend.unary("sqrt", squares, kind=system.kind.real)
-        errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
-        shift = self._shift + inverse.exponents[..., :, None]
-        errors = system.backend.ldexp(errors, shift)
-        return self._fit.inputs.wrap(
-            errors[..., 0] if self._fit.is_vector else errors, is_complex=False
-        )
-
-    def covariance(self) -> MDArray:
-        """Return the covariance matrix of x.
-
-        Returns
-        -------
-        MDArray
-            ``residual_std**2 (A^H W A)^-1``: ``(..., n, n)`` for a vector b, else
-            ``(..., k, n, n)``.
-        """
-        fit, system = self._fit, self._fit.system
-        variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
-        if system.kind.is_complex:
-            variance = planes.complexify(variance)
-        product = self._product(self._inverse.block)[..., None, :, :]
-        shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
-        covariance = system.binary("multiply", product, variance)
-        shift = shift[..., :, None] + shift[..., None, :]
-        covariance = system.backend.ldexp(covariance, shift, is_complex=system.kind.is_complex)
-        return fit.inputs.wrap(covariance[..., 0, :, :] if fit.is_vector else covariance)
-
-    @property
-    def _shift(self) -> Block:
-        """The exponents of what is in scaled unknowns times residuals, ``(..., n, k)``."""
-        return self._fit.r.exponents[..., None, :] + self._fit.system.powers[..., :, None]
-
     @cached_property
-    def _inverse(self) -> Scaled:
-        """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
-        system = self._fit.system
-        one = system.identity()
-        if isinstance(system, Wide):
-            # There are no degrees of freedom: what it is multiplied by is NaN.
-            return Scaled(one, -system.powers)
-        transposed = system.triangle.solve(one).swapaxes(-1, -2)
-        near, powers = system.backend.balance_columns(
-            transposed, None, is_complex=system.kind.is_complex
-        )
-        return Scaled(near.swapaxes(-1, -2), -powers)
-
-    @cached_property
-    def _scaled_std(self) -> Block:
-        """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
+    def _measured(self) -> Measured:
         fit, system = self._fit, self._fit.system
         xp = system.backend.xp
         rows = xp.asarray(system.a.shape[-2]) if fit.rows is None else fit.rows.sum(axis=-1)
-        freedom = (rows - system.columns).astype(xp.float64)
-        freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
-        mean = self._real("divide", sum_of_squares(fit, fit.r.block), freedom)
-        return system.backend.unary("sqrt", mean, kind=system.kind.real)
-
-    def _product(self, rows: Block) -> Block:
-        """Return ``rows rows^H``."""
-        system = self._fit.system
-        return system.backend.matmul(
-            rows, rows.swapaxes(-1, -2), conj_b=system.kind.is_complex, kind=system.kind
+        return Measured(
+            system.backend,
+            system.kind,
+            partial(_inverse, system),
+            system.powers,
+            (sum_of_squares(fit, fit.r.block), fit.r.exponents),
+            (rows - system.columns).astype(xp.float64)[..., None],
+            partial(_total, fit),
+            fit.inputs.wrap,
+            fit.is_vector,
         )
-
-    def _real(self, op: str, x: Block, y: Block) -> Block:
-        system = self._fit.system
-        return system.backend.binary(op, x, y, kind=system.kind.real)
-
-    def _wrap(self, block: Block) -> MDArray:
-        return self._fit.inputs.wrap(block[..., 0] if self._fit.is_vector else block, False)
 
 
 LstsqInfo.__module__ = "mdqr.linalg"
 
 
-def real_part(system: System, block: Block) -> Block:
-    """Return the real planes of a block."""
-    return block[0] if system.kind.is_complex else block
+def _inverse(system: System) -> Block:
+    """Return the inverse of R; of a wide system anything, as there are no degrees of freedom."""
+    one = system.identity()
+    return one if isinstance(system, Wide) else system.triangle.solve(one)
+
+
+def _total(fit: Fit) -> tuple[Block, Block, Block]:
+    """Return the sums of squares of b, and what rounding leaves of them for equal values."""
+    b = fit.b
+    least = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
+    return sum_of_squares(fit, centred(fit)), b.exponents, least
 
 
 def sum_of_squares(fit: Fit, r: Block) -> Block:
