@@ -238,7 +238,6 @@ def test_every_way_has_the_same_digits(n, extra, rng):
     wide = mdqr.array(rng.standard_normal(a.shape), precision="qd")
     wide[:, -1] = wide[:, 0] + wide[:, -1] * 1e-20
     info = lstsq(wide, b, data_error={"a_rtol": 1e-40, "b_atol": 0}).info
-    assert info.method == "householder"
     assert 10 < info.data_digits.min() < 20
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast_shapes, to_native
+from mdqr._backend.blocks import broadcast_shapes, from_native, to_native
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -16,13 +16,12 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
-from mdqr.linalg._solve.refine.approximate_inverse import (
-    ApproximateInverse,
-    U,
-    approximate_inverse,
-)
+from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, U
+from mdqr.linalg._solve.refine.rounds import approximate_inverse
 from mdqr.linalg._solve.system import System
 
+# Conditions up to which products in float64 bound what they leave closely.
+_FLOAT64 = 2.0**30
 _NAMES = ("a", "b", "weights")
 _KEYS = tuple(f"{name}_{kind}" for name in _NAMES for kind in ("atol", "rtol"))
 
@@ -193,7 +192,7 @@ def _inverses(system: System) -> tuple[Block, Block]:
     if system.root is not None:
         root = to_native(xp, system.root, kind.is_complex)
         a = root * a
-    found = approximate_inverse(xp, a, system.checks) if a.size else None
+    found = _inverse_of(system, a) if a.size else None
     if found is None:
         inverse = system.triangle.solve(system.identity())
         q = system.form_q().swapaxes(-1, -2)
@@ -206,12 +205,20 @@ def _inverses(system: System) -> tuple[Block, Block]:
     return rows * xp.abs(root).swapaxes(-1, -2) if system.root is not None else rows, normal
 
 
+def _inverse_of(system: System, a: Block) -> ApproximateInverse | None:
+    """Return an approximate inverse in float64, of which float64 products tell enough."""
+    block = from_native(system.backend.xp, a, system.kind.is_complex)
+    made = approximate_inverse(system.backend, block, system.checks, kind=system.kind, most=1)
+    good = made is not None and made[1].all() and (made[0].condition <= _FLOAT64).all()
+    return made[0] if made is not None and good else None
+
+
 def _of_float64(found: ApproximateInverse, a: Block) -> tuple[Block, Block]:
     """Return the moduli of ``A^+`` and ``(A^H A)^-1`` with what an approximate inverse leaves.
 
     That is bounded entry by entry: what is zero where blocks of a have nothing in common stays so.
     """
-    xp, x = found.xp, found.x
+    xp, x = found.backend.xp, found.native
     unit = (sum(a.shape[-2:]) + 8) * (4 if a.dtype.kind == "c" else 1) * U
     one, sizes_x, sizes_a = xp.eye(a.shape[-1]), abs(x), abs(a)
     if found.is_square:

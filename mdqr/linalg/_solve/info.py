@@ -50,8 +50,8 @@ class LstsqInfo(Statistics):
     Attributes
     ----------
     method : str
-        "refine", from a factorisation in float64, or "householder", from one in the precision of
-        the work.
+        "refine", from factorisations in float64, or "householder", from one in the precision of
+        the work. For a batch whose matrices took several ways, an array of these words.
     iterations : int
         Number of refinement steps.
     condition : float or numpy.ndarray
@@ -67,9 +67,10 @@ class LstsqInfo(Statistics):
         solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
         "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
-        computed approximate inverse.
+        computed approximate inverse. An array where `method` is one.
     history : numpy.ndarray
-        Largest relative change of x in each refinement step; empty where one kernel call took all.
+        Largest relative change of x in each refinement step, of the way with the most; empty where
+        one kernel call took all.
     """
 
     __slots__ = (

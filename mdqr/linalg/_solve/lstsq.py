@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import SmallSolution
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -32,10 +31,10 @@ from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.small import SmallAnswer, moduli
 
 
 class LstsqResult(NamedTuple):
@@ -83,6 +82,7 @@ def lstsq(
     *,
     weights: Any = None,
     method: str = "auto",
+    verified: bool = False,
     precision: Precision | str | None = None,
     data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
@@ -109,10 +109,14 @@ def lstsq(
         `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
         `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
-        "householder": QR in the precision of the work, and refinement. "refine": refinement from
-        float64 with proven bounds; LinAlgError where that does not show all digits: for
-        conditions beyond 1e8 (tall matrices, d 1e6) to 1e12, and zeros that only cancellation
-        makes. "auto" takes "refine" where that serves, and else "householder".
+        "householder": QR in the precision of the work, and refinement. "refine": refinement by an
+        approximate inverse with proven bounds; LinAlgError where that does not show all digits:
+        for conditions beyond some 1e13 in dd, 1e27 in qd and 1e40 in od (on a GPU 1e60; tall
+        matrices in d 1e6), and zeros that only cancellation makes. "auto" takes "refine" where that
+        serves, and else "householder".
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
+        the message says what would do.
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
@@ -139,10 +143,12 @@ def lstsq(
         If `callback` cannot be called, or `data_error` is no dict.
     ValueError
         If the shapes do not fit, weights or errors of the data are negative or not finite, weights
-        are zero with m < n, or an option is unknown.
+        are zero with m < n, an option is unknown, or `verified` is asked of "householder" where
+        that only estimates bounds, m >= n.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
-        x is beyond the largest double, or `method` is "refine" and does not serve.
+        x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
+        does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -160,9 +166,10 @@ def lstsq(
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
     and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
-    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. On the CPU at most
-    256 equations with 64 unknowns are one kernel call, unless there are weights or a callback. A
-    batch takes one way as a whole.
+    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
+    ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
+    On the CPU at most 256 equations with 64 unknowns are one kernel call, unless there are weights
+    or a callback. Each matrix of a batch takes its own way.
 
     "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
     of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
@@ -196,7 +203,6 @@ def lstsq(
     >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
     array([0.5, 1. , 1.5, 2. ])
     """
-    check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
     check_data_error(data_error, weighted=weights is not None)
@@ -205,11 +211,12 @@ def lstsq(
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    check_method("lstsq", method, verified=verified and m >= n)
     with memory_guard(
         "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, data_error, callback)
+        return _solved(inputs, data, rcond, weights, method, data_error, callback, verified)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -225,6 +232,7 @@ def _solved(
     method: str,
     data_error: Mapping[str, Any] | None,
     callback: Callback | None,
+    verified: bool,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
@@ -233,12 +241,11 @@ def _solved(
     eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
     limit = eps * max(m, n) if rcond is None else float(rcond)
     limit = max(limit, min(m, n) * inputs.work.eps)
+    small = None
     if given is None and callback is None:
-        a, b = inputs.blocks
-        small = small_solution(inputs, a, b, method, limit)
-        result = None if small is None else _small_result(small, inputs, is_vector, batched, errors)
-        if result is not None:
-            return result
+        small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
+    if small is not None and small.promised:
+        return _small_result(small, inputs, is_vector, batched, errors)
 
     for name, block in zip("ab", inputs.blocks, strict=True):
         checks.require_finite("lstsq", name, block, inputs.is_complex)
@@ -261,12 +268,11 @@ def _solved(
         callback=callback,
     )
 
-    def decide(found: _rank.Decisive) -> np.ndarray:
+    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
         return _rank.decide(system.factored, found, eps, rcond, inputs)
 
-    found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
-    if rank is None:
-        rank = np.full(condition.shape, system.factored.columns)
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, rank = answer(problem, method, small, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
@@ -349,37 +355,14 @@ def _result(
     )
 
 
-def _small_residual(inputs: Inputs, small: SmallSolution) -> Scaled | None:
-    """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    if a.shape[-1] == a.shape[-2]:
-        unit = np.zeros_like(small.error[..., 0, :], dtype=np.int64)
-        return Scaled(kind.zeros(np, inputs.shape(1)), unit)
-    r = backend.residual([(1, b)], a, small.x, kind=kind)
-    # Near 1, where squares do not vanish.
-    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    moved = scaling.leading(a, kind.is_complex) @ np.ldexp(small.error, powers[..., None, :] + 1)
-    known = scaling.leading(r, kind.is_complex)
-    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
-    return Scaled(r, -powers) if holds.all() else None
-
-
-@np.errstate(all="ignore")
 def _small_result(
-    small: SmallSolution, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
-) -> LstsqResult | None:
-    """Wrap what one kernel call found, if it serves; the rest is made when it is asked for."""
-    r = _small_residual(inputs, small)
-    if r is None:
-        return None
-    backend, kind = inputs.backend, inputs.kind
-    squares = backend.ldexp(inner_products(backend, kind, r.block, r.block), 2 * r.exponents)
-    x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    size = _moduli(x, kind.is_complex)
-    if inputs.work > inputs.precision:
-        bound = bound + 0.5 * inputs.precision.eps * size * UP
-    relative = np.where(bound > 0, bound / size * UP, 0.0)
-    digits = np.minimum(np.maximum(-np.log10(relative), 0.0), float(inputs.precision.digits))
+    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
+) -> LstsqResult:
+    """Wrap what one kernel call found; the rest is made when it is asked for."""
+    backend, r, size = inputs.backend, small.r, small.size
+    squares = inner_products(backend, inputs.kind, r.block, r.block)
+    squares = backend.ldexp(squares, 2 * r.exponents)
+    x, (bound, digits, history), condition = small.x, small.report, small.found.condition
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
@@ -388,14 +371,15 @@ def _small_result(
         partial(_fit_of, inputs, r, is_vector, size, errors),
         inputs.precision,
         method="refine",
-        iterations=int(small.steps.max()),
-        condition=small.condition if batched else float(small.condition),
+        iterations=small.steps,
+        condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
         bound_kind="proven",
-        history=np.empty(0),
+        history=history,
     )
-    rank = np.full(small.condition.shape, n) if batched else n
+    n = inputs.shape(0)[-1]
+    rank = np.full(condition.shape, n) if batched else n
     return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
@@ -403,18 +387,13 @@ def _fit_of_answer(
     inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
-    size = _moduli(found.x, inputs.is_complex)
+    size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
     return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
 
 
 def _known(fit: Fit) -> Fit:
     return fit
-
-
-def _moduli(x: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
@@ -24,8 +23,8 @@ from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.componentwise import lowest_bits, of_products
 from mdqr.linalg._solve.minimum_norm.basis import Basis
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.refine.approximate_inverse import approximate_inverse
 from mdqr.linalg._solve.refine.ladder import SMALL
+from mdqr.linalg._solve.refine.rounds import approximate_inverse
 
 _LEVELS = (2, 4)
 _MOST_STEPS, _MOST_ROUNDS = 100, 6
@@ -82,7 +81,7 @@ class MinimumNorm(Answer):
     def settle_range(self) -> None:
         """Look closely at components near the ends of the range; LinAlgError beyond the largest."""
         if not self.promised:
-            self._unknowns, self.promised = self._settled(closely=True)
+            self._unknowns, self.kept = self._settled(closely=True)
 
     @property
     def b(self) -> Scaled:
@@ -109,21 +108,20 @@ def refined(
     system: Wide, given: Block, inputs: Inputs, limit: float, callback: Callback | None = None
 ) -> tuple[Answer, np.ndarray] | None:
     """Solve by an approximate inverse in float64, as `ladder.refined` does for others."""
-    xp = system.backend.xp
-    leading = to_native(xp, system.tall.a, system.kind.is_complex)
+    backend, a, checks = system.backend, system.tall.a, system.checks
     with np.errstate(all="ignore"):
-        inverse = approximate_inverse(xp, leading, system.checks)
-        if inverse is None:
+        made = approximate_inverse(backend, a, checks, kind=system.kind, most=1)
+        if made is None or not made[1].all():
             return None
-        (condition,) = system.checks.settle(inverse.condition(leading))
-        if not (condition * limit < SMALL).all():
+        inverse = made[0]
+        if not (inverse.condition * limit < SMALL).all():
             return None
         if callback is not None:
             callback("factor", system.tall.columns, system.tall.columns)
             callback("condition", 1, 1)
         basis = Basis.of_inverse(system, inverse)
         found = MinimumNorm(system, given, basis, "refine", inputs, callback)
-    return (found, np.maximum(condition, 1.0)) if found.promised else None
+    return (found, inverse.condition) if found.promised else None
 
 
 @np.errstate(all="ignore")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import to_native
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -48,14 +48,14 @@ class Basis:
         """Return that of an approximate inverse of the tall system in float64."""
         xp, is_complex = system.backend.xp, system.kind.is_complex
         a = to_native(xp, system.a, is_complex)
-        x = inverse.x
+        x = inverse.native
         b = xp.abs(a.swapaxes(-1, -2).conj() @ x)
 
         def solve(v: Block) -> Block:
-            return from_native(xp, inverse.times(to_native(xp, v, is_complex)), is_complex)
+            return inverse.times(v)
 
         def image(v: Block) -> Block:
-            return xp.abs(inverse.image(to_native(xp, v, is_complex)))
+            return system.size(inverse.image(v))
 
         unit = 2.0 * (x.shape[-1] + 8) * (4 if is_complex else 1) * U
         return cls(system, 1, solve, image, unit, xp.abs(a), xp.abs(x), b, unit, inverse.rate)
