@@ -111,12 +111,12 @@ def lstsq(
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in the precision of the work, and refinement. "refine": refinement by an
         approximate inverse with proven bounds; LinAlgError where that does not show all digits:
-        for conditions beyond some 1e13 in dd, 1e27 in qd and 1e40 in od (on a GPU 1e60; tall
-        matrices in d 1e6), and zeros that only cancellation makes. "auto" takes "refine" where that
-        serves, and else "householder".
+        as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
+        only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
+        in dd, 1e27 in qd and 1e40 in od, and else "householder".
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
-        the message says what would do.
+        the message says what would do. Takes "refine" at any cost.
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.

@@ -133,7 +133,7 @@ def answer(
         served = Served.of(known, known.found.condition, all_items(batch))
         left = np.array(~known.kept)
     if method != "householder" and holds:
-        served += _refined(problem, left)
+        served += _refined(problem, left, at_any_cost=verified or method == "refine")
     for part in served:
         left[part.items], values[part.items] = False, part.condition
     proves = isinstance(system, Wide) and method != "refine"
@@ -157,13 +157,13 @@ def answer(
     return Mixed(system, served, problem.given, problem.inputs), values, ranks
 
 
-def _refined(problem: Problem, left: np.ndarray) -> list[Served]:
+def _refined(problem: Problem, left: np.ndarray, *, at_any_cost: bool) -> list[Served]:
     """Return answers from approximate inverses, of those that are left."""
     if isinstance(problem.system, Wide):
         wide = minimum_norm.refined(problem.system, *problem[1:4], problem.callback)
         return [] if wide is None else Served.of(*wide, all_items(left.shape))
     part = problem if left.all() else problem.take(np.nonzero(left))
-    found = ladder.refined(part.system, part.given, part.inputs, part.limit, part.callback)
+    found = ladder.refined(*part[:4], part.callback, at_any_cost=at_any_cost)
     return found if left.all() else [each.within(np.nonzero(left)) for each in found]
 
 

@@ -159,6 +159,8 @@ def refined(
     inputs: Inputs,
     limit: float,
     callback: Callback | None = None,
+    *,
+    at_any_cost: bool,
 ) -> list[Served]:
     """Solve scaled problems by approximate inverses.
 
@@ -174,6 +176,8 @@ def refined(
         Matrices whose condition times this is not small are left to who decides about ranks.
     callback : callable, optional
         Called as ``callback("refine", done, total)``.
+    at_any_cost : bool
+        Whether to refine where Householder QR would be cheaper.
 
     Returns
     -------
@@ -188,6 +192,7 @@ def refined(
         kind=system.kind,
         # Of the root, and of the product with it.
         unit=8.0 * inputs.work.eps if tall_weights else 0.0,
+        at_any_cost=at_any_cost,
     )
     if found is None:
         return []
@@ -204,8 +209,15 @@ def refined(
         served = [] if answer is None else Served.of(answer, condition, items)
     if fast.any() and not fast.all():
         rest = np.nonzero(~fast)
-        others = system.take(rest), taken(given, lead, rest)
-        served += [part.within(rest) for part in refined(*others, inputs, limit, callback)]
+        others = refined(
+            system.take(rest),
+            taken(given, lead, rest),
+            inputs,
+            limit,
+            callback,
+            at_any_cost=at_any_cost,
+        )
+        served += [part.within(rest) for part in others]
     return served
 
 

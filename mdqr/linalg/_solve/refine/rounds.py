@@ -67,6 +67,7 @@ def approximate_inverse(
     kind: Kind,
     unit: float = 0.0,
     most: int | None = None,
+    at_any_cost: bool = False,
 ) -> tuple[ApproximateInverse, np.ndarray] | None:
     """Invert scaled matrices approximately.
 
@@ -85,6 +86,8 @@ def approximate_inverse(
     most : int, optional
         The most limbs of the inverses, whatever the work can carry; by default as many as that and
         are cheaper than Householder QR.
+    at_any_cost : bool, optional
+        Take as many limbs as the work can carry.
 
     Returns
     -------
@@ -96,7 +99,8 @@ def approximate_inverse(
         eps = 0.0
         if most is None:
             eps = precision_for(kind.limbs).eps
-            most = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
+            cheap = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
+            most = kind.limbs if at_any_cost else cheap
         operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
         x: Block | None = from_native(
             backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
