@@ -66,6 +66,8 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
     square, column = blocks(limbs, is_complex, (40, 40), (40, 1))
+    backend.solve_small(square, column, **options)
+    backend.lstsq_small(square[..., :9], column, **options)
     powers = np.zeros(40, dtype=np.int64)
     backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
     backend.balance_columns(column, powers, is_complex=is_complex)

@@ -19,11 +19,11 @@ public:
     MDQR_FN small_lstsq(const Team& team, const small_operand& a, small_memory memory)
         : team(team), a(a), shape{a.imag != 0, a.columns()}, m(a.rows()), n(a.columns()),
           rows(padded(m)), columns(padded(n)) {
-        memory.take_each(i64(n) * rows, a0, b0);
-        memory.take_each(i64(n) * columns, r0, x, x_rows);
-        b_rows = memory.take(i64(m) * columns);
-        digits.at = memory.take(i64(n) * rows * most_digits);
-        digit_rows.at = memory.take(i64(m) * columns * most_digits);
+        memory.take_each(i64(n) * Team::apart(rows), a0, b0);
+        memory.take_each(i64(n) * Team::apart(columns), r0, x, x_rows);
+        b_rows = memory.take(i64(m) * Team::apart(columns));
+        digits.at = memory.digits.take(i64(n) * rows * most_digits);
+        digit_rows.at = memory.digits.take(i64(m) * columns * most_digits);
         f.take(memory, m);
         g.take(memory, n);
         solution.take(memory, n);
@@ -33,8 +33,9 @@ public:
         memory.take_each(rows, row_powers);
         memory.take_each(columns, column_powers);
         used = memory.used;
+        used_by_digits = memory.digits.used;
     }
-    i64 used;
+    i64 used, used_by_digits;
 
     // Solve for every column of b, and write b - A x too.
     MDQR_FN small_outcome run(const small_operand& b, const small_operand& to,
@@ -48,7 +49,7 @@ public:
             out.status = column(b, c, to, residuals, 0, out.steps);
             if (out.status == unproven)
                 out.status = column(b, c, to, residuals, 2, out.steps);
-            shape.put_errors(error, to, c, errors);
+            shape.put_errors(team, error, to, c, errors);
         }
         return out;
     }
@@ -73,22 +74,31 @@ private:
     // Bounds: |H|, |B|^2, |fl(A0 X) - A X|, Frobenius norms of fl(A0 X) and X.
     double defect = 0.0, square_b = 0.0, error_b = 0.0, frobenius_b = 0.0, frobenius_x = 0.0;
 
-    // Squares of entries below 2^-537 vanish.
-    MDQR_FN double length(const double* v, int count) const {
-        const double squares = dot_of_eight<T>(v, v, count);
-        if (squares == 0.0) {
-            bool is_zero = true;
-            for (int i = 0; i < count; ++i)
-                is_zero = is_zero && v[i] == 0.0;
-            if (is_zero)
-                return 0.0;
-        }
+    // Of a sum of squares, and of `count` numbers that are not all zero; squares of entries below
+    // 2^-537 vanish.
+    MDQR_FN static double root_of(double squares, int count) {
         return one_prod(one_sum(sqrt(squares), one_prod(sqrt(double(count)), 0x1p-536)), outward);
     }
-    MDQR_FN double frobenius(const double* v, int stride) {
-        team.each(n, [&](int j) { t1[j] = length(v + i64(j) * stride, stride); });
-        for (int j = n; j < columns; ++j)
-            t1[j] = 0.0;
+    MDQR_FN double length(const double* v, int count) const {
+        const double squares = team.template dot<T>(v, v, count);
+        return squares == 0.0 && largest_of(team, v, count) == 0.0 ? 0.0 : root_of(squares, count);
+    }
+    // Of the columns, to[j] for j < padded(n).
+    MDQR_FN void lengths_of(const double* v, int stride, double* to) const {
+        auto column = [&](int j) { return v + i64(j) * Team::apart(stride); };
+        team.template each_dot<T>(n, stride, column, column,
+                                  [&](int j, column_part part, double squares) {
+                                      if (part.begin != 0)
+                                          return;
+                                      bool is_zero = squares == 0.0;
+                                      for (int i = 0; i < stride && is_zero; ++i)
+                                          is_zero = column(j)[i] == 0.0;
+                                      to[j] = is_zero ? 0.0 : root_of(squares, stride);
+                                  });
+        team.each(columns - n, [&](int j) { to[n + j] = 0.0; });
+    }
+    MDQR_FN double frobenius(const double* v, int stride) const {
+        lengths_of(v, stride, t1);
         return length(t1, columns);
     }
 
@@ -97,32 +107,33 @@ private:
         if (status != served)
             return status;
         leading_limbs<T>(team, a, row_powers, column_powers, rows, a0);
-        team.each(n * rows, [&](int i) { b0[i] = a0[i]; });
+        team.each(n * Team::apart(rows), [&](int i) { b0[i] = a0[i]; });
         if (!orthogonalize<T>(team, b0, n, rows, r0, columns))
             return singular;
         invert_triangle<T>(team, r0, n, columns, x);
         for (int j = 0; j < n; ++j)
-            multiply_columns<false, T>(team, a0, rows, x + i64(j) * columns, j + 1, nullptr,
-                                       b0 + i64(j) * rows);
+            multiply_columns<false, T>(team, a0, rows, x + i64(j) * Team::apart(columns), j + 1,
+                                       nullptr, b0 + i64(j) * Team::apart(rows));
         transpose(team, b0, m, n, rows, b_rows, columns);
         transpose(team, x, n, n, columns, x_rows, columns);
         return bound_defect();
     }
 
     MDQR_CALL i64 bound_defect() {
-        team.each(n, [&](int i) { lengths[i] = length(x_rows + i64(i) * columns, columns); });
+        lengths_of(x_rows, columns, lengths);
         frobenius_b = frobenius(b0, rows);
         frobenius_x = frobenius(x, columns);
         const double product = one_prod(frobenius(a0, rows), frobenius_x);
         error_b = one_prod((n + 3) * unit_roundoff, one_prod(product, outward));
-        for (int j = 0; j < n; ++j) {
-            multiply_columns<false, T>(team, b_rows, columns, b0 + i64(j) * rows, m, nullptr, w);
-            team.each(1, [&](int) { w[j] = one_sum(w[j], -1.0); });
-            minus_w[j] = length(w, columns);
-        }
-        for (int j = n; j < columns; ++j)
-            minus_w[j] = 0.0;
-        const double found = length(minus_w, columns);
+        double* const h = a0; // fl(B^H B - I)
+        for (int j = 0; j < n; ++j)
+            multiply_columns<false, T>(team, b_rows, columns, b0 + i64(j) * Team::apart(rows), m,
+                                       nullptr, h + i64(j) * Team::apart(columns));
+        team.each(n, [&](int j) {
+            double& diagonal = h[i64(j) * Team::apart(columns) + j];
+            diagonal = one_sum(diagonal, -1.0);
+        });
+        const double found = frobenius(h, columns);
         const double square = one_prod(frobenius_b, frobenius_b),
                      rounding = one_prod((m + 4) * unit_roundoff, one_sum(square, n));
         square_b = one_prod(one_sum(one_sum(1.0, found), rounding), outward);
@@ -141,11 +152,11 @@ private:
         multiply_columns<false, T>(team, b_rows, columns, t1, m, nullptr, w);
         multiply_columns<false, T>(team, x, columns, w, n, nullptr, dx);
         f.clear(team, exponent_b);
-        const int growth = 1 - x_shift(largest_of(dx, n));
+        const int growth = 1 - x_shift(largest_of(team, dx, n));
         solution.power = exponent_b + (growth > 0 ? growth : 0);
-        const double smallest = shape.smallest(dx);
+        const double smallest = shape.smallest(team, dx);
         const int wanted = (smallest == 0.0 ? -graded_bits : exponent_of(smallest)) + exponent_b -
-                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(lengths, n)) -
+                           bits_of_eps(limbs) - 18 - bound_exponent(largest_of(team, lengths, n)) -
                            51 * extra;
         f.needed = wanted - ceil_log2(n) - ceil_log2(m) / 2;
         g.needed = wanted - ceil_log2(m) - ceil_log2(n) / 2 - bound_exponent(frobenius_x);
@@ -182,18 +193,18 @@ private:
         const double z = one_prod(one_sum(length_w, of_w), outward) / (1.0 - defect);
         double sum = one_sum(one_sum(one_prod((n + 2) * unit_roundoff, length_w), of_w),
                              one_prod(defect, z));
-        if (largest_of(f.value, m) != 0.0 || largest_of(g.value, n) != 0.0)
+        if (largest_of(team, f.value, m) != 0.0 || largest_of(team, g.value, n) != 0.0)
             sum = one_sum(sum, 0x1p-1000);
         const double unit = two_power(f.power - solution.power);
         team.each(n, [&](int i) {
             error[i] = one_prod(one_prod(one_sum(one_prod(lengths[i], sum), grid), outward), unit);
         });
-        return shape.suffice(error, approximate, limbs);
+        return shape.suffice(team, error, approximate, limbs);
     }
 
     MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to,
                          const small_operand& residuals, int extra, int& steps) {
-        const int exponent_b = column_exponent(b, c, row_powers), limbs = to.limbs;
+        const int exponent_b = column_exponent(team, b, c, row_powers), limbs = to.limbs;
         if (exponent_b > 1 << 19)
             return not_finite;
         solution.clear(team);
@@ -206,12 +217,13 @@ private:
         for (int step = 1; step <= most_steps; ++step) {
             steps = step > steps ? step : steps;
             correct();
-            const double largest = largest_of(dx, n), unit = two_power(f.power - solution.power);
+            const double largest = largest_of(team, dx, n),
+                         unit = two_power(f.power - solution.power);
             team.each(n, [&](int i) { approximate[i] = fma(dx[i], unit, solution.value[i]); });
-            if (largest == 0.0 && largest_of(f.value, m) == 0.0)
+            if (largest == 0.0 && largest_of(team, f.value, m) == 0.0)
                 return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
             const int t = x_shift(largest), unit_r = r_unit(), before = size_z;
-            size_z = f.power + bound_exponent(largest_of(w, n));
+            size_z = f.power + bound_exponent(largest_of(team, w, n));
             if (t < 0 || t > 900 || size_z > before - 2)
                 return diverging;
             const bool is_last = prove(two_power(-t - 51), limbs);
@@ -236,18 +248,19 @@ private:
     // The unit of x's correction is 2^-t that of f, and leaves room for f and for the next
     // correction, which may be larger where small singular values amplify what is left.
     MDQR_FN int x_shift(double largest) const {
-        const double next =
-            one_prod(one_prod(largest_of(lengths, n), length(w, columns)), two_power(2 - bits));
+        const double next = one_prod(one_prod(largest_of(team, lengths, n), length(w, columns)),
+                                     two_power(2 - bits));
         const int by_x = -bound_exponent(largest > next ? largest : next),
-                  by_f = 8 - bound_exponent(largest_of(f.value, m));
+                  by_f = 8 - bound_exponent(largest_of(team, f.value, m));
         return by_x < by_f ? by_x : by_f;
     }
     // The unit of r's correction, which takes the bits that f has and dr has lost, and leaves room
     // for g.
     MDQR_FN int r_unit() const {
-        const int by_f = bound_exponent(largest_of(f.value, m)),
-                  by_r = bound_exponent(largest_of(dr, m)),
-                  by_g = bound_exponent(largest_of(minus_g, n)) - 8, e = by_f > by_r ? by_f : by_r;
+        const int by_f = bound_exponent(largest_of(team, f.value, m)),
+                  by_r = bound_exponent(largest_of(team, dr, m)),
+                  by_g = bound_exponent(largest_of(team, minus_g, n)) - 8,
+                  e = by_f > by_r ? by_f : by_r;
         return f.power + (by_g > e ? by_g : e);
     }
 
@@ -275,7 +288,7 @@ private:
         if (!solution.round(team, to, c, column_powers, true) ||
             !rest.round(team, residuals, c, row_powers, false))
             return out_of_doubles;
-        if (!shape.suffice(error, solution.value, to.limbs))
+        if (!shape.suffice(team, error, solution.value, to.limbs))
             return unproven;
         shape.round_errors(team, error, solution.minus, column_powers, solution.power);
         return served;

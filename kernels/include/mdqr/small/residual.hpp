@@ -35,7 +35,7 @@ struct digit_matrix {
             return;
         filled =
             matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, t1, t2);
-        cut = largest_of(t2, padded(AlongColumns ? a.columns() : a.rows()) / lanes<T>) != 0.0;
+        cut = largest_of(team, t2, padded(AlongColumns ? a.columns() : a.rows()) / lanes<T>) != 0.0;
         built = wanted;
     }
 };
@@ -90,7 +90,7 @@ template <class T> struct fixed_residual {
             store(value + g * L, w.value(last));
             flags[g] = any(rest | entries.vanished) ? 1.0 : 0.0;
         });
-        lost = one_prod(largest_of(flags, groups), last_unit());
+        lost = one_prod(largest_of(team, flags, groups), last_unit());
     }
 
     // r += A x in the unit 2^-t of before, x integers of the unit 2^-50 of that; `also` adds to the
@@ -110,15 +110,17 @@ template <class T> struct fixed_residual {
             bool dropped = false;
             for (int k = next + 1; k <= moved; ++k)
                 dropped |= any(w.get(k) != 0);
-            add_products_of<1, T>(digits, a.filled < next, a.at + i64(g) * count * a.built * L,
-                                  a.built, x, count, w.at);
+            add_products_of<1, T>(digits, a.filled < next,
+                                  a.at + lanes_at<T>(g, i64(count) * a.built), a.built, x, count,
+                                  w.at);
             flags[g] = (dropped ? 1.0 : 0.0) + (also(g, w, next) ? 1.0 : 0.0);
             w.carry(next);
             store(value + g * L, w.value(next));
         });
         last = next;
         // A product without its last lower half, or with a cut digit, errs by a unit at most.
-        const double units = largest_of(flags, groups) + (a.cut || a.filled >= next ? count : 0);
+        const double units =
+            largest_of(team, flags, groups) + (a.cut || a.filled >= next ? count : 0);
         lost = one_sum(one_prod(lost, power_of_two(t)), one_prod(units, last_unit()));
     }
 };
@@ -156,7 +158,7 @@ template <class T> struct fixed_sum {
             store(value + g * L, fma(x, down, load<T>(value + g * L)));
             flags[g] = any(word_group<T>(words, g).deposit(x, power - unit, last)) ? 1.0 : 0.0;
         });
-        return largest_of(flags, groups) == 0.0;
+        return largest_of(team, flags, groups) == 0.0;
     }
     // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut
     // off.
@@ -179,23 +181,23 @@ struct small_solution {
         return abs(v[i]) > abs(v[other]) ? abs(v[i]) : abs(v[other]);
     }
     // The smallest component that is not zero, but not below 2^-graded_bits of the largest one.
-    MDQR_FN double smallest(const double* v) const {
-        const double largest = largest_of(v, n), least = one_prod(largest, two_power(-graded_bits));
-        double r = largest;
-        for (int i = 0; i < n; ++i) {
+    template <class Team> MDQR_FN double smallest(const Team& team, const double* v) const {
+        const double largest = largest_of(team, v, n),
+                     least = one_prod(largest, two_power(-graded_bits));
+        const double below = team.largest(n, [&](int i) {
             const double m = magnitude(v, i);
-            if (m < r && m != 0.0)
-                r = m;
-        }
+            return m != 0.0 ? from_bits(bits(infinity()) - bits(m)) : 0.0;
+        });
+        const double r = below == 0.0 ? 0.0 : from_bits(bits(infinity()) - bits(below));
         return r > least ? r : least;
     }
     // Whether errors are below 2^-8 eps of their components.
-    MDQR_FN bool suffice(const double* error, const double* v, int limbs) const {
+    template <class Team>
+    MDQR_FN bool suffice(const Team& team, const double* error, const double* v, int limbs) const {
         const double eps = two_power(-bits_of_eps(limbs) - 8);
-        bool proven = true;
-        for (int i = 0; i < n; ++i)
-            proven &= error[i] <= one_prod(eps, magnitude(v, i));
-        return proven;
+        return team.largest(n, [&](int i) {
+            return error[i] <= one_prod(eps, magnitude(v, i)) ? 0.0 : 1.0;
+        }) == 0.0;
     }
     // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
     template <class Team>
@@ -209,9 +211,10 @@ struct small_solution {
                 bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
         });
     }
-    MDQR_FN void put_errors(const double* error, const small_operand& to, int c,
+    template <class Team>
+    MDQR_FN void put_errors(const Team& team, const double* error, const small_operand& to, int c,
                             double* errors) const {
-        for (int i = 0; i < to.m; ++i) {
+        team.each(to.m, [&](int i) {
             const double p = error[i], q = is_complex ? error[to.m + i] : 0.0;
             const double larger = p > q ? p : q,
                          ratio = larger == 0.0 ? 0.0 : (p > q ? q : p) / larger;
@@ -220,21 +223,20 @@ struct small_solution {
                     ? larger
                     : one_sum(one_prod(larger, one_prod(sqrt(fma(ratio, ratio, 1.0)), outward)),
                               0x1p-1074);
-        }
+        });
     }
 };
 
 // e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more
 // where one is not finite.
-MDQR_CALL inline int column_exponent(const small_operand& b, int c, const i64* row_powers) {
-    int most = no_exponent;
-    for (int i = 0; i < b.rows(); ++i) {
+template <class Team>
+MDQR_CALL int column_exponent(const Team& team, const small_operand& b, int c,
+                              const i64* row_powers) {
+    const double most = team.largest(b.rows(), [&](int i) {
         const int e = exponent_of(b.data[b.offset(i, c)]);
-        if (e == 1024)
-            return 1 << 20;
-        most = e + int(row_powers[i]) > most ? e + int(row_powers[i]) : most;
-    }
-    return most + 1;
+        return double((e == 1024 ? 1 << 20 : e + int(row_powers[i])) - no_exponent);
+    });
+    return no_exponent + int(most) + 1;
 }
 
 // The leading limbs of column c times 2^power.

@@ -88,7 +88,7 @@ MDQR_CALL bool round_column(const Team& team, double* words, int last, int rows,
             fits &= out.put(v, last, l, g * L + l);
         flags[g] = fits ? 0.0 : 1.0;
     });
-    return largest_of(flags, groups) == 0.0;
+    return largest_of(team, flags, groups) == 0.0;
 }
 
 MDQR_END

@@ -2,6 +2,7 @@
 //
 // A complex matrix is taken as the real one [re, -im; im, re], a complex vector as [re; im].
 #pragma once
+#include "mdqr/small/team.hpp"
 #include "mdqr/small/words.hpp"
 
 MDQR_BEGIN
@@ -45,17 +46,8 @@ struct small_operand {
     MDQR_FN bool negative(int i, int j) const { return i < m && j >= n; }
 };
 
-// Tasks of one system that do not depend on one another. On a GPU the threads of a block share
-// them, between two barriers; what stands outside of tasks every thread does for itself.
-struct one_worker {
-    template <class F> MDQR_FN void each(int count, F&& f) const {
-        for (int i = 0; i < count; ++i)
-            f(i);
-    }
-};
-
 // Working memory by pieces of 64 bytes; without a base it only counts.
-struct small_memory {
+struct memory_part {
     double* base;
     i64 used;
     MDQR_FN double* take(i64 count) {
@@ -63,6 +55,9 @@ struct small_memory {
         used += (count + 7) / 8 * 8;
         return p;
     }
+};
+struct small_memory : memory_part {
+    memory_part digits; // much, read in order
     template <class... P> MDQR_FN void take_each(i64 count, P*&... p) {
         ((p = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8))), ...);
     }
@@ -76,13 +71,6 @@ MDQR_FN int exponent_of(double x) { return x == 0.0 ? no_exponent : exponent(x);
 
 // e with max |x| < 2^e; no_exponent + 1 for zeros.
 MDQR_FN int bound_exponent(double largest) { return exponent_of(largest) + 1; }
-
-MDQR_FN double largest_of(const double* x, int count) {
-    double r = 0.0;
-    for (int i = 0; i < count; ++i)
-        r = abs(x[i]) > r ? abs(x[i]) : r;
-    return r;
-}
 
 // 2^e in two factors, so that a value and its product may lie anywhere in the range.
 MDQR_FN void split_power(int e, double& first, double& second) {
@@ -162,7 +150,9 @@ MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64*
             lost = lost | cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
             for (int d = 0; d < count; ++d) {
                 used[d] = used[d] | (digit[d] != zero);
-                store(to + ((i64(g) * across + j) * count + d) * L, digit[d]);
+                store(to + lanes_at<T>(g, i64(across) * count) +
+                          (i64(j) * count + d) * side_by_side<T>,
+                      digit[d]);
             }
         }
         int last = count;
@@ -171,7 +161,7 @@ MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64*
         filled[g] = last;
         cut[g] = any(lost) ? 1.0 : 0.0;
     });
-    return int(largest_of(filled, groups));
+    return int(largest_of(team, filled, groups));
 }
 
 // The leading limbs of the scaled matrix, by columns of `stride` entries; those beyond are zero.
@@ -179,12 +169,13 @@ template <class T, class Team>
 MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64* row_powers,
                              const i64* column_powers, int stride, double* to) {
     constexpr int L = lanes<T>;
-    team.each(x.columns() * (stride / L), [&](int task) {
-        const int j = task / (stride / L), i = task % (stride / L) * L;
+    const int apart = Team::apart(stride);
+    team.each_pair(x.columns(), stride / L, [&](int j, int g) {
+        const int i = g * L;
         const bool inside = i < x.rows();
         const scaled_entries<T, false> entries(x, inside ? i : 0, inside ? x.rows() : 0, j,
                                                row_powers, column_powers[j]);
-        store(to + i64(j) * stride + i, entries(0));
+        store(to + i64(j) * apart + i, entries(0));
     });
 }
 
@@ -199,22 +190,19 @@ MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i
         const int e = exponent_of(p[0]), f = is_complex ? exponent_of(p[x.imag]) : no_exponent;
         return e > f ? e : f;
     };
-    team.each(1, [&](int) {
-        for (int j = 0; j < padded(x.columns()); ++j)
-            column_powers[j] = j < x.n ? no_exponent : 0;
-        for (int i = 0; i < x.m; ++i)
-            for (int j = 0; j < x.n; ++j) {
-                const int e = entry(i, j);
-                column_powers[j] = e > column_powers[j] ? e : column_powers[j];
-            }
+    team.each(padded(x.columns()), [&](int j) {
+        int most = j < x.n ? no_exponent : 0;
+        for (int i = 0; i < x.m && j < x.n; ++i) {
+            const int e = entry(i, j);
+            most = e > most ? e : most;
+        }
+        column_powers[j] = most;
     });
-    i64 status = served;
-    for (int j = 0; j < x.n && status != not_finite; ++j)
-        status = column_powers[j] == 1024          ? i64(not_finite)
-                 : column_powers[j] == no_exponent ? i64(singular)
-                                                   : status;
-    if (status != served)
-        return status;
+    const double worst = team.largest(x.n, [&](int j) {
+        return column_powers[j] == 1024 ? 2.0 : column_powers[j] == no_exponent ? 1.0 : 0.0;
+    });
+    if (worst > 0.0)
+        return worst > 1.0 ? not_finite : singular;
     team.each(x.n, [&](int j) {
         column_powers[j] = -column_powers[j] - 1;
         if (is_complex)
@@ -232,10 +220,9 @@ MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i
         if (is_complex && i < x.m)
             row_powers[x.m + i] = row_powers[i];
     });
-    for (int i = 0; i < x.m; ++i)
-        if (row_powers[i] > -no_exponent / 2)
-            return singular;
-    return served;
+    const bool full =
+        team.largest(x.m, [&](int i) { return double(row_powers[i]); }) <= -no_exponent / 2;
+    return full ? served : singular;
 }
 
 MDQR_END

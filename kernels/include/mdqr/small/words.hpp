@@ -6,7 +6,8 @@
 // upper half of their product goes to word d + 1, the lower one to word d + 2 (digits.hpp).
 // A term adds at most 1.5 * 2^50 to a word, so 2^10 terms stay below 2^62.
 //
-// Vectors lie as [group of lanes][word][lane], matrices as [group][column][digit][lane].
+// Vectors lie as [group of lanes][word][lane], matrices as [group][column][digit][lane]; single
+// lanes lie side by side in groups of 8, so that threads of a GPU read what is together.
 #pragma once
 #include "mdqr/digits.hpp"
 
@@ -16,6 +17,14 @@ inline constexpr int most_digits = 14;
 // Words of a number in memory: those of most_digits digits, word 0, and one for the last lower
 // half.
 inline constexpr int word_capacity = 16;
+
+template <class T> inline constexpr int side_by_side = lanes<T> == 1 ? 8 : lanes<T>;
+// Where group g of lanes begins, with `count` numbers in each lane.
+template <class T> MDQR_FN i64 lanes_at(int g, i64 count) {
+    constexpr int S = side_by_side<T>;
+    const int i = g * lanes<T>;
+    return i64(i / S) * (count * S) + i % S;
+}
 
 // 2^e, 0 below the range of normal numbers.
 MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023 ? 1023 : e); }
@@ -60,17 +69,18 @@ template <class T> MDQR_FN T from_integer(ints_t<T> x) {
 
 // The words of one group of lanes in memory.
 template <class T> struct word_group {
+    static constexpr int S = side_by_side<T>;
     double* at;
 
     MDQR_FN word_group(double* vector, int group)
-        : at(vector + group * (word_capacity * lanes<T>)) {}
-    MDQR_FN ints_t<T> get(int k) const { return bits(load<T>(at + k * lanes<T>)); }
-    MDQR_FN void set(int k, ints_t<T> x) const { store(at + k * lanes<T>, from_bits(x)); }
+        : at(vector + lanes_at<T>(group, word_capacity)) {}
+    MDQR_FN ints_t<T> get(int k) const { return bits(load<T>(at + k * S)); }
+    MDQR_FN void set(int k, ints_t<T> x) const { store(at + k * S, from_bits(x)); }
     MDQR_FN void add(int k, ints_t<T> x) const { set(k, wrapping_add(get(k), x)); }
 
     MDQR_FN void clear() const {
         for (int k = 0; k < word_capacity; ++k)
-            store(at + k * lanes<T>, broadcast<T>(0.0));
+            store(at + k * S, broadcast<T>(0.0));
     }
 
     // Leaves |word k| <= 2^50 for k > 0.
@@ -136,14 +146,14 @@ template <class I> MDQR_FN I wrapping_add_each(I a, i64 b) { return a + b; }
 // Tail the last lower half is left out.
 template <int K, bool Tail, class T>
 MDQR_CALL void add_products(const double* a, int stride, const double* x, int count, double* word) {
-    constexpr int L = lanes<T>, W = K + Tail;
+    constexpr int S = side_by_side<T>, W = K + Tail;
     ints_t<T> w[W + 1];
-    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * L)); });
+    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * S)); });
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
-    for (int j = 0; j < count; ++j, a += stride * L) {
+    for (int j = 0; j < count; ++j, a += stride * S) {
         const T y = broadcast<T>(x[j]);
         static_for<0, K>([&](auto d) MDQR_LAMBDA {
-            const T digit = load<T>(a + d * L), h = fma(digit, y, c);
+            const T digit = load<T>(a + d * S), h = fma(digit, y, c);
             w[d + 1] = wrapping_add(w[d + 1], bits(h));
             if constexpr (d.value + 2 <= W)
                 w[d + 2] = wrapping_add(w[d + 2], bits(fma(digit, y, one_sum(c2, -h))));
@@ -153,7 +163,7 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
               lowers = u64(count) * u64(bits(digit_rest));
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
         const u64 bias = (k.value <= K ? uppers : u64(0)) + (k.value > 1 ? lowers : u64(0));
-        store(word + k * L, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
+        store(word + k * S, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
     });
 }
 

@@ -1,0 +1,126 @@
+"""Small systems, a block of threads each: kernels/cuda/small/small.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from mdqr._backend.blocks import matrices, unfolded, unsolved
+from mdqr._backend.cuda.runtime.kernels import (
+    SHARED_BYTES,
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+)
+from mdqr._backend.cuda.runtime.replay import planned
+from mdqr._backend.protocol import SmallSolution
+from mdqr._limbs.planes import Block, Kind
+
+# One module serves all limb counts and both fields.
+_MODULE = Module("small/small", Kind(1, False))
+# As in mdqr/small/words.hpp.
+_MOST_DIGITS, _WORDS = 14, 16
+_WARP = 32
+# What the blocks of a multiprocessor share: bytes of an H100, warps with the registers of the
+# kernels.
+_SHARED_TOGETHER, _WARPS_TOGETHER = 227 * 1024, 16
+_RESERVED = 1024  # of a block
+
+
+class Plan(NamedTuple):
+    """The launch for systems of one shape."""
+
+    threads: int
+    shared: int  # bytes; 0 if all is in global memory
+    words: int  # of global memory, a block
+    together: int  # blocks of a multiprocessor
+
+
+def _padded(count: int) -> int:
+    return 8 * divided(count, 8)
+
+
+def _solve_sizes(n: int) -> tuple[int, int]:
+    """Return the words of `small_solve`, and those of its digits."""
+    rows = _padded(n)
+    vectors = (2 * _WORDS + 15) * rows + _padded(rows // 2)
+    return 2 * _padded(n * (rows + 1)) + vectors, n * rows * _MOST_DIGITS
+
+
+def _lstsq_sizes(m: int, n: int) -> tuple[int, int]:
+    """Return the words of `small_lstsq`, and those of its digits."""
+    rows, columns = _padded(m), _padded(n)
+    matrices = 2 * _padded(n * (rows + 1)) + 3 * _padded(n * (columns + 1))
+    matrices += _padded(m * (columns + 1))
+    vectors = (2 * _WORDS + 5) * (rows + columns) + 3 * max(rows, columns) + 8 * columns + rows
+    return matrices + vectors, (n * rows + m * columns) * _MOST_DIGITS
+
+
+@lru_cache(maxsize=1024)
+def plan(name: str, rows: int, columns: int) -> Plan:
+    """Return the launch for systems with so many rows and columns of the real form."""
+    words, digits = (
+        _solve_sizes(columns) if name == "solve_small" else _lstsq_sizes(rows, columns)
+    )
+    threads = _WARP * (1 if rows <= 32 else 2 if rows <= 64 else 4 if rows <= 128 else 8)
+    shared = 8 * words
+    if shared > SHARED_BYTES:
+        return Plan(threads, 0, digits + words, max(1, _WARPS_TOGETHER * _WARP // threads // 2))
+    together = min(_SHARED_TOGETHER // (shared + _RESERVED), _WARPS_TOGETHER * _WARP // threads)
+    return Plan(threads, shared, digits, max(1, together))
+
+
+class SmallSystems(KernelCalls):
+    """Small systems in one launch."""
+
+    def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small square systems."""
+        return self._solved("solve_small", a, b, kind)
+
+    def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small least-squares problems."""
+        return self._solved("lstsq_small", a, b, kind)
+
+    def _solved(self, name: str, a: Block, b: Block, kind: Kind) -> SmallSolution:
+        is_complex = kind.is_complex
+        batch, (a, b) = matrices(is_complex, a, b)
+        items, m, k = prod(batch), a.shape[-2], b.shape[-1]
+        has_rest = name == "lstsq_small"
+        rest = kind.empty(self.xp, (items, m, k)) if has_rest else None
+        found = unsolved(self.xp, a, b, kind, rest)
+        views = [found.x, found.x if rest is None else rest, a, b]
+        results = [found.error, found.condition, found.steps, found.status]
+
+        def launch(kernels: Kernels) -> None:
+            _launch(kernels, name, views, results, is_complex)
+
+        planned(self.kernels, (name, kind), [*views, *results], launch)
+        return unfolded(found, batch, kind)
+
+
+def _launch(
+    kernels: Kernels, name: str, views: list[Block], results: list[Block], is_complex: bool
+) -> None:
+    """Solve for x, residuals, a and b; `results` are the errors and what is known of items."""
+    x, _, a, b = views
+    (items, m, n), parts = a.shape[-3:], 1 + is_complex
+    steps = plan(name, parts * m, parts * n)
+    blocks = min(items, kernels.multiprocessors * steps.together)
+    _memory, address = kernels.scratch(blocks * steps.words)
+    kernels.launch(
+        _MODULE,
+        f"mdqr_{name}",
+        fields(
+            *(matrix_view(kernels, view, is_complex) for view in (x, *views[1:])),
+            items, m, n, b.shape[-1],
+            *(kernels.address(result) for result in results),
+            address, steps.words, int(steps.shared > 0),
+        ),
+        grid=(blocks,),
+        threads=steps.threads,
+        shared=steps.shared,
+    )  # fmt: skip
