@@ -7,12 +7,40 @@
 MDQR_BEGIN
 
 inline constexpr int warp_size = 32;
-inline constexpr int most_small_threads = 256;
+inline constexpr int most_small_threads = 128;
+#if defined(MDQR_GLOBAL)
+inline constexpr bool in_shared = false;
+#else
+inline constexpr bool in_shared = true;
+#endif
+#if !defined(SMALL_BLOCKS)
+#define SMALL_BLOCKS 3
+#endif
+
+// An array in shared memory: half a register, and accesses that need no general address.
+template <class P> struct shared_array {
+    using element = P;
+    int offset; // in bytes
+    shared_array() = default;
+    MDQR_FN shared_array(double* p) : offset(int(p - shared_memory()) * 8) {}
+    MDQR_FN operator P*() const {
+        return reinterpret_cast<P*>(reinterpret_cast<char*>(shared_memory()) + offset);
+    }
+};
+template <bool InShared> struct array_choice {
+    template <class P> using array = shared_array<P>;
+};
+template <> struct array_choice<false> {
+    template <class P> using array = P*;
+};
 
 // Sums and maxima that all threads need are formed by every warp for itself, without a barrier.
-struct block_team {
+struct block_team : array_choice<in_shared> {
     int thread, threads; // whole warps
 
+    MDQR_FN block_team() : thread(thread_index()), threads(thread_count()) {}
+
+    static constexpr bool transposes = false;
     static constexpr int groups_together = 1;
     // Odd, so that rows as well as columns lie in different banks.
     MDQR_FN static int apart(int rows) { return rows + 1; }
@@ -31,6 +59,10 @@ struct block_team {
     }
     template <class F> MDQR_FN void each_pair(int rows, int columns, F&& f) const {
         sync();
+        each_own_pair(rows, columns, f);
+        sync();
+    }
+    template <class F> MDQR_FN void each_own_pair(int rows, int columns, F&& f) const {
         const int down = threads / columns, right = threads % columns;
         int i = thread / columns, j = thread % columns;
         while (i < rows) {
@@ -42,7 +74,6 @@ struct block_team {
                 ++i;
             }
         }
-        sync();
     }
     // Eight threads a column.
     template <class T, class F> MDQR_FN void each_column(int count, F&& f) const {
@@ -77,11 +108,29 @@ struct block_team {
             const double x = f(i);
             most = x > most ? x : most;
         }
+        return largest_of_warp(most);
+    }
+    MDQR_FN static double largest_of_warp(double most) {
         for (int mask = warp_size / 2; mask > 0; mask >>= 1) {
             const double x = shuffle_xor(most, mask);
             most = x > most ? x : most;
         }
         return most;
+    }
+    // `slots` has a number for each warp.
+    template <class F>
+    MDQR_FN double largest_task(int rows, int columns, double* slots, F&& f) const {
+        double most = 0.0;
+        sync();
+        each_own_pair(rows, columns, [&](int i, int j) {
+            const double x = f(i, j);
+            most = x > most ? x : most;
+        });
+        most = largest_of_warp(most);
+        if (thread % warp_size == 0)
+            slots[thread / warp_size] = most;
+        sync();
+        return largest(threads / warp_size, [&](int i) { return slots[i]; });
     }
     template <class F> MDQR_FN int first_largest(int count, F&& f) const {
         int first = count;

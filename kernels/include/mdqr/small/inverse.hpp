@@ -5,10 +5,16 @@
 
 MDQR_BEGIN
 
+// Entry (i, j) is at[i * down + j * right]; down is 1 for vectors of lanes.
+struct float_matrix {
+    double* at;
+    int down, right;
+};
+
 // acc[g] += sum of m[j][row of lane group g] v[j], j ascending; of magnitudes if Magnitudes.
 template <int G, bool Magnitudes, class T>
-MDQR_FN void add_columns(const double* m, int stride, const double* v, int count, T* acc) {
-    for (int j = 0; j < count; ++j, m += stride) {
+MDQR_FN void add_columns(const double* m, int right, const double* v, int count, T* acc) {
+    for (int j = 0; j < count; ++j, m += right) {
         const T y = broadcast<T>(Magnitudes ? abs(v[j]) : v[j]);
         static_for<0, G>([&](auto g) MDQR_LAMBDA {
             const T x = load<T>(m + g * lanes<T>);
@@ -19,31 +25,37 @@ MDQR_FN void add_columns(const double* m, int stride, const double* v, int count
 
 // to = c + m v, or c + |m| |v|; c is 0 if null. `stride` rows, `count` columns.
 template <bool Magnitudes, class T, class Team>
-MDQR_CALL void multiply_columns(const Team& team, const double* m, int stride, const double* v,
-                                int count, const double* c, double* to) {
+MDQR_CALL void multiply(Team team, float_matrix m, int stride, const double* v, int count,
+                        const double* c, double* to) {
     constexpr int L = lanes<T>, G = Team::groups_together;
-    const int groups = stride / L, apart = Team::apart(stride);
+    const int groups = stride / L;
     team.each((groups + G - 1) / G, [&](int task) {
         const int first = task * G;
+        const double* from = m.at + first * L * m.down;
         T acc[G];
         for (int g = 0; g < G; ++g)
             acc[g] = c && first + g < groups ? load<T>(c + (first + g) * L) : broadcast<T>(0.0);
         if (first + G <= groups) {
-            add_columns<G, Magnitudes>(m + first * L, apart, v, count, acc);
+            add_columns<G, Magnitudes>(from, m.right, v, count, acc);
         } else {
             for (int g = 0; first + g < groups; ++g)
-                add_columns<1, Magnitudes>(m + (first + g) * L, apart, v, count, acc + g);
+                add_columns<1, Magnitudes>(from + g * L, m.right, v, count, acc + g);
         }
         for (int g = 0; g < G && first + g < groups; ++g)
             store(to + (first + g) * L, acc[g]);
     });
 }
+template <bool Magnitudes, class T, class Team>
+MDQR_FN void multiply_columns(Team team, double* m, int stride, const double* v, int count,
+                              const double* c, double* to) {
+    multiply<Magnitudes, T>(team, {m, 1, Team::apart(stride)}, stride, v, count, c, to);
+}
 
 // Gauss-Jordan elimination with partial pivoting, in place; then m[column][row of its pivot] is the
 // inverse with rows and columns exchanged by `pivot`. False where a pivot is zero or not finite.
 template <class T, class Team>
-MDQR_CALL bool eliminate(const Team& team, double* m, int n, int stride, int* pivot,
-                         double* multiplier, double* factor, double* is_used) {
+MDQR_CALL bool eliminate(Team team, double* m, int n, int stride, int* pivot, double* multiplier,
+                         double* factor, double* is_used) {
     constexpr int L = lanes<T>;
     const int apart = Team::apart(stride), groups = stride / L;
     team.each(stride, [&](int i) { is_used[i] = i < n ? 0.0 : 1.0; });
@@ -84,8 +96,8 @@ MDQR_CALL bool eliminate(const Team& team, double* m, int n, int stride, int* pi
 
 // X by columns from what `eliminate` left.
 template <class Team>
-MDQR_CALL void gather_inverse(const Team& team, const double* m, int n, int stride,
-                              const int* pivot, double* x) {
+MDQR_CALL void gather_inverse(Team team, const double* m, int n, int stride, const int* pivot,
+                              double* x) {
     const int apart = Team::apart(stride);
     team.each_pair(n, stride, [&](int l, int k) {
         x[i64(pivot[l]) * apart + k] = k < n ? m[i64(l) * apart + pivot[k]] : 0.0;
@@ -94,7 +106,7 @@ MDQR_CALL void gather_inverse(const Team& team, const double* m, int n, int stri
 
 // Row sums of |fl(I - X A)| for square matrices by columns.
 template <class T, class Team>
-MDQR_CALL void defect_rows(const Team& team, const double* x, const double* a, int n, int stride,
+MDQR_CALL void defect_rows(Team team, const double* x, const double* a, int n, int stride,
                            double* sums) {
     constexpr int L = lanes<T>, J = 4;
     const int apart = Team::apart(stride);
@@ -129,8 +141,7 @@ MDQR_CALL void defect_rows(const Team& team, const double* x, const double* a, i
 // Gram-Schmidt, column by column: the columns q become orthonormal and r, by columns, triangular.
 // False where a length is zero or not finite.
 template <class T, class Team>
-MDQR_CALL bool orthogonalize(const Team& team, double* q, int n, int stride, double* r,
-                             int r_stride) {
+MDQR_CALL bool orthogonalize(Team team, double* q, int n, int stride, double* r, int r_stride) {
     constexpr int L = lanes<T>;
     const int apart = Team::apart(stride), r_apart = Team::apart(r_stride);
     for (int k = 0; k < n; ++k) {
@@ -163,7 +174,7 @@ MDQR_CALL bool orthogonalize(const Team& team, double* q, int n, int stride, dou
 
 // X = R^-1 of an upper triangle, by columns.
 template <class T, class Team>
-MDQR_CALL void invert_triangle(const Team& team, const double* r, int n, int stride, double* x) {
+MDQR_CALL void invert_triangle(Team team, const double* r, int n, int stride, double* x) {
     const int apart = Team::apart(stride);
     for (int j = 0; j < n; ++j) {
         double* column = x + i64(j) * apart;
@@ -176,20 +187,24 @@ MDQR_CALL void invert_triangle(const Team& team, const double* r, int n, int str
     }
 }
 
-// to[i][j] = from[j][i] for i < m, j < n, padded with zeros.
+// The matrix by columns whose rows are those of `from`, n columns of m entries: a copy at `to`, or
+// `from` itself, which has zeros from column n on.
 template <class Team>
-MDQR_CALL void transpose(const Team& team, const double* from, int m, int n, int stride, double* to,
-                         int to_stride) {
-    const int apart = Team::apart(stride), to_apart = Team::apart(to_stride);
-    team.each_pair(m, to_stride, [&](int i, int j) {
-        to[i64(i) * to_apart + j] = j < n ? from[i64(j) * apart + i] : 0.0;
-    });
+MDQR_CALL float_matrix by_rows(Team team, double* from, int m, int n, double* to) {
+    const int apart = Team::apart(padded(m)), width = padded(n), to_apart = Team::apart(width);
+    if constexpr (Team::transposes) {
+        team.each_pair(m, width, [&](int i, int j) {
+            to[i64(i) * to_apart + j] = j < n ? from[i64(j) * apart + i] : 0.0;
+        });
+        return {to, 1, to_apart};
+    }
+    team.each_pair(width - n, padded(m), [&](int j, int i) { from[i64(n + j) * apart + i] = 0.0; });
+    return {from, apart, 1};
 }
 
 // The largest singular value, from below: power iteration from an irregular mix of all columns.
 template <class T, class Team>
-MDQR_CALL double norm_estimate(const Team& team, const double* m, int n, int stride, double* v,
-                               double* y) {
+MDQR_CALL double norm_estimate(Team team, double* m, int n, int stride, double* v, double* y) {
     constexpr int iterations = 8;
     const int apart = Team::apart(stride);
     team.each(padded(n), [&](int j) {

@@ -30,20 +30,21 @@ struct digit_matrix {
 
     template <class T, bool AlongColumns, class Team>
     MDQR_FN void build(const Team& team, const small_operand& a, const i64* row_powers,
-                       const i64* column_powers, int wanted, double* t1, double* t2) {
+                       const i64* column_powers, int wanted, double* slots) {
         if (wanted <= built)
             return;
-        filled =
-            matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, t1, t2);
-        cut = largest_of(team, t2, padded(AlongColumns ? a.columns() : a.rows()) / lanes<T>) != 0.0;
+        const int found =
+            matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, slots);
+        filled = found / 2;
+        cut = found % 2 != 0;
         built = wanted;
     }
 };
 
 // r as integers in the unit 2^power, and its nearest doubles in that unit.
-template <class T> struct fixed_residual {
+template <class T, class Team> struct fixed_residual {
     static constexpr int L = lanes<T>;
-    double *words, *value, *flags;
+    typename Team::template array<double> words, value, flags;
     int groups;
     int power = 0, last = 0;
     int needed = 0;    // the unit of the last word is to be 2^needed or less
@@ -51,7 +52,7 @@ template <class T> struct fixed_residual {
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
-        words = memory.take(i64(padded(rows)) * word_capacity);
+        memory.take_each(i64(padded(rows)) * word_capacity, words);
         memory.take_each(padded(rows), value, flags);
     }
 
@@ -62,7 +63,7 @@ template <class T> struct fixed_residual {
     }
     MDQR_FN double last_unit() const { return power_of_two(2 - 51 * last); }
 
-    template <class Team> MDQR_FN void clear(const Team& team, int unit) {
+    MDQR_FN void clear(const Team& team, int unit) {
         power = unit;
         last = words_at(unit);
         lost = 0.0;
@@ -73,9 +74,8 @@ template <class T> struct fixed_residual {
     }
 
     // Column c of b, scaled, at most 2 in the unit.
-    template <class Team>
-    MDQR_CALL void set(const Team& team, const small_operand& b, int c, const i64* row_powers,
-                       int unit) {
+    MDQR_METHOD void set(const Team& team, const small_operand& b, int c, const i64* row_powers,
+                         int unit) {
         clear(team, unit);
         team.each(groups, [&](int g) {
             const int rows = b.rows();
@@ -85,8 +85,10 @@ template <class T> struct fixed_residual {
             T digit[most_digits];
             const mask_t<T> rest = cut_to_digits<T>(b.limbs, entries, -49, last, digit);
             const word_group<T> w(words, g);
-            for (int d = 0; d < last; ++d)
+            each_index<most_digits, T>(0, last, [&](auto d) MDQR_LAMBDA {
                 w.set(d + 1, to_integer(digit[d]));
+                return true;
+            });
             store(value + g * L, w.value(last));
             flags[g] = any(rest | entries.vanished) ? 1.0 : 0.0;
         });
@@ -95,9 +97,9 @@ template <class T> struct fixed_residual {
 
     // r += A x in the unit 2^-t of before, x integers of the unit 2^-50 of that; `also` adds to the
     // words of a group and tells whether it cut something off.
-    template <class Team, class Also>
-    MDQR_CALL void update(const Team& team, int t, const digit_matrix& a, const double* x,
-                          int count, Also also) {
+    template <class Also>
+    MDQR_METHOD void update(const Team& team, int t, const digit_matrix& a, const double* x,
+                            int count, Also also) {
         power -= t;
         const int first = t / 51, moved = last - first, wanted = words_at(power),
                   next = moved < wanted ? moved : wanted,
@@ -126,19 +128,20 @@ template <class T> struct fixed_residual {
 };
 
 // A sum of corrections in the unit 2^power.
-template <class T> struct fixed_sum {
+template <class T, class Team> struct fixed_sum {
     static constexpr int L = lanes<T>;
-    double *words, *flags;
-    double *value, *minus; // nearly the sum in its unit; the last correction, with the other sign
+    typename Team::template array<double> words, flags;
+    typename Team::template array<double> value,
+        minus; // nearly the sum in its unit; the last correction, with the other sign
     int groups;
     int power = 0, last = 1; // the last word in use
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
-        words = memory.take(i64(padded(rows)) * word_capacity);
+        memory.take_each(i64(padded(rows)) * word_capacity, words);
         memory.take_each(padded(rows), value, minus, flags);
     }
-    template <class Team> MDQR_FN void clear(const Team& team) {
+    MDQR_FN void clear(const Team& team) {
         last = 1;
         team.each(groups, [&](int g) {
             word_group<T>(words, g).clear();
@@ -147,8 +150,7 @@ template <class T> struct fixed_sum {
     }
 
     // += y 2^t rounded to `size` bits, in units 2^unit: at most 1. False where bits are lost.
-    template <class Team>
-    MDQR_CALL bool add(const Team& team, const double* y, int t, int unit, int size) {
+    MDQR_METHOD bool add(const Team& team, const double* y, int t, int unit, int size) {
         const T up = broadcast<T>(two_power(t)), down = broadcast<T>(two_power(unit - 50 - power));
         const int wanted = word_group<T>::last_of(power - unit);
         last = wanted < last ? last : wanted < word_capacity ? wanted : word_capacity - 1;
@@ -162,7 +164,6 @@ template <class T> struct fixed_sum {
     }
     // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut
     // off.
-    template <class Team>
     MDQR_FN bool round(const Team& team, const small_operand& to, int c, const i64* powers,
                        bool is_exact) {
         const rounded_column out = {to, c, powers, power, value, minus, is_exact};
@@ -230,8 +231,7 @@ struct small_solution {
 // e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more
 // where one is not finite.
 template <class Team>
-MDQR_CALL int column_exponent(const Team& team, const small_operand& b, int c,
-                              const i64* row_powers) {
+MDQR_CALL int column_exponent(Team team, small_operand b, int c, const i64* row_powers) {
     const double most = team.largest(b.rows(), [&](int i) {
         const int e = exponent_of(b.data[b.offset(i, c)]);
         return double((e == 1024 ? 1 << 20 : e + int(row_powers[i])) - no_exponent);
@@ -241,8 +241,8 @@ MDQR_CALL int column_exponent(const Team& team, const small_operand& b, int c,
 
 // The leading limbs of column c times 2^power.
 template <class T, class Team>
-MDQR_CALL void leading_column(const Team& team, const small_operand& b, int c,
-                              const i64* row_powers, int power, double* to) {
+MDQR_CALL void leading_column(Team team, small_operand b, int c, const i64* row_powers, int power,
+                              double* to) {
     constexpr int L = lanes<T>;
     const int rows = b.rows();
     team.each(padded(rows) / L, [&](int g) {

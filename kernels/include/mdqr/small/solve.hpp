@@ -18,14 +18,18 @@ public:
     // Where the memory has no base it is only counted.
     MDQR_FN small_solve(const Team& team, const small_operand& a, small_memory memory)
         : team(team), a(a), shape{a.imag != 0, a.columns()}, n(a.columns()), stride(padded(n)) {
-        memory.take_each(i64(n) * Team::apart(stride), a0, x);
+        const i64 square = i64(n) * Team::apart(stride);
+        memory.take_each(square, x);
         digits.at = memory.digits.take(i64(n) * stride * most_digits);
-        residual.take(memory, n);
-        solution.take(memory, n);
         memory.take_each(stride, contraction, inverse_rows, dx, approximate, error, t1, t2, t3);
         memory.take_each(stride, row_powers, column_powers);
         memory.take_each(stride, pivot);
-        used = memory.used;
+        // A is done with before the sums begin.
+        small_memory factors = memory;
+        factors.take_each(square, a0);
+        residual.take(memory, n);
+        solution.take(memory, n);
+        used = memory.used > factors.used ? memory.used : factors.used;
         used_by_digits = memory.digits.used;
     }
     i64 used, used_by_digits;
@@ -38,9 +42,9 @@ public:
         out.condition = one_prod(norm_estimate<T>(team, a0, n, stride, t1, t2),
                                  norm_estimate<T>(team, x, n, stride, t1, t2));
         for (int c = 0; c < b.n && out.status == served; ++c) {
-            out.status = column(b, c, to, 0, out.steps);
-            if (out.status == unproven)
-                out.status = column(b, c, to, 2, out.steps);
+            out.status = unproven;
+            for (int extra = 0; extra <= 2 && out.status == unproven; extra += 2)
+                out.status = column(b, c, to, extra, out.steps);
             shape.put_errors(team, error, to, c, errors);
         }
         return out;
@@ -49,21 +53,22 @@ public:
 private:
     static constexpr int L = lanes<T>;
     static constexpr double largest_contraction = 0x1p-5;
-    const Team& team;
-    const small_operand& a;
+    const Team team;
+    const small_operand a;
     const small_solution shape;
     const int n, stride;
-    double *a0, *x; // leading limbs of A, the inverse
-    double *contraction, *inverse_rows, *dx, *approximate, *error, *t1, *t2, *t3;
-    i64 *row_powers, *column_powers;
-    int* pivot;
+    template <class P> using array = typename Team::template array<P>;
+    array<double> a0, x; // leading limbs of A, the inverse
+    array<double> contraction, inverse_rows, dx, approximate, error, t1, t2, t3;
+    array<i64> row_powers, column_powers;
+    array<int> pivot;
     digit_matrix digits;
-    fixed_residual<T> residual;
-    fixed_sum<T> solution;
+    fixed_residual<T, Team> residual;
+    fixed_sum<T, Team> solution;
     int bits = 0;      // of a correction
     double most = 0.0; // of `contraction`
 
-    MDQR_CALL i64 factor() {
+    MDQR_METHOD i64 factor() {
         const i64 status = equilibrate(team, a, true, row_powers, column_powers);
         if (status != served)
             return status;
@@ -79,7 +84,7 @@ private:
     }
 
     // |I - X A| <= |fl(I - X A0)| + (n + 3) u (1 + |X| |A0|), A0 the leading limbs.
-    MDQR_CALL i64 bound_defect() {
+    MDQR_METHOD i64 bound_defect() {
         defect_rows<T>(team, x, a0, n, stride, contraction);
         team.each(stride, [&](int j) { t2[j] = 1.0; });
         multiply_columns<true, T>(team, a0, stride, t2, n, nullptr, t1);
@@ -100,7 +105,7 @@ private:
     }
 
     // r = b and x = 0, with words for the answer of `limbs` limbs and `extra` ones.
-    MDQR_CALL void start(const small_operand& b, int c, int exponent_b, int limbs, int extra) {
+    MDQR_METHOD void start(const small_operand& b, int c, int exponent_b, int limbs, int extra) {
         leading_column<T>(team, b, c, row_powers, -exponent_b, t1);
         multiply_columns<false, T>(team, x, stride, t1, n, nullptr, dx);
         const int growth = bound_exponent(largest_of(team, dx, n)) + 1;
@@ -109,11 +114,11 @@ private:
                           16 - ceil_log2(n + 2) -
                           bound_exponent(largest_of(team, inverse_rows, n)) - 51 * extra;
         residual.set(team, b, c, row_powers, solution.power);
-        digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1, t2);
+        digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1);
     }
 
     // Bounds of the error after x += dx, rounded by at most `grid`, in the unit of x.
-    MDQR_CALL bool prove(double grid, int limbs) {
+    MDQR_METHOD bool prove(double grid, int limbs) {
         multiply_columns<true, T>(team, x, stride, residual.value, n, nullptr, t1);
         const double tiny = largest_of(team, residual.value, n) == 0.0 ? 0.0 : 0x1p-1000;
         team.each(n, [&](int i) {
@@ -130,8 +135,8 @@ private:
         return shape.suffice(team, error, approximate, limbs);
     }
 
-    MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to, int extra,
-                         int& steps) {
+    MDQR_METHOD i64 column(const small_operand& b, int c, const small_operand& to, int extra,
+                           int& steps) {
         const int exponent_b = column_exponent(team, b, c, row_powers), limbs = to.limbs;
         if (exponent_b > 1 << 19)
             return not_finite;
@@ -170,7 +175,7 @@ private:
     }
 
     // Write the answer, if its bounds suffice for what it is.
-    MDQR_CALL i64 finish(const small_operand& to, int c) {
+    MDQR_METHOD i64 finish(const small_operand& to, int c) {
         if (!solution.round(team, to, c, column_powers, true))
             return out_of_doubles;
         if (!shape.suffice(team, error, solution.value, to.limbs))

@@ -58,8 +58,15 @@ struct memory_part {
 };
 struct small_memory : memory_part {
     memory_part digits; // much, read in order
-    template <class... P> MDQR_FN void take_each(i64 count, P*&... p) {
-        ((p = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8))), ...);
+    // Arrays as teams have them, all of `count`.
+    template <class... A> MDQR_FN void take_each(i64 count, A&... array) {
+        (take_one(count, array), ...);
+    }
+    template <class P> MDQR_FN void take_one(i64 count, P*& to) {
+        to = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8));
+    }
+    template <class A> MDQR_FN void take_one(i64 count, A& to) {
+        to = A(take((count * i64(sizeof(typename A::element)) + 7) / 8));
     }
 };
 
@@ -127,46 +134,38 @@ private:
 };
 
 // Digits of the scaled matrix, [group of rows][column][digit][lane], or with rows and columns
-// exchanged. Returns how many of `count` digits are used; `cut` of a group tells whether something
-// was cut off.
+// exchanged. Returns twice how many of `count` digits are used, 2 count + 1 where something was cut
+// off.
 template <class T, bool AlongColumns, class Team>
-MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64* row_powers,
-                            const i64* column_powers, int count, double* to, double* filled,
-                            double* cut) {
-    constexpr int L = lanes<T>;
+MDQR_CALL int matrix_digits(Team team, small_operand x, const i64* row_powers,
+                            const i64* column_powers, int count, double* to, double* slots) {
+    constexpr int L = lanes<T>, S = side_by_side<T>;
     const int along = AlongColumns ? x.columns() : x.rows(),
-              across = AlongColumns ? x.rows() : x.columns(), groups = padded(along) / L;
+              across = AlongColumns ? x.rows() : x.columns();
     const i64* powers = AlongColumns ? column_powers : row_powers;
     const i64* other = AlongColumns ? row_powers : column_powers;
-    team.each(groups, [&](int g) {
+    return int(team.largest_task(padded(along) / L, across, slots, [&](int g, int j) {
         const T zero = broadcast<T>(0.0);
-        const int first = g * L < along ? g * L : 0, limit = g * L < along ? along : 0;
-        mask_t<T> lost = zero != zero, used[most_digits];
-        for (int d = 0; d < count; ++d)
-            used[d] = lost;
-        for (int j = 0; j < across; ++j) {
-            const scaled_entries<T, AlongColumns> entries(x, first, limit, j, powers, other[j]);
-            T digit[most_digits];
-            lost = lost | cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
-            for (int d = 0; d < count; ++d) {
-                used[d] = used[d] | (digit[d] != zero);
-                store(to + lanes_at<T>(g, i64(across) * count) +
-                          (i64(j) * count + d) * side_by_side<T>,
-                      digit[d]);
-            }
-        }
-        int last = count;
-        while (last > 1 && !any(used[last - 1]))
-            --last;
-        filled[g] = last;
-        cut[g] = any(lost) ? 1.0 : 0.0;
-    });
-    return int(largest_of(team, filled, groups));
+        const bool inside = g * L < along;
+        const scaled_entries<T, AlongColumns> entries(x, inside ? g * L : 0, inside ? along : 0, j,
+                                                      powers, other[j]);
+        T digit[most_digits];
+        const mask_t<T> lost =
+            cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
+        double* at = to + lanes_at<T>(g, i64(across) * count) + i64(j) * count * S;
+        int last = 1;
+        each_index<most_digits, T>(0, count, [&](auto d) MDQR_LAMBDA {
+            store(at + d * S, digit[d]);
+            last = any(digit[d] != zero) ? d + 1 : last;
+            return true;
+        });
+        return double(any(lost) ? 2 * count + 1 : 2 * last);
+    }));
 }
 
 // The leading limbs of the scaled matrix, by columns of `stride` entries; those beyond are zero.
 template <class T, class Team>
-MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64* row_powers,
+MDQR_CALL void leading_limbs(Team team, small_operand x, const i64* row_powers,
                              const i64* column_powers, int stride, double* to) {
     constexpr int L = lanes<T>;
     const int apart = Team::apart(stride);
@@ -182,7 +181,7 @@ MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64
 // Powers of two that bring the largest entry of each column, then (if `rows`) of each row, to at
 // least 1/2 and below 1; padded with zeros.
 template <class Team>
-MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i64* row_powers,
+MDQR_CALL i64 equilibrate(Team team, small_operand x, bool rows, i64* row_powers,
                           i64* column_powers) {
     const bool is_complex = x.imag != 0;
     auto entry = [&](int i, int j) {

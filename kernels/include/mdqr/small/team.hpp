@@ -7,17 +7,27 @@
 #pragma once
 #include "mdqr/lane.hpp"
 
+// What would reach an object through its address, which takes it from the registers of a GPU.
+#if MDQR_DEVICE
+#define MDQR_METHOD MDQR_FN
+#else
+#define MDQR_METHOD MDQR_CALL
+#endif
+
 MDQR_BEGIN
 
-// Sum of a[i] b[i] in 8 parts and a tree; count is a multiple of 8.
-template <class T> MDQR_FN double dot_of_eight(const double* a, const double* b, int count) {
+// Sum of a[i] b[i] in 8 parts and a tree; count is a multiple of 8. Single lanes may be `step`
+// apart.
+template <class T>
+MDQR_FN double dot_of_eight(const double* a, const double* b, int count, int step = 1) {
     constexpr int L = lanes<T>, V = 8 / L;
     T part[V];
     for (int v = 0; v < V; ++v)
         part[v] = broadcast<T>(0.0);
     for (int i = 0; i < count; i += 8)
         static_for<0, V>([&](auto v) MDQR_LAMBDA {
-            part[v] = fma(load<T>(a + i + v * L), load<T>(b + i + v * L), part[v]);
+            part[v] =
+                fma(load<T>(a + (i + v * L) * step), load<T>(b + (i + v * L) * step), part[v]);
         });
     alignas(64) double x[8];
     for (int v = 0; v < V; ++v)
@@ -32,6 +42,10 @@ struct column_part {
 };
 
 struct one_worker {
+    // What points to numbers that all threads use.
+    template <class P> using array = P*;
+    // Whether a matrix is read by rows as a copy that lies by rows.
+    static constexpr bool transposes = true;
     // Groups of lanes that a task of a matrix-vector product takes.
     static constexpr int groups_together = 4;
     // How far columns of so many rows are apart in memory.
@@ -68,6 +82,16 @@ struct one_worker {
             const double x = f(i);
             most = x > most ? x : most;
         }
+        return most;
+    }
+    // The same of tasks f(i, j), which come before other tasks: rows * columns of them.
+    template <class F> MDQR_FN double largest_task(int rows, int columns, double*, F&& f) const {
+        double most = 0.0;
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j) {
+                const double x = f(i, j);
+                most = x > most ? x : most;
+            }
         return most;
     }
     // The first i with the largest f(i), -1 if none is above 0.

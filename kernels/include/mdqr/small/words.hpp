@@ -29,31 +29,63 @@ template <class T> MDQR_FN i64 lanes_at(int g, i64 count) {
 // 2^e, 0 below the range of normal numbers.
 MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023 ? 1023 : e); }
 
+// f(i) for i in [first, last) while it returns true, i an index of an array of Most. Single lanes
+// have it as a constant, so that threads of a GPU keep the array in registers.
+template <int Most, class T, class F> MDQR_FN void each_index(int first, int last, F&& f) {
+    if constexpr (lanes<T> == 1) {
+        bool more = true;
+        static_for<0, Most>([&](auto i) MDQR_LAMBDA {
+            if (more && i >= first && i < last)
+                more = f(i);
+        });
+    } else {
+        for (int i = first; i < last && f(i);)
+            ++i;
+    }
+}
+// The same from last - 1 down to first.
+template <int Most, class T, class F> MDQR_FN void each_index_down(int first, int last, F&& f) {
+    if constexpr (lanes<T> == 1) {
+        static_for_down<Most - 1, 0>([&](auto i) MDQR_LAMBDA {
+            if (i >= first && i < last)
+                f(i);
+        });
+    } else {
+        for (int i = last - 1; i >= first; --i)
+            f(i);
+    }
+}
+
 // Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in
 // units of 2^(first-51d), d < count; returns where something was cut off.
 template <class T, class Limb>
 MDQR_FN mask_t<T> cut_to_digits(int limbs, const Limb& limb, int first, int count, T* digit) {
     const T zero = broadcast<T>(0.0);
     mask_t<T> cut = zero != zero;
-    for (int d = 0; d < count; ++d)
+    each_index<most_digits, T>(0, count, [&](auto d) MDQR_LAMBDA {
         digit[d] = zero;
+        return true;
+    });
     for (int l = 0; l < limbs; ++l) {
         T x = limb(l);
-        for (int d = l; d < count && any(x != zero); ++d) {
+        each_index<most_digits, T>(l, count, [&](auto d) MDQR_LAMBDA {
+            if (!any(x != zero))
+                return false;
             const int weight = first - 51 * d;
             const T magic = broadcast<T>(digit_rest * power_of_two(weight));
             const T part = one_sum(one_sum(x, magic), -magic);
             digit[d] = fma(part, broadcast<T>(power_of_two(-weight)), digit[d]);
             x = one_sum(x, -part);
-        }
+            return true;
+        });
         cut = cut | (x != zero);
     }
-    for (int d = count - 1; d > 0; --d) {
+    each_index_down<most_digits, T>(1, count, [&](auto d) MDQR_LAMBDA {
         const T magic = broadcast<T>(digit_split);
         const T part = one_sum(one_sum(digit[d], magic), -magic);
         digit[d] = one_sum(digit[d], -part);
         digit[d - 1] = fma(part, broadcast<T>(0x1p-51), digit[d - 1]);
-    }
+    });
     return cut;
 }
 

@@ -1,4 +1,4 @@
-"""Small systems, a block of threads each: kernels/cuda/small/small.cu."""
+"""Small systems, a block of threads each: kernels/cuda/small."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mdqr._backend.protocol import SmallSolution
 from mdqr._limbs.planes import Block, Kind
 
 # One module serves all limb counts and both fields.
-_MODULE = Module("small/small", Kind(1, False))
+_KIND = Kind(1, False)
 # As in mdqr/small/words.hpp.
 _MOST_DIGITS, _WORDS = 14, 16
 _WARP = 32
 # What the blocks of a multiprocessor share: bytes of an H100, warps with the registers of the
 # kernels.
-_SHARED_TOGETHER, _WARPS_TOGETHER = 227 * 1024, 16
+_SHARED_TOGETHER, _WARPS_TOGETHER = 227 * 1024, 12
 _RESERVED = 1024  # of a block
 
 
@@ -47,26 +47,28 @@ def _padded(count: int) -> int:
 def _solve_sizes(n: int) -> tuple[int, int]:
     """Return the words of `small_solve`, and those of its digits."""
     rows = _padded(n)
-    vectors = (2 * _WORDS + 15) * rows + _padded(rows // 2)
-    return 2 * _padded(n * (rows + 1)) + vectors, n * rows * _MOST_DIGITS
+    square = _padded(n * (rows + 1))
+    sums = (2 * _WORDS + 5) * rows
+    return square + 10 * rows + _padded(rows // 2) + max(square, sums), n * rows * _MOST_DIGITS
 
 
 def _lstsq_sizes(m: int, n: int) -> tuple[int, int]:
     """Return the words of `small_lstsq`, and those of its digits."""
     rows, columns = _padded(m), _padded(n)
-    matrices = 2 * _padded(n * (rows + 1)) + 3 * _padded(n * (columns + 1))
-    matrices += _padded(m * (columns + 1))
-    vectors = (2 * _WORDS + 5) * (rows + columns) + 3 * max(rows, columns) + 8 * columns + rows
-    return matrices + vectors, (n * rows + m * columns) * _MOST_DIGITS
+    inverses = columns * (rows + columns + 2)
+    factors = _padded(n * (rows + 1)) + _padded(n * (columns + 1))
+    sums = (2 * _WORDS + 5) * (rows + columns)
+    vectors = 3 * max(rows, columns) + 8 * columns + rows
+    return inverses + vectors + max(factors, sums), (n * rows + m * columns) * _MOST_DIGITS
 
 
 @lru_cache(maxsize=1024)
 def plan(name: str, rows: int, columns: int) -> Plan:
     """Return the launch for systems with so many rows and columns of the real form."""
     words, digits = (
-        _solve_sizes(columns) if name == "solve_small" else _lstsq_sizes(rows, columns)
+        _solve_sizes(columns) if name == "solve" else _lstsq_sizes(rows, columns)
     )
-    threads = _WARP * (1 if rows <= 32 else 2 if rows <= 64 else 4 if rows <= 128 else 8)
+    threads = _WARP * (1 if rows <= 32 else 2 if rows <= 64 else 4)
     shared = 8 * words
     if shared > SHARED_BYTES:
         return Plan(threads, 0, digits + words, max(1, _WARPS_TOGETHER * _WARP // threads // 2))
@@ -79,17 +81,17 @@ class SmallSystems(KernelCalls):
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""
-        return self._solved("solve_small", a, b, kind)
+        return self._solved("solve", a, b, kind)
 
     def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small least-squares problems."""
-        return self._solved("lstsq_small", a, b, kind)
+        return self._solved("lstsq", a, b, kind)
 
     def _solved(self, name: str, a: Block, b: Block, kind: Kind) -> SmallSolution:
         is_complex = kind.is_complex
         batch, (a, b) = matrices(is_complex, a, b)
         items, m, k = prod(batch), a.shape[-2], b.shape[-1]
-        has_rest = name == "lstsq_small"
+        has_rest = name == "lstsq"
         rest = kind.empty(self.xp, (items, m, k)) if has_rest else None
         found = unsolved(self.xp, a, b, kind, rest)
         views = [found.x, found.x if rest is None else rest, a, b]
@@ -98,7 +100,7 @@ class SmallSystems(KernelCalls):
         def launch(kernels: Kernels) -> None:
             _launch(kernels, name, views, results, is_complex)
 
-        planned(self.kernels, (name, kind), [*views, *results], launch)
+        planned(self.kernels, ("small", name, kind), [*views, *results], launch)
         return unfolded(found, batch, kind)
 
 
@@ -112,13 +114,13 @@ def _launch(
     blocks = min(items, kernels.multiprocessors * steps.together)
     _memory, address = kernels.scratch(blocks * steps.words)
     kernels.launch(
-        _MODULE,
-        f"mdqr_{name}",
+        Module(f"small/{name}", _KIND, () if steps.shared else ("MDQR_GLOBAL",)),
+        f"mdqr_{name}_small",
         fields(
             *(matrix_view(kernels, view, is_complex) for view in (x, *views[1:])),
             items, m, n, b.shape[-1],
             *(kernels.address(result) for result in results),
-            address, steps.words, int(steps.shared > 0),
+            address, steps.words,
         ),
         grid=(blocks,),
         threads=steps.threads,

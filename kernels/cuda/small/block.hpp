@@ -1,9 +1,9 @@
 // Small systems, one a block of threads, for all limb counts.
+#pragma once
 #include "small/team.hpp"
 #include "device/views.hpp"
 
-#include "mdqr/small/lstsq.hpp"
-#include "mdqr/small/solve.hpp"
+#include "mdqr/small/residual.hpp"
 
 MDQR_BEGIN
 
@@ -14,8 +14,7 @@ struct small_arguments {
     double* condition;
     i64 *steps, *status; // one an item
     double* memory;      // for digits, `words` a block
-    i64 words;
-    i64 in_shared; // whether all else is in shared memory; otherwise it follows the digits
+    i64 words;           // and without shared memory for all else behind them
 };
 
 MDQR_FN small_operand item_of(const matrix_view& v, i64 item, i64 m, i64 n) {
@@ -43,12 +42,12 @@ MDQR_CALL void fill(const block_team& team, const small_operand& x, double value
 // solve(team, system, b, x, error, item), item after item.
 template <class System, class Solve>
 MDQR_FN void run_items(const small_arguments& p, Solve&& solve) {
-    const block_team team = {thread_index(), thread_count()};
+    const block_team team;
     for (i64 item = block_x(); item < p.items; item += blocks_x()) {
         const small_operand a = item_of(p.a, item, p.m, p.n), x = item_of(p.x, item, p.n, p.k);
         double* const large = p.memory + block_x() * p.words;
         small_memory memory = {{shared_memory(), 0}, {large, 0}};
-        if (!p.in_shared)
+        if (!in_shared)
             memory.base = large + System(team, a, {}).used_by_digits;
         System system(team, a, memory);
         double* const error = p.error + item * p.n * p.k;
@@ -64,24 +63,6 @@ MDQR_FN void run_items(const small_arguments& p, Solve&& solve) {
             p.condition[item] = found.condition;
         });
     }
-}
-
-MDQR_KERNEL(mdqr_solve_small, small_arguments, most_small_threads) {
-    run_items<small_solve<double, block_team>>(
-        p, [](const block_team&, auto& s, const small_operand& b, const small_operand& x,
-              double* error, i64) { return s.run(b, x, error); });
-}
-
-MDQR_KERNEL(mdqr_lstsq_small, small_arguments, most_small_threads) {
-    run_items<small_lstsq<double, block_team>>(
-        p, [&](const block_team& team, auto& s, const small_operand& b, const small_operand& x,
-               double* error, i64 item) {
-            const small_operand r = item_of(p.residual, item, p.m, p.k);
-            const small_outcome found = s.run(b, x, r, error);
-            if (found.status != served)
-                fill(team, r, not_a_number());
-            return found;
-        });
 }
 
 MDQR_END
