@@ -4,6 +4,13 @@
 
 #include "mdqr/small/team.hpp"
 
+// Bodies of tasks are long, and what is unrolled does not fit the instruction cache.
+#if defined(MDQR_EMULATE)
+#define MDQR_ROLLED
+#else
+#define MDQR_ROLLED _Pragma("unroll 1")
+#endif
+
 MDQR_BEGIN
 
 inline constexpr int warp_size = 32;
@@ -53,6 +60,7 @@ struct block_team : array_choice<in_shared> {
     }
     template <class F> MDQR_FN void each(int count, F&& f) const {
         sync();
+        MDQR_ROLLED
         for (int i = thread; i < count; i += threads)
             f(i);
         sync();
@@ -65,6 +73,7 @@ struct block_team : array_choice<in_shared> {
     template <class F> MDQR_FN void each_own_pair(int rows, int columns, F&& f) const {
         const int down = threads / columns, right = threads % columns;
         int i = thread / columns, j = thread % columns;
+        MDQR_ROLLED
         while (i < rows) {
             f(i, j);
             i += down;
@@ -78,6 +87,7 @@ struct block_team : array_choice<in_shared> {
     // Eight threads a column.
     template <class T, class F> MDQR_FN void each_column(int count, F&& f) const {
         sync();
+        MDQR_ROLLED
         for (int j = thread / 8; j < count; j += threads / 8)
             f(j, column_part{thread % 8, 8, 1});
         sync();
@@ -85,6 +95,7 @@ struct block_team : array_choice<in_shared> {
     template <class T, class A, class B, class F>
     MDQR_FN void each_dot(int count, int rows, A&& a, B&& b, F&& f) const {
         sync();
+        MDQR_ROLLED
         for (int first = 0; first < count; first += threads / 8) {
             const int j = first + thread / 8;
             const double sum = dot<T>(a(j < count ? j : 0), b(j < count ? j : 0), rows);
@@ -96,6 +107,7 @@ struct block_team : array_choice<in_shared> {
     // In the order of dot_of_eight.
     template <class T> MDQR_FN double dot(const double* a, const double* b, int count) const {
         double sum = 0.0;
+        MDQR_ROLLED
         for (int i = thread % 8; i < count; i += 8)
             sum = fma(a[i], b[i], sum);
         for (int mask = 4; mask > 0; mask >>= 1)
@@ -104,6 +116,7 @@ struct block_team : array_choice<in_shared> {
     }
     template <class F> MDQR_FN double largest(int count, F&& f) const {
         double most = 0.0;
+        MDQR_ROLLED
         for (int i = thread % warp_size; i < count; i += warp_size) {
             const double x = f(i);
             most = x > most ? x : most;
@@ -111,6 +124,7 @@ struct block_team : array_choice<in_shared> {
         return largest_of_warp(most);
     }
     MDQR_FN static double largest_of_warp(double most) {
+        MDQR_ROLLED
         for (int mask = warp_size / 2; mask > 0; mask >>= 1) {
             const double x = shuffle_xor(most, mask);
             most = x > most ? x : most;
@@ -135,11 +149,13 @@ struct block_team : array_choice<in_shared> {
     template <class F> MDQR_FN int first_largest(int count, F&& f) const {
         int first = count;
         double most = 0.0;
+        MDQR_ROLLED
         for (int i = thread % warp_size; i < count; i += warp_size)
             if (const double x = f(i); x > most) {
                 most = x;
                 first = i;
             }
+        MDQR_ROLLED
         for (int mask = warp_size / 2; mask > 0; mask >>= 1) {
             const double x = shuffle_xor(most, mask);
             const int i = int(shuffle_xor(double(first), mask));

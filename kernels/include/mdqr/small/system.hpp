@@ -74,7 +74,13 @@ MDQR_FN int padded(int n) { return (n + 7) / 8 * 8; }
 
 // Below all exponents: that of zero.
 inline constexpr int no_exponent = -100000;
-MDQR_FN int exponent_of(double x) { return x == 0.0 ? no_exponent : exponent(x); }
+MDQR_FN int exponent_of(double x) {
+    const i64 magnitude = bits(x) & 0x7fffffffffffffffLL;
+    const int field = int(magnitude >> 52);
+    return field != 0       ? field - 1023
+           : magnitude == 0 ? no_exponent
+                            : int(bits(double(magnitude)) >> 52) - (1023 + 1074);
+}
 
 // e with max |x| < 2^e; no_exponent + 1 for zeros.
 MDQR_FN int bound_exponent(double largest) { return exponent_of(largest) + 1; }
