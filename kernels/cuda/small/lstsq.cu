@@ -5,7 +5,7 @@
 
 MDQR_BEGIN
 
-MDQR_KERNEL(mdqr_lstsq_small, small_arguments, most_small_threads, SMALL_BLOCKS) {
+MDQR_KERNEL(mdqr_lstsq_small, small_arguments, most_small_threads, 2) {
     run_items<small_lstsq<double, block_team>>(
         p, [&](const block_team& team, auto& s, const small_operand& b, const small_operand& x,
                double* error, i64 item) {

@@ -20,9 +20,6 @@ inline constexpr bool in_shared = false;
 #else
 inline constexpr bool in_shared = true;
 #endif
-#if !defined(SMALL_BLOCKS)
-#define SMALL_BLOCKS 3
-#endif
 
 // An array in shared memory: half a register, and accesses that need no general address.
 template <class P> struct shared_array {
@@ -47,7 +44,8 @@ struct block_team : array_choice<in_shared> {
 
     MDQR_FN block_team() : thread(thread_index()), threads(thread_count()) {}
 
-    static constexpr bool transposes = false;
+    // Global memory is read in order.
+    static constexpr bool transposes = !in_shared;
     static constexpr int groups_together = 1;
     // Odd, so that rows as well as columns lie in different banks.
     MDQR_FN static int apart(int rows) { return rows + 1; }

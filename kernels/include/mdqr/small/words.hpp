@@ -182,14 +182,30 @@ MDQR_CALL void add_products(const double* a, int stride, const double* x, int co
     ints_t<T> w[W + 1];
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * S)); });
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
-    for (int j = 0; j < count; ++j, a += stride * S) {
-        const T y = broadcast<T>(x[j]);
+    auto add_term = [&](T y, auto digit_at) MDQR_LAMBDA {
         static_for<0, K>([&](auto d) MDQR_LAMBDA {
-            const T digit = load<T>(a + d * S), h = fma(digit, y, c);
+            const T digit = digit_at(d), h = fma(digit, y, c);
             w[d + 1] = wrapping_add(w[d + 1], bits(h));
             if constexpr (d.value + 2 <= W)
                 w[d + 2] = wrapping_add(w[d + 2], bits(fma(digit, y, one_sum(c2, -h))));
         });
+    };
+    auto in_memory = [&](int d) MDQR_LAMBDA { return load<T>(a + d * S); };
+    if constexpr (lanes<T> == 1) {
+        // Threads of a GPU wait for memory: the next digits are on their way.
+        T now[K], next[K];
+        static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
+        for (int j = 0; j < count; ++j) {
+            static_for<0, K>([&](auto d) MDQR_LAMBDA { now[d] = next[d]; });
+            if (j + 1 < count) {
+                a += stride * S;
+                static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
+            }
+            add_term(x[j], [&](auto d) MDQR_LAMBDA { return now[d]; });
+        }
+    } else {
+        for (int j = 0; j < count; ++j, a += stride * S)
+            add_term(broadcast<T>(x[j]), in_memory);
     }
     const u64 uppers = u64(count) * u64(bits(digit_split)),
               lowers = u64(count) * u64(bits(digit_rest));

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from mdqr._backend.blocks import matrices, unfolded, unsolved
 from mdqr._backend.cuda.runtime.kernels import (
-    SHARED_BYTES,
     KernelCalls,
     Kernels,
     Module,
@@ -25,10 +24,18 @@ _KIND = Kind(1, False)
 # As in mdqr/small/words.hpp.
 _MOST_DIGITS, _WORDS = 14, 16
 _WARP = 32
-# What the blocks of a multiprocessor share: bytes of an H100, warps with the registers of the
-# kernels.
-_SHARED_TOGETHER, _WARPS_TOGETHER = 227 * 1024, 12
-_RESERVED = 1024  # of a block
+# Of the real form: up to so many a warp is enough, or even where a system has a multiprocessor for
+# itself; more take the threads of `most_small_threads`.
+_ROWS_OF_A_WARP, _ROWS_OF_FEW = 32, 16
+_MOST_THREADS = 128
+# What the blocks of a multiprocessor share: bytes of an H100, and warps, which the registers of
+# each kernel limit. Blocks that need more than a third of the memory have all in global memory:
+# who waits for that is many.
+_SHARED_TOGETHER = 227 * 1024
+_WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
+_RESERVED = 1024  # bytes of a block
+_LEAST_TOGETHER = 3
+_MOST_WORDS = 2**27  # of global memory, all blocks
 
 
 class Plan(NamedTuple):
@@ -52,10 +59,13 @@ def _solve_sizes(n: int) -> tuple[int, int]:
     return square + 10 * rows + _padded(rows // 2) + max(square, sums), n * rows * _MOST_DIGITS
 
 
-def _lstsq_sizes(m: int, n: int) -> tuple[int, int]:
+def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
     """Return the words of `small_lstsq`, and those of its digits."""
     rows, columns = _padded(m), _padded(n)
-    inverses = columns * (rows + columns + 2)
+    width = n if transposes else columns
+    inverses = _padded(width * (rows + 1)) + _padded(width * (columns + 1))
+    if transposes:
+        inverses += _padded(m * (columns + 1)) + _padded(n * (columns + 1))
     factors = _padded(n * (rows + 1)) + _padded(n * (columns + 1))
     sums = (2 * _WORDS + 5) * (rows + columns)
     vectors = 3 * max(rows, columns) + 8 * columns + rows
@@ -63,17 +73,25 @@ def _lstsq_sizes(m: int, n: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1024)
-def plan(name: str, rows: int, columns: int) -> Plan:
-    """Return the launch for systems with so many rows and columns of the real form."""
-    words, digits = (
-        _solve_sizes(columns) if name == "solve" else _lstsq_sizes(rows, columns)
-    )
-    threads = _WARP * (1 if rows <= 32 else 2 if rows <= 64 else 4)
-    shared = 8 * words
-    if shared > SHARED_BYTES:
-        return Plan(threads, 0, digits + words, max(1, _WARPS_TOGETHER * _WARP // threads // 2))
-    together = min(_SHARED_TOGETHER // (shared + _RESERVED), _WARPS_TOGETHER * _WARP // threads)
-    return Plan(threads, shared, digits, max(1, together))
+def plan(name: str, rows: int, columns: int, *, few: bool) -> Plan:
+    """Return the launch for systems with so many rows and columns of the real form.
+
+    `few` tells that each has a multiprocessor for itself.
+    """
+
+    def sizes(transposes: bool) -> tuple[int, int]:
+        if name == "solve":
+            return _solve_sizes(columns)
+        return _lstsq_sizes(rows, columns, transposes=transposes)
+
+    one_warp = rows <= (_ROWS_OF_FEW if few else _ROWS_OF_A_WARP)
+    threads = _WARP if one_warp else _MOST_THREADS
+    together = _WARPS_TOGETHER[name] * _WARP // threads
+    words, digits = sizes(transposes=False)
+    fitting = _SHARED_TOGETHER // (8 * words + _RESERVED)
+    if fitting < _LEAST_TOGETHER:
+        return Plan(threads, 0, sum(sizes(transposes=True)), together)
+    return Plan(threads, 8 * words, digits, min(together, fitting))
 
 
 class SmallSystems(KernelCalls):
@@ -110,8 +128,9 @@ def _launch(
     """Solve for x, residuals, a and b; `results` are the errors and what is known of items."""
     x, _, a, b = views
     (items, m, n), parts = a.shape[-3:], 1 + is_complex
-    steps = plan(name, parts * m, parts * n)
-    blocks = min(items, kernels.multiprocessors * steps.together)
+    few = items <= kernels.multiprocessors
+    steps = plan(name, parts * m, parts * n, few=few)
+    blocks = min(items, kernels.multiprocessors * steps.together, _MOST_WORDS // steps.words)
     _memory, address = kernels.scratch(blocks * steps.words)
     kernels.launch(
         Module(f"small/{name}", _KIND, () if steps.shared else ("MDQR_GLOBAL",)),
