@@ -30,6 +30,7 @@ PRODUCTS = [
     ((64, 6000), (6000, 64)),
 ]
 TRIANGLES = [(32, 1), (32, 40), (96, 1), (96, 40)]
+SMALL = [9, 200]  # in shared and in global memory
 PANELS = [(33, 16), (2000, 16), (5, 32, 16), (100, 8)]
 
 
@@ -66,8 +67,10 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
     square, column = blocks(limbs, is_complex, (40, 40), (40, 1))
-    backend.solve_small(square, column, **options)
-    backend.lstsq_small(square[..., :9], column, **options)
+    for order in SMALL:
+        a, b = blocks(limbs, is_complex, (order, order), (order, 1))
+        backend.solve_small(a, b, **options)
+        backend.lstsq_small(a, b, **options)
     powers = np.zeros(40, dtype=np.int64)
     backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
     backend.balance_columns(column, powers, is_complex=is_complex)

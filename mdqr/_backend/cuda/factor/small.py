@@ -29,12 +29,11 @@ _WARP = 32
 _ROWS_OF_A_WARP, _ROWS_OF_FEW = 32, 16
 _MOST_THREADS = 128
 # What the blocks of a multiprocessor share: bytes of an H100, and warps, which the registers of
-# each kernel limit. Blocks that need more than a third of the memory have all in global memory:
-# who waits for that is many.
+# each kernel limit. Where fewer blocks would fit, all is in global memory: who waits is many.
 _SHARED_TOGETHER = 227 * 1024
 _WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
 _RESERVED = 1024  # bytes of a block
-_LEAST_TOGETHER = 3
+_LEAST_TOGETHER = 2
 _MOST_WORDS = 2**27  # of global memory, all blocks
 
 
