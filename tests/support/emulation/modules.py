@@ -67,10 +67,6 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
     square, column = blocks(limbs, is_complex, (40, 40), (40, 1))
-    for order in SMALL:
-        a, b = blocks(limbs, is_complex, (order, order), (order, 1))
-        backend.solve_small(a, b, **options)
-        backend.lstsq_small(a, b, **options)
     powers = np.zeros(40, dtype=np.int64)
     backend.balance_triangle(square, is_complex=is_complex, lower=False, unit_diagonal=False)
     backend.balance_columns(column, powers, is_complex=is_complex)
@@ -105,6 +101,14 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_small(backend: CudaBackend) -> None:
+    """Make the calls for small systems, which have one module for all kinds of numbers."""
+    for order in SMALL:
+        a, b = blocks(2, False, (order, order), (order, 1))
+        backend.solve_small(a, b, kind=Kind(2, False))
+        backend.lstsq_small(a, b, kind=Kind(2, False))
+
+
 def call_floats(kernels: Recorder) -> None:
     """Make the calls for float matrices."""
     sign_rows(kernels, np.eye(3, 4), 3, 3)
@@ -136,6 +140,7 @@ def modules() -> dict[Module, set[str]]:
     for precision in PRECISIONS:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
+    call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)
     return recorder.used
