@@ -74,8 +74,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
     if arch != ARCHITECTURES[0]:
         return module.kind.limbs == PAIR and is_hot(module)
     largest = {"products/matmul", "panel/panel"}
-    if module.source.startswith(("tensorcore/", "floats/")):
-        return True
+    if module.source.startswith(("tensorcore/", "floats/", "small/")):
+        return "MDQR_GLOBAL" not in module.defines
     return module.kind.limbs == PAIR or (module.kind.limbs == MOST and module.source in largest)
 
 

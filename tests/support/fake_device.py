@@ -19,7 +19,7 @@ BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", *B
 def wrapped(found):
     """Return arrays as `DeviceArray`, also in tuples; CuPy has 0-d arrays instead of scalars."""
     if isinstance(found, tuple):
-        return tuple(map(wrapped, found))
+        return getattr(type(found), "_make", tuple)(map(wrapped, found))
     return DeviceArray(found) if isinstance(found, (np.ndarray, np.generic)) else found
 
 

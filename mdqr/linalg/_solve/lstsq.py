@@ -168,7 +168,7 @@ def lstsq(
     and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
     seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
     ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
-    On the CPU at most 256 equations with 64 unknowns are one kernel call, unless there are weights
+    At most 256 equations with 64 unknowns are one kernel call, unless there are weights
     or a callback. Each matrix of a batch takes its own way.
 
     "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two

@@ -12,6 +12,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.condition import Condition, condition
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
@@ -55,8 +56,10 @@ def small_solution(
         return None
     call = backend.solve_small if m == n else backend.lstsq_small
     found = call(a, b, kind=inputs.kind)
+    condition, steps, status = fetch(found.condition, found.steps, found.status)
+    found = found._replace(condition=condition, steps=steps, status=status)
     with np.errstate(invalid="ignore"):
-        served = (found.status == 0) & (found.condition * limit < ladder.SMALL)
+        served = (status == 0) & (condition * limit < ladder.SMALL)
     return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
 
 

@@ -78,9 +78,9 @@ def solve(
 
     Notes
     -----
-    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself. On the CPU,
-    systems of at most 64 unknowns are one kernel call, unless a callback is given. Each matrix of
-    a batch takes its own way.
+    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
+    Systems of at most 64 unknowns are one kernel call, unless a callback is given, with the same
+    limbs on CPU and GPU. Each matrix of a batch takes its own way.
 
     Examples
     --------

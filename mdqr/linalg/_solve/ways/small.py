@@ -9,6 +9,7 @@ import numpy as np
 from mdqr._backend.protocol import SmallSolution
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import UP
@@ -22,7 +23,7 @@ class SmallAnswer(Answer):
     inputs : Inputs
         The operands.
     found : SmallSolution
-        What the kernel found.
+        What the kernel found, what it knows of matrices on the host.
     served : numpy.ndarray
         A bool for each matrix.
     """
@@ -45,11 +46,12 @@ class SmallAnswer(Answer):
     @cached_property
     def report(self) -> Report:
         """Bounds and digits; there is no history."""
-        precision, bound = self._inputs.precision, self.found.error
+        precision = self._inputs.precision
+        bound, size = fetch(self.found.error, self.size)
         with np.errstate(all="ignore"):
             if self._inputs.work > precision:
-                bound = bound + 0.5 * precision.eps * self.size * UP
-            relative = np.where(bound > 0, bound / self.size, 0.0)
+                bound = bound + 0.5 * precision.eps * size * UP
+            relative = np.where(bound > 0, bound / size, 0.0)
             digits = np.clip(-np.log10(relative * UP), 0.0, float(precision.digits))
         return Report(bound, digits, np.empty(0))
 
@@ -73,14 +75,15 @@ def moduli(x: Block, is_complex: bool) -> Block:
 def _residual(inputs: Inputs, found: SmallSolution) -> tuple[Scaled, np.ndarray]:
     """Return ``b - a x``, and where the rounding of x does not show in a sum of its squares."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
+    xp = backend.xp
     if a.shape[-1] == a.shape[-2]:
-        unit = np.zeros_like(found.error[..., 0, :], dtype=np.int64)
+        unit = xp.zeros_like(found.error[..., 0, :], dtype=np.int64)
         right = np.ones(found.status.shape, dtype=bool)
-        return Scaled(kind.zeros(np, inputs.shape(1)), unit), right
+        return Scaled(kind.zeros(xp, inputs.shape(1)), unit), right
     r = backend.residual([(1, b)], a, found.x, kind=kind)
     # Near 1, where squares do not vanish.
     r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    moved = scaling.leading(a, kind.is_complex) @ np.ldexp(found.error, powers[..., None, :] + 1)
+    moved = scaling.leading(a, kind.is_complex) @ xp.ldexp(found.error, powers[..., None, :] + 1)
     known = scaling.leading(r, kind.is_complex)
     holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
-    return Scaled(r, -powers), holds.all(axis=-1)
+    return Scaled(r, -powers), fetch(holds.all(axis=-1))[0]
