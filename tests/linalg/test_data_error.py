@@ -273,3 +273,20 @@ def test_what_is_printed_says_which_digits(multiple, rng):
     assert repr(info).endswith("(a, b as stored) data_digits not computed>")
     assert 8 < info.data_digits.min() < 17
     assert "data_digits>=" in repr(info)
+
+
+def test_weights_of_zero_with_an_error_are_refused():
+    """Once the error was left out, and all digits were claimed."""
+    a, b = [[1, 2.1], [3, 4], [5, 6.3], [1, 1]], [1, 2, 2.0, 9]
+    errors = {"weights_atol": [0, 0, 0, 0.01]}
+    with pytest.raises(ValueError, match="weights_atol is positive where a weight is 0"):
+        lstsq(a, b, weights=[0.1, 0.2, 0.1, 0], precision="qd", data_error=errors)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 7.5), (np.float16, 3.5)])
+def test_narrow_floats_are_known_to_their_own_bits(dtype, digits, rng):
+    a = rng.standard_normal((9, 3)).astype(dtype)
+    b = rng.standard_normal(9).astype(dtype)
+    found = lstsq(a, b, precision="dd").info.data_digits
+    assert (found < digits).all()
+    assert (found > digits - 4).all()
