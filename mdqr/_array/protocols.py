@@ -11,6 +11,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,
+    elementary,
     elementwise,
     filled,
     matrices,
@@ -39,6 +40,14 @@ def _positive(x: Any) -> MDArray:
     return x.copy()
 
 
+# sinpi and cospi are not NumPy's.
+_ELEMENTARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+)
+
+
 def _ufuncs() -> dict[np.ufunc, Function]:
     """Return what answers each ufunc."""
     return {
@@ -59,6 +68,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.ceil: elementwise.ceil,
         np.rint: elementwise.rint,
         np.power: power.power,
+        np.float_power: power.power,
         np.maximum: comparison.maximum,
         np.minimum: comparison.minimum,
         np.equal: comparison.equal,
@@ -71,6 +81,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.isnan: comparison.isnan,
         np.isinf: comparison.isinf,
         np.matmul: matmul,
+        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
     }
 
 

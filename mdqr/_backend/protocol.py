@@ -19,10 +19,21 @@ from mdqr._limbs.planes import Block, Kind
 
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
-UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide", "hypot")
+ELEMENTARY_UNARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    *("sin", "cos", "tan", "sinpi", "cospi", "arcsin", "arccos", "arctan"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt"),
+)
+ELEMENTARY_BINARY = ("arctan2", "power")
+UNARY = (
+    *("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint"),
+    *ELEMENTARY_UNARY,
+)
+BINARY = ("add", "subtract", "multiply", "divide", "hypot", *ELEMENTARY_BINARY)
 REDUCTIONS = ("sum", "prod")
-REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot"})
+REAL_ONLY = frozenset(
+    {"floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"}
+)
 
 # The largest systems that the calls are for.
 MOST_ROWS = 256
