@@ -2,7 +2,7 @@
 #pragma once
 #include "level/maps.hpp"
 
-#include "mdqr/elementary/functions.hpp"
+#include "elementary/cores.hpp"
 #include "level/networks.hpp"
 
 #include <stdexcept>
