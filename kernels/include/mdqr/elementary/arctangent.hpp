@@ -33,8 +33,8 @@ MDQR_CALL scaled_wide<T, N> atan2_wide(const wide<T, N>& y, const wide<T, N>& x)
     p = select(p.limb[0] < zero, neg(p), p);
     q = select(q.limb[0] < zero, neg(q), q);
     const mask_t<T> vanishes = p.limb[0] == zero;
-    p = select(vanishes, number<T, N + 1>(1.0), p);
-    q = select(q.limb[0] == zero, number<T, N + 1>(1.0), q);
+    p = select(vanishes, spread<T, N + 1>(1.0), p);
+    q = select(q.limb[0] == zero, spread<T, N + 1>(1.0), q);
     const T d = select(vanishes, broadcast<T>(-3000.0), one_sum(ep, -eq));
     const T ratio = one_prod(p.limb[0] / q.limb[0], to_the(clamped(d, -600.0, 1.0)));
     const T j = nearest(one_prod(ratio, broadcast<T>(64.0)));
@@ -73,7 +73,7 @@ MDQR_CALL scaled_wide<T, N> atan2_wide(const wide<T, N>& y, const wide<T, N>& x)
     if (any(relative)) {
         r.r = select(relative, mul_network(t_limbs, to_limbs<N + 1>(series)), r.r);
         r.k = select(relative, select(vanishes, zero, d), zero);
-        r.r = select(relative & vanishes, number<T, N + 1>(0.0), r.r);
+        r.r = select(relative & vanishes, spread<T, N + 1>(0.0), r.r);
     }
     return r;
 }
@@ -101,12 +101,12 @@ template <class T, int N> MDQR_FN md<T, N> arctan2(const md<T, N>& y, const md<T
 }
 
 template <class T, int N> MDQR_FN md<T, N> arctan(const md<T, N>& x) {
-    return select(negligible(x), x, arctan2(x, number<T, N>(1.0)));
+    return select(negligible(x), x, arctan2(x, spread<T, N>(1.0)));
 }
 
 // sqrt(1 - x^2) for |x| <= 1 and NaN beyond; x in N + 1 limbs.
 template <class T, int M> MDQR_FN md<T, M> cosine_from_sine(const md<T, M>& x, mask_t<T>& beyond) {
-    const md<T, M> one = number<T, M>(1.0);
+    const md<T, M> one = spread<T, M>(1.0);
     const md<T, M> below = add_network(one, neg(x)), above = add_network(one, x);
     beyond = !((below.limb[0] >= broadcast<T>(0.0)) & (above.limb[0] >= broadcast<T>(0.0)));
     const md<T, M> product = mul_network(below, above);
@@ -117,10 +117,10 @@ template <class T, int N> MDQR_FN md<T, N> arcsin(const md<T, N>& x) {
     mask_t<T> beyond;
     const wide<T, N> sine = with_limbs<N + 1>(x), cosine = cosine_from_sine(sine, beyond);
     const scaled_wide<T, N> a =
-        atan2_wide<T, N>(select(beyond, number<T, N + 1>(1.0), sine), cosine);
+        atan2_wide<T, N>(select(beyond, spread<T, N + 1>(1.0), sine), cosine);
     md<T, N> r = scale_lanes(narrow<T, N>(a.r), a.k);
     r = select(x.limb[0] < broadcast<T>(0.0), neg(r), r);
-    r = select(beyond, number<T, N>(not_a_number()), r);
+    r = select(beyond, spread<T, N>(not_a_number()), r);
     return select(negligible(x), x, r);
 }
 
@@ -128,9 +128,9 @@ template <class T, int N> MDQR_FN md<T, N> arccos(const md<T, N>& x) {
     mask_t<T> beyond;
     const wide<T, N> cosine = with_limbs<N + 1>(x), sine = cosine_from_sine(cosine, beyond);
     const scaled_wide<T, N> a =
-        atan2_wide<T, N>(sine, select(beyond, number<T, N + 1>(1.0), cosine));
+        atan2_wide<T, N>(sine, select(beyond, spread<T, N + 1>(1.0), cosine));
     const md<T, N> r = scale_lanes(narrow<T, N>(a.r), a.k);
-    return select(beyond, number<T, N>(not_a_number()), r);
+    return select(beyond, spread<T, N>(not_a_number()), r);
 }
 
 MDQR_END

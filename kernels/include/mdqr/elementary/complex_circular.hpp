@@ -15,7 +15,7 @@ template <class T, int N>
 MDQR_CALL circular_parts<T, N> circular_of(const md<T, N>& x, const md<T, N>& y) {
     const growth<T, N> g = growth_of(magnitude(x));
     circular_parts<T, N> p{hyperbola_of<T, N>(g.x), unit_of<N>(y)};
-    const wide<T, N> one = number<T, N + 1>(1.0);
+    const wide<T, N> one = spread<T, N + 1>(1.0);
     p.of_x.sinh = select(g.far, one, p.of_x.sinh);
     p.of_x.cosh = select(g.far, one, p.of_x.cosh);
     p.of_x.k = one_sum(p.of_x.k, g.k);
@@ -48,7 +48,7 @@ template <int N> MDQR_COLD cmd<double, N> tanh_undefined(const cmd<double, N>& z
 
 template <class T, int N> MDQR_FN cmd<T, N> sinh(const cmd<T, N>& z) {
     const mask_t<T> undefined = exp_undefined(z);
-    const md<T, N> nothing = number<T, N>(0.0);
+    const md<T, N> nothing = spread<T, N>(0.0);
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
     cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(p.of_x.sinh, p.of_y.re)), p.of_x.k),
@@ -62,7 +62,7 @@ template <class T, int N> MDQR_FN cmd<T, N> sinh(const cmd<T, N>& z) {
 
 template <class T, int N> MDQR_FN cmd<T, N> cosh(const cmd<T, N>& z) {
     const mask_t<T> undefined = exp_undefined(z);
-    const md<T, N> nothing = number<T, N>(0.0);
+    const md<T, N> nothing = spread<T, N>(0.0);
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
     cmd<T, N> r{scale_lanes(narrow<T, N>(mul_network(p.of_x.cosh, p.of_y.re)), p.of_x.k),
@@ -81,7 +81,7 @@ template <class T, int N> MDQR_FN cmd<T, N> cosh(const cmd<T, N>& z) {
 // two squares is scaled to 1.
 template <class T, int N> MDQR_FN cmd<T, N> tanh(const cmd<T, N>& z) {
     const mask_t<T> undefined = exp_undefined(z);
-    const md<T, N> nothing = number<T, N>(0.0);
+    const md<T, N> nothing = spread<T, N>(0.0);
     const md<T, N> x = select(undefined, nothing, z.re), y = select(undefined, nothing, z.im);
     const circular_parts<T, N> p = circular_of(x, y);
     const T k = p.of_x.k, zero = broadcast<T>(0.0);

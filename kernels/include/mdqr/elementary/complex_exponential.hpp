@@ -26,7 +26,7 @@ template <int N, class T, int M> MDQR_CALL wide_pair<T, N> unit_of(const md<T, M
     const sine_parts<T, N> p = sines_of<T, N>(a.r);
     wide_pair<T, N> r{sine_of<T, N>(p, one_sum(a.quadrant, broadcast<T>(1.0))),
                       sine_of<T, N>(p, a.quadrant)};
-    r.im = select(abs(y.limb[0]) < broadcast<T>(two_to(-53 * (N + 1))), with_limbs<N + 1>(y), r.im);
+    r.im = select(abs(y.limb[0]) < broadcast<T>(two_to<-53 * (N + 1)>), with_limbs<N + 1>(y), r.im);
     return r;
 }
 
@@ -52,7 +52,7 @@ template <class T, int M> MDQR_FN growth<T, M> growth_of(const md<T, M>& x) {
     const T zero = broadcast<T>(0.0), far = broadcast<T>(5000.0);
     growth<T, M> g;
     g.far = !(abs(x.limb[0]) < broadcast<T>(800.0));
-    g.x = select(g.far, number<T, M>(0.0), x);
+    g.x = select(g.far, spread<T, M>(0.0), x);
     g.k = select(g.far, select(x.limb[0] < zero, -far, far), zero);
     return g;
 }
@@ -88,7 +88,7 @@ template <class T, int N> MDQR_FN mask_t<T> exp_undefined(const cmd<T, N>& z) {
 
 template <class T, int N> MDQR_FN cmd<T, N> exp(const cmd<T, N>& z) {
     const mask_t<T> undefined = exp_undefined(z);
-    const md<T, N> zero = number<T, N>(0.0);
+    const md<T, N> zero = spread<T, N>(0.0);
     cmd<T, N> r = exp_of_parts<N>(select(undefined, zero, z.re), select(undefined, zero, z.im));
     fix_up(
         undefined, r,
@@ -110,7 +110,7 @@ template <class T, int N> MDQR_FN cmd<T, N> exp2(const cmd<T, N>& z) {
     const T x = select(undefined, broadcast<T>(0.0), z.re.limb[0]);
     // Beyond this size the product with ln 2 might overflow.
     const mask_t<T> far = !(abs(x) < broadcast<T>(0x1p20));
-    const wide<T, N> ln2 = wide_constant<T, N>(ln2_table), zero = number<T, N + 1>(0.0);
+    const wide<T, N> ln2 = wide_constant<T, N>(ln2_table), zero = spread<T, N + 1>(0.0);
     const wide<T, N> re =
         select(far, from_double<T, N + 1>(x), select(undefined, zero, with_limbs<N + 1>(z.re)));
     const wide<T, N> im = select(undefined, zero, with_limbs<N + 1>(z.im));
@@ -131,13 +131,13 @@ template <class T, int N> MDQR_FN cmd<T, N> exp2(const cmd<T, N>& z) {
 template <class T, int N> MDQR_FN cmd<T, N> expm1(const cmd<T, N>& z) {
     const mask_t<T> undefined = exp_undefined(z);
     const T zero = broadcast<T>(0.0);
-    md<T, N> x = select(undefined, number<T, N>(0.0), z.re);
-    const md<T, N> y = select(undefined, number<T, N>(0.0), z.im);
+    md<T, N> x = select(undefined, spread<T, N>(0.0), z.re);
+    const md<T, N> y = select(undefined, spread<T, N>(0.0), z.im);
     x = not_below(x, -690.0);
     const growth<T, N> g = growth_of(x);
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(g.x);
     const scaled_wide<T, N> m = less_one<T, N>(e, g.x);
-    const wide<T, N> one = number<T, N + 1>(1.0);
+    const wide<T, N> one = spread<T, N + 1>(1.0);
     const wide_pair<T, N> u = unit_of<N>(y);
     const mask_t<T> right = u.re.limb[0] > zero;
     const wide<T, N> close =
@@ -182,7 +182,7 @@ template <class T, int N>
 MDQR_FN wide<T, N> square_above_one(const wide<T, N>& x, const wide<T, N>& y) {
     const mask_t<T> steep = abs(y.limb[0]) > abs(x.limb[0]);
     const wide<T, N> p = magnitude(select(steep, y, x)), q = select(steep, x, y);
-    const wide<T, N> one = number<T, N + 1>(1.0);
+    const wide<T, N> one = spread<T, N + 1>(1.0);
     return add_network(mul_network(add_network(p, neg(one)), add_network(p, one)),
                        mul_network(q, q));
 }
@@ -194,7 +194,7 @@ template <class T, int N> struct polar {
 };
 
 template <class T, int N> MDQR_CALL polar<T, N> polar_of(const cmd<T, N>& z, mask_t<T> regular) {
-    const wide<T, N> one = number<T, N + 1>(1.0), zero = number<T, N + 1>(0.0);
+    const wide<T, N> one = spread<T, N + 1>(1.0), zero = spread<T, N + 1>(0.0);
     const wide<T, N> x = select(regular, with_limbs<N + 1>(z.re), one);
     const wide<T, N> y = select(regular, with_limbs<N + 1>(z.im), zero);
     polar<T, N> p;
@@ -247,13 +247,13 @@ template <class T, int N> MDQR_FN cmd<T, N> log10(const cmd<T, N>& z) {
 }
 
 template <class T, int N> MDQR_FN cmd<T, N> log1p(const cmd<T, N>& z) {
-    const wide<T, N> one = number<T, N + 1>(1.0), x = with_limbs<N + 1>(z.re);
+    const wide<T, N> one = spread<T, N + 1>(1.0), x = with_limbs<N + 1>(z.re);
     const mask_t<T> ordinary = finite(z.re.limb[0]);
     const wide<T, N> above_one = select(ordinary, add_network(x, one), x);
     const cmd<T, N> moved{select(ordinary, narrow<T, N>(above_one), z.re), z.im};
     const mask_t<T> regular = log_regular(moved);
     const wide<T, N> u = select(regular, above_one, one);
-    const wide<T, N> y = select(regular, with_limbs<N + 1>(z.im), number<T, N + 1>(0.0));
+    const wide<T, N> y = select(regular, with_limbs<N + 1>(z.im), spread<T, N + 1>(0.0));
     const wide<T, N> square =
         add_network(mul_network(select(regular, x, one), add_network(u, one)), mul_network(y, y));
     const wide<T, N> re = log_modulus<T, N>(u, y, square);
@@ -274,8 +274,8 @@ template <class T, int N> MDQR_FN cmd<T, N> power(const cmd<T, N>& z, const cmd<
     wide<T, N> re = add_network(mul_network(c, p.log), neg(mul_network(d, angle)));
     wide<T, N> im = add_network(mul_network(c, angle), mul_network(d, p.log));
     const mask_t<T> defined = finite(re.limb[0]) & finite(im.limb[0]) & regular;
-    re = select(defined, re, number<T, N + 1>(0.0));
-    im = select(defined, im, number<T, N + 1>(0.0));
+    re = select(defined, re, spread<T, N + 1>(0.0));
+    im = select(defined, im, spread<T, N + 1>(0.0));
     cmd<T, N> r = exp_of_parts<N>(re, im);
     fix_up(
         !(defined & ((w.re.limb[0] != zero) | (w.im.limb[0] != zero))), r,

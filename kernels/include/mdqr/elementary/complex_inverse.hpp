@@ -19,7 +19,7 @@ MDQR_CALL wide_pair<T, N> sqrt_of_parts(const wide<T, N>& a, const wide<T, N>& b
     const wide<T, N> modulus = sqrt_wide(add_network(mul_network(x, x), mul_network(y, y)));
     const wide<T, N> p = sqrt_wide(scaled(add_network(x, modulus), broadcast<T>(0.5)));
     const mask_t<T> vanishes = large == zero;
-    const wide<T, N> divisor = select(vanishes, number<T, N + 1>(1.0), p);
+    const wide<T, N> divisor = select(vanishes, spread<T, N + 1>(1.0), p);
     const wide<T, N> q = scaled(divide_wide(y, divisor), broadcast<T>(0.5));
     const mask_t<T> left = a.limb[0] < zero, below = has_sign(b.limb[0]);
     wide_pair<T, N> r{select(left, magnitude(q), p), select(left, select(below, neg(p), p), q)};
@@ -40,7 +40,7 @@ template <class T, int N> MDQR_FN mask_t<T> irregular(const cmd<T, N>& z) {
 
 template <class T, int N>
 MDQR_CALL scaled_parts<T, N> parts_of(const cmd<T, N>& z, mask_t<T> undefined) {
-    const wide<T, N> one = number<T, N + 1>(1.0), half = number<T, N + 1>(0.5);
+    const wide<T, N> one = spread<T, N + 1>(1.0), half = spread<T, N + 1>(0.5);
     scaled_parts<T, N> p;
     p.x = select(undefined, half, with_limbs<N + 1>(z.re));
     p.y = select(undefined, half, with_limbs<N + 1>(z.im));
@@ -201,7 +201,7 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     const mask_t<T> pole = (abs(z.re.limb[0]) == one) & (z.im.limb[0] == zero) &
                            (abs(z.re.limb[N > 1 ? 1 : 0]) == broadcast<T>(N > 1 ? 0.0 : 1.0));
     const mask_t<T> undefined = irregular(z) | pole;
-    const wide<T, N> half = number<T, N + 1>(0.5), unit = number<T, N + 1>(1.0);
+    const wide<T, N> half = spread<T, N + 1>(0.5), unit = spread<T, N + 1>(1.0);
     wide<T, N> x = magnitude(select(undefined, half, with_limbs<N + 1>(z.re)));
     wide<T, N> y = select(undefined, half, with_limbs<N + 1>(z.im));
     // Large parts are scaled by 2^-e, where 1 does not count; small distances from 1 by 2^400.

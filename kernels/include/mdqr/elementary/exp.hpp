@@ -58,7 +58,7 @@ template <int F, class T, int M> MDQR_FN exponential<T, F> exp2_of(const md<T, M
 
 // Zero in place of arguments whose result is 0, infinity or NaN.
 template <class T, int N> MDQR_FN md<T, N> exp_argument(const md<T, N>& x, mask_t<T> beyond) {
-    return select(beyond, number<T, N>(0.0), x);
+    return select(beyond, spread<T, N>(0.0), x);
 }
 // The result for those.
 template <class T, int N> MDQR_FN void exp_beyond(md<T, N>& r, T x, mask_t<T> beyond, double low) {
@@ -88,7 +88,7 @@ template <class T, int N> MDQR_FN md<T, N> exp2(const md<T, N>& x) {
 
 // Below -690 exp(x) - 1 is -1, and the powers of two are in range.
 template <class T, int M> MDQR_FN md<T, M> not_below(const md<T, M>& x, double low) {
-    return select(x.limb[0] < broadcast<T>(low), number<T, M>(low), x);
+    return select(x.limb[0] < broadcast<T>(low), spread<T, M>(low), x);
 }
 
 // exp(x) - 1 from exp(x), x >= -690.

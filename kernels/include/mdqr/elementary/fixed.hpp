@@ -11,6 +11,16 @@
 #include "mdqr/elementary/constants.hpp"
 #include "mdqr/mul.hpp"
 
+// Steps on digits are inlined on a GPU while they fit into registers; elsewhere they are called.
+#if MDQR_DEVICE && defined(MDQR_LIMBS)
+#if MDQR_LIMBS <= 4
+#define MDQR_STEP MDQR_FN
+#endif
+#endif
+#if !defined(MDQR_STEP)
+#define MDQR_STEP MDQR_CALL
+#endif
+
 MDQR_BEGIN
 
 inline constexpr int digit_bits = 24;
@@ -48,7 +58,7 @@ template <class T> MDQR_FN T from_ints(ints_t<T> a) {
 }
 
 // 2^e as a constant expression.
-constexpr double two_to(int e) {
+MDQR_FN constexpr double power_of_two_constant(int e) {
     double r = 1.0;
     for (; e > 0; --e)
         r *= 2.0;
@@ -56,14 +66,15 @@ constexpr double two_to(int e) {
         r *= 0.5;
     return r;
 }
+template <int E> inline constexpr double two_to = power_of_two_constant(E);
 
 // Digits Last down to First + 1 become at most 2^23; the value stays.
 template <int First, int Last, class T> MDQR_FN void carry(T* a) {
     const T magic = broadcast<T>(0x1.8p52);
     MDQR_UNROLL
     for (int i = Last; i > First; --i) {
-        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to(-digit_bits)), magic), -magic);
-        a[i] = exact_fma(c, broadcast<T>(-two_to(digit_bits)), a[i]);
+        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to<-digit_bits>), magic), -magic);
+        a[i] = exact_fma(c, broadcast<T>(-two_to<digit_bits>), a[i]);
         a[i - 1] = one_sum(a[i - 1], c);
     }
 }
@@ -71,7 +82,7 @@ template <int First, int Last, class T> MDQR_FN void carry(T* a) {
 // r[0 .. L] = a b for digits A0 .. A1 of a and B0 .. B1 of b, the others being zero. May overwrite
 // an operand.
 template <int A0, int A1, int B0, int B1, int L, class T>
-MDQR_CALL void multiply_digits(T* r, const T* a, const T* b) {
+MDQR_STEP void multiply_digits(T* r, const T* a, const T* b) {
     constexpr int first = A0 + B0, guard = L + 1 < A1 + B1 ? L + 1 : A1 + B1;
     T sum[L + 2];
     MDQR_UNROLL
@@ -157,8 +168,8 @@ template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<
     static_for<0, M>([&](auto l) MDQR_LAMBDA {
         T rest = x.limb[l];
         static_for<(53 * l.value + 23 - B) / digit_bits, F + 1>([&](auto i) MDQR_LAMBDA {
-            constexpr double unit = two_to(-digit_bits * i.value),
-                             many = two_to(digit_bits * i.value);
+            constexpr double unit = two_to<-digit_bits * i.value>,
+                             many = two_to<digit_bits * i.value>;
             const T d = one_sum(exact_fma(rest, broadcast<T>(many), magic), -magic);
             rest = exact_fma(d, broadcast<T>(-unit), rest);
             r.digit[i] = one_sum(r.digit[i], d);
@@ -170,10 +181,10 @@ template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<
 // Digits by pairs, exactly; w has room for (F + 2) / 2 words.
 template <class T, int F> MDQR_FN void to_words(T* w, const fixed<T, F>& x) {
     static_for<0, (F + 2) / 2>([&](auto j) MDQR_LAMBDA {
-        constexpr double unit = two_to(-2 * digit_bits * j.value);
+        constexpr double unit = two_to<-2 * digit_bits * j.value>;
         w[j] = one_prod(x.digit[2 * j], broadcast<T>(unit));
         if constexpr (2 * j.value + 1 <= F)
-            w[j] = exact_fma(x.digit[2 * j + 1], broadcast<T>(unit * two_to(-digit_bits)), w[j]);
+            w[j] = exact_fma(x.digit[2 * j + 1], broadcast<T>(unit * two_to<-digit_bits>), w[j]);
     });
 }
 
@@ -189,7 +200,7 @@ template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
     T r = broadcast<T>(0.0);
     static_for_down<3, 0>([&](auto i) MDQR_LAMBDA {
         if constexpr (i.value <= F)
-            r = fma(x.digit[i], broadcast<T>(two_to(-digit_bits * i.value)), r);
+            r = fma(x.digit[i], broadcast<T>(two_to<-digit_bits * i.value>), r);
     });
     return r;
 }
@@ -197,21 +208,21 @@ template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
 // A power series sum c_k t^k of constants for |t| < 2^-Bits: Horner's rule with no more digits a
 // step than count in the end. `Rows` are the coefficients, `zeros` says c_k <= 2^-zeros(k).
 template <class Series, int F> struct horner {
-    static constexpr int terms() {
+    MDQR_FN static constexpr int terms() {
         int k = 1;
         while (k * Series::bits + Series::zeros(k) < digit_bits * F + 4)
             ++k;
         return k;
     }
     // What a step rounds counts 2^-2 units of the last digit at most.
-    static constexpr int last(int k) {
+    MDQR_FN static constexpr int last(int k) {
         const int l = (digit_bits * F + 2 - k * Series::bits + digit_bits - 1) / digit_bits;
         return l < 1 ? 1 : l < F ? l : F;
     }
-    static constexpr int first(int k) { return (Series::zeros(k) + 21) / digit_bits; }
+    MDQR_FN static constexpr int first(int k) { return (Series::zeros(k) + 21) / digit_bits; }
     static constexpr int first_of_t = (Series::bits + 22) / digit_bits;
 
-    template <int K, class T> MDQR_CALL static void step(T* p, const T* t) {
+    template <int K, class T> MDQR_STEP static void step(T* p, const T* t) {
         constexpr int from = first(K), to = last(K) < from ? from : last(K);
         constexpr int p0 = first(K + 1), p1 = last(K + 1) < p0 ? p0 : last(K + 1);
         T sum[to + 2];
@@ -251,7 +262,7 @@ template <class Series, int F> struct horner {
     struct name##_coefficients {                                                                   \
         static constexpr int bits = least_bits;                                                    \
         static constexpr int rows = sizeof(name##_zero_bits) / sizeof(int);                        \
-        static constexpr int zeros(int k) { return name##_zero_bits[k]; }                          \
+        MDQR_FN static constexpr int zeros(int k) { return name##_zero_bits[k]; }                  \
         MDQR_FN static double coefficient(int k, int i) {                                          \
             return name##_series[row_digits * k + i];                                              \
         }                                                                                          \

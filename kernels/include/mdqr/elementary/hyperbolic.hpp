@@ -30,8 +30,8 @@ template <class T, int N, int M> MDQR_CALL hyperbola<T, N> hyperbola_of(const md
                       one_sum(e.k, broadcast<T>(-1.0))};
     const mask_t<T> small = x.limb[0] < broadcast<T>(0.25);
     if (any(small)) {
-        const wide<T, N> above = less_one<T, N>(e, select(small, x, number<T, M>(0.0))).r;
-        const wide<T, N> one = number<T, N + 1>(1.0);
+        const wide<T, N> above = less_one<T, N>(e, select(small, x, spread<T, M>(0.0))).r;
+        const wide<T, N> one = spread<T, N + 1>(1.0);
         h.sinh =
             select(small, add_network(above, divide_wide(above, add_network(above, one))), h.sinh);
     }
@@ -57,10 +57,10 @@ template <class T, int N> MDQR_FN md<T, N> cosh(const md<T, N>& x) {
 // tanh(x) for 0 <= x; beyond 20 (N + 1) it is 1.
 template <class T, int N, int M> MDQR_FN wide<T, N> tanh_wide(const md<T, M>& x) {
     const mask_t<T> flat = !(x.limb[0] < broadcast<T>(20.0 * (N + 1)));
-    const md<T, M> twice = scaled(select(flat, number<T, M>(20.0 * (N + 1)), x), broadcast<T>(2.0));
+    const md<T, M> twice = scaled(select(flat, spread<T, M>(20.0 * (N + 1)), x), broadcast<T>(2.0));
     const scaled_wide<T, N> e = less_one<T, N>(exp_of<last_digit<N>>(twice), twice);
     const wide<T, N> above = scaled(e.r, to_the(e.k));
-    return divide_wide(above, add_network(above, number<T, N + 1>(2.0)));
+    return divide_wide(above, add_network(above, spread<T, N + 1>(2.0)));
 }
 
 template <class T, int N> MDQR_FN md<T, N> tanh(const md<T, N>& x) {
@@ -71,7 +71,7 @@ template <class T, int N> MDQR_FN md<T, N> tanh(const md<T, N>& x) {
 
 // log(1 + u), or log(2 u) for u >= 2^480, where adding 1 changes nothing and u stands for 2 u.
 template <class T, int N> MDQR_CALL wide<T, N> log_above(const wide<T, N>& u, mask_t<T> doubled) {
-    logarithm<T, N> l = log_of<T, N>(add_network(u, number<T, N + 1>(1.0)), u);
+    logarithm<T, N> l = log_of<T, N>(add_network(u, spread<T, N + 1>(1.0)), u);
     l.k = one_sum(l.k, select(doubled, broadcast<T>(1.0), broadcast<T>(0.0)));
     return natural(l);
 }
@@ -79,7 +79,7 @@ template <class T, int N> MDQR_CALL wide<T, N> log_above(const wide<T, N>& u, ma
 // For finite a >= 0: log1p(a + a^2 / (1 + sqrt(1 + a^2))).
 template <class T, int N> MDQR_FN wide<T, N> arcsinh_wide(const wide<T, N>& a) {
     const mask_t<T> large = a.limb[0] >= broadcast<T>(0x1p480);
-    const wide<T, N> one = number<T, N + 1>(1.0), x = select(large, one, a);
+    const wide<T, N> one = spread<T, N + 1>(1.0), x = select(large, one, a);
     const wide<T, N> square = mul_network(x, x);
     const wide<T, N> root = sqrt_wide(add_network(one, square));
     const wide<T, N> u = add_network(x, divide_wide(square, add_network(one, root)));
@@ -88,7 +88,7 @@ template <class T, int N> MDQR_FN wide<T, N> arcsinh_wide(const wide<T, N>& a) {
 
 template <class T, int N> MDQR_FN md<T, N> arcsinh(const md<T, N>& x) {
     const mask_t<T> as_it_is = negligible(x) | !(abs(x.limb[0]) < broadcast<T>(infinity()));
-    const wide<T, N> a = with_limbs<N + 1>(magnitude(select(as_it_is, number<T, N>(1.0), x)));
+    const wide<T, N> a = with_limbs<N + 1>(magnitude(select(as_it_is, spread<T, N>(1.0), x)));
     const md<T, N> r = narrow<T, N>(arcsinh_wide<T, N>(a));
     return select(as_it_is, x, with_sign(r, x.limb[0]));
 }
@@ -97,19 +97,19 @@ template <class T, int N> MDQR_FN md<T, N> arcsinh(const md<T, N>& x) {
 template <class T, int N>
 MDQR_FN wide<T, N> arccosh_wide(const wide<T, N>& a, const wide<T, N>& above) {
     const mask_t<T> large = a.limb[0] >= broadcast<T>(0x1p480);
-    const wide<T, N> one = number<T, N + 1>(1.0), x = select(large, one, above);
-    const wide<T, N> product = mul_network(x, add_network(x, number<T, N + 1>(2.0)));
+    const wide<T, N> one = spread<T, N + 1>(1.0), x = select(large, one, above);
+    const wide<T, N> product = mul_network(x, add_network(x, spread<T, N + 1>(2.0)));
     return log_above<T, N>(select(large, a, add_network(x, sqrt_wide(product))), large);
 }
 
 template <class T, int N> MDQR_FN md<T, N> arccosh(const md<T, N>& x) {
     const wide<T, N> given = with_limbs<N + 1>(x);
-    const wide<T, N> above = add_network(given, number<T, N + 1>(-1.0));
+    const wide<T, N> above = add_network(given, spread<T, N + 1>(-1.0));
     const mask_t<T> regular =
         (above.limb[0] >= broadcast<T>(0.0)) & (x.limb[0] < broadcast<T>(infinity()));
-    const wide<T, N> one = number<T, N + 1>(1.0);
+    const wide<T, N> one = spread<T, N + 1>(1.0);
     const md<T, N> r = narrow<T, N>(arccosh_wide<T, N>(
-        select(regular, given, one), select(regular, above, number<T, N + 1>(0.0))));
+        select(regular, given, one), select(regular, above, spread<T, N + 1>(0.0))));
     const T special =
         select(x.limb[0] == broadcast<T>(infinity()), x.limb[0], broadcast<T>(not_a_number()));
     return select(regular, r, from_double<T, N>(special));
@@ -121,18 +121,18 @@ template <class T, int N> MDQR_FN wide<T, N> arctanh_wide(const wide<T, N>& a, w
     const T zero = broadcast<T>(0.0);
     below = scaled(below, select(tiny, broadcast<T>(0x1p500), broadcast<T>(1.0)));
     const wide<T, N> u = divide_wide(scaled(a, broadcast<T>(2.0)), below);
-    logarithm<T, N> l = log_of<T, N>(select(tiny, u, add_network(u, number<T, N + 1>(1.0))), u);
+    logarithm<T, N> l = log_of<T, N>(select(tiny, u, add_network(u, spread<T, N + 1>(1.0))), u);
     l.k = one_sum(l.k, select(tiny, broadcast<T>(500.0), zero));
     l.is_near = l.is_near & !tiny;
     return scaled(natural(l), broadcast<T>(0.5));
 }
 
 template <class T, int N> MDQR_FN md<T, N> arctanh(const md<T, N>& x) {
-    const wide<T, N> a = with_limbs<N + 1>(magnitude(x)), one = number<T, N + 1>(1.0);
+    const wide<T, N> a = with_limbs<N + 1>(magnitude(x)), one = spread<T, N + 1>(1.0);
     const wide<T, N> below = add_network(one, neg(a));
     const T zero = broadcast<T>(0.0);
     const mask_t<T> regular = (below.limb[0] > zero) & !negligible(x);
-    const wide<T, N> half = number<T, N + 1>(0.5);
+    const wide<T, N> half = spread<T, N + 1>(0.5);
     md<T, N> r =
         narrow<T, N>(arctanh_wide<T, N>(select(regular, a, half), select(regular, below, half)));
     const T pole =

@@ -61,12 +61,12 @@ template <class T, int N> MDQR_CALL logarithm<T, N> log_of(wide<T, N> x, const w
     if (any(r.is_near))
         r.near = mul_network(above, to_limbs<N + 1>(series));
     else
-        r.near = number<T, N + 1>(0.0);
+        r.near = spread<T, N + 1>(0.0);
     return r;
 }
 
 template <class T, int N> MDQR_CALL logarithm<T, N> log_of(const wide<T, N>& x) {
-    return log_of<T, N>(x, add_network(x, number<T, N + 1>(-1.0)));
+    return log_of<T, N>(x, add_network(x, spread<T, N + 1>(-1.0)));
 }
 
 template <class T, int N> MDQR_FN wide<T, N> natural(const logarithm<T, N>& l) {
@@ -108,7 +108,7 @@ template <class T, int N> MDQR_FN md<T, N> log_special(T x, mask_t<T> regular, c
 
 template <class T, int N, class F> MDQR_FN md<T, N> log_by(const md<T, N>& x, F finish) {
     const mask_t<T> regular = log_regular(x.limb[0]);
-    const md<T, N> safe = select(regular, x, number<T, N>(1.0));
+    const md<T, N> safe = select(regular, x, spread<T, N>(1.0));
     return log_special(x.limb[0], regular,
                        narrow<T, N>(finish(log_of<T, N>(with_limbs<N + 1>(safe)))));
 }
@@ -124,13 +124,13 @@ template <class T, int N> MDQR_FN md<T, N> log10(const md<T, N>& x) {
 }
 
 template <class T, int N> MDQR_FN wide<T, N> log1p_wide(const wide<T, N>& x) {
-    return natural(log_of<T, N>(add_network(x, number<T, N + 1>(1.0)), x));
+    return natural(log_of<T, N>(add_network(x, spread<T, N + 1>(1.0)), x));
 }
 
 template <class T, int N> MDQR_FN md<T, N> log1p(const md<T, N>& x) {
-    const T above = add_network(x, number<T, N>(1.0)).limb[0];
+    const T above = add_network(x, spread<T, N>(1.0)).limb[0];
     const mask_t<T> regular = log_regular(above);
-    const md<T, N> safe = select(regular, x, number<T, N>(0.0));
+    const md<T, N> safe = select(regular, x, spread<T, N>(0.0));
     const md<T, N> r = log_special(select(x.limb[0] == x.limb[0], above, x.limb[0]), regular,
                                    narrow<T, N>(log1p_wide<T, N>(with_limbs<N + 1>(safe))));
     return select(negligible(x), x, r);

@@ -44,7 +44,7 @@ template <int N> MDQR_COLD double power_special(const md<double, N>& x, const md
 template <class T, int N> MDQR_FN md<T, N> exp_of_product(const wide<T, N>& l, wide<T, N> y) {
     const T size = one_prod(l.limb[0], y.limb[0]);
     const mask_t<T> beyond = !(abs(size) < broadcast<T>(800.0));
-    y = select(beyond, number<T, N + 1>(0.0), y);
+    y = select(beyond, spread<T, N + 1>(0.0), y);
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(mul_network(l, y));
     md<T, N> r = scale_lanes(narrow<T, N>(to_limbs<N + 1>(e.value)), e.k);
     exp_beyond(r, size, beyond, 0.0);
@@ -55,7 +55,7 @@ template <class T, int N> MDQR_FN md<T, N> power(const md<T, N>& x, const md<T, 
     const T zero = broadcast<T>(0.0), infinite = broadcast<T>(infinity());
     const T a = abs(x.limb[0]), b = abs(y.limb[0]);
     const mask_t<T> regular = (a > zero) & (a < infinite) & (b > zero) & (b < infinite);
-    const md<T, N> one = number<T, N>(1.0);
+    const md<T, N> one = spread<T, N>(1.0);
     const md<T, N> base = select(regular, select(x.limb[0] < zero, neg(x), x), one);
     const md<T, N> exponent = select(regular, y, one);
     const wide<T, N> l = natural(log_of<T, N>(with_limbs<N + 1>(base)));
@@ -80,7 +80,7 @@ template <class T, int N> MDQR_FN md<T, N> power(const md<T, N>& x, const md<T, 
 template <class T, int N> MDQR_FN md<T, N> cbrt(const md<T, N>& x) {
     const T zero = broadcast<T>(0.0), a = abs(x.limb[0]);
     const mask_t<T> regular = (a > zero) & (a < broadcast<T>(infinity()));
-    const md<T, N> base = select(regular, select(x.limb[0] < zero, neg(x), x), number<T, N>(1.0));
+    const md<T, N> base = select(regular, select(x.limb[0] < zero, neg(x), x), spread<T, N>(1.0));
     const wide<T, N> l = natural(log_of<T, N>(with_limbs<N + 1>(base)));
     const md<T, N> r =
         exp_of_product<T, N>(l, to_limbs<N + 1>(constant<T, last_digit<N> + 1>(third_table)));

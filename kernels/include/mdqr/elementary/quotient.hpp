@@ -6,7 +6,7 @@
 MDQR_BEGIN
 
 // r = 1 / x for x in [1, 4]: from H digits to L. 1 - x r begins at digit H.
-template <int H, int L, class T> MDQR_CALL void refine_reciprocal(T* r, const T* x) {
+template <int H, int L, class T> MDQR_STEP void refine_reciprocal(T* r, const T* x) {
     T e[L + 1];
     multiply_digits<0, L, 0, H, L>(e, x, r);
     MDQR_UNROLL
@@ -20,7 +20,7 @@ template <int H, int L, class T> MDQR_CALL void refine_reciprocal(T* r, const T*
 }
 
 // r = 1 / sqrt(x) for x in [1, 4): r += r (1 - x r^2) / 2.
-template <int H, int L, class T> MDQR_CALL void refine_inverse_root(T* r, const T* x) {
+template <int H, int L, class T> MDQR_STEP void refine_inverse_root(T* r, const T* x) {
     T e[L + 1];
     multiply_digits<0, H, 0, H, L>(e, r, r);
     multiply_digits<0, L, 0, L, L>(e, x, e);
@@ -80,11 +80,11 @@ template <class T, int M> MDQR_CALL md<T, M> divide_wide(const md<T, M>& a, cons
 template <class T, int M> MDQR_CALL md<T, M> sqrt_wide(const md<T, M>& a) {
     constexpr int F = last_digit<M - 1>;
     const mask_t<T> positive = a.limb[0] > broadcast<T>(0.0);
-    const md<T, M> safe = select(positive, a, number<T, M>(1.0));
+    const md<T, M> safe = select(positive, a, spread<T, M>(1.0));
     const T half = nearest(fma(exponent_of(safe.limb[0]), broadcast<T>(0.5), broadcast<T>(-0.25)));
     const fixed<T, F> x = to_fixed<F, 2>(scaled(safe, to_the(one_prod(half, broadcast<T>(-2.0)))));
     const md<T, M> r = scaled(to_limbs<M>(multiply(x, inverse<true>(x))), to_the(half));
-    return select(positive, r, number<T, M>(0.0));
+    return select(positive, r, spread<T, M>(0.0));
 }
 
 MDQR_END

@@ -53,7 +53,7 @@ template <int N, class T, int M> MDQR_CALL angle<T, N> reduce(const md<T, M>& x)
     constexpr int F = last_digit<N>;
     const T zero = broadcast<T>(0.0);
     const mask_t<T> large = !(abs(x.limb[0]) < broadcast<T>(0x1p20));
-    const md<T, M> safe = select(large, number<T, M>(0.0), x);
+    const md<T, M> safe = select(large, spread<T, M>(0.0), x);
     angle<T, N> a;
     a.quadrant = nearest(one_prod(safe.limb[0], broadcast<T>(0x1.45f306dc9c883p-1)));
     const fixed<T, F> whole = to_fixed<F, 21>(safe);

@@ -61,7 +61,7 @@ template <class T, int N> MDQR_FN md<T, N> nan_unless_finite(const md<T, N>& r, 
     return select(nothing == nothing, r, from_double<T, N>(nothing));
 }
 template <class T, int N> MDQR_FN md<T, N> zero_unless_finite(const md<T, N>& x) {
-    return select(abs(x.limb[0]) < broadcast<T>(infinity()), x, number<T, N>(0.0));
+    return select(abs(x.limb[0]) < broadcast<T>(infinity()), x, spread<T, N>(0.0));
 }
 
 template <class T, int N> MDQR_FN md<T, N> sin(const md<T, N>& x) {
