@@ -13,6 +13,7 @@ from importlib import import_module
 GROUPS = {
     "cpu": "cpu.speed",
     "accuracy": "cpu.accuracy",
+    "elementary": "cpu.elementary",
     "gpu": "gpu.factors",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",

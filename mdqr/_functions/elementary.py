@@ -28,8 +28,8 @@ def exp(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -55,8 +55,8 @@ def exp2(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -83,8 +83,8 @@ def expm1(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -110,8 +110,8 @@ def log(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -138,8 +138,8 @@ def log2(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -166,8 +166,8 @@ def log10(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -194,8 +194,8 @@ def log1p(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -221,8 +221,8 @@ def sin(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -248,8 +248,8 @@ def cos(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -275,8 +275,8 @@ def tan(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -364,8 +364,8 @@ def arcsin(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -392,8 +392,8 @@ def arccos(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -420,8 +420,8 @@ def arctan(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -448,8 +448,8 @@ def sinh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -475,8 +475,8 @@ def cosh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -502,8 +502,8 @@ def tanh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -529,8 +529,8 @@ def arcsinh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -557,8 +557,8 @@ def arccosh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----
@@ -585,8 +585,8 @@ def arctanh(x: Any) -> MDArray:
     Returns
     -------
     MDArray
-        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex ``10 * eps``
-        normwise.
+        A new array of the shape and precision of `x`. Relative error at most ``4 * eps``; complex
+        ``10 * eps`` normwise.
 
     Notes
     -----

@@ -149,8 +149,11 @@ template <class T, int F> MDQR_FN fixed<T, F> constant(const double* row) {
         r.digit[i] = broadcast<T>(row[i]);
     return r;
 }
-template <class T, int F> MDQR_FN fixed<T, F> row_of(const double* table, T row) {
-    const ints_t<T> at = to_ints(one_prod(row, broadcast<T>(row_digits)));
+// The first row where there is none, as for lanes that are no numbers.
+template <class T, int F, int Size> MDQR_FN fixed<T, F> row_of(const double (&table)[Size], T row) {
+    const T zero = broadcast<T>(0.0), last = broadcast<T>(Size / row_digits - 1);
+    const T known = select((row >= zero) & (row <= last), row, zero);
+    const ints_t<T> at = to_ints(one_prod(known, broadcast<T>(row_digits)));
     fixed<T, F> r;
     MDQR_UNROLL
     for (int i = 0; i <= F; ++i)

@@ -42,7 +42,7 @@ template <class T, int N> MDQR_FN md<T, N> sinh(const md<T, N>& x) {
     const mask_t<T> beyond = !(abs(x.limb[0]) < broadcast<T>(800.0));
     const hyperbola<T, N> h = hyperbola_of<T, N>(magnitude(exp_argument(x, beyond)));
     md<T, N> r = with_sign(scale_lanes(narrow<T, N>(h.sinh), h.k), x.limb[0]);
-    r = select(beyond, from_double<T, N>(x.limb[0] + x.limb[0]), r);
+    r = select(beyond, from_double<T, N>(one_prod(x.limb[0], broadcast<T>(infinity()))), r);
     return select(negligible(x), x, r);
 }
 

@@ -128,11 +128,13 @@ template <class T, int N> MDQR_FN wide<T, N> log1p_wide(const wide<T, N>& x) {
 }
 
 template <class T, int N> MDQR_FN md<T, N> log1p(const md<T, N>& x) {
-    const T above = add_network(x, spread<T, N>(1.0)).limb[0];
+    const mask_t<T> finite = abs(x.limb[0]) < broadcast<T>(infinity());
+    const md<T, N> ordinary = select(finite, x, spread<T, N>(0.0));
+    const T above = select(finite, add_network(ordinary, spread<T, N>(1.0)).limb[0], x.limb[0]);
     const mask_t<T> regular = log_regular(above);
     const md<T, N> safe = select(regular, x, spread<T, N>(0.0));
-    const md<T, N> r = log_special(select(x.limb[0] == x.limb[0], above, x.limb[0]), regular,
-                                   narrow<T, N>(log1p_wide<T, N>(with_limbs<N + 1>(safe))));
+    const md<T, N> r =
+        log_special(above, regular, narrow<T, N>(log1p_wide<T, N>(with_limbs<N + 1>(safe))));
     return select(negligible(x), x, r);
 }
 
