@@ -104,11 +104,13 @@ template <class T, int N> MDQR_FN md<T, N> arctan(const md<T, N>& x) {
     return select(negligible(x), x, arctan2(x, spread<T, N>(1.0)));
 }
 
-// sqrt(1 - x^2) for |x| <= 1 and NaN beyond; x in N + 1 limbs.
+// sqrt(1 - x^2) for |x| <= 1, and whether x is beyond; x in N + 1 limbs.
 template <class T, int M> MDQR_FN md<T, M> cosine_from_sine(const md<T, M>& x, mask_t<T>& beyond) {
     const md<T, M> one = spread<T, M>(1.0);
     const md<T, M> below = add_network(one, neg(x)), above = add_network(one, x);
-    beyond = !((below.limb[0] >= broadcast<T>(0.0)) & (above.limb[0] >= broadcast<T>(0.0)));
+    // Sums of NaN have it in any limb.
+    beyond = !((abs(x.limb[0]) <= broadcast<T>(1.0)) & (below.limb[0] >= broadcast<T>(0.0)) &
+               (above.limb[0] >= broadcast<T>(0.0)));
     const md<T, M> product = mul_network(below, above);
     return sqrt_wide(select(beyond, one, product));
 }

@@ -95,6 +95,8 @@ template <class T, int N> MDQR_FN cmd<T, N> tanh(const cmd<T, N>& z) {
         scale_lanes(narrow<T, N>(divide_wide(mul_network(s, p.of_x.cosh), under)), -e),
         scale_lanes(narrow<T, N>(divide_wide(mul_network(c, p.of_y.im), under)), one_sum(-k, -e))};
     r.re.limb[0] = select(x.limb[0] == zero, x.limb[0], r.re.limb[0]);
+    const T side = one_prod(signed_as(zero, p.of_y.re.limb[0]), p.of_y.im.limb[0]);
+    r.im.limb[0] = select(r.im.limb[0] == zero, side, r.im.limb[0]);
     r.im.limb[0] = select(y.limb[0] == zero, y.limb[0], r.im.limb[0]);
     fix_up(undefined, r, [](const cmd<double, N>& w) { return tanh_undefined(w); }, z);
     return select(negligible(z), z, r);

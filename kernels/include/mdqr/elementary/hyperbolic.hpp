@@ -105,8 +105,9 @@ MDQR_FN wide<T, N> arccosh_wide(const wide<T, N>& a, const wide<T, N>& above) {
 template <class T, int N> MDQR_FN md<T, N> arccosh(const md<T, N>& x) {
     const wide<T, N> given = with_limbs<N + 1>(x);
     const wide<T, N> above = add_network(given, spread<T, N + 1>(-1.0));
-    const mask_t<T> regular =
-        (above.limb[0] >= broadcast<T>(0.0)) & (x.limb[0] < broadcast<T>(infinity()));
+    const mask_t<T> regular = (x.limb[0] >= broadcast<T>(1.0)) &
+                              (x.limb[0] < broadcast<T>(infinity())) &
+                              (above.limb[0] >= broadcast<T>(0.0));
     const wide<T, N> one = spread<T, N + 1>(1.0);
     const md<T, N> r = narrow<T, N>(arccosh_wide<T, N>(
         select(regular, given, one), select(regular, above, spread<T, N + 1>(0.0))));
@@ -131,12 +132,13 @@ template <class T, int N> MDQR_FN md<T, N> arctanh(const md<T, N>& x) {
     const wide<T, N> a = with_limbs<N + 1>(magnitude(x)), one = spread<T, N + 1>(1.0);
     const wide<T, N> below = add_network(one, neg(a));
     const T zero = broadcast<T>(0.0);
-    const mask_t<T> regular = (below.limb[0] > zero) & !negligible(x);
+    const mask_t<T> inside = abs(x.limb[0]) <= broadcast<T>(1.0);
+    const mask_t<T> regular = inside & (below.limb[0] > zero) & !negligible(x);
     const wide<T, N> half = spread<T, N + 1>(0.5);
     md<T, N> r =
         narrow<T, N>(arctanh_wide<T, N>(select(regular, a, half), select(regular, below, half)));
-    const T pole =
-        select(below.limb[0] == zero, broadcast<T>(infinity()), broadcast<T>(not_a_number()));
+    const T pole = select(inside & (below.limb[0] == zero), broadcast<T>(infinity()),
+                          broadcast<T>(not_a_number()));
     r = with_sign(select(regular, r, from_double<T, N>(pole)), x.limb[0]);
     return select(negligible(x), x, r);
 }
