@@ -68,7 +68,6 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.ceil: elementwise.ceil,
         np.rint: elementwise.rint,
         np.power: power.power,
-        np.float_power: power.power,
         np.maximum: comparison.maximum,
         np.minimum: comparison.minimum,
         np.equal: comparison.equal,
@@ -92,6 +91,7 @@ OPERATORS: dict[np.ufunc, str] = {
     np.multiply: "*",
     np.divide: "/",
     np.matmul: "@",
+    np.power: "**",
 }
 
 
