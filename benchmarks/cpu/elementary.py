@@ -28,7 +28,7 @@ from mdqr.testing import FAMILIES
 from mdqr.testing._families import Bounds, draw, fits
 
 BATCH = 128
-COUNT, QUICK = 80 * BATCH, 4 * BATCH  # values of each function and precision
+COUNT, QUICK = 400 * BATCH, 4 * BATCH  # values of each function and precision
 SIZE = 100_000  # of a vector whose rate is measured
 FEW = 1000  # values that the packages of single numbers get
 AIMS = {"dd": 1.5e7, "qd": 3e6, "od": 1e6}
