@@ -45,10 +45,15 @@ def _each(*regions: Region) -> tuple[tuple[Region, ...], ...]:
 _ANY = Region(-1074, 1023)
 _SMALL, _MIDDLE = Region(-400, -9), Region(-9, 3)
 _EXPONENTS = _each(_MIDDLE, _SMALL, Region(3, 8), Region(8, 10))
-_POSITIVE = _each(Region(-1074, 1023, 0, 1), Region(-3, 3, 0, 1), Region(-420, -1, 1))
+_POSITIVE = _each(
+    *(Region(-1074, 1023, 0, 1), Region(-3, 3, 0, 1), Region(-420, -1, 1), Region(-1074, -300, 1))
+)
 _ANGLES = _each(_MIDDLE, _SMALL, Region(4, 1023), Region(-440, -60, "half pi"))
 _TURNS = _each(Region(-9, 10), _SMALL, Region(10, 400), Region(-300, -9, "half"))
-_UNIT = _each(Region(-9, -1), _SMALL, Region(-300, -2, 1, -1), Region(-300, -2, -1, 1))
+_UNIT = _each(
+    *(Region(-9, -1), _SMALL, Region(-300, -2, 1, -1), Region(-300, -2, -1, 1)),
+    Region(-1074, -300, 1, -1),
+)
 
 
 def _over(value: Callable[[Any], Any], base: int) -> Callable[[Any], Any]:
@@ -65,7 +70,10 @@ FUNCTIONS: dict[str, Function] = {
     "log1p": Function(
         arb.log1p,
         acb.log1p,
-        _each(Region(-9, -1), _SMALL, Region(0, 1023, 0, 1), Region(-300, -1, -1, 1)),
+        _each(
+            *(Region(-9, -1), _SMALL, Region(0, 1023, 0, 1), Region(-300, -1, -1, 1)),
+            Region(-1074, -300, -1, 1),
+        ),
     ),
     "sin": Function(arb.sin, acb.sin, _ANGLES),
     "cos": Function(arb.cos, acb.cos, _ANGLES),
@@ -79,7 +87,11 @@ FUNCTIONS: dict[str, Function] = {
     "cosh": Function(arb.cosh, acb.cosh, _EXPONENTS),
     "tanh": Function(arb.tanh, acb.tanh, _EXPONENTS),
     "arcsinh": Function(arb.asinh, acb.asinh, _each(_MIDDLE, _ANY)),
-    "arccosh": Function(arb.acosh, acb.acosh, _each(Region(-300, 8, 1, 1), Region(1, 1023, 0, 1))),
+    "arccosh": Function(
+        arb.acosh,
+        acb.acosh,
+        _each(Region(-300, 8, 1, 1), Region(1, 1023, 0, 1), Region(-1074, -300, 1, 1)),
+    ),
     "arctanh": Function(arb.atanh, acb.atanh, _UNIT),
     "cbrt": Function(lambda x: x.root(3) if x > 0 else -(-x).root(3), None, _each(_MIDDLE, _ANY)),
     "arctan2": Function(arb.atan2, None, ((_MIDDLE, _MIDDLE), (_ANY, _ANY))),

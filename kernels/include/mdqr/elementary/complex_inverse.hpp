@@ -204,7 +204,7 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     const wide<T, N> half = spread<T, N + 1>(0.5), unit = spread<T, N + 1>(1.0);
     wide<T, N> x = magnitude(select(undefined, half, with_limbs<N + 1>(z.re)));
     wide<T, N> y = select(undefined, half, with_limbs<N + 1>(z.im));
-    // Large parts are scaled by 2^-e, where 1 does not count; small distances from 1 by 2^400.
+    // Large parts are scaled by 2^-e, where 1 does not count; small distances from 1 likewise.
     const T large = select(abs(y.limb[0]) > x.limb[0], abs(y.limb[0]), x.limb[0]);
     T e;
     normalised(md<T, 1>{large}, e);
@@ -214,19 +214,21 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     y = times_power(y, -e);
     const wide<T, N> below = select(far, x, add_network(unit, neg(x)));
     const wide<T, N> above = select(far, neg(x), add_network(unit, x));
-    const mask_t<T> close =
-        (abs(below.limb[0]) < broadcast<T>(0x1p-400)) & (abs(y.limb[0]) < broadcast<T>(0x1p-400));
-    const T up = select(close, broadcast<T>(0x1p400), one);
-    const wide<T, N> b = scaled(below, up), c = scaled(y, up);
+    const T gap = select(abs(y.limb[0]) > abs(below.limb[0]), y.limb[0], below.limb[0]);
+    const mask_t<T> close = abs(gap) < broadcast<T>(0x1p-400);
+    T closeness;
+    normalised(md<T, 1>{gap}, closeness);
+    closeness = select(close, closeness, zero);
+    const wide<T, N> b = times_power(below, -closeness), c = times_power(y, -closeness);
     const wide<T, N> distance = add_network(mul_network(b, b), mul_network(c, c));
     const wide<T, N> u =
         times_power(divide_wide(scaled(x, broadcast<T>(4.0)), distance), clamped(-e, -1900.0, 0.0));
     logarithm<T, N> l = log_of<T, N>(select(close, u, add_network(u, unit)), u);
-    l.k = one_sum(l.k, select(close, broadcast<T>(800.0), zero));
+    l.k = fma(closeness, broadcast<T>(-2.0), l.k);
     l.is_near = l.is_near & !close;
     const md<T, N> re = narrow<T, N>(scaled(natural(l), broadcast<T>(0.25)));
-    const wide<T, N> turned = times_power(scaled(y, broadcast<T>(2.0)), clamped(-e, -1900.0, 0.0));
-    scaled_wide<T, N> a = atan2_wide<T, N>(turned, cross(below, above, y, y));
+    const wide<T, N> turned = times_power(scaled(c, broadcast<T>(2.0)), clamped(-e, -1900.0, 0.0));
+    scaled_wide<T, N> a = atan2_wide<T, N>(turned, cross(b, above, c, y));
     a.r = scaled(a.r, broadcast<T>(0.5));
     cmd<T, N> r{re, angle_limbs<T, N>(a)};
     r.re = select(has_sign(z.re.limb[0]), neg(r.re), r.re);
