@@ -111,8 +111,9 @@ template <class T, int M> MDQR_FN md<T, M> cosine_from_sine(const md<T, M>& x, m
     // Sums of NaN have it in any limb.
     beyond = !((abs(x.limb[0]) <= broadcast<T>(1.0)) & (below.limb[0] >= broadcast<T>(0.0)) &
                (above.limb[0] >= broadcast<T>(0.0)));
-    const md<T, M> product = mul_network(below, above);
-    return sqrt_wide(select(beyond, one, product));
+    const mask_t<T> right = x.limb[0] > broadcast<T>(0.0);
+    const md<T, M> small = select(right, below, above), large = select(right, above, below);
+    return sqrt_of_product(select(beyond, one, small), select(beyond, one, large));
 }
 
 template <class T, int N> MDQR_FN md<T, N> arcsin(const md<T, N>& x) {

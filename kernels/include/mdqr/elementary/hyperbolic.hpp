@@ -98,8 +98,8 @@ template <class T, int N>
 MDQR_FN wide<T, N> arccosh_wide(const wide<T, N>& a, const wide<T, N>& above) {
     const mask_t<T> large = a.limb[0] >= broadcast<T>(0x1p480);
     const wide<T, N> one = spread<T, N + 1>(1.0), x = select(large, one, above);
-    const wide<T, N> product = mul_network(x, add_network(x, spread<T, N + 1>(2.0)));
-    return log_above<T, N>(select(large, a, add_network(x, sqrt_wide(product))), large);
+    const wide<T, N> root = sqrt_of_product(x, add_network(x, spread<T, N + 1>(2.0)));
+    return log_above<T, N>(select(large, a, add_network(x, root)), large);
 }
 
 template <class T, int N> MDQR_FN md<T, N> arccosh(const md<T, N>& x) {
