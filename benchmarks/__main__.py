@@ -13,8 +13,11 @@ from importlib import import_module
 GROUPS = {
     "cpu": "cpu.speed",
     "accuracy": "cpu.accuracy",
+    "fits": "cpu.fits",
+    "systems": "cpu.systems",
     "elementary": "cpu.elementary",
     "gpu": "gpu.factors",
+    "gpu-systems": "gpu.systems",
     "windows": "gpu.windows",
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",

@@ -13,8 +13,9 @@ ADVICE = "take fewer values at a time, or a lower precision"
 
 
 class PrecisionWarning(UserWarning):
-    """A result has fewer correct digits than its precision promises.
+    """A result has fewer correct digits than its precision promises, or its data do not fix it.
 
+    Digits are those of the result for the operands as they are stored.
     Turn it into an error with ``warnings.filterwarnings("error", category=mdqr.PrecisionWarning)``.
 
     Examples

@@ -13,6 +13,7 @@ from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.cpu import peers, roofline
 from benchmarks.cpu.memory import memory
+from benchmarks.cpu.vectors import vectors
 from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
@@ -125,6 +126,7 @@ BENCHMARKS = {
         "CPU benchmarks",
         {
             "products": products,
+            "vectors": vectors,
             "qr": qr,
             "triangular": triangular,
             "least-squares": least_squares,

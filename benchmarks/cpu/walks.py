@@ -40,11 +40,14 @@ def calls() -> dict[str, Callable[[], Any]]:
     a = mdqr.random.normal((8, 4), precision="qd", rng=1)
     b, u = (mdqr.random.normal(n, precision="qd", rng=2) for n in (8, 4))
     q, r = linalg.qr(a, mode="complete")
+    stream = linalg.UpdatableLstsq(a, b)
     return {
         "qr 8x4": lambda: linalg.qr(a),
         "lstsq 8x4": lambda: linalg.lstsq(a, b),
         "solve 4x4": lambda: linalg.solve(a[:4], b[:4]),
         "qr_insert, a row into 8x4": lambda: linalg.qr_insert(q, r, u, 2),
+        "UpdatableLstsq.insert_rows, a row": lambda: stream.insert_rows(u, 1.0),
+        "UpdatableLstsq, a row and R": lambda: (stream.insert_rows(u, 1.0), stream.R),
     }
 
 

@@ -11,6 +11,8 @@ import mdqr
 from benchmarks.common.rows import Row
 from benchmarks.common.runner import Options
 from benchmarks.common.timing import cupy, milliseconds
+from mdqr._backend import for_block
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 
 MULTIPLE = PRECISIONS[1:]
@@ -125,6 +127,22 @@ def bandwidth(options: Options) -> Iterator[Row]:
             a, x = draw((n, n), p, dtype), draw((n,), p, dtype, seed=8)
             time = milliseconds(partial(mdqr.linalg.matmul, a, x), 9)
             yield from moved(f"matvec, {field}", p, f"{n}", a.limbs.nbytes, time)
+    yield from vectors(2048 if options.quick else 8192)
+
+
+def vectors(n: int) -> Iterator[Row]:
+    """Products and residuals of float64 data and of data of the precision with one vector."""
+    for p in MULTIPLE:
+        x, kind = draw((n, 1), p, seed=8).limbs, Kind(p.limbs, False)
+        backend = for_block(x)
+        for data in (PRECISIONS[0], p):
+            a = draw((n, n), data).limbs
+            for name, side in (("A x", a), ("A^H r", a.swapaxes(-1, -2))):
+                product = partial(backend.matmul, side, x, kind=kind)
+                residual = partial(backend.residual, [(1, x)], side, x, kind=kind)
+                for what, call in ((name, product), (f"residual, {name}", residual)):
+                    yield Row("bandwidth", what, "mdqr", f"{data.name} times {p.name}", f"{n}",
+                              n * n / milliseconds(call, 9) * 1e3, "multiply-adds/s")  # fmt: skip
 
 
 def moved(what: str, p: mdqr.Precision, size: str, nbytes: int, time: float) -> Iterator[Row]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from types import ModuleType
 
-from mdqr._backend.protocol import Backend
+import numpy as np
+
+from mdqr._backend.protocol import Backend, SmallSolution
 from mdqr._limbs.planes import Block, Kind, absolute, broadcast
 
 Shape = tuple[int, ...]
@@ -152,3 +154,28 @@ def float_matmul(
     elif subtract:
         product = -product
     return from_native(xp, product, is_complex)
+
+
+def unsolved(
+    xp: ModuleType, a: Block, b: Block, kind: Kind, residual: Block | None
+) -> SmallSolution:
+    """Return what small systems write, not set, with one batch axis."""
+    shape = (int(b.shape[-3]), int(a.shape[-1]), int(b.shape[-1]))
+    steps, status = (xp.empty(shape[0], dtype=np.int64) for _ in range(2))
+    x, error, condition = kind.empty(xp, shape), xp.empty(shape), xp.empty(shape[0])
+    return SmallSolution(x, error, condition, steps, status, residual)
+
+
+def unfolded(found: SmallSolution, batch: Shape, kind: Kind) -> SmallSolution:
+    """Return the same with all batch axes."""
+    if len(batch) == 1:
+        return found
+    x, rest = (
+        None if v is None else v.reshape(*v.shape[: kind.lead], *batch, *v.shape[-2:])
+        for v in (found.x, found.residual)
+    )
+    error = found.error.reshape(*batch, *found.error.shape[-2:])
+    condition, steps, status = (
+        v.reshape(batch) for v in (found.condition, found.steps, found.status)
+    )
+    return SmallSolution(x, error, condition, steps, status, rest)

@@ -352,7 +352,7 @@ class SmallSystems(Protocol):
     Leading dimensions of `a` and `b` broadcast, their limbs may be fewer than those of `kind`,
     that of the results, and no axis is empty. Every component of a served `x` is shown to be right
     to little more than half a unit of its last limb: ``2**-8 eps`` more, of the larger part if
-    complex.
+    complex. All backends find the same limbs, bounds and status.
     """
 
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:

@@ -1,8 +1,8 @@
 """How many digits of a fit are true of the numbers in the file.
 
-The digits that `mdqr.linalg.lstsq` promises are those of the numbers in memory. Decimals of a file
-are rounded to limbs before that, which moves the solution by up to the condition number times the
-rounding. Everything here bounds that move to first order, in float64.
+Decimals of a file are rounded to limbs, which moves the solution by up to the condition number
+times the rounding: `data_error_bound` of `mdqr.linalg.lstsq` has the errors of the estimates, and
+here are those of the statistics, to first order, in float64.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ class Problem:
     weights_error: np.ndarray
 
     @property
-    def is_exact(self) -> bool:
-        """Whether no number of the file was rounded."""
-        errors = (self.a_error, self.b_error, self.weights_error)
-        return not any(error.any() for error in errors)
+    def data_error(self) -> dict[str, np.ndarray]:
+        """The rounding of the data, as `mdqr.linalg.lstsq` takes it."""
+        errors = {"a_atol": self.a_error, "b_atol": self.b_error}
+        if self.weights is not None:
+            errors["weights_atol"] = self.weights_error
+        return errors
 
     @property
     def used_rows(self) -> int:
@@ -91,38 +93,22 @@ class Digits:
 
     def _of_estimates(self) -> np.ndarray:
         most = self._problem.precision.digits
-        self.errors = error = self._info.error_bound + self._data_error()
+        self.errors = error = self._info.data_error_bound
         digits = np.floor(np.floor(np.log10(self._x)) + 1 - np.log10(2.0 * error))
         exact = (error == 0) | ((self._x == 0) & (error < 1e-300))
         digits = np.where(exact, most, np.nan_to_num(digits, nan=0.0, neginf=0.0))
         return np.clip(digits, 0, most).astype(int)
 
-    def _data_error(self) -> np.ndarray:
-        """Bound how far the rounding of the data moves the solution.
+    def _factors(self) -> np.ndarray:
+        """Return what the residual standard deviation is multiplied by in standard errors."""
+        from mdqr.linalg import norm, qr, solve_triangular
 
-        With C = (A^T W A)^-1 changes dA, db, dW move x by ``C A^T W (db - dA x) + C dA^T W r +
-        C A^T dW r``. The rows of ``C A^T sqrt(W)`` have the norms ``sqrt(C_jj)``.
-        """
-        if self._problem.is_exact:
-            return np.zeros(len(self._x))
-        inverse = np.abs(self._inverse())
-        gradient = self._problem.a_error.T @ (self._weight * self._residual)
-        return 2.0 * (np.sqrt(np.diag(inverse)) * np.linalg.norm(self._rows) + inverse @ gradient)
-
-    def _inverse(self) -> np.ndarray:
-        """Return ``(A^T W A)^-1`` as float64."""
         problem = self._problem
-        variance = self._info.residual_std * self._info.residual_std
-        size = float(variance)
-        if np.isfinite(size) and size > 1e-280:
-            return (self._info.covariance() / variance).to_numpy()
-        from mdqr.linalg import qr, solve_triangular
-
         a = problem.a
         if problem.weights is not None:
             a = a * sqrt(problem.weights).reshape(-1, 1)
-        inverse = solve_triangular(qr(a, mode="r"), eye(a.shape[1], precision=problem.precision))
-        return (inverse @ inverse.T).to_numpy()
+        one = eye(a.shape[1], precision=problem.precision)
+        return norm(solve_triangular(qr(a, mode="r"), one), axis=1).to_numpy()
 
     def _of_statistics(self) -> None:
         problem, eps = self._problem, self._problem.precision.eps
@@ -139,8 +125,7 @@ class Digits:
         self.residual_std_bound, self.standard_error_bounds = np.inf, np.full(count, np.inf)
         if not self.residual_std and matrix < 0.1 and freedom > 0:
             self.residual_std_bound = float((size + error) / np.sqrt(freedom))
-            inverse = np.sqrt(np.diag(self._inverse()))
-            self.standard_error_bounds = 2.0 * self.residual_std_bound * inverse
+            self.standard_error_bounds = 2.0 * self.residual_std_bound * self._factors()
         limbs = problem.a.limbs[:, self._weight > 0]
         has_constant = (limbs == limbs[:, :1]).all(axis=(0, 1)).any()
         centre = np.average(b, weights=self._weight) if has_constant else 0.0

@@ -253,7 +253,13 @@ def solve(problem: Problem, callback: Callback) -> Fit:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = lstsq(problem.a, problem.b, weights=problem.weights, callback=callback)
+        result = lstsq(
+            problem.a,
+            problem.b,
+            weights=problem.weights,
+            data_error=problem.data_error,
+            callback=callback,
+        )
         errors = result.info.standard_errors()
         seconds = time.perf_counter() - start
         digits = Digits(problem, result.x, result.info)

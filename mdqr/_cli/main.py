@@ -205,7 +205,7 @@ def _lstsq(options: argparse.Namespace) -> int:
             raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
     _say(f"{report(options.file, fit)}\n", sys.stdout)
     for message in fit.messages:
-        _say(f"mdqr: warning: {printable(message)}\n", sys.stderr)
+        _say(f"mdqr: warning: {printable(_named(message, problem.names))}\n", sys.stderr)
     if options.output is not None:
         WRITERS[options.output.suffix.lower()](options.output, options.file, fit)
         _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
@@ -213,12 +213,13 @@ def _lstsq(options: argparse.Namespace) -> int:
 
 
 def _named(message: str, names: Sequence[str]) -> str:
-    """Put the name of a coefficient behind the number of each column in a message."""
+    """Say of a message what the command line has: names of coefficients, its own options."""
 
     def name(match: re.Match[str]) -> str:
         column = int(match[1])
         return f"{match[0]} ({shortened(names[column])})" if column < len(names) else match[0]
 
+    message = re.sub(r"precision=mdqr\.", "--precision ", message)
     return re.sub(r"\bcolumn (\d+)", name, message)
 
 

@@ -15,6 +15,7 @@ from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
 from mdqr.linalg._update.operands import UpdateResult
 from mdqr.linalg._update.repair import repair
+from mdqr.linalg._update.solution import UpdatableLstsqInfo
 
 __all__ = [
     "Certificate",
@@ -23,6 +24,7 @@ __all__ = [
     "QRFactor",
     "QRResult",
     "UpdatableLstsq",
+    "UpdatableLstsqInfo",
     "UpdateResult",
     "certify",
     "lstsq",

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from mdqr.testing._exact import Integers
+from mdqr.testing._nist import FILIP, LONGLEY, NORRIS, PONTIUS
 
 __all__ = ["LSTSQ_PROBLEMS", "LstsqProblem", "lstsq_problem"]
 
@@ -58,9 +59,10 @@ def lstsq_problem(name: str) -> LstsqProblem:
     Parameters
     ----------
     name : str
-        One of the linear regression sets of the NIST Statistical Reference Datasets: "noint1" and
-        "noint2" (a line through the origin), "longley" (16 by 7), "wampler1" to "wampler5"
-        (polynomials of degree 5 at 0, ..., 20).
+        One of the linear regression sets of the NIST Statistical Reference Datasets: "norris" (a
+        line), "pontius" (a parabola), "noint1" and "noint2" (a line through the origin), "filip"
+        (degree 10, 82 by 11), "longley" (16 by 7), "wampler1" to "wampler5" (polynomials of degree
+        5 at 0, ..., 20).
 
     Returns
     -------
@@ -132,9 +134,15 @@ def _noint2() -> tuple[Integers, Integers]:
 
 
 def _longley() -> tuple[Integers, Integers]:
-    rows = [line.split() for line in _LONGLEY.split("\n")]
+    rows = [line.split() for line in LONGLEY.split("\n")]
     a = [[1, *row[1:]] for row in rows]
     return _fractions(a), _fractions([row[0] for row in rows])
+
+
+def _polynomial(text: str, degree: int) -> tuple[Integers, Integers]:
+    pairs = [pair.split() for pair in text.split(";")]
+    a = [[Fraction(x) ** k for k in range(degree + 1)] for _, x in pairs]
+    return _fractions(a), _fractions([y for y, _ in pairs])
 
 
 def _wampler(ratio: Fraction, noise: int) -> tuple[Integers, Integers]:
@@ -149,28 +157,12 @@ _WAMPLER_NOISE: Final = [
     -2048, 1838, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 759,
 ]  # fmt: skip
 
-# employed; deflator, gnp, unemployed, armed forces, population, year
-_LONGLEY: Final = """\
-60323 83.0 234289 2356 1590 107608 1947
-61122 88.5 259426 2325 1456 108632 1948
-60171 88.2 258054 3682 1616 109773 1949
-61187 89.5 284599 3351 1650 110929 1950
-63221 96.2 328975 2099 3099 112075 1951
-63639 98.1 346999 1932 3594 113270 1952
-64989 99.0 365385 1870 3547 115094 1953
-63761 100.0 363112 3578 3350 116219 1954
-66019 101.2 397469 2904 3048 117388 1955
-67857 104.6 419180 2822 2857 118734 1956
-68169 108.4 442769 2936 2798 120445 1957
-66513 110.8 444546 4681 2637 121950 1958
-68655 112.6 482704 3813 2552 123366 1959
-69564 114.2 502601 3931 2514 125368 1960
-69331 115.7 518173 4806 2572 127852 1961
-70551 116.9 554894 4007 2827 130081 1962"""
-
 _PROBLEMS: Final[dict[str, Callable[[], tuple[Integers, Integers]]]] = {
+    "norris": lambda: _polynomial(NORRIS, 1),
+    "pontius": lambda: _polynomial(PONTIUS, 2),
     "noint1": _noint1,
     "noint2": _noint2,
+    "filip": lambda: _polynomial(FILIP, 10),
     "longley": _longley,
     "wampler1": lambda: _wampler(Fraction(1), 0),
     "wampler2": lambda: _wampler(Fraction(1, 10), 0),

@@ -211,6 +211,8 @@ class _Sequence:
             self.verdict.note("infinite_silent")
             return
         ints, exponents = integers(block, ())
+        info = self.fit.info
+        bounds, digits = (x.reshape(self.n, -1).tolist() for x in (info.error_bound, info.digits))
         for k in range(block.shape[-1]):
             pairs = [
                 (
@@ -220,6 +222,8 @@ class _Sequence:
                 for j in range(self.n)
             ]
             self.verdict.components += self.n
+            for j, pair in enumerate(pairs):
+                self.judge_claims(*pair, bounds[j][k], digits[j][k])
             error, size = (max(values) for values in zip(*pairs, strict=True))
             if error == -math.inf or size == -math.inf:
                 continue
@@ -230,6 +234,15 @@ class _Sequence:
             self.verdict.silent = max(self.verdict.silent, lost)
             if lost > self.fit.lost_digits + 1 and not self.said:
                 self.verdict.note("lost_more", "overclaim", lost - self.fit.lost_digits)
+
+    def judge_claims(self, error, size, bound, digits):
+        """No component errs by more than `info` says."""
+        allowed = math.log2(bound) if bound else -math.inf
+        if error > allowed + 1e-9:
+            self.verdict.note("bound_violated", "excess", min((error - allowed) * _LOG10_2, 9999.0))
+        true = (size - error) * _LOG10_2 if error > -math.inf else math.inf
+        if digits > max(true, 0.0) + 1e-9:
+            self.verdict.note("false_digits", "overclaim", digits - true)
 
 
 def _gram_difference(a, r):

@@ -8,9 +8,11 @@ import random
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from cli_runs import CERTIFIED, LONGLEY, assert_true, estimates, exact_fit, last_place, write
 
+import mdqr
 from mdqr._precision import PRECISIONS
 
 HIGH = [precision for precision in PRECISIONS if precision.limbs > 1]
@@ -245,6 +247,18 @@ def steep(tmp_path):
     """Powers of x near 1000: the condition of degree 12 is about 1e28."""
     rows = [(x, f"0.{x * x * 37 % 101}") for x in range(1000, 1040)]
     return write(tmp_path / "steep.csv", [("x", "y"), *rows])
+
+
+@pytest.mark.parametrize("precision", HIGH)
+def test_digits_are_those_of_the_library(run, precision):
+    """Tenths are rounded; wholes and halves are exact."""
+    _, out, _ = run("lstsq", LONGLEY, "--precision", precision)
+    data = mdqr.loadtxt(LONGLEY, precision=precision, header=True)
+    a = mdqr.concatenate([mdqr.ones((16, 1), precision=precision), data[:, :6]], axis=1)
+    rounded = 2.0**-precision.bits * (a.to_numpy() % 0.5 != 0)
+    info = mdqr.linalg.lstsq(a, data[:, 6], data_error={"a_rtol": rounded, "b_rtol": 0}).info
+    digits = np.array(estimates(out)[1], dtype=float)
+    assert (abs(digits - info.data_digits) <= 1).all()
 
 
 @pytest.mark.parametrize("degree", [8, 10, 12])

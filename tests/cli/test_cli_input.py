@@ -99,6 +99,14 @@ def test_dependent_columns(run, tmp_path):
     assert re.search(r"rank deficient: column \d \((intercept|x|twice)\) ", err)
 
 
+def test_advice_names_the_options_of_the_command_line(run, tmp_path):
+    path = write(tmp_path / "steep.csv", [("x", "y"), *((x, x % 7) for x in range(1000, 1040))])
+    code, _, err = run("lstsq", path, "--poly", 9, "--precision", "d")
+    assert code == 1
+    assert re.search(r"column \d \(x\S*\) depends .*; --precision dd tells them apart if ", err)
+    assert "mdqr." not in err
+
+
 def test_interrupt(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

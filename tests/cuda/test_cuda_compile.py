@@ -77,8 +77,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
     if module.source == "elementwise/elementary":
         return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
     largest = {"products/matmul", "panel/panel"}
-    if module.source.startswith(("tensorcore/", "floats/")):
-        return True
+    if module.source.startswith(("tensorcore/", "floats/", "small/")):
+        return "MDQR_GLOBAL" not in module.defines
     return module.kind.limbs == PAIR or (module.kind.limbs == MOST and module.source in largest)
 
 

@@ -52,6 +52,16 @@ def test_ways_to_sum_along_rows(kernels, kind, shape, limits, rng, monkeypatch):
     kernels.plans.clear()
 
 
+@pytest.mark.parametrize("far", [0, -60, -300])
+def test_one_limb(kernels, kind, far, rng):
+    """Float64 data, of which two digits hold all values, not some, and none but the largest."""
+    a = draw((mdqr.d, kind[1]), rng, 9, 300) * np.where(rng.random(300) < 0.5, 1.0, 2.0**far)
+    b = draw(kind, rng, 300, 1)
+    for x in (a, in_columns(a)):
+        check(call(kernels, x, b), x, b)
+        check_residual(kernels, kind, [(1, call(kernels, x, b))], x, b, False)
+
+
 @pytest.mark.parametrize("columns", [False, True])
 def test_residual_of_long_rows(kernels, kind, columns, rng):
     a, b = growing(kind, rng, 9, 300)

@@ -146,6 +146,32 @@ def test_triangles(precision, dtype, n, lower):
     gpu_exact.assert_product(part, x, b, factor=2)
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (33, 33), (5, 3), (32, 16), (70, 9)], ids=str)
+@pytest.mark.parametrize("in_shared", [True, False])
+def test_small_systems(device, options, shape, in_shared, rng, monkeypatch):
+    """Every limb, bound, step and status is the host's, also of what is not served."""
+    from mdqr._backend.cuda.factor import small
+    from mdqr._backend.host import backend as host
+
+    if not in_shared:
+        monkeypatch.setattr(small, "_LEAST_TOGETHER", 10**6)
+    small.plan.cache_clear()
+    device.kernels.plans.clear()
+    m, n = shape
+    a, b = block(rng, options, 40, m, n), block(rng, options, 40, m, 2)
+    a[..., 1, :, 0], a[..., 2, :, n - 1] = 0.0, np.nan
+    a[..., 3:, :, :] *= 2.0 ** rng.integers(-40, 40, n)
+    name = "solve_small" if m == n else "lstsq_small"
+    found = getattr(device, name)(*(device.xp.asarray(v) for v in (a, b)), **options)
+    wanted = getattr(host.backend(), name)(a, b, **options)
+    for ours, theirs in zip(found, wanted, strict=True):
+        if theirs is not None:
+            np.testing.assert_array_equal(cases.to_host(ours), theirs)
+    small.plan.cache_clear()
+    device.kernels.plans.clear()
+
+
 def test_least_squares(precision, dtype):
     options = {"precision": precision, "dtype": dtype, "device": cases.DEVICE}
     a = mdqr.random.normal((12, 4), rng=5, **options)

@@ -150,6 +150,44 @@ def test_least_squares(multiple, dtype, shape, rng):
     assert abs(cases.to_host(fit.residuals) / wanted.residuals - 1).max() <= 1e-10
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("method", ["refine", "householder"])
+@pytest.mark.parametrize("shape", [(7, 30), (40, 120)], ids=str)
+def test_shortest_solutions(precision, dtype, method, shape, rng):
+    """The same answers as the host's to the bounds that both report, also for wild columns."""
+    a = cases.random_matrix(*shape[::-1], precision, dtype, rng, 1e3).T
+    a = a * mdqr.array(
+        2.0 ** rng.integers(-9, 1, shape[1]), precision=precision, device=cases.DEVICE
+    )
+    b = cases.random_matrix(shape[0], 2, precision, dtype, rng)
+    fit = lstsq(a, b, method=method, rcond=0)
+    wanted = lstsq(cases.to_host(a), cases.to_host(b), method=method, rcond=0)
+    assert fit.x.device == a.device
+    assert fit.rank == wanted.rank == shape[0]
+    difference = abs(cases.to_host(fit.x) - wanted.x)
+    both = np.asarray(fit.info.error_bound) + np.asarray(wanted.info.error_bound)
+    assert (difference.to_numpy() <= both * (1 + 1e-12)).all()
+    assert (np.asarray(fit.info.digits) == precision.digits).all()
+    assert np.isnan(cases.to_host(fit.info.residual_std).to_numpy()).all()
+    assert (np.asarray(fit.info.data_digits) > precision.digits - 9).all()
+
+
+def test_shortest_solutions_are_exact(multiple):
+    """In a batch, and zeros that cancellation makes are shown."""
+    rng = np.random.default_rng(6)
+    given = rng.integers(-9, 10, (2, 3, 6)).astype(float)
+    a = mdqr.array(given, precision=multiple, device=cases.DEVICE)
+    b = mdqr.array(given @ (given.swapaxes(-1, -2) @ np.ones((3, 1))), precision=multiple)
+    fit = lstsq(a, b.to_device(cases.DEVICE))
+    # y is a vector of ones.
+    exact = given.swapaxes(-1, -2) @ np.ones((3, 1))
+    assert_close(cases.to_host(fit.x), exact, ulps=1)
+    zero = mdqr.array([[1, 1, 0], [0, 1, 1]], precision=multiple, device=cases.DEVICE)
+    fit = lstsq(zero, [1, -1])
+    assert cases.to_host(fit.x).to_fractions().tolist() == [1, 0, -1]
+    assert (np.asarray(fit.info.digits) == multiple.digits).all()
+
+
 def test_float64_data_to_127_digits():
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((40, 9)), rng.standard_normal(40)
@@ -157,6 +195,22 @@ def test_float64_data_to_127_digits():
     fit = lstsq(*moved, precision=mdqr.od)
     exact = solution(*(np.frompyfunc(Fraction, 1, 1)(v) for v in (a, b[:, None])))
     assert_close(cases.to_host(fit.x), exact[:, 0], ulps=4)
+
+
+@pytest.mark.usefixtures("host")
+def test_errors_of_the_data(multiple, dtype, rng):
+    """The same digits as the host's, for numbers and for arrays of the device."""
+    a = cases.random_matrix(30, 4, multiple, dtype, rng, 1e3)
+    b = cases.random_matrix(30, 2, multiple, dtype, rng)
+    sigma, points = mdqr.array(rng.uniform(0, 1e-9, (30, 1)), precision=multiple), [0, 1e-9, 0, 0]
+    found = lstsq(a, b, data_error={"a_rtol": points, "b_atol": sigma.to_device(cases.DEVICE)})
+    wanted = lstsq(
+        cases.to_host(a), cases.to_host(b), data_error={"a_rtol": points, "b_atol": sigma}
+    )
+    assert np.allclose(found.info.data_digits, wanted.info.data_digits, atol=1e-3)
+    assert "data_digits>=" in repr(found.info)
+    with pytest.raises(ValueError, match="b_atol must be finite and not negative"):
+        lstsq(a, b, data_error={"b_atol": -1})
 
 
 @pytest.mark.parametrize("on_device", [True, False], ids=["array", "list"])

@@ -129,6 +129,49 @@ def test_least_squares(precision, dtype, rng):
         assert float(abs(fit.solve() - wanted.x).max().to_device("cpu")) <= bound
 
 
+@pytest.mark.parametrize("keep_q", [False, True])
+@pytest.mark.parametrize("keep_data", [False, True])
+def test_streamed_least_squares(precision, dtype, keep_q, keep_data, rng):
+    """Rows that wait, leave here and there, and are merged; what is known of the solution."""
+    a, b = draw((100, 8), precision, dtype, rng), draw((100,), precision, dtype, rng)
+    a[:, 1] = 2.0
+    kept = {"keep_q": keep_q, "keep_data": keep_data}
+    fit, other = (UpdatableLstsq(a[s], b[s], **kept) for s in (slice(20), slice(30, 100)))
+    for i in range(20, 30):
+        fit.insert_rows(a[i], b[i : i + 1])
+    fit.merge(other)
+    leaving = [90, 2, 31]
+    known = {} if keep_data else {"b": b[leaving]}
+    fit.delete_rows(leaving, **known, **({"u": a[leaving]} if known and not keep_q else {}))
+    rest = np.delete(np.arange(100), leaving)
+    wanted, info = lstsq(a[rest], b[rest]), fit.info
+    bound = 1e5 * precision.eps
+    error = abs(fit.solve() - wanted.x).to_device("cpu").to_numpy()
+    assert (error <= info.error_bound + wanted.info.error_bound).all()
+    assert info.digits.min() > precision.digits - 9
+    for name in ("residual_std", "r_squared"):
+        difference = getattr(info, name) - getattr(wanted.info, name)
+        assert float(abs(difference).to_device("cpu")) <= bound
+    for name in ("standard_errors", "covariance"):
+        difference = getattr(info, name)() - getattr(wanted.info, name)()
+        assert float(abs(difference).max().to_device("cpu")) <= bound
+
+
+def test_streams_of_cupy(rng, cupy):
+    """Float32 arrays stay so; rows in memory that grows."""
+    a = cupy.asarray(rng.standard_normal((400, 6)).astype(np.float32))
+    fit = UpdatableLstsq(a[:10], a[:10, 0])
+    for i in range(10, 400, 5):
+        fit.insert_rows(a[i : i + 5], a[i : i + 5, 0])
+        fit.delete_rows(slice(0, 3))
+    assert fit.shape == (166, 6)
+    info = fit.info
+    assert info.covariance().dtype == np.float32
+    assert 3 < info.digits.max() <= 7
+    solution = cupy.asnumpy(fit.solve())
+    assert abs(solution - np.eye(6)[0]).max() <= 1e-3
+
+
 def test_repair(multiple, dtype, rng):
     a = draw((50, 20), multiple, dtype, rng)
     Q, R = qr(a)

@@ -10,7 +10,7 @@ import pytest
 
 import mdqr
 from mdqr._limbs import planes
-from mdqr.linalg import matmul, solve_triangular
+from mdqr.linalg import lstsq, matmul, solve, solve_triangular
 from mdqr.linalg._shared import operands
 from mdqr.linalg._shared.checks import Checks, fetch
 
@@ -190,3 +190,23 @@ def test_conditions_on_the_host_are_checked_at_once():
     checks.require(np.bool_(True), raise_error)
     with pytest.raises(ValueError, match="at once"):
         checks.require(np.bool_(False), raise_error)
+
+
+@pytest.mark.parametrize("shape", [(9, 4), (3, 9, 4), (3, 5, 5)], ids=str)
+def test_small_systems_of_a_device(monkeypatch, shape, rng):
+    """One call serves arrays of a device too; what is known of the solution is on the host."""
+    a = mdqr.random.normal(shape, precision=mdqr.qd, rng=rng)
+    b = mdqr.random.normal((*shape[:-1], 1), precision=mdqr.qd, rng=rng)
+    wanted = lstsq(a, b)
+    fake_device.install(monkeypatch)
+    left, right = (
+        mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
+        for x in (a, b)
+    )
+    fit = lstsq(left, right)
+    assert fit.x.limbs.get().tobytes() == wanted.x.limbs.tobytes()
+    for name in ("digits", "error_bound", "condition", "iterations", "bound_kind"):
+        np.testing.assert_array_equal(getattr(fit.info, name), getattr(wanted.info, name))
+    if shape[-1] == shape[-2]:
+        found = solve(left, right)
+        assert found.limbs.get().tobytes() == solve(a, b).limbs.tobytes()

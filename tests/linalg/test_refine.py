@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from test_lstsq import check_bounds
 
 import mdqr
+from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._solve.refine.approximate_inverse import (
-    approximate_inverse,
-    inverse_of_lower,
-    largest_singular_value,
-)
+from mdqr.linalg._shared.operands import gather
+from mdqr.linalg._solve.refine.approximate_inverse import largest_singular_value
+from mdqr.linalg._solve.refine.rounds import approximate_inverse, inverse_of_lower
 from mdqr.testing import assert_close, assert_same_bits
 
 REFUSED = 'method="refine" does not show all digits'
@@ -66,14 +65,15 @@ def test_the_answers_of_both_methods(precision, dtype, shape, cond, rng):
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (12, 5)])
-def test_conditions_beyond_float64_are_refused(multiple, shape, rng):
-    a = cases.random(*shape, multiple, float, rng, cond=1e17)
-    b = np.ones(shape[0])
-    for function in (lstsq, *([solve] if shape[0] == shape[1] else [])):
-        with pytest.raises(np.linalg.LinAlgError, match=REFUSED):
-            function(a, b, method="refine")
-        function(a, b)
-    assert lstsq(a, b).info.method == "householder"
+def test_conditions_beyond_the_work_are_refused(multiple, shape, rng):
+    """Those of square matrices near 1 / eps, and of others beyond its root."""
+    root = multiple.eps**-0.5
+    # No precision holds entries for squares of more.
+    cond = min(1e3 / multiple.eps if shape[0] == shape[1] else 1e3 * root, 0.01 / mdqr.od.eps)
+    a = cases.random(*shape, mdqr.od, float, rng, cond=cond)
+    b, options = np.ones(shape[0]), {"precision": multiple, "method": "refine"}
+    with pytest.raises(np.linalg.LinAlgError, match=f"{REFUSED}|depends on the other columns"):
+        lstsq(a.astype(precision=multiple), b, rcond=0, **options)
 
 
 def test_small_residuals_of_ill_conditioned_problems(rng):
@@ -122,16 +122,27 @@ def test_the_same_limbs_whatever_the_scale(multiple, rng):
     assert_same_bits(cases.scaled(found, rows=-40), wanted)
 
 
-@given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([float, complex]))
-def test_what_an_inverse_leaves_is_bounded(seed, n, dtype):
-    """Against the same products in dd."""
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 24),
+    st.sampled_from([float, complex]),
+    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+)
+def test_what_an_inverse_leaves_is_bounded(seed, n, dtype, precision):
+    """Of one to four limbs, against products in od."""
     rng = np.random.default_rng(seed)
     m = n + int(rng.integers(0, 2)) * 7
-    a = cases.random(m, n, mdqr.dd, dtype, rng, cond=10.0 ** rng.integers(0, 7))
-    field = dtype is complex
-    first = a.limbs[0, 0] + 1j * a.limbs[1, 0] if field else a.limbs[0]
-    found = approximate_inverse(np, first, Checks())
-    x = mdqr.array(found.x, precision=mdqr.od)
+    most = -np.log10(precision.eps) * (1 if m == n else 0.5)
+    a = cases.random(m, n, precision, dtype, rng, cond=10.0 ** rng.uniform(0, 0.8 * most))
+    inputs = gather(a, precision=None)
+    answer = approximate_inverse(inputs.backend, inputs.blocks[0], Checks(), kind=inputs.kind)
+    if answer is None:
+        assert n > 1
+        return
+    found, good = answer
+    assert good.all()
+    assert found.rate < 2.0**-5
+    x = mdqr.from_limbs(planes.widen(found.x, dtype is complex, 8), dtype=dtype)
     one = mdqr.eye(n, precision=mdqr.od)
     if found.is_square:
         left = abs(one - mdqr.linalg.matmul(x, a)).to_numpy()
@@ -253,3 +264,103 @@ def test_zero_columns_for_who_flushes(multiple, shape, rng):
     for info in (found.info, wanted.info):
         assert not info.error_bound[:, 0].any()
         assert (info.error_bound[:, 1] > 0).all()
+
+
+SCALES = st.sampled_from([1e1, 1e6, 1e12, 1e14, 1e16, 1e18, 1e28, 1e30, 1e32, 1e34, 1e45, 1e60])
+
+
+@given(st.data())
+def test_bounds_at_any_condition(data):
+    """Around the limits of each number of limbs: no bound is violated, no digit overclaimed."""
+    precision = data.draw(st.sampled_from([p for p in PRECISIONS if p.limbs > 1]))
+    m = data.draw(st.integers(2, 10))
+    n = data.draw(st.integers(2, m))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    cond = min(data.draw(SCALES) * 10.0 ** data.draw(st.floats(-1, 1)), 1e-3 / precision.eps)
+    a = cases.random(m, n, precision, float, rng, cond=max(cond, 1.0))
+    b = cases.random(m, 1, precision, float, rng)
+    if data.draw(st.booleans()):
+        b = mdqr.linalg.matmul(a, cases.random(n, 1, precision, float, rng)) + b * 1e-20
+    # A callback keeps the kernels for small systems out.
+    fit = lstsq(a, b, rcond=0, callback=lambda *_: None)
+    exact, *_ = cases.rational_solution(a, b)
+    check_bounds(fit, exact)
+    if fit.info.method == "refine":
+        assert_close(fit.x, exact, ulps=1)
+
+
+@pytest.mark.parametrize("shape", [(70, 70), (90, 66)])
+def test_inverses_of_several_limbs_serve(shape, dtype, rng):
+    for cond in (1e14, 1e30):
+        a = cases.random(*shape, mdqr.od, dtype, rng, cond=cond)
+        b = cases.random(shape[0], 1, mdqr.od, dtype, rng)
+        fit = lstsq(a, b, method="refine", rcond=0)
+        assert_close(fit.x, lstsq(a, b, method="householder", rcond=0).x, ulps=2)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (20, 8), (70, 70), (80, 70)])
+def test_each_matrix_of_a_batch_takes_its_own_way(shape, rng):
+    """A system comes out as it does alone, and says so."""
+    conds = (1e2, 1e60, 1e14, 1e3, 1e20)
+    a = mdqr.stack([cases.random(*shape, mdqr.od, float, rng, cond=c) for c in conds])
+    b = cases.random(shape[0], 2, mdqr.od, float, rng)
+    found = lstsq(a, b, rcond=0)
+    ways = ["householder" if cond == 1e60 else "refine" for cond in conds]
+    assert found.info.method.tolist() == ways
+    assert found.info.bound_kind.tolist() == [
+        "proven" if way == "refine" else "estimated" for way in ways
+    ]
+    for i, way in enumerate(ways):
+        alone = lstsq(a[i], b, rcond=0)
+        assert alone.info.method == way
+        # Which bits below eps are right is left to the last step.
+        assert_close(found.x[i], alone.x, ulps=1)
+        assert_close(found.residuals[i], alone.residuals, ulps=64 * shape[0])
+        np.testing.assert_allclose(found.info.condition[i], alone.info.condition, rtol=1e-2)
+        assert (found.info.digits[i] == mdqr.od.digits).all()
+    if shape[0] == shape[1]:
+        assert_close(solve(a, b), found.x, ulps=1)
+    assert "householder" in repr(found.info)
+
+
+def test_the_place_of_a_singular_matrix_in_a_batch(rng):
+    a = rng.standard_normal((3, 4, 4))
+    a[2, :, 1] = a[2, :, 0]
+    with pytest.raises(np.linalg.LinAlgError, match=r"matrix 2 of the batch"):
+        solve(a, np.ones(4), precision=mdqr.dd)
+
+
+@pytest.mark.parametrize("shape", [(7, 7), (10, 6)])
+def test_who_asks_for_proofs_gets_inverses_of_all_limbs(shape, rng):
+    """Householder QR would be cheaper: "auto" takes that."""
+    a = cases.random(*shape, mdqr.od, float, rng, cond=1e50)
+    b = cases.random(shape[0], 1, mdqr.od, float, rng)
+    assert lstsq(a, b, rcond=0).info.method == "householder"
+    fit = lstsq(a, b, rcond=0, verified=True)
+    assert fit.info.bound_kind == "proven"
+    exact, *_ = cases.rational_solution(a, b)
+    check_bounds(fit, exact)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (9, 4), (70, 66)])
+def test_verified_answers(multiple, shape, rng):
+    """Proven, or refused with what would do."""
+    a = cases.random(*shape, multiple, float, rng)
+    b = cases.random(shape[0], 1, multiple, float, rng)
+    fit = lstsq(a, b, verified=True)
+    assert fit.info.bound_kind == "proven"
+    assert fit.info.digits.min() == multiple.digits
+    if shape[0] < 10:
+        exact, *_ = cases.rational_solution(a, b)
+        check_bounds(fit, exact)
+    if shape[0] == shape[1]:
+        assert_same_bits(solve(a, b, verified=True), solve(a, b))
+    with pytest.raises(ValueError, match="verified=True wants them proven"):
+        lstsq(a, b, verified=True, method="householder")
+
+
+def test_unverified_answers_name_the_way_out(rng):
+    a = cases.random(8, 5, mdqr.qd, float, rng, cond=1e22).astype(precision=mdqr.dd)
+    with pytest.raises(np.linalg.LinAlgError, match=r"verified=True.*precision=mdqr\.qd would do"):
+        lstsq(a, np.ones(8), rcond=0, verified=True)
+    lstsq(a, np.ones(8), rcond=0, verified=True, precision=mdqr.qd)

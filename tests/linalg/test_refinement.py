@@ -199,14 +199,56 @@ def test_r_squared_looks_at_rows_of_positive_weight(multiple):
     assert np.isnan(float(constant.info.r_squared))
 
 
-def test_the_advice_of_deficient_matrices_names_the_next_precision():
-    t = np.linspace(0, 1, 40)
-    a = np.vander(t, 30)
-    with pytest.raises(np.linalg.LinAlgError, match=r"exact, try precision=mdqr\.dd$"):
-        lstsq(a, np.cos(t))
+def test_the_advice_names_the_precision_that_tells_columns_apart():
+    a = np.vander(np.linspace(0, 1, 40), 30)
+    b = np.cos(a[:, -2])
+    message = (
+        r"depends on .*; precision=mdqr\.dd tells them apart if the entries are exact; if they"
+    )
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        lstsq(a, b)
     for precision in (mdqr.dd, mdqr.qd):
-        with pytest.warns(mdqr.PrecisionWarning, match="numerical rank"):
-            lstsq(a, np.cos(t), precision=precision)
+        with pytest.warns(mdqr.PrecisionWarning, match=r"numerical rank .* in any precision"):
+            lstsq(a, b, precision=precision)
+    with pytest.raises(np.linalg.LinAlgError, match=r"; rcond=0\.01 refuses that"):
+        lstsq(a[:, -9:], b, 0.01)
+    # The condition of 1e43 drowns in rounding errors of d and dd.
+    i = mdqr.arange(1, 31, precision=mdqr.dd)
+    hilbert = 1 / (i[:, None] + i - 1)
+    for function in (lstsq, solve):
+        with pytest.raises(np.linalg.LinAlgError, match=r"precision=mdqr\.qd tells them") as found:
+            function(hilbert, np.ones(30))
+        assert ("leave the column out" in str(found.value)) == (function is lstsq)
+
+
+def test_columns_that_depend_in_every_precision_are_to_be_left_out(precision, rng):
+    a = rng.integers(-99, 99, (9, 4)).astype(float)
+    a[:, 3] = a[:, 1] - a[:, 2]
+    for function, end in ((lstsq, r"\); leave it out$"), (solve, r"\)$")):
+        with pytest.raises(np.linalg.LinAlgError, match=end):
+            function(a[:4] if function is solve else a, np.ones(4 if function is solve else 9),
+                     precision=precision)  # fmt: skip
+
+
+def test_both_are_said_where_digits_are_missing_of_rounded_entries(rng):
+    """The entries do not determine the fit, and dd does not solve even what is stored."""
+    a = rng.integers(-99, 99, (13, 5)).astype(float)
+    a[:, 3] = a[:, 1] + a[:, 2]
+    a[12] = [0, 0, 0, 2.0**-100, 0]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        info = lstsq(a, np.ones(13), precision=mdqr.dd).info
+    rank, digits = (str(warning.message) for warning in found)
+    assert "numerical rank 4 of 5 to the precision of its entries" in rank
+    assert (
+        "about 0 of 31 digits are correct in the worst component, of the solution for a" in digits
+    )
+    assert digits.endswith(
+        "precision=mdqr.qd finds more, for data that are exact or come with more digits"
+    )
+    assert [warning.filename for warning in found] == [__file__] * 2
+    assert info.digits.min() < 1
+    assert not info.data_digits.any()
 
 
 @pytest.mark.parametrize("power", [100, 200, 300])

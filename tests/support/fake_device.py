@@ -13,13 +13,13 @@ from mdqr.linalg._shared import operands
 UNARY = ("abs", "neg", "invert")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
-BINARY = ("add", "sub", "mul", "truediv", "mod", "pow", "matmul", *BITWISE)
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", *BITWISE)
 
 
 def wrapped(found):
     """Return arrays as `DeviceArray`, also in tuples; CuPy has 0-d arrays instead of scalars."""
     if isinstance(found, tuple):
-        return tuple(map(wrapped, found))
+        return getattr(type(found), "_make", tuple)(map(wrapped, found))
     return DeviceArray(found) if isinstance(found, (np.ndarray, np.generic)) else found
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "random",
     "rational_solution",
     "scaled",
+    "shortest_solution",
     "square_solution",
 ]
 
@@ -55,13 +56,7 @@ def fractions(a):
 def rational_solution(a, b, weights=None):
     """The exact solution, residual sums of squares and inverse normal matrix of limbs as held."""
     m, n = a.shape
-
-    def fmpq(values):
-        values = np.asarray(values)
-        flat = [flint.fmpq(int(v.numerator), int(v.denominator)) for v in values.ravel()]
-        return flint.fmpq_mat(*values.shape, flat)
-
-    left, right = fmpq(fractions(a)), fmpq(fractions(b))
+    left, right = _rational(a), _rational(b)
     scale = flint.fmpq_mat(m, m)
     for i in range(m):
         w = Fraction(1) if weights is None else Fraction(weights[i])
@@ -71,16 +66,34 @@ def rational_solution(a, b, weights=None):
     r = right - left * x
     squares = r.transpose() * scale * r
     inverse = normal.inv()
-
-    def fraction(value):
-        return Fraction(int(value.p), int(value.q))
-
-    solution = np.array([fraction(v) for v in x.entries()], dtype=object).reshape(n, -1)
+    solution = _values(x)
     return (
         solution,
-        [fraction(squares[k, k]) for k in range(solution.shape[1])],
-        [fraction(inverse[j, j]) for j in range(n)],
+        [_fraction(squares[k, k]) for k in range(solution.shape[1])],
+        [_fraction(inverse[j, j]) for j in range(n)],
     )
+
+
+def shortest_solution(a, b):
+    """The exact solution of fewer equations than unknowns that is shortest, of limbs as held."""
+    left, right = _rational(a), _rational(b)
+    adjoint = left.transpose()
+    return _values(adjoint * (left * adjoint).solve(right))
+
+
+def _rational(a):
+    values = fractions(a)
+    flat = [flint.fmpq(int(v.numerator), int(v.denominator)) for v in values.ravel()]
+    return flint.fmpq_mat(*values.shape, flat)
+
+
+def _values(x):
+    found = [_fraction(v) for v in x.entries()]
+    return np.array(found, dtype=object).reshape(x.nrows(), x.ncols())
+
+
+def _fraction(value):
+    return Fraction(int(value.p), int(value.q))
 
 
 def square_solution(a, b):

@@ -150,6 +150,37 @@ def test_least_squares_on_a_device(precision, dtype, keep_q, rng, transfers):
     assert float(abs(norms[0] - norms[1])) <= slack
 
 
+@pytest.mark.parametrize("keep_data", [False, True])
+@pytest.mark.parametrize("keep_q", [False, True])
+def test_streams_on_a_device(precision, dtype, keep_q, keep_data, rng, transfers):
+    """Rows that wait, leave here and there, and are merged; what is known of the solution."""
+    a, b = cases.values((12, 3), precision, dtype, rng), cases.values((12,), precision, dtype, rng)
+    a[:, 1] = 2.0
+
+    def stream(move):
+        kept = {"keep_q": keep_q, "keep_data": keep_data}
+        fit, other = (
+            UpdatableLstsq(move(a[s]), move(b[s]), **kept) for s in (slice(6), slice(8, 12))
+        )
+        for i in (6, 7):
+            fit.insert_rows(move(a[i]), move(b[i : i + 1]))
+        fit.merge(other)
+        known = {} if keep_data else {"b": move(b[[9, 2]])}
+        fit.delete_rows([9, 2], **known, **({"u": move(a[[9, 2]])} if known and not keep_q else {}))
+        return fit
+
+    host, device = stream(lambda x: x).info, stream(to_fake_device).info
+    slack = 1e6 * precision.eps
+    assert host.condition == pytest.approx(device.condition, rel=1e-3)
+    assert isinstance(device.digits, np.ndarray)
+    assert abs(device.digits - host.digits).max() < 4
+    for name in ("residual_std", "r_squared"):
+        assert float(abs(to_host(getattr(device, name)) - getattr(host, name))) <= slack
+    for name in ("standard_errors", "covariance"):
+        found, wanted = to_host(getattr(device, name)()), getattr(host, name)()
+        assert float(abs(found - wanted).max()) <= slack
+
+
 def test_operands_of_two_devices(rng, transfers):
     a = cases.values((6, 3), mdqr.dd, float, rng)
     Q, R = map(to_fake_device, qr(a))
@@ -158,6 +189,8 @@ def test_operands_of_two_devices(rng, transfers):
     fit = UpdatableLstsq(to_fake_device(a), to_fake_device(a[:, 0]))
     with pytest.raises(ValueError, match="different devices"):
         fit.insert_rows(a[0], to_fake_device(a[:1, 0]))
+    with pytest.raises(ValueError, match="different devices"):
+        fit.merge(UpdatableLstsq(a, a[:, 0]))
 
 
 class Narrow(Planes):

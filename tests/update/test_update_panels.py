@@ -241,7 +241,7 @@ def test_least_squares(public, keep_q, deficient, rng):
         u[:, 70] = u[:, 60]
     engine, found = fit._fit.engine, []
     changes = [
-        lambda: fit.insert_rows(u, c),
+        lambda: (fit.insert_rows(u, c), fit.R),
         lambda: fit.delete_rows(0, 40),
         lambda: fit.delete_cols(0, 40),
         lambda: fit.insert_cols(v[:410], 2),

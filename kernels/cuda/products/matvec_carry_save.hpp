@@ -34,7 +34,7 @@ public:
     // += the values x, of one row, times those of the vector from y on, `step` apart; limb l of
     // part P lies at y[(2 P + l) * Plane].
     template <int Plane>
-    MDQR_FN void add(const double (&x)[ahead][parts][2], bool conjugate, const double* y,
+    MDQR_FN void add(const double (&x)[ahead][parts][2], int, bool conjugate, const double* y,
                      int step) {
         static_for<0, ahead>([&](auto u) MDQR_LAMBDA {
             md<double, 2> a[parts], b[parts];

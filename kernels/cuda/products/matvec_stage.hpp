@@ -126,7 +126,7 @@ MDQR_FN void add_stage(const matvec_arguments& p, i64 item, i64 row, i64 first,
             from += far;
             load_values(p.a.to, from, safe, step, terms.count - index - t - turn, next);
         }
-        sums.add<stage>(x, conjugate, shared + index + t, term_step);
+        sums.add<stage>(x, int(p.a.to.held), conjugate, shared + index + t, term_step);
     }
 }
 

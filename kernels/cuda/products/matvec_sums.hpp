@@ -85,11 +85,11 @@ public:
         set_exponent(-1023);
     }
 
-    // += the values x, of one row, times those of the vector from y on, `step` apart; word w of
-    // part P lies at y[((D + 1) P + w) * Plane].
+    // += the values x, of one row and with `held` limbs, times those of the vector from y on,
+    // `step` apart; word w of part P lies at y[((D + 1) P + w) * Plane].
     template <int Plane>
-    MDQR_FN void add(const double (&x)[ahead][parts][limbs], bool conjugate, const double* y,
-                     int step) {
+    MDQR_FN void add(const double (&x)[ahead][parts][limbs], int held, bool conjugate,
+                     const double* y, int step) {
         unsigned peak = 0;
         static_for<0, ahead>([&](auto u) MDQR_LAMBDA {
             static_for<0, parts>([&](auto part) MDQR_LAMBDA {
@@ -101,7 +101,7 @@ public:
             grow(int(peak >> 20));
         static_for<0, ahead>([&](auto u) MDQR_LAMBDA {
             static_for<0, parts>([&](auto part) MDQR_LAMBDA {
-                add_part<part.value, Plane>(x[u][part], conjugate, y + u * step);
+                add_part<part.value, Plane>(x[u][part], held, conjugate, y + u * step);
             });
         });
         if (terms[0] + terms[1] + terms[2] > chunk_limit<D> - parts * ahead)
@@ -157,6 +157,9 @@ public:
     }
 
 private:
+    // Doubles are cut in a way of their own, unless that takes registers which sums need.
+    static constexpr bool cuts_doubles = words < 40;
+
     i64 word[parts][D + 1];
     double size[parts], factor;
     int e, terms[3] = {}; // terms: with short_digits, D and two digits
@@ -182,25 +185,15 @@ private:
 
     // += part P of the value x times the prepared value at y.
     template <int P, int Plane>
-    MDQR_FN void add_part(const double* x, bool conjugate, const double* y) {
-        double limb[limbs], digit[D];
-        const double by = P == 1 && conjugate ? -factor : factor;
-        static_for<0, limbs>([&](auto l) MDQR_LAMBDA { limb[l] = one_prod(x[l], by); });
-        double magnitude = abs(limb[0]);
-        // The last limb that must end within two digits; the one behind it may be cut.
-        constexpr int last = limbs + 1 < D ? limbs - 1 : limbs - 2;
-        constexpr unsigned least = unsigned(2 - 51 * (last + 1) + 1023) << 20;
-        int kind = 0;
-        if (upper(limb[last]) >= least) {
-            limbs_to_digits(limb, digit);
-        } else {
-            to_digits<D, limbs>(limb, digit);
-            bool is_long = false;
-            static_for<2, D>([&](auto i) MDQR_LAMBDA { is_long = is_long || digit[i] != 0.0; });
-            kind = !is_long ? 2 : short_digits < D ? 1 : 0;
-            weigh_digits(digit);
+    MDQR_FN void add_part(const double* x, int held, bool conjugate, const double* y) {
+        double digit[D];
+        const double by = P == 1 && conjugate ? -factor : factor, leading = one_prod(x[0], by);
+        double magnitude = abs(leading);
+        int kind = 2;
+        if (cuts_doubles && held == 1 && double_to_digits(leading, digit))
             magnitude = raised(x[0], magnitude);
-        }
+        else
+            kind = cut(x, by, digit, magnitude);
         static_for<0, parts>([&](auto to) MDQR_LAMBDA {
             constexpr int T = to.value, from = P == T ? 0 : 1;
             const double* b = y + from * (vector_words * Plane);
@@ -216,6 +209,35 @@ private:
         terms[0] += kind == 0;
         terms[1] += kind == 1;
         terms[2] += kind == 2;
+    }
+
+    // The digits of a value, and which of them are zero.
+    MDQR_FN static int cut(const double* x, double by, double* digit, double& magnitude) {
+        double limb[limbs];
+        static_for<0, limbs>([&](auto l) MDQR_LAMBDA { limb[l] = one_prod(x[l], by); });
+        // The last limb that must end within two digits; the one behind it may be cut.
+        constexpr int last = limbs + 1 < D ? limbs - 1 : limbs - 2;
+        constexpr unsigned least = unsigned(2 - 51 * (last + 1) + 1023) << 20;
+        if (upper(limb[last]) >= least) {
+            limbs_to_digits(limb, digit);
+            return 0;
+        }
+        to_digits<D, limbs>(limb, digit);
+        bool is_long = false;
+        static_for<2, D>([&](auto i) MDQR_LAMBDA { is_long = is_long || digit[i] != 0.0; });
+        weigh_digits(digit);
+        magnitude = raised(x[0], magnitude);
+        return !is_long ? 2 : short_digits < D ? 1 : 0;
+    }
+
+    // One limb into two digits; false if it needs more.
+    MDQR_FN static bool double_to_digits(double x, double* digit) {
+        constexpr double first = digit_rest * digit_weight(0),
+                         second = digit_rest * digit_weight(1);
+        digit[0] = one_sum(one_sum(x, first), -first);
+        const double rest = one_sum(x, -digit[0]);
+        digit[1] = one_sum(one_sum(rest, second), -second);
+        return rest == digit[1];
     }
 
     // Every limb into two digits.

@@ -9,95 +9,146 @@
 
 MDQR_BEGIN
 
-template <int D> struct row_engine; // products/matmul_row.hpp
+// Pairs i + j < D of so many digits.
+MDQR_FN constexpr int pairs_of(int D, int DA, int DB) {
+    int n = 0;
+    for (int i = 0; i < DA && i < D; ++i)
+        n += DB < D - i ? DB : D - i;
+    return n;
+}
 
 // Exact sums of D x D digits.
 template <int D> struct digit_engine {
-    static constexpr int words = D, state_words = D + 1;
+    static constexpr int words = D, state_words = D + 1, L = lanes<lane>;
     static constexpr bool is_exact = true;
-    static constexpr int row_words(bool is_complex) {
-        return row_engine<D>::pack_words(is_complex);
-    }
+    template <int M> static constexpr int near = near_digits<D, M>;
     // A packed panel of lanes stays within 32 KB of L1.
-    static constexpr int chunk = ((4096 / (D * lanes<lane>)) & ~7) < (chunk_limit<D> & ~7)
-                                     ? ((4096 / (D * lanes<lane>)) & ~7)
+    static constexpr int chunk = ((4096 / (D * L)) & ~7) < (chunk_limit<D> & ~7)
+                                     ? ((4096 / (D * L)) & ~7)
                                      : (chunk_limit<D> & ~7);
     static_assert(chunk >= 8 && chunk <= chunk_limit<D>);
+    // Terms of a block where there are few scalar rows, or lanes along k.
+    static constexpr int few_terms = D < 9 ? 64 : 32;
+    static_assert(few_terms <= chunk_limit<D>);
 
     int fold; // not used: digits do not round
-    bool short_lanes, short_scalars;
 
-    template <int M> MDQR_FN static void pack(lane* limb, lane* word) {
-        to_digits<D, M>(limb, word);
+    template <int M> MDQR_FN static int pack(lane* limb, lane* word) {
+        int used = near<M>;
+        if (to_digits<D, M>(limb, word))
+            static_for<near<M>, D>([&](auto i) MDQR_LAMBDA {
+                if (any(word[i] != broadcast<lane>(0.0)))
+                    used = i + 1;
+            });
+        return used;
     }
 
-    // True if digits 2.. of a packed vector are all zero.
-    MDQR_FN static bool is_short(const lane* word) {
-        ints_t<lane> rest = bits(word[2 < D ? 2 : 0]);
-        static_for<3, D>([&](auto i) MDQR_LAMBDA { rest = rest | bits(word[i]); });
-        return !any((rest & 0x7fffffffffffffffLL) != 0);
-    }
-
-    template <int DP, int DS>
-    __attribute__((noinline)) static void run(const double* panel, const double* row, int k,
-                                              double* state) {
+    // state += the products of `terms` packed vectors of DA digits and as many scalars of DB
+    // digits, or vectors of them. All pairs of a term one after the other: for all digits, or two.
+    template <int DA, int DB, class B>
+    __attribute__((noinline)) static void all_pairs(const double* a, const double* b, int terms,
+                                                    double* state) {
         const i64 h_bits = bits(digit_split), l_bits = bits(digit_rest);
-        constexpr int L = lanes<lane>;
         ints_t<lane> word[D + 1];
         static_for<0, D>([&](auto i) MDQR_LAMBDA {
-            const i64 bias = i64(u64(digit_bias<DP, DS>(i, h_bits, l_bits)) * u64(k));
+            const i64 bias = i64(u64(digit_bias<DA, DB>(i, h_bits, l_bits)) * u64(terms));
             word[i + 1] =
                 wrapping_add(bits(load<lane>(state + (i + 1) * L)), i64(u64(0) - u64(bias)));
         });
-        for (int j = 0; j < k; ++j) {
-            lane a[DP];
-            static_for<0, DP>([&](auto i)
-                                  MDQR_LAMBDA { a[i] = load<lane>(panel + (j * D + i) * L); });
-            digit_multiply_add<D, DP, DS>(a, row + j * D, word + 1);
+        for (int t = 0; t < terms; ++t, a += D * L, b += D * lanes<B>) {
+            lane x[DA];
+            B y[DB];
+            static_for<0, DA>([&](auto i) MDQR_LAMBDA { x[i] = load<lane>(a + i * L); });
+            static_for<0, DB>([&](auto j) MDQR_LAMBDA { y[j] = load<B>(b + j * lanes<B>); });
+            digit_multiply_add<D, DA, DB>(x, y, word + 1);
         }
         word[0] = bits(load<lane>(state));
-        carry_words<D>(word);
-        static_for<0, D + 1>([&](auto i) MDQR_LAMBDA { store(state + i * L, from_bits(word[i])); });
+        put_carried(word, state);
     }
 
-    // One panel of lanes against `rows` scalar rows.
-    void panel(const double* panel, const double* scalars, ptrdiff_t row_words, ptrdiff_t rows,
-               int k, double* state) const {
-        for (ptrdiff_t r = 0; r < rows;
-             ++r, scalars += row_words, state += state_words * lanes<lane>) {
-            if (short_lanes)
-                run<2, D>(panel, scalars, k, state);
-            else if (short_scalars)
-                run<D, 2>(panel, scalars, k, state);
-            else
-                run<D, D>(panel, scalars, k, state);
+    // The same, for any numbers of digits: two pairs at a time, over all terms.
+    template <class B>
+    __attribute__((noinline)) static void each_pair(const double* a, int digits_a, const double* b,
+                                                    int digits_b, int terms, double* state) {
+        ints_t<lane> word[D + 1];
+        static_for<0, D + 1>([&](auto i)
+                                 MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
+        for (int j = 0; j < digits_b; ++j) {
+            int i = 0;
+            for (; i + 1 < digits_a && i + j + 2 < D; i += 2)
+                add_pairs<B, 2>(a + i * L, b + j * lanes<B>, terms, word + 1 + i + j);
+            for (; i < digits_a && i + j + 1 < D; ++i)
+                add_pairs<B, 1>(a + i * L, b + j * lanes<B>, terms, word + 1 + i + j);
+            if (i < digits_a && i + j < D)
+                add_pairs<B, 0>(a + i * L, b + j * lanes<B>, terms, word + 1 + i + j);
         }
+        put_carried(word, state);
+    }
+
+    // What costs least; words behind the used ones may be unset where two digits are used.
+    template <class B>
+    static void add(const double* a, int digits_a, const double* b, int digits_b, int terms,
+                    double* state) {
+        // Of more digits all pairs do not fit the registers.
+        if constexpr (D <= 9) {
+            const int most = pairs_of(D, digits_a, digits_b) * 6 / 5;
+            if (digits_a <= 2 && pairs_of(D, 2, D) <= most)
+                return all_pairs<2, D, B>(a, b, terms, state);
+            if (digits_b <= 2 && pairs_of(D, D, 2) <= most)
+                return all_pairs<D, 2, B>(a, b, terms, state);
+            if (pairs_of(D, D, D) <= most)
+                return all_pairs<D, D, B>(a, b, terms, state);
+        }
+        each_pair<B>(a, digits_a, b, digits_b, terms, state);
+    }
+
+    // One panel of lanes against `rows` scalar rows, `parts` of which have used[row / parts]
+    // digits.
+    void panel(const double* panel, int digits, const double* scalars, ptrdiff_t row_words,
+               ptrdiff_t rows, const int* used, int parts, int terms, double* state) const {
+        for (ptrdiff_t r = 0; r < rows; ++r, scalars += row_words, state += state_words * L)
+            add<double>(panel, digits, scalars, used[r / parts], terms, state);
     }
 
     template <int N> MDQR_FN static md<lane, N> result(const double* state) {
         ints_t<lane> word[D + 1];
-        static_for<0, D + 1>(
-            [&](auto i) MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * lanes<lane>)); });
+        static_for<0, D + 1>([&](auto i)
+                                 MDQR_LAMBDA { word[i] = bits(load<lane>(state + i * L)); });
         return from_words<D, N, lane>(word);
     }
-};
 
-// The packed words of `count` elements from p on, `stride` apart. Out of line: it is long, and
-// called at several places.
-template <class Engine, int N>
-__attribute__((noinline)) void load_words(const operand& x, const double* p, ptrdiff_t stride,
-                                          ptrdiff_t count, lane first, lane second, lane* word) {
-    lane limb[N];
-    if constexpr (Engine::is_exact) {
-        if (x.limbs == 1) {
-            gather_scaled<1>(x, p, stride, count, first, second, limb);
-            Engine::template pack<1>(limb, word);
-            return;
-        }
+private:
+    MDQR_FN static void put_carried(ints_t<lane>* word, double* state) {
+        carry_words<D>(word);
+        static_for<0, D + 1>([&](auto i) MDQR_LAMBDA { store(state + i * L, from_bits(word[i])); });
     }
-    gather_scaled<N>(x, p, stride, count, first, second, limb);
-    Engine::template pack<N>(limb, word);
-}
+
+    // word[0..Count] += products of the digits a[0..Count) and b; none is dropped but with Count 0,
+    // the last diagonal.
+    template <class B, int Count>
+    MDQR_FN static void add_pairs(const double* a, const double* b, int terms, ints_t<lane>* word) {
+        constexpr int pairs = Count > 0 ? Count : 1;
+        const lane c = broadcast<lane>(digit_split), c2 = broadcast<lane>(digit_split + digit_rest);
+        const u64 h_bias = u64(bits(digit_split)) * u64(terms),
+                  l_bias = u64(bits(digit_rest)) * u64(terms);
+        ints_t<lane> sum[Count + 1];
+        static_for<0, Count + 1>([&](auto k) MDQR_LAMBDA {
+            const u64 bias = (k < pairs ? h_bias : 0) + (k > 0 ? l_bias : 0);
+            sum[k] = wrapping_add(word[k], i64(u64(0) - bias));
+        });
+#pragma GCC unroll 2
+        for (int t = 0; t < terms; ++t, a += D * L, b += D * lanes<B>) {
+            const lane y = as_lanes<lane>(load<B>(b));
+            static_for<0, pairs>([&](auto i) MDQR_LAMBDA {
+                const lane x = load<lane>(a + i * L), h = fma(x, y, c);
+                sum[i] = wrapping_add(sum[i], bits(h));
+                if constexpr (Count > 0)
+                    sum[i + 1] = wrapping_add(sum[i + 1], bits(fma(x, y, one_sum(c2, -h))));
+            });
+        }
+        static_for<0, Count + 1>([&](auto k) MDQR_LAMBDA { word[k] = sum[k]; });
+    }
+};
 
 // N = 2. A term adds its leading product to s by two_sum and everything else to t in working
 // precision (12 operations); after `fold` terms (s, t) is normalised and added to the running total
@@ -138,18 +189,17 @@ MDQR_FN void carry_save_fold(lane s, lane t, md<lane, 2>& total) {
 struct carry_save_engine {
     static constexpr int words = 2, state_words = 2;
     static constexpr bool is_exact = false;
-    static constexpr int row_words(bool) { return 0; }
-    static constexpr int chunk = 256;
+    template <int M> static constexpr int near = 2;
+    static constexpr int chunk = 256, few_terms = 128;
 
     int fold;
-    bool short_lanes, short_scalars; // not used: zero limbs cost little here
 
-    template <int M> MDQR_FN static void pack(lane* limb, lane* word) {
+    template <int M> MDQR_FN static int pack(lane* limb, lane* word) {
         static_assert(M == 2);
         word[0] = limb[0];
         word[1] = limb[1];
+        return 2;
     }
-    MDQR_FN static bool is_short(const lane*) { return false; }
 
     template <int C>
     __attribute__((noinline)) static void run(const double* panel, const double* row,
@@ -181,8 +231,8 @@ struct carry_save_engine {
         });
     }
 
-    void panel(const double* panel, const double* scalars, ptrdiff_t row_words, ptrdiff_t rows,
-               int k, double* state) const {
+    void panel(const double* panel, int, const double* scalars, ptrdiff_t row_words, ptrdiff_t rows,
+               const int*, int, int k, double* state) const {
         constexpr int C = 4;
         ptrdiff_t r = 0;
         for (; r + C <= rows; r += C, scalars += C * row_words, state += C * 2 * lanes<lane>)

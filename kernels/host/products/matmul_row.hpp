@@ -7,99 +7,93 @@
 
 #include "products/matmul_engine.hpp"
 #include "products/matmul_operand.hpp"
+#include "products/matmul_pack.hpp"
 
 MDQR_BEGIN
 
-template <int D> struct row_engine {
-    static constexpr int L = lanes<lane>;
-    // Vectors of k between two carries; the packed row of S stays in L1 or L2.
-    static constexpr int chunk = chunk_limit<D> < 64 ? chunk_limit<D> / 8 * 8 : 64;
-    static constexpr int pack_words(bool is_complex) {
-        return chunk * D * L * (is_complex ? 2 : 1);
+// Sums of `rows_p` rows with `rows_s` rows, D digits each.
+template <int D> class row_sums {
+public:
+    static constexpr int L = lanes<lane>, W = D, state_words = D + 1;
+
+    // Words of working memory.
+    static ptrdiff_t memory(ptrdiff_t rows_p, ptrdiff_t rows_s, int parts) {
+        return block * W * L * (1 + rows_s * parts) + rows_p * rows_s * parts * state_words * L;
     }
 
-    // Digits of `count` elements from k on: [vector][part][digit][lane].
-    template <int N>
-    static void pack_row(const operand& s, const double* from, ptrdiff_t count, lane first,
-                         lane second, int parts, double* to) {
-        for (ptrdiff_t k = 0; k < count; k += L)
-            for (int part = 0; part < parts; ++part, to += D * L) {
-                lane digit[D];
-                load_digits<N>(s, from + k * s.step, count - k, part, first, second, digit);
-                static_for<0, D>([&](auto i) MDQR_LAMBDA { store(to + i * L, digit[i]); });
-            }
+    row_sums(ptrdiff_t rows_p, ptrdiff_t rows_s, int parts, double* to)
+        : rows_p(rows_p), rows_s(rows_s), parts(parts), pack_p(to), pack_s(to + block * W * L),
+          states(pack_s + rows_s * parts * block * W * L) {
+        for (ptrdiff_t i = 0; i < rows_p * rows_s * parts * state_words * L; ++i)
+            states[i] = 0.0;
     }
 
-    // Add row p (elements from `from` on) times the packed row to the states of its lane: parts *
-    // (D + 1) words.
+    // += the elements from p and s on, `k` of each row.
     template <int N>
-    static void add_row(const operand& p, const double* from, ptrdiff_t count, lane first,
-                        lane second, int parts, const double* packed, double* state,
-                        ptrdiff_t part_words) {
-        ints_t<lane> word[2][D + 1];
-        for (int i = 0; i <= D; ++i)
-            word[0][i] = word[1][i] = bits(broadcast<lane>(0.0));
-        ptrdiff_t full = 0, brief = 0; // products of D and of 2 digits added to each word
-        for (ptrdiff_t k = 0; k < count; k += L, packed += parts * D * L) {
-            for (int part = 0; part < parts; ++part) {
-                lane a[D];
-                load_digits<N>(p, from + k * p.step, count - k, part, first, second, a);
-                const bool is_brief = (D > 5 || p.limbs == 1) && digit_engine<D>::is_short(a);
-                ++(is_brief ? brief : full);
-                multiply(a, packed + part * D * L, part == 1, is_brief, word[0]);
-                if (parts == 2)
-                    multiply(a, packed + (1 - part) * D * L, false, is_brief, word[1]);
+    void add(const operand& p, const double* from_p, const row_scales& scale_p, const operand& s,
+             const double* from_s, const row_scales& scale_s, ptrdiff_t k) {
+        for (ptrdiff_t k0 = 0; k0 < k; k0 += block / parts * L) {
+            const ptrdiff_t left = k - k0 < block / parts * L ? k - k0 : block / parts * L;
+            const int terms = int((left + L - 1) / L) * parts;
+            int used_s[row_scales::capacity];
+            for (ptrdiff_t r = 0; r < rows_s; ++r)
+                used_s[r] = pack_scalars<N>(s, from_s + r * s.row + k0 * s.step, left, scale_s, r);
+            double* state = states;
+            for (ptrdiff_t i = 0; i < rows_p; ++i) {
+                const int used =
+                    pack<N>(p, from_p + i * p.row + k0 * p.step, left, scale_p, i, pack_p);
+                for (ptrdiff_t r = 0; r < rows_s * parts; ++r, state += state_words * L)
+                    digit_engine<D>::template add<lane>(pack_p, used, pack_s + r * block * W * L,
+                                                        used_s[r / parts], terms, state);
             }
         }
-        for (int part = 0; part < parts; ++part)
-            add_words(word[part], full, brief, state + part * part_words);
+    }
+
+    // The sum of the lanes of row i with row s (counted with its parts), `apart` words.
+    void get(ptrdiff_t i, ptrdiff_t s, double* to, ptrdiff_t apart) const {
+        const double* state = states + (i * rows_s * parts + s) * state_words * L;
+        i64 total[D + 1];
+        for (int w = 0; w <= D; ++w) {
+            total[w] = 0;
+            for (int l = 0; l < L; ++l)
+                total[w] += bits(state[w * L + l]);
+        }
+        carry_words<D>(total);
+        for (int w = 0; w <= D; ++w)
+            to[w * apart] = from_bits(total[w]);
     }
 
 private:
-    // Take the constants off, and add the lanes to one lane of a state.
-    static void add_words(ints_t<lane>* word, ptrdiff_t full, ptrdiff_t brief, double* state) {
-        const i64 h_bits = bits(digit_split), l_bits = bits(digit_rest);
-        for (int i = 0; i < D; ++i) {
-            const u64 bias = u64(digit_bias<D, D>(i, h_bits, l_bits)) * u64(full) +
-                             u64(digit_bias<2, D>(i, h_bits, l_bits)) * u64(brief);
-            word[i + 1] = wrapping_add(word[i + 1], i64(u64(0) - bias));
-        }
-        carry_words<D>(word);
-        i64 total[D + 1];
-        for (int i = 0; i <= D; ++i)
-            total[i] = bits(state[i * L]) + sum_of_lanes(word[i]);
-        carry_words<D>(total);
-        for (int i = 0; i <= D; ++i)
-            state[i * L] = from_bits(total[i]);
-    }
+    static constexpr ptrdiff_t block = digit_engine<D>::few_terms; // vectors
+    const ptrdiff_t rows_p, rows_s;
+    const int parts;
+    double *pack_p, *pack_s, *states;
 
     template <int N>
-    MDQR_FN static void load_digits(const operand& x, const double* from, ptrdiff_t count, int part,
-                                    lane first, lane second, lane* digit) {
-        const lane signed_first = part == 1 ? first * broadcast<lane>(x.sign) : first;
-        load_words<digit_engine<D>, N>(x, from + part * x.imag, x.step, count, signed_first, second,
-                                       digit);
+    int pack(const operand& x, const double* from, ptrdiff_t count, const row_scales& scale,
+             ptrdiff_t row, double* to) const {
+        return pack_vectors<digit_engine<D>, N>({x, from, x.step, (count + L - 1) / L, L * x.step,
+                                                 1, count, L, scale.first + row, scale.second + row,
+                                                 true, parts, x.row},
+                                                to);
     }
 
-    __attribute__((noinline)) static void multiply(const lane* a, const double* packed,
-                                                   bool negative, bool is_brief,
-                                                   ints_t<lane>* word) {
-        lane b[D];
-        const lane sign = broadcast<lane>(negative ? -1.0 : 1.0);
-        static_for<0, D>([&](auto i) MDQR_LAMBDA { b[i] = load<lane>(packed + i * L) * sign; });
-        if (is_brief)
-            digit_multiply_add<D, 2, D>(a, b, word + 1);
-        else
-            digit_multiply_add<D, D, D>(a, b, word + 1);
-    }
-
-    MDQR_FN static i64 sum_of_lanes(ints_t<lane> x) {
-        double y[L];
-        store(y, from_bits(x));
-        i64 sum = 0;
-        for (int i = 0; i < L; ++i)
-            sum += bits(y[i]);
-        return sum;
+    // Rows (re, -im) and (im, re) of S meet (re, im) of P.
+    template <int N>
+    int pack_scalars(const operand& x, const double* from, ptrdiff_t count, const row_scales& scale,
+                     ptrdiff_t row) const {
+        double* re = pack_s + row * parts * block * W * L;
+        const int used = pack<N>(x, from, count, scale, row, re);
+        if (parts == 1)
+            return used;
+        double* im = re + block * W * L;
+        for (ptrdiff_t t = 0; t < (count + L - 1) / L; ++t, re += 2 * W * L, im += 2 * W * L)
+            for (int i = 0; i < W * L; ++i) {
+                im[W * L + i] = re[i];
+                im[i] = re[W * L + i];
+                re[W * L + i] = -re[W * L + i];
+            }
+        return used;
     }
 };
 

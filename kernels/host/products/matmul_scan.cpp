@@ -30,20 +30,29 @@ static void scan_along_rows(const double* p, ptrdiff_t row, ptrdiff_t rows, ptrd
     }
 }
 
-// The same where the rows are contiguous.
+// The same where the rows are contiguous: some vectors of them at a time.
+template <int V> static void scan_vectors(const double* p, ptrdiff_t step, ptrdiff_t k, u64* peak) {
+    constexpr int L = lanes<lane>;
+    ints_t<lane> m[V];
+    for (int v = 0; v < V; ++v)
+        m[v] = bits(broadcast<lane>(0.0));
+    for (ptrdiff_t j = 0; j < k; ++j, p += step)
+        static_for<0, V>([&](auto v) MDQR_LAMBDA { m[v] = larger_bits(m[v], p + v * L); });
+    double found[L];
+    for (int v = 0; v < V; ++v) {
+        store(found, from_bits(m[v]));
+        for (int l = 0; l < L; ++l)
+            peak[v * L + l] = larger(peak[v * L + l], u64(bits(found[l])));
+    }
+}
 static void scan_along_columns(const double* p, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t k,
                                u64* peak) {
-    constexpr int L = lanes<lane>;
+    constexpr int L = lanes<lane>, V = 8;
     ptrdiff_t i = 0;
-    for (; i + L <= rows; i += L) {
-        ints_t<lane> m = bits(broadcast<lane>(0.0));
-        for (ptrdiff_t j = 0; j < k; ++j)
-            m = larger_bits(m, p + i + j * step);
-        double found[L];
-        store(found, from_bits(m));
-        for (int l = 0; l < L; ++l)
-            peak[i + l] = larger(peak[i + l], u64(bits(found[l])));
-    }
+    for (; i + V * L <= rows; i += V * L)
+        scan_vectors<V>(p + i, step, k, peak + i);
+    for (; i + L <= rows; i += L)
+        scan_vectors<1>(p + i, step, k, peak + i);
     for (; i < rows; ++i)
         for (ptrdiff_t j = 0; j < k; ++j)
             peak[i] = larger(peak[i], magnitude_bits(p[i + j * step]));

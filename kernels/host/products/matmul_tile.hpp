@@ -5,6 +5,7 @@
 
 #include "products/matmul_engine.hpp"
 #include "products/matmul_operand.hpp"
+#include "products/matmul_pack.hpp"
 #include "products/matmul_row.hpp"
 #include "products/matmul_scratch.hpp"
 
@@ -80,20 +81,17 @@ public:
                  ptrdiff_t s0, ptrdiff_t rows_s)
         : x(x), item(item), p0(p0), s0(s0), rows_p(rows_p), rows_s(rows_s) {
         parts = x.is_complex ? 2 : 1;
-        const ptrdiff_t terms = x.k * parts;
-        engine.fold = fold_length(terms, x.is_complex);
-        // Whole folds, and whole pairs of complex parts.
-        chunk = Engine::state_words == 2 ? Engine::chunk / engine.fold / 2 * 2 * engine.fold
-                                         : Engine::chunk;
         panels = (rows_p + L - 1) / L;
+        engine.fold = fold_length(x.k * parts, x.is_complex);
+        cut_terms();
         row_words = (chunk + 2 * L) * W;
-        const ptrdiff_t packed_p = panels * chunk * W * L, packed_s = rows_s * parts * row_words;
+        const ptrdiff_t packed_p = group * block * W * L, packed_s = rows_s * parts * row_words;
         const ptrdiff_t states = panels * rows_s * parts * Engine::state_words * L;
-        pack_p = mdqr_host::matmul_scratch(packed_p + packed_s + states +
-                                           Engine::row_words(x.is_complex));
+        memory = mdqr_host::matmul_scratch(states +
+                                           (is_along_k() ? rows_memory() : packed_p + packed_s));
+        states_at = memory;
+        pack_p = states_at + states;
         pack_s = pack_p + packed_p;
-        states_at = pack_s + packed_s;
-        pack_row = states_at + states;
         for (ptrdiff_t i = 0; i < states; ++i)
             states_at[i] = 0.0;
         for (ptrdiff_t i = rows_p; i < panels * L; ++i) {
@@ -108,21 +106,18 @@ public:
 
     // N: limbs to take from the operands.
     template <int N> void accumulate() {
-        // One scalar row: lanes along k where P is stored that way, or has too few rows to fill
-        // lanes.
-        if (Engine::is_exact && rows_s == 1 &&
-            (rows_p == 1 || stride_size(x.p.step) < stride_size(x.p.row)))
+        if (is_along_k())
             return accumulate_rows<N>();
         if (!Engine::is_exact && x.rows_p == 1 && x.rows_s == 1)
             return accumulate_dot();
-        const ptrdiff_t step = chunk / parts;
-        for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
-            const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
-            engine.short_lanes = pack_lanes<N>(k0, k);
-            engine.short_scalars = pack_scalars<N>(k0, k);
-            for (ptrdiff_t v = 0; v < panels; ++v)
-                engine.panel(pack_p + v * chunk * W * L, pack_s, row_words, rows_s * parts,
-                             int(k * parts), state(v, 0, 0));
+        for (ptrdiff_t k0 = 0; k0 < x.k; k0 += chunk / parts) {
+            const ptrdiff_t k = x.k - k0 < chunk / parts ? x.k - k0 : chunk / parts;
+            int used[row_scales::capacity];
+            for (ptrdiff_t r = 0; r < rows_s; ++r)
+                used[r] = pack_scalars<N>(r, k0, k);
+            for (ptrdiff_t v = 0; v < panels; v += group)
+                for (ptrdiff_t at = 0; at < k; at += block / parts)
+                    add_group<N>(v, k0, at, k - at < block / parts ? k - at : block / parts, used);
         }
     }
 
@@ -153,10 +148,56 @@ private:
     const product_problem& x;
     const ptrdiff_t item, p0, s0, rows_p, rows_s;
     Engine engine;
-    ptrdiff_t parts, chunk, panels, row_words;
-    double *pack_p, *pack_s, *states_at, *pack_row;
+    ptrdiff_t parts, panels, row_words;
+    // Scalars are packed for `chunk` terms, `group` panels of lanes for `block` (parts counted).
+    ptrdiff_t chunk, block, group;
+    double *memory, *pack_p, *pack_s, *states_at;
 
     static ptrdiff_t stride_size(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
+
+    bool is_few() const { return rows_s < 8; }
+
+    // Few scalar rows: lanes along k where P is stored that way, or has too few rows to fill lanes.
+    // Digit sums are exact, so the result is the same.
+    bool is_along_k() const {
+        return Engine::is_exact && is_few() &&
+               (rows_p == 1 || stride_size(x.p.step) < stride_size(x.p.row));
+    }
+
+    // Whole folds, and whole pairs of complex parts. With few scalar rows packing takes much of the
+    // time, and waits for memory: panels that lie side by side are read together.
+    void cut_terms() {
+        const ptrdiff_t whole = Engine::is_exact ? 8 : 2 * engine.fold;
+        auto rounded = [&](ptrdiff_t terms) {
+            return terms < whole ? whole : terms / whole * whole;
+        };
+        block = chunk = rounded(Engine::chunk);
+        group = 1;
+        if (!is_few() || x.p.row != 1)
+            return;
+        block = rounded(Engine::few_terms / 2);
+        chunk = block * (1 + 256 / block);
+        group = panels;
+    }
+
+    template <int N>
+    void add_group(ptrdiff_t v, ptrdiff_t k0, ptrdiff_t at, ptrdiff_t k, const int* used) {
+        const ptrdiff_t count = panels - v < group ? panels - v : group;
+        const int used_p = pack_vectors<Engine, N>(
+            {x.p, x.p.at(item, p0 + v * L, k0 + at), x.p.row, k, x.p.step, count, rows_p - v * L, 0,
+             scale_p.first + v * L, scale_p.second + v * L, false, int(parts),
+             group > 1 ? 4 * x.p.step : 0},
+            pack_p, block * W * L);
+        for (ptrdiff_t g = 0; g < count; ++g)
+            engine.panel(pack_p + g * block * W * L, used_p, pack_s + at * parts * W, row_words,
+                         rows_s * parts, used, int(parts), int(k * parts), state(v + g, 0, 0));
+    }
+
+    ptrdiff_t rows_memory() const {
+        if constexpr (Engine::is_exact)
+            return row_sums<Engine::words>::memory(rows_p, rows_s, int(parts));
+        return 0;
+    }
 
     void accumulate_dot() {
         const lane p[2] = {broadcast<lane>(scale_p.first[0]), broadcast<lane>(scale_p.second[0])};
@@ -171,19 +212,12 @@ private:
 
     template <int N> void accumulate_rows() {
         if constexpr (Engine::is_exact) {
-            using rows = row_engine<Engine::words>;
-            const ptrdiff_t step = rows::chunk * L;
-            for (ptrdiff_t k0 = 0; k0 < x.k; k0 += step) {
-                const ptrdiff_t k = x.k - k0 < step ? x.k - k0 : step;
-                rows::template pack_row<N>(
-                    x.s, x.s.at(item, s0, k0), k, broadcast<lane>(scale_s.first[0]),
-                    broadcast<lane>(scale_s.second[0]), int(parts), pack_row);
-                for (ptrdiff_t i = 0; i < rows_p; ++i)
-                    rows::template add_row<N>(
-                        x.p, x.p.at(item, p0 + i, k0), k, broadcast<lane>(scale_p.first[i]),
-                        broadcast<lane>(scale_p.second[i]), int(parts), pack_row,
-                        state(i / L, 0, 0) + i % L, Engine::state_words * L);
-            }
+            row_sums<Engine::words> sums(rows_p, rows_s, int(parts), pack_p);
+            sums.template add<N>(x.p, x.p.at(item, p0, 0), scale_p, x.s, x.s.at(item, s0, 0),
+                                 scale_s, x.k);
+            for (ptrdiff_t i = 0; i < rows_p; ++i)
+                for (ptrdiff_t s = 0; s < rows_s * parts; ++s)
+                    sums.get(i, s, state(i / L, s / parts, s % parts) + i % L, L);
         }
     }
 
@@ -203,58 +237,43 @@ private:
         return load<lane>(m) == broadcast<lane>(0.0);
     }
 
-    template <int N> bool pack_lanes(ptrdiff_t k0, ptrdiff_t k) {
-        bool is_short = true;
-        for (ptrdiff_t v = 0; v < panels; ++v) {
-            const lane first = load<lane>(scale_p.first + v * L),
-                       second = load<lane>(scale_p.second + v * L);
-            double* to = pack_p + v * chunk * W * L;
-            for (ptrdiff_t j = 0; j < k; ++j)
-                for (ptrdiff_t part = 0; part < parts; ++part, to += W * L) {
-                    const double* from = x.p.at(item, p0 + v * L, k0 + j) + part * x.p.imag;
-                    lane word[W];
-                    const lane signed_first = part == 1 ? first * broadcast<lane>(x.p.sign) : first;
-                    load_words<Engine, N>(x.p, from, x.p.row, count(v), signed_first, second, word);
-                    is_short = is_short && Engine::is_short(word);
-                    static_for<0, W>([&](auto w) MDQR_LAMBDA { store(to + w * L, word[w]); });
+    // Scalar row r, by way of vectors along k. Returns how many of the words are used.
+    template <int N> int pack_scalars(ptrdiff_t r, ptrdiff_t k0, ptrdiff_t k) {
+        const ptrdiff_t longest = group * block / parts * L;
+        int used = 0;
+        for (ptrdiff_t at = 0; at < k; at += longest) {
+            const ptrdiff_t count = k - at < longest ? k - at : longest;
+            const int found = pack_vectors<Engine, N>(
+                {x.s, x.s.at(item, s0 + r, k0 + at), x.s.step, (count + L - 1) / L, L * x.s.step, 1,
+                 count, L, scale_s.first + r, scale_s.second + r, true, int(parts), 0},
+                pack_p);
+            put_scalars(pack_s + (r * row_words + at * W) * parts, count, found);
+            used = found > used ? found : used;
+        }
+        return used;
+    }
+
+    // Rows (re, -im) and (im, re) meet lanes (re, im).
+    void put_scalars(double* to, ptrdiff_t count, int used) const {
+        const double* from = pack_p;
+        for (ptrdiff_t k = 0; k < count; k += L, to += L * parts * W)
+            for (ptrdiff_t part = 0; part < parts; ++part, from += W * L) {
+                const int some = count - k < L ? int(count - k) : L;
+                for (int w = 0; w < W; ++w) {
+                    lane y = broadcast<lane>(0.0);
+                    if (w < used)
+                        y = load<lane>(from + w * L);
+                    if (parts == 2)
+                        put_apart(to + row_words + (1 - part) * W + w, y, some);
+                    put_apart(to + part * W + w, part == 1 ? -y : y, some);
                 }
-        }
-        return is_short;
-    }
-
-    template <int N> bool pack_scalars(ptrdiff_t k0, ptrdiff_t k) {
-        bool is_short = true;
-        for (ptrdiff_t r = 0; r < rows_s; ++r) {
-            const lane first = broadcast<lane>(scale_s.first[r]),
-                       second = broadcast<lane>(scale_s.second[r]);
-            double* to = pack_s + r * parts * row_words;
-            for (ptrdiff_t j = 0; j < k; j += L) {
-                const double* from = x.s.at(item, s0 + r, k0 + j);
-                lane word[W];
-                load_words<Engine, N>(x.s, from, x.s.step, k - j, first, second, word);
-                is_short = is_short && Engine::is_short(word);
-                put_scalars(to, parts * j, word);
-                if (parts == 1)
-                    continue;
-                // Rows (re, -im) and (im, re) meet lanes (re, im).
-                put_scalars(to + row_words, 2 * j + 1, word);
-                load_words<Engine, N>(x.s, from + x.s.imag, x.s.step, k - j,
-                                      first * broadcast<lane>(x.s.sign), second, word);
-                is_short = is_short && Engine::is_short(word);
-                put_scalars(to + row_words, 2 * j, word);
-                static_for<0, W>([&](auto w) MDQR_LAMBDA { word[w] = -word[w]; });
-                put_scalars(to, 2 * j + 1, word);
             }
-        }
-        return is_short;
     }
-
-    MDQR_FN void put_scalars(double* to, ptrdiff_t at, const lane* word) const {
-        double t[W * L];
-        static_for<0, W>([&](auto w) MDQR_LAMBDA { store(t + w * L, word[w]); });
-        for (int l = 0; l < L; ++l)
-            for (int w = 0; w < W; ++w)
-                to[(at + l * parts) * W + w] = t[w * L + l];
+    MDQR_FN void put_apart(double* to, lane x, int some) const {
+        double y[L];
+        store(y, x);
+        for (int l = 0; l < some; ++l)
+            to[l * parts * W] = y[l];
     }
 
     // Magnitudes of the lanes at k: the larger of real and imaginary part.

@@ -38,8 +38,9 @@ void run_items(const small_outputs& out, const block_view& a, const block_view& 
     const one_worker team;
     parallel_for(a.shape[0], [&](ptrdiff_t item) {
         const small_operand matrix = item_of(a, item), x = item_of(*out.x, item);
-        const i64 doubles = System(team, matrix, {nullptr, 0}).used;
-        System system(team, matrix, {mdqr_host::matmul_scratch(size_t(doubles)), 0});
+        const System sizes(team, matrix, {});
+        double* memory = mdqr_host::matmul_scratch(size_t(sizes.used + sizes.used_by_digits));
+        System system(team, matrix, {{memory, 0}, {memory + sizes.used, 0}});
         double* error = out.error + item * x.m * x.n;
         const small_outcome found = solve(system, item_of(b, item), x, error, item);
         out.status[item] = found.status;

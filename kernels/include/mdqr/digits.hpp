@@ -57,8 +57,9 @@ MDQR_FN constexpr double two_to(int e) {
 inline constexpr double digit_split = 1.5 * two_to(103);
 inline constexpr double digit_rest = 1.5 * two_to(52);
 
-// Move what is left of one limb to the digits from number I on.
-template <int I, int Unchecked, int D, class T> MDQR_FN void limb_to_digits(T x, T* digit) {
+// Move what is left of one limb to the digits from number I on; true if it reaches one behind those
+// that are not checked.
+template <int I, int Unchecked, int D, class T> MDQR_FN bool limb_to_digits(T x, T* digit) {
     constexpr double weight = two_to(-50 - 51 * I), inverse = two_to(50 + 51 * I);
     const T magic = broadcast<T>(digit_rest * weight);
     const T part = one_sum(one_sum(x, magic), -magic);
@@ -67,27 +68,47 @@ template <int I, int Unchecked, int D, class T> MDQR_FN void limb_to_digits(T x,
         const T rest = one_sum(x, -part);
         // Two digits hold most limbs; the test skips work that would add zeros.
         if constexpr (Unchecked > 1)
-            limb_to_digits<I + 1, Unchecked - 1, D>(rest, digit);
-        else if (any(rest != broadcast<T>(0.0)))
+            return limb_to_digits<I + 1, Unchecked - 1, D>(rest, digit);
+        else if (any(rest != broadcast<T>(0.0))) {
             limb_to_digits<I + 1, 1, D>(rest, digit);
+            return true;
+        }
     }
+    return false;
 }
 
-// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised.
-template <int D, int M, class T> MDQR_FN void to_digits(const T* x, T* digit) {
+// Digits that M limbs reach where two hold each limb.
+template <int D, int M> inline constexpr int near_digits = M + 1 < D ? M + 1 : D;
+
+// Leave |digit| <= 2^50 in digits Last down to First, and carry to the one above.
+template <int Last, int First, class T> MDQR_FN void carry_digits(T* digit) {
+    static_for_down<Last, First>([&](auto i) MDQR_LAMBDA {
+        constexpr double down = two_to(-51);
+        const T magic = broadcast<T>(digit_split);
+        const T part = one_sum(one_sum(digit[i], magic), -magic);
+        digit[i] = one_sum(digit[i], -part);
+        digit[i - 1] = fma(part, broadcast<T>(down), digit[i - 1]);
+    });
+}
+
+// Balanced digits (integers in doubles) of the number with limbs x[0..M), |x| <= 1, normalised;
+// true if those behind near_digits may not be zero.
+template <int D, int M, class T> MDQR_FN bool to_digits(const T* x, T* digit) {
     static_for<0, D>([&](auto i) MDQR_LAMBDA { digit[i] = broadcast<T>(0.0); });
+    bool is_far = false;
     // |limb l| <= 2^(-53l): it reaches digit l at most.
-    static_for<0, (M < D ? M : D)>([&](auto l)
-                                       MDQR_LAMBDA { limb_to_digits<l.value, 2, D>(x[l], digit); });
+    static_for<0, (M < D ? M : D)>([&](auto l) MDQR_LAMBDA {
+        if (limb_to_digits<l.value, 2, D>(x[l], digit))
+            is_far = true;
+    });
     // Digits of one limb are what rounding leaves of one another, so there are no carries.
-    if constexpr (M > 1)
-        static_for_down<D - 1, 1>([&](auto i) MDQR_LAMBDA {
-            constexpr double down = two_to(-51);
-            const T magic = broadcast<T>(digit_split);
-            const T part = one_sum(one_sum(digit[i], magic), -magic);
-            digit[i] = one_sum(digit[i], -part);
-            digit[i - 1] = fma(part, broadcast<T>(down), digit[i - 1]);
-        });
+    if constexpr (M > 1) {
+        constexpr int near = near_digits<D, M>;
+        if (is_far)
+            carry_digits<D - 1, near>(digit);
+        carry_digits<near - 1, 1>(digit);
+    }
+    return is_far;
 }
 
 // How many h and l a term adds to word k + 1 when the operands have DA and DB digits.

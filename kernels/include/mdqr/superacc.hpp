@@ -19,7 +19,7 @@ public:
     MDQR_FN void clear() {
         for (int i = low; i <= high; ++i)
             word[i] = 0;
-        low = words;
+        low = changed = words;
         high = -1;
         deposits = 0;
         non_finite = 0.0;
@@ -68,6 +68,7 @@ public:
     MDQR_FN void negate() {
         for (int i = low; i <= high; ++i)
             word[i] = -word[i];
+        changed = low;
         non_finite = -non_finite;
         // An exact zero is +0 either way, unless every term was -0.
         only_negative_zeros = false;
@@ -86,8 +87,12 @@ public:
             limb[0] = -0.0;
             return;
         }
+        bool negative = false;
         for (int i = 0; i < N; ++i) {
-            const bool negative = make_positive();
+            if (make_positive())
+                negative = !negative;
+            if (is_zero())
+                break;
             const double x = leading();
             limb[i] = negative ? -x : x;
             if (x == 0.0)
@@ -96,9 +101,6 @@ public:
                 return;
             const parts p = split(x);
             deposit(p.mantissa, p.exponent, true);
-            if (negative)
-                for (int j = low; j <= high; ++j)
-                    word[j] = -word[j];
         }
         for (bool again = N > 1; again;) {
             again = false;
@@ -129,6 +131,7 @@ private:
 
     i64 word[words];
     int low = words, high = -1; // the words in use
+    int changed = words;        // those below are carried
     int deposits = 0;
     double non_finite = 0.0; // IEEE sum of the terms that are not finite
     bool is_non_finite = false;
@@ -165,6 +168,8 @@ private:
         word[i + 2] += (i64(b >> 32) ^ sign) - sign;
         if (i < low)
             low = i;
+        if (i < changed)
+            changed = i;
         if (i + 2 > high)
             high = i + 2;
         if (++deposits == 1 << 28)
@@ -175,7 +180,9 @@ private:
     MDQR_FN void carry() {
         deposits = 0;
         i64 c = 0;
-        for (int i = low; i < words - 1; ++i) {
+        const int first = changed > low ? changed : low;
+        changed = words;
+        for (int i = first; i < words - 1; ++i) {
             if (i > high) {
                 if (c == 0 || c == -1)
                     break;
@@ -199,6 +206,7 @@ private:
         if (negative) {
             for (int i = low; i <= high; ++i)
                 word[i] = -word[i];
+            changed = low;
             carry();
         }
         while (high > low && word[high] == 0)
@@ -217,10 +225,11 @@ private:
     }
     MDQR_FN u64 digit(int i) const { return i >= low && i <= high ? u64(word[i]) : 0; }
 
-    // Nearest double (ties to even) of the carried, non-negative sum.
+    // Of a carried sum.
+    MDQR_FN bool is_zero() const { return high < 0 || word[high] == 0; }
+
+    // Nearest double (ties to even) of the carried, positive sum.
     MDQR_FN double leading() const {
-        if (high < 0 || word[high] == 0)
-            return 0.0;
         int top = 32 * high;
         for (u64 w = u64(word[high]) >> 1; w != 0; w >>= 1)
             ++top;

@@ -9,6 +9,7 @@ from mdqr._backend.cuda.elementwise import Elementwise
 from mdqr._backend.cuda.factor.balance import Balance
 from mdqr._backend.cuda.factor.panel import Panels
 from mdqr._backend.cuda.factor.reflect import Reflections
+from mdqr._backend.cuda.factor.small import SmallSystems
 from mdqr._backend.cuda.factor.triangular import Triangles
 from mdqr._backend.cuda.factor.window import Windows
 from mdqr._backend.cuda.reductions import Reductions
@@ -21,7 +22,9 @@ def backend() -> CudaBackend:
     return CudaBackend(CupyKernels())
 
 
-class CudaBackend(Elementwise, Reductions, Balance, Panels, Reflections, Triangles, Windows):
+class CudaBackend(
+    Elementwise, Reductions, Balance, Panels, Reflections, SmallSystems, Triangles, Windows
+):
     """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cuda"

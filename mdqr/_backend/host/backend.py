@@ -19,6 +19,8 @@ from mdqr._backend.blocks import (
     matrices,
     real_abs,
     reflections,
+    unfolded,
+    unsolved,
 )
 from mdqr._backend.host import window as host_window
 from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
@@ -373,41 +375,18 @@ class HostBackend:
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""
         batch, (a, b) = matrices(kind.is_complex, a, b)
-        found = _unsolved(a, b, kind, None)
+        found = unsolved(np, a, b, kind, None)
         self._kernels.solve_small(
             found.error, found.condition, found.steps, found.status, found.x, a, b, *kind
         )
-        return _unfolded(found, batch, kind)
+        return unfolded(found, batch, kind)
 
     def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small least-squares problems."""
         batch, (a, b) = matrices(kind.is_complex, a, b)
         rest = kind.empty(np, (prod(batch), *b.shape[-2:]))
-        found = _unsolved(a, b, kind, rest)
+        found = unsolved(np, a, b, kind, rest)
         self._kernels.lstsq_small(
             found.error, found.condition, found.steps, found.status, found.x, rest, a, b, *kind
         )
-        return _unfolded(found, batch, kind)
-
-
-def _unsolved(a: Block, b: Block, kind: Kind, residual: Block | None) -> SmallSolution:
-    """Return what small systems write, not set, with one batch axis."""
-    shape = (int(b.shape[-3]), int(a.shape[-1]), int(b.shape[-1]))
-    steps, status = (np.empty(shape[0], dtype=np.int64) for _ in range(2))
-    x, error, condition = kind.empty(np, shape), np.empty(shape), np.empty(shape[0])
-    return SmallSolution(x, error, condition, steps, status, residual)
-
-
-def _unfolded(found: SmallSolution, batch: tuple[int, ...], kind: Kind) -> SmallSolution:
-    """Return the same with all batch axes."""
-    if len(batch) == 1:
-        return found
-    x, rest = (
-        None if v is None else v.reshape(*v.shape[: kind.lead], *batch, *v.shape[-2:])
-        for v in (found.x, found.residual)
-    )
-    error = found.error.reshape(*batch, *found.error.shape[-2:])
-    condition, steps, status = (
-        v.reshape(batch) for v in (found.condition, found.steps, found.status)
-    )
-    return SmallSolution(x, error, condition, steps, status, rest)
+        return unfolded(found, batch, kind)

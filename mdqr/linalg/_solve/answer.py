@@ -55,13 +55,13 @@ class Unknowns(NamedTuple):
     """A solution in the units of the data, and what is known of its errors.
 
     `bound` is one of the absolute errors, `relative` one relative to x, float64 of its shape;
-    `promised`, 0-d, tells whether all components are as good as the precision promises.
+    `kept`, of the batch shape, tells whether all components are as good as the precision promises.
     """
 
     x: Block
     bound: Block
     relative: Block
-    promised: Block
+    kept: Block
 
 
 class Report(NamedTuple):
@@ -88,8 +88,8 @@ class Answer:
     ----------
     system : System
         The problem.
-    promised : bool
-        Whether every component is as good as the precision promises.
+    kept : numpy.ndarray
+        Whether every component of a system is as good as the precision promises; a bool for each.
     method, bound_kind : str
         As `LstsqInfo` has them.
     """
@@ -98,7 +98,12 @@ class Answer:
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs
-        self._unknowns, self.promised = self._settled(closely=False)
+        self._unknowns, self.kept = self._settled(closely=False)
+
+    @property
+    def promised(self) -> bool:
+        """Whether all have what the precision promises."""
+        return bool(self.kept.all())
 
     @property
     def x(self) -> Block:
@@ -155,19 +160,21 @@ class Answer:
         worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
         higher = [p for p in PRECISIONS if p > self._inputs.work]
         advice = (
-            f"; if the data have more digits, give them and precision=mdqr.{higher[0].name}"
+            f"; precision=mdqr.{higher[0].name} finds more, for data that are exact or come with "
+            "more digits"
             if higher
             else ""
         )
         warnings.warn(
             f"{self.system.function}: about {int(worst)} of {answer.digits} digits are correct in "
-            f"the worst component (condition about {largest:.1e}){advice}",
+            f"the worst component, of the solution for a and b as stored (condition about "
+            f"{largest:.1e}){advice}",
             PrecisionWarning,
             stacklevel=stacklevel + 1,
         )
 
-    def _settled(self, *, closely: bool) -> tuple[Unknowns, bool]:
-        """Return the solution and, after a wait, whether it is as good as promised."""
+    def _settled(self, *, closely: bool) -> tuple[Unknowns, np.ndarray]:
+        """Return the solution and, after a wait, which systems have what is promised."""
         system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
@@ -178,7 +185,7 @@ class Answer:
                 system.kind.is_complex,
                 "; multiply a or b by a power of two",
             )
-        return found, bool(system.checks.settle(found.promised)[0])
+        return found, system.checks.settle(found.kept)[0]
 
 
 @np.errstate(all="ignore")
@@ -222,7 +229,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: 
         relative = relative + xp.where(error > 0, share, 0.0)
     relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
-    return Unknowns(x, bound * _UP, relative, kept.all())
+    return Unknowns(x, bound * _UP, relative, kept.all(axis=(-2, -1)))
 
 
 def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:

@@ -74,7 +74,7 @@ def _error_of_f(
     powers, zero = step.powers[..., None, :], xp.zeros_like(step.powers)[..., None, :]
     unit, factor = step.unit[..., None, :], system.columns + 8
     a, terms, known = size(system.a), [(1, step.f)], [size(b)]
-    lows = [_of_products(low(system.a), _lowest(step.x, field)), low(b)]
+    lows = [of_products(low(system.a), _lowest(step.x, field)), low(b)]
     if not system.is_square:
         terms.append((-1, step.dr))
         known.append(xp.ldexp(size(step.r[0]), unit))
@@ -114,7 +114,7 @@ def _error_of_g(system: System, step: Step, extension: Extension, lost: Block | 
         size(g),
         sums(transposed, size(step.r[0])),
         unit,
-        _of_products(lowest, _lowest(step.r, field)) + unit if lossless else None,
+        of_products(lowest, _lowest(step.r, field)) + unit if lossless else None,
         step.least[1] + xp.zeros_like(unit) if extension.exact and system.weight is None else None,
     ).error(powers, wide.eps, factor)
     near = sums(transposed, size(step.dr), size(g))
@@ -194,7 +194,7 @@ def _lowest(blocks: list[Block], is_complex: bool) -> Block:
     return reduce(xp.minimum, [lowest_bits(block, is_complex) for block in blocks])
 
 
-def _of_products(a: Block, x: Block) -> Block:
+def of_products(a: Block, x: Block) -> Block:
     """Return exponents of which all products of rows of a and columns of x are multiples."""
     rows, columns = scaling.largest(-a, -1, -_NONE), scaling.largest(-x, -2, -_NONE)
     return -(rows[..., :, None] + columns[..., None, :])

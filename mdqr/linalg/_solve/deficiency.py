@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
 
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch
 
 
-def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
+def triangle_of(factors: Factors, function: str, checks: Checks, line: str = "column") -> Triangle:
     """Return the triangle R of a factorisation with at least as many rows as columns.
 
     Demanded: no diagonal entry is exactly zero, and all entries are finite.
@@ -25,7 +25,7 @@ def triangle_of(factors: Factors, function: str, checks: Checks) -> Triangle:
         kind=factors.kind,
         function=function,
         checks=checks,
-        singular=deficient,
+        singular=partial(deficient, line=line),
     )
 
 
@@ -34,28 +34,29 @@ def deficient(
     column: int,
     batch: tuple[int, ...],
     found: float = np.inf,
-    work: Precision | None = None,
+    advice: str = "",
+    line: str = "column",
 ) -> str:
-    """Return the message for a rank-deficient matrix, to the precision `work` if it is given."""
+    """Return the message for a rank-deficient matrix; `advice` replaces that to leave it out.
+
+    `line` is what messages call a column: "row" for those of the conjugate transpose.
+    """
     size = "infinite" if np.isinf(found) else f"about {found:.1e}"
-    higher = [p for p in PRECISIONS if work is not None and p > work]
-    ways = [] if function == "solve" else ["leave it out"]
-    if higher:
-        ways.append(f"if the entries are exact, try precision=mdqr.{higher[0].name}")
+    advice = advice or ("" if function == "solve" else "leave it out")
     return (
-        f"{function}: a is {_what(function)}: column {column} depends on the other columns"
-        f"{of_batch(batch)} (condition {size})" + ("; " if ways else "") + ", or ".join(ways)
+        f"{function}: a is {_what(function)}: {line} {column} depends on the other {line}s"
+        f"{of_batch(batch)} (condition {size})" + (f"; {advice}" if advice else "")
     )
 
 
-def require_columns(function: str, checks: Checks, bits: Block) -> None:
+def require_columns(function: str, checks: Checks, bits: Block, line: str = "column") -> None:
     """Demand that no column is zero, from the bits of the leading magnitudes."""
     largest = scaling.largest(bits, -2, 0)
 
     def raise_error() -> NoReturn:
         *batch, column = first_true(largest == 0)
         raise np.linalg.LinAlgError(
-            f"{function}: a is {_what(function)}: column {column} is zero"
+            f"{function}: a is {_what(function)}: {line} {column} is zero"
             f"{of_batch(tuple(batch))}" + ("" if function == "solve" else "; leave it out")
         )
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._array.array import MDArray
-from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
-from mdqr._errors import all_advised
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve.answer import Scaled
+from mdqr.linalg._solve.data_error import DataErrors, moved
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
+
+# Matrices with so many entries are factored for what is printed.
+_QUICK = 2**14
 
 
 class Fit(NamedTuple):
@@ -25,8 +29,8 @@ class Fit(NamedTuple):
 
     Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
     the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
-    the moduli of the solution, float64 ``(..., n, k)``, `known` the bits of the entries of a and b,
-    and `constant` tells whether a column is constant. Nothing here is a view of what was given.
+    the moduli of the solution, float64 ``(..., n, k)``, `errors` those of the data, and `constant`
+    tells whether a column is constant. Nothing here is a view of what was given.
     """
 
     inputs: Inputs
@@ -36,41 +40,40 @@ class Fit(NamedTuple):
     rows: Block | None
     is_vector: bool
     x: Block
-    known: tuple[int, int]
+    errors: DataErrors
     constant: Block
 
 
-@all_advised
-class LstsqInfo:
+class LstsqInfo(Statistics):
     """Quality and statistics of a least-squares solution.
 
     Attributes
     ----------
     method : str
-        "refine", from a factorisation in float64, or "householder", from one in the precision of
-        the work.
+        "refine", from factorisations in float64, or "householder", from one in the precision of
+        the work. For a batch whose matrices took several ways, an array of these words.
     iterations : int
         Number of refinement steps.
     condition : float or numpy.ndarray
         Estimated 2-norm condition number of the (weighted) matrix with columns scaled by powers
-        of two; of the batch shape.
+        of two, if m < n with rows; of the batch shape.
     error_bound : numpy.ndarray
         Bound of the absolute error (of complex x: of its modulus) of each component of x as the
         solution for a, b and weights as stored; float64 of x's shape, at least the smallest double
         where it is not 0.
     digits : numpy.ndarray
         Correct decimal digits of each component of x, float64 of its shape. A component that is
-        zero has all of them if it is shown to be exactly zero, and else none. `data_digits` is what
-        entries leave that were rounded before.
+        zero has all of them if it is shown to be exactly zero, and else none. They are those of the
+        solution of a x = b as stored; `data_digits` is what errors of a and b leave.
     bound_kind : str
-        "proven" for "refine"; "estimated": from the condition estimate, or from a computed
-        approximate inverse.
+        "proven" for "refine" and for m < n; "estimated": from the condition estimate, or from a
+        computed approximate inverse. An array where `method` is one.
     history : numpy.ndarray
-        Largest relative change of x in each refinement step; empty where one kernel call took all.
+        Largest relative change of x in each refinement step, of the way with the most; empty where
+        one kernel call took all.
     """
 
     __slots__ = (
-        "__dict__",
         "_make_fit",
         "_precision",
         "bound_kind",
@@ -101,10 +104,14 @@ class LstsqInfo:
         self.history = history
 
     def __repr__(self) -> str:
-        worst = float(np.min(self.digits, initial=self._precision.digits))
+        full, own = self._precision.digits, "data_digits not computed"
+        if math.prod(self._fit.inputs.shape(0)) <= _QUICK or "data_digits" in self.__dict__:
+            worst = np.min(self.data_digits, initial=full)
+            own = f"data_digits>={worst:.1f} (a, b within their errors)"
         return (
             f"<LstsqInfo method={self.method!r} iterations={self.iterations} "
-            f"condition={np.max(self.condition, initial=1.0):.2g} digits>={worst:.1f}>"
+            f"condition={np.max(self.condition, initial=1.0):.2g} "
+            f"digits>={np.min(self.digits, initial=full):.1f} (a, b as stored) {own}>"
         )
 
     @cached_property
@@ -113,170 +120,69 @@ class LstsqInfo:
         return self._make_fit()
 
     @cached_property
-    def data_digits(self) -> np.ndarray:
-        """Digits of x that hold for all a and b within half a unit of the last place.
+    def data_error_bound(self) -> np.ndarray:
+        """Bound of the error of each component of x for all a and b within their errors.
 
-        Float64 of x's shape, at most `digits`. Entries count as rounded to the precision in which
-        they were given, 53 bits for floats, and integers and exact numbers to that of the work;
-        weights count as exact. Of first order: ``|A^+| (|da| |x| + |db|) + |A^+| |A^+|^H |da|^H
-        |r|``, in the norm of the weights, and nothing where the entries do not determine x. Made
-        from QR in the precision of the work, when it is asked for.
-        """
-        fit, system, xp = self._fit, self._fit.system, self._fit.system.backend.xp
-        moved = _moved(fit)
-        with np.errstate(all="ignore"):
-            relative = xp.where(moved > 0, moved / fit.x, 0.0)
-            digits = xp.where(relative > 0, -xp.log10(relative), float(self._precision.digits))
-        (found,) = system.checks.settle(xp.where(xp.isnan(digits), 0.0, digits))
-        return np.clip(found[..., 0] if fit.is_vector else found, 0.0, self.digits)
-
-    @property
-    def residual_std(self) -> MDArray:
-        """Residual standard deviation: the root of residuals over degrees of freedom.
-
-        0-d for a vector b, else ``(..., k)``; NaN where m = n leaves no degrees of freedom.
+        Float64 of x's shape: `error_bound`, and to first order ``|A^+| (|da| |x| + |db|) +
+        |(A^H A)^-1| |da|^H |r|``, in the norm of the weights; if m < n the last term is ``|I - A^+
+        A| |da|^H |A^+^H x|``. The errors are `data_error` of `lstsq`. Where that says nothing of a
+        or of b, they are half a unit in the last place of the entries, of the precision in which
+        they were given: 53 bits for floats, while integers and exact numbers have that of the work.
+        Infinite where the entries do not determine x. Made when it is asked for, from a
+        factorisation in float64 if that serves and m >= n.
         """
         fit = self._fit
-        std, unit = self._scaled_std, fit.r.exponents
-        return self._wrap(fit.system.backend.ldexp(std, unit))
-
-    @property
-    def r_squared(self) -> MDArray:
-        """Coefficient of determination, ``1 - residuals / total``; shaped as `residual_std`.
-
-        The total is taken about the (weighted) mean of b if a column of a is constant in the rows
-        of positive weight, else about zero. NaN where b does not vary about it.
-        """
-        fit, xp = self._fit, self._fit.system.backend.xp
-        b, r = fit.b, fit.r
-        total = sum_of_squares(fit, centred(fit))
-        # What rounding leaves of equal values.
-        rounding = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
-        ratio = self._real("divide", sum_of_squares(fit, r.block), total)
-        shift = 2 * (r.exponents - b.exponents)
-        ratio = fit.system.backend.ldexp(ratio, shift)
-        ratio[0] = xp.where(total[0] > rounding, ratio[0], xp.nan)
-        one = xp.ones((1, *ratio.shape[1:]))
-        return self._wrap(self._real("subtract", one, ratio))
-
-    def standard_errors(self) -> MDArray:
-        """Return the standard error of each component of x.
-
-        Returns
-        -------
-        MDArray
-            `residual_std` times the roots of the diagonal of ``(A^H W A)^-1``; x's shape.
-        """
-        system = self._fit.system
-        inverse = self._inverse
-        squares = real_part(system, self._product(inverse.block[..., None, :])[..., 0, 0])
-        roots = system.backend.unary("sqrt", squares, kind=system.kind.real)
-        errors = self._real("multiply", roots[..., :, None], self._scaled_std[..., None, :])
-        shift = self._shift + inverse.exponents[..., :, None]
-        errors = system.backend.ldexp(errors, shift)
-        return self._fit.inputs.wrap(
-            errors[..., 0] if self._fit.is_vector else errors, is_complex=False
-        )
-
-    def covariance(self) -> MDArray:
-        """Return the covariance matrix of x.
-
-        Returns
-        -------
-        MDArray
-            ``residual_std**2 (A^H W A)^-1``: ``(..., n, n)`` for a vector b, else
-            ``(..., k, n, n)``.
-        """
-        fit, system = self._fit, self._fit.system
-        variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
-        if system.kind.is_complex:
-            variance = planes.complexify(variance)
-        product = self._product(self._inverse.block)[..., None, :, :]
-        shift = (self._shift + self._inverse.exponents[..., :, None]).swapaxes(-1, -2)
-        covariance = system.binary("multiply", product, variance)
-        shift = shift[..., :, None] + shift[..., None, :]
-        covariance = system.backend.ldexp(covariance, shift, is_complex=system.kind.is_complex)
-        return fit.inputs.wrap(covariance[..., 0, :, :] if fit.is_vector else covariance)
-
-    @property
-    def _shift(self) -> Block:
-        """The exponents of what is in scaled unknowns times residuals, ``(..., n, k)``."""
-        return self._fit.r.exponents[..., None, :] + self._fit.system.powers[..., :, None]
+        if isinstance(fit.system, Wide):
+            found = fit.system.moved(fit.b, fit.x, fit.errors)
+        else:
+            found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
+        (found,) = fit.system.checks.settle(found[..., 0] if fit.is_vector else found)
+        return self.error_bound + np.where(np.isnan(found), np.inf, found)
 
     @cached_property
-    def _inverse(self) -> Scaled:
-        """The inverse of the scaled R, its rows near 1: their squares may be beyond the range."""
-        system = self._fit.system
-        one = system.identity()
-        transposed = system.triangle.solve(one).swapaxes(-1, -2)
-        near, powers = system.backend.balance_columns(
-            transposed, None, is_complex=system.kind.is_complex
-        )
-        return Scaled(near.swapaxes(-1, -2), -powers)
+    def data_digits(self) -> np.ndarray:
+        """Correct decimal digits of each component of x for all a and b within their errors.
+
+        Float64 of x's shape, at most `digits`, from `data_error_bound`.
+        """
+        fit, bound = self._fit, self.data_error_bound
+        (size,) = fit.system.checks.settle(fit.x[..., 0] if fit.is_vector else fit.x)
+        with np.errstate(all="ignore"):
+            relative = np.where(bound > 0, bound / size, 0.0)
+            return np.clip(-np.log10(relative), 0.0, self.digits)
 
     @cached_property
-    def _scaled_std(self) -> Block:
-        """The residual standard deviation of the scaled problem, a real block ``(..., k)``."""
+    def _measured(self) -> Measured:
         fit, system = self._fit, self._fit.system
         xp = system.backend.xp
         rows = xp.asarray(system.a.shape[-2]) if fit.rows is None else fit.rows.sum(axis=-1)
-        freedom = (rows - system.columns).astype(xp.float64)
-        freedom = xp.where(freedom > 0, freedom, xp.nan)[None, ..., None]
-        mean = self._real("divide", sum_of_squares(fit, fit.r.block), freedom)
-        return system.backend.unary("sqrt", mean, kind=system.kind.real)
-
-    def _product(self, rows: Block) -> Block:
-        """Return ``rows rows^H``."""
-        system = self._fit.system
-        return system.backend.matmul(
-            rows, rows.swapaxes(-1, -2), conj_b=system.kind.is_complex, kind=system.kind
+        return Measured(
+            system.backend,
+            system.kind,
+            partial(_inverse, system),
+            system.powers,
+            (sum_of_squares(fit, fit.r.block), fit.r.exponents),
+            (rows - system.columns).astype(xp.float64)[..., None],
+            partial(_total, fit),
+            fit.inputs.wrap,
+            fit.is_vector,
         )
-
-    def _real(self, op: str, x: Block, y: Block) -> Block:
-        system = self._fit.system
-        return system.backend.binary(op, x, y, kind=system.kind.real)
-
-    def _wrap(self, block: Block) -> MDArray:
-        return self._fit.inputs.wrap(block[..., 0] if self._fit.is_vector else block, False)
 
 
 LstsqInfo.__module__ = "mdqr.linalg"
 
 
-@np.errstate(all="ignore")
-def _moved(fit: Fit) -> Block:
-    """Return by how much rounded entries may move x, float64 ``(..., n, k)``, of first order."""
-    system, kind, xp = fit.system, fit.system.kind, fit.system.backend.xp
-
-    def size(block: Block) -> Block:
-        return xp.abs(to_native(xp, block, kind.is_complex))
-
-    inverse = system.triangle.solve(system.identity())
-    q = system.form_q().swapaxes(-1, -2)
-    rows = size(system.backend.matmul(inverse, q, conj_b=kind.is_complex, kind=kind))
-    normal, a = size(inverse), size(system.a)
-    weight: Block | float = 1.0
-    if system.root is not None:
-        rows = rows * size(system.root).swapaxes(-1, -2)
-        weight = size(system.weight)
-    # Both parts of complex entries are rounded.
-    parts = 2.0**0.5 if kind.is_complex else 1.0
-    unit_a, unit_b = (parts * 2.0**-bits for bits in fit.known)
-    unit = fit.b.exponents[..., None, :]
-    x = xp.ldexp(fit.x, -system.powers[..., :, None] - unit)
-    r = xp.ldexp(size(fit.r.block), fit.r.exponents[..., None, :] - unit)
-    moved = rows @ (unit_a * (a @ x) + unit_b * size(fit.b.block))
-    moved = moved + normal @ (
-        normal.swapaxes(-1, -2) @ (unit_a * (a.swapaxes(-1, -2) @ (weight * r)))
-    )
-    rate = unit_a * (rows @ a).sum(axis=-1).max(axis=-1)[..., None, None]
-    moved = xp.where(rate < 1.0, moved / (1.0 - rate), xp.inf)
-    return xp.ldexp(moved, system.powers[..., :, None] + unit)
+def _inverse(system: System) -> Block:
+    """Return the inverse of R; of a wide system anything, as there are no degrees of freedom."""
+    one = system.identity()
+    return one if isinstance(system, Wide) else system.triangle.solve(one)
 
 
-def real_part(system: System, block: Block) -> Block:
-    """Return the real planes of a block."""
-    return block[0] if system.kind.is_complex else block
+def _total(fit: Fit) -> tuple[Block, Block, Block]:
+    """Return the sums of squares of b, and what rounding leaves of them for equal values."""
+    b = fit.b
+    least = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
+    return sum_of_squares(fit, centred(fit)), b.exponents, least
 
 
 def sum_of_squares(fit: Fit, r: Block) -> Block:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import SmallSolution
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -29,10 +29,12 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import answer, check_method, small_solution
-from mdqr.linalg._solve.refine.approximate_inverse import UP
+from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.small import SmallAnswer, moduli
 
 
 class LstsqResult(NamedTuple):
@@ -43,7 +45,8 @@ class LstsqResult(NamedTuple):
     x : MDArray
         The solution, ``(n,)`` or ``(..., n, k)``.
     residuals : MDArray
-        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``;
+        Sums of squares of the (weighted) residuals, ``(1,)`` for a vector b, else ``(..., k)``: if
+        m < n, of what rounding x leaves;
         the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
@@ -79,34 +82,52 @@ def lstsq(
     *,
     weights: Any = None,
     method: str = "auto",
+    verified: bool = False,
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
 ) -> LstsqResult:
     """Return the least-squares solution of ``a x = b``, with its error bound.
 
+    Of fewer equations than unknowns, m < n, that is the shortest solution: the one of least
+    2-norm.
+
     Parameters
     ----------
     a : array_like
-        Matrices ``(..., m, n)`` of full column rank, m >= n.
+        Matrices ``(..., m, n)`` of full rank ``min(m, n)``.
     b : array_like
         A vector ``(m,)``, or matrices ``(..., m, k)``: only a 1-D `b` is a vector.
     rcond : float, optional
-        A matrix counts as rank deficient if its condition number, with columns scaled by powers
-        of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
+        A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
+        scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
         ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`; then LinAlgError is
-        raised only if a column depends on the others as far as the work can tell, and
+        raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
-        `MDArray` are used, as those of `a` and `b`.
+        `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
+        `residuals` alone: all equations hold.
     method : {"auto", "householder", "refine"}, optional
-        "householder": QR in the precision of the work, and refinement. "refine": refinement from
-        float64 with proven bounds; LinAlgError where that does not show all digits: for
-        conditions beyond 1e8 (tall matrices, d 1e6) to 1e12, and zeros that only cancellation
-        makes. "auto" takes "refine" where that serves, and else "householder".
+        "householder": QR in the precision of the work, and refinement. "refine": refinement by an
+        approximate inverse with proven bounds; LinAlgError where that does not show all digits:
+        as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
+        only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
+        in dd, 1e27 in qd and 1e40 in od, and else "householder".
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
+        the message says what would do. Takes "refine" at any cost.
     precision : Precision or str, optional
         The precision of the answer; by default the highest of the operands. ``lstsq(A64, b64,
         precision=mdqr.od)`` solves float64 data to 127 digits.
+    data_error : dict, optional
+        What is known of the errors of the data, for `info.data_digits`: x stays the solution for
+        a and b as stored. Entries of a err by at most ``a_atol + a_rtol * abs(a)``, absolute and
+        relative, for complex entries of the modulus; those of b by ``b_atol`` and ``b_rtol``,
+        weights by ``weights_atol`` and ``weights_rtol``. Numbers or arrays that broadcast to a, b
+        or weights, real and not negative; of a pair only one is needed, and 0 is exact, as in
+        ``{"a_rtol": [0, 1e-9], "b_atol": sigma}`` for a line with a column of ones. Matrices of
+        which nothing is said are taken as rounded to their precision, weights as exact.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
         They start again where "auto" goes from refinement to "householder".
@@ -119,12 +140,15 @@ def lstsq(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, weights are negative or not finite, or an option is unknown.
+        If the shapes do not fit, weights or errors of the data are negative or not finite, weights
+        are zero with m < n, an option is unknown, or `verified` is asked of "householder" where
+        that only estimates bounds, m >= n.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite, m < n, `a` is rank deficient (see `rcond`), a component of
-        x is beyond the largest double, or `method` is "refine" and does not serve.
+        If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
+        x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
+        does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -142,9 +166,10 @@ def lstsq(
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
     and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
-    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. On the CPU at most
-    256 equations with 64 unknowns are one kernel call, unless there are weights or a callback. A
-    batch takes one way as a whole.
+    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
+    ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
+    At most 256 equations with 64 unknowns are one kernel call, unless there are weights
+    or a callback. Each matrix of a batch takes its own way.
 
     "householder": QR of the matrix with columns scaled by powers of two, weights as powers of two
     of the rows and factors near 1, and, if rows are weighted or their sizes span more than 8 bits,
@@ -159,6 +184,11 @@ def lstsq(
     components that are tiny beside others whose rounding errors reach them, conditions near
     ``1/eps``, results below `Precision.tiny`.
 
+    m < n: ``x = A^H y``, ``A A^H y = b``, rows scaled by powers of two, with the same X, or R in
+    the precision of the work, of ``A^H = Q R``: ``y += X X^H (b - A A^H y)``, and once y has all
+    limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
+    proves the bounds of both methods.
+
     Examples
     --------
     >>> import mdqr
@@ -166,18 +196,27 @@ def lstsq(
     >>> fit = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1)
     >>> fit.x.to_numpy().round(12).tolist(), fit.rank
     ([3.0, 1.0], 2)
+    >>> measured = {"a_rtol": [1e-9, 0], "b_rtol": 1e-9}  # the ones are exact
+    >>> info = mdqr.linalg.lstsq(mdqr.vander(t, 2), 3 * t + 1, data_error=measured).info
+    >>> info.digits.tolist(), info.data_digits.round(1).tolist()
+    ([63.0, 63.0], [8.2, 8.4])
+    >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
+    array([0.5, 1. , 1.5, 2. ])
     """
-    check_method("lstsq", method)
     _check_rcond(rcond)
     check_callback("lstsq", callback)
+    check_data_error(data_error, weighted=weights is not None)
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
     m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    with memory_guard("lstsq", inputs, 3 * m * n + 2 * n * n, "take fewer rows or columns"):
+    check_method("lstsq", method, verified=verified and m >= n)
+    with memory_guard(
+        "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
+    ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, callback)
+        return _solved(inputs, data, rcond, weights, method, data_error, callback, verified)
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -191,11 +230,25 @@ def _solved(
     rcond: float | None,
     given: Any,
     method: str,
+    data_error: Mapping[str, Any] | None,
     callback: Callback | None,
+    verified: bool,
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs, checks)
+    inputs, is_vector, batched = _checked(inputs)
+    errors = data_errors(data_error, data, inputs, is_vector, checks)
+    eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    limit = max(limit, min(m, n) * inputs.work.eps)
+    small = None
+    if given is None and callback is None:
+        small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
+    if small is not None and small.promised:
+        return _small_result(small, inputs, is_vector, batched, errors)
+
+    for name, block in zip("ab", inputs.blocks, strict=True):
+        checks.require_finite("lstsq", name, block, inputs.is_complex)
     weights = _weights(inputs, given, checks)
     if weights.positive is not None:
         # What does not count neither has a size nor joins unknowns.
@@ -203,16 +256,7 @@ def _solved(
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
     a, b = inputs.blocks
-    eps, known = data[0].eps, (data[0].bits, data[1].bits)
-    limit = eps * max(a.shape[-2:]) if rcond is None else float(rcond)
-    limit = max(limit, a.shape[-1] * inputs.work.eps)
-
-    if given is None and callback is None:
-        small = small_solution(inputs, a, b, method, limit)
-        r = None if small is None else _small_residual(inputs, small)
-        if small is not None and r is not None:
-            return _small_result(small, r, inputs, is_vector, batched, known)
-    system = System.of(
+    system = (Wide if a.shape[-2] < a.shape[-1] else System).of(
         "lstsq",
         inputs.backend,
         a,
@@ -224,30 +268,22 @@ def _solved(
         callback=callback,
     )
 
-    def decide(found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system, found, eps, rcond, inputs)
+    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
+        return _rank.decide(system.factored, found, eps, rcond, inputs)
 
-    found, condition, rank = answer(system, b, inputs, method, limit, decide, callback)
-    if rank is None:
-        rank = np.full(condition.shape, system.columns)
-    _rank.warn_if_deficient("lstsq", rank, system.columns, stacklevel=3)
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, rank = answer(problem, method, small, verified=verified)
+    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, known)
+    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
 
 
-def _checked(inputs: Inputs, checks: Checks) -> tuple[Inputs, bool, bool]:
+def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
     field = inputs.is_complex
-    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
+    m, _ = matrix_shape("lstsq", "a", inputs.shape(0))
     right, is_vector = right_hand_side("lstsq", inputs.blocks[1], inputs.shape(1), m)
-    if m < n:
-        raise np.linalg.LinAlgError(
-            f"lstsq: a has fewer rows than columns, {m} < {n}: column {m} depends on the columns "
-            "before it, and no unique solution exists"
-        )
-    checks.require_finite("lstsq", "a", inputs.blocks[0], field)
-    checks.require_finite("lstsq", "b", right, field)
     batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
@@ -267,6 +303,8 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
+    if a.shape[-2] < a.shape[-1]:
+        checks.require((block[0] > 0).all(), _raise_for_zero_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)
     rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
@@ -280,6 +318,13 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
 
 def _raise_for_weights() -> NoReturn:
     raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
+
+
+def _raise_for_zero_weights() -> NoReturn:
+    raise ValueError(
+        "lstsq: weights of fewer rows than columns must be positive: their solution is exact, and "
+        "weights change nothing; leave rows out that do not count"
+    )
 
 
 def _result(
@@ -310,87 +355,51 @@ def _result(
     )
 
 
-def _small_residual(inputs: Inputs, small: SmallSolution) -> Block | None:
-    """Return ``b - a x``; None where the rounding of x might show in a sum of its squares."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    if a.shape[-1] == a.shape[-2]:
-        return np.zeros_like(small.x)
-    r = backend.residual([(1, b)], a, small.x, kind=kind)
-    with np.errstate(all="ignore"):
-        # In units near those of r, whose squares might vanish.
-        unit = scaling.leading(r, kind.is_complex).max(axis=-2, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        known = scaling.leading(r, kind.is_complex) / unit
-        moved = 2.0 * scaling.leading(a, kind.is_complex) @ (small.error / unit)
-        holds = (moved**2).sum(axis=-2) <= inputs.work.eps * (known**2).sum(axis=-2)
-    return r if holds.all() else None
-
-
 def _small_result(
-    small: SmallSolution,
-    r: Block,
-    inputs: Inputs,
-    is_vector: bool,
-    batched: bool,
-    known: tuple[int, int],
+    small: SmallAnswer, inputs: Inputs, is_vector: bool, batched: bool, errors: DataErrors
 ) -> LstsqResult:
     """Wrap what one kernel call found; the rest is made when it is asked for."""
-    backend, kind = inputs.backend, inputs.kind
-    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    squares = backend.ldexp(inner_products(backend, kind, r, r), -2 * powers)
-    x, bound, n = small.x, small.error, inputs.shape(0)[-1]
-    with np.errstate(all="ignore"):
-        size = _moduli(x, kind.is_complex)
-        if inputs.work > inputs.precision:
-            bound = bound + 0.5 * inputs.precision.eps * size * UP
-        relative = np.where(bound > 0, bound / size, 0.0)
-        digits = np.clip(-np.log10(relative * UP), 0.0, float(inputs.precision.digits))
+    backend, r, size = inputs.backend, small.r, small.size
+    squares = inner_products(backend, inputs.kind, r.block, r.block)
+    squares = backend.ldexp(squares, 2 * r.exponents)
+    x, (bound, digits, history), condition = small.x, small.report, small.found.condition
     if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
-        partial(_fit_of, inputs, Scaled(r, -powers), is_vector, size, known),
+        partial(_fit_of, inputs, r, is_vector, size, errors),
         inputs.precision,
         method="refine",
-        iterations=int(small.steps.max()),
-        condition=small.condition if batched else float(small.condition),
+        iterations=small.steps,
+        condition=condition if batched else float(condition),
         error_bound=bound,
         digits=digits,
         bound_kind="proven",
-        history=np.empty(0),
+        history=history,
     )
-    rank = np.full(small.condition.shape, n)
-    return LstsqResult(
-        inputs.wrap(x),
-        inputs.wrap(squares, is_complex=False),
-        rank if batched else n,
-        info,
-    )
+    n = inputs.shape(0)[-1]
+    rank = np.full(condition.shape, n) if batched else n
+    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
 def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, known: tuple[int, int]
+    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
 ) -> Fit:
     """Return what statistics need of an answer; `rows` tells those of positive weight."""
-    size = _moduli(found.x, inputs.is_complex)
+    size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, known, constant)
+    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
 
 
 def _known(fit: Fit) -> Fit:
     return fit
 
 
-def _moduli(x: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
-
-
-def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, known: tuple[int, int]) -> Fit:
+def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
     constant = has_constant(a, kind, None)
-    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, known, constant)
+    return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

@@ -1,103 +1,187 @@
-"""The ways to an answer: kernels for small systems, refinement from float64, Householder QR."""
+"""The ways to an answer: kernels for small systems, approximate inverses, Householder QR."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
+from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, small_systems
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
-from mdqr.linalg._factor.condition import condition
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._factor.condition import Condition, condition
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
+from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
+from mdqr.linalg._solve.refine.rounds import ROOM
 from mdqr.linalg._solve.refined import Refined, spread_of
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import Items, System, taken
+from mdqr.linalg._solve.ways.mixed import Mixed, Served, all_items
+from mdqr.linalg._solve.ways.small import SmallAnswer
 
 _METHODS = ("auto", "householder", "refine")
-_T = TypeVar("_T")
 
 
-def check_method(function: str, method: str) -> None:
-    """Raise ValueError for a method that there is not."""
+def check_method(function: str, method: str, *, verified: bool) -> None:
+    """Raise ValueError for a method that there is not; `verified`: or that only estimates."""
     if method not in _METHODS:
         raise ValueError(
             f'{function}: method must be "auto", "householder" or "refine"; got {method!r}'
+        )
+    if verified and method == "householder":
+        raise ValueError(
+            f'{function}: method="householder" estimates bounds, and verified=True wants them '
+            'proven: leave method at "auto"'
         )
 
 
 def small_solution(
     inputs: Inputs, a: Block, b: Block, method: str, limit: float
-) -> SmallSolution | None:
-    """Return what one kernel call proves of all matrices of a batch, else None.
+) -> SmallAnswer | None:
+    """Return what one kernel call finds, and proves for matrices `kept`.
 
-    Also None where a condition times `limit` is not small.
+    Not where a condition times `limit` is not small. None where there is no such kernel.
     """
     backend = small_systems(inputs.backend)
     m, n = a.shape[-2:]
-    if method == "householder" or backend is None or n > MOST_COLUMNS or m > MOST_ROWS:
+    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
         return None
     if not (a.size and b.size):
         return None
     call = backend.solve_small if m == n else backend.lstsq_small
     found = call(a, b, kind=inputs.kind)
-    if found.status.any() or not (found.condition * limit < ladder.SMALL).all():
-        return None
-    return found
+    condition, steps, status = fetch(found.condition, found.steps, found.status)
+    found = found._replace(condition=condition, steps=steps, status=status)
+    with np.errstate(invalid="ignore"):
+        served = (status == 0) & (condition * limit < ladder.SMALL)
+    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
+
+
+class Problem(NamedTuple):
+    """A scaled problem, its right-hand sides as they came, and the operands for precisions.
+
+    Matrices whose condition times `limit` is not small are factored, and `decide` sees them: it
+    gets the system and its condition, and raises where columns depend on each other.
+    """
+
+    system: System
+    given: Block
+    inputs: Inputs
+    limit: float
+    decide: Callable[[System, Decisive], np.ndarray]
+    callback: Callback | None
+
+    def take(self, items: Items) -> Problem:
+        """Return the problem of some matrices of a batch."""
+        given = taken(self.given, self.system.kind.lead, items)
+        return self._replace(system=self.system.take(items), given=given)
+
+    def factored(self) -> tuple[Answer, np.ndarray, np.ndarray]:
+        """Return answers by QR in the precision of the work, condition numbers and ranks."""
+        estimate, value, ranks, spread = self.conditioned()
+        if isinstance(self.system, Wide):
+            wide = minimum_norm.factored(self.system, self.given, self.inputs, self.callback)
+            return wide, value, ranks
+        found = Refined(self.system, self.given, spread, estimate, self.inputs, self.callback)
+        return found, value, ranks
+
+    def conditioned(self) -> tuple[Condition, np.ndarray, np.ndarray, float]:
+        """Factor; return the condition, its numbers, ranks, and the spread of right-hand sides."""
+        system = self.system
+        estimate = condition(system.factored.triangle)
+        value, vector, spread = system.checks.settle(
+            estimate.value, estimate.vector, spread_of(system, self.given)
+        )
+        if self.callback is not None:
+            self.callback("condition", 1, 1)
+        return estimate, value, self.decide(system, Decisive(value, vector)), float(spread)
 
 
 def answer(
-    system: System,
-    given: Block,
-    inputs: Inputs,
-    method: str,
-    limit: float,
-    decide: Callable[[Decisive], _T],
-    callback: Callback | None,
-) -> tuple[Answer, np.ndarray, _T | None]:
-    """Solve a scaled problem.
+    problem: Problem, method: str, known: SmallAnswer | None, *, verified: bool
+) -> tuple[Answer, np.ndarray, np.ndarray]:
+    """Solve a scaled problem, each matrix of a batch in its own way.
 
     Parameters
     ----------
-    system : System
-        The problem.
-    given : Block
-        Its right-hand sides as they came.
-    inputs : Inputs
-        The operands, for the precisions.
+    problem : Problem
+        What to solve.
     method : str
         As in `lstsq`.
-    limit : float
-        Matrices whose condition times this is not small are factored, and `decide` sees them.
-    decide : callable
-        Gets the condition of factored matrices; raises where columns depend on each other.
-    callback : callable, optional
-        As in `lstsq`.
+    known : SmallAnswer or None
+        What is proven already.
+    verified : bool
+        Whether only proven bounds will do.
 
     Returns
     -------
     tuple
-        The answer, the condition numbers, and what `decide` returned, None where it was not asked.
+        The answer, the condition numbers and the ranks.
     """
-    holds = bool(system.a.size and given.size)
-    if method != "householder" and holds:
-        found = ladder.refined(system, given, inputs, limit, callback)
-        if found is not None:
-            return *found, None
-    estimate = condition(system.triangle)
-    value, vector, spread = system.checks.settle(
-        estimate.value, estimate.vector, spread_of(system, given)
+    system, holds = problem.system, bool(problem.system.a.size and problem.given.size)
+    batch = planes.value_shape(system.a, system.kind.is_complex)[:-2]
+    left, values, ranks = (
+        np.ones(batch, bool),
+        np.ones(batch),
+        np.full(batch, system.factored.columns),
     )
-    if callback is not None:
-        callback("condition", 1, 1)
-    decided = decide(Decisive(value, vector))
-    if method == "refine" and holds:
-        raise np.linalg.LinAlgError(
-            f'{system.function}: method="refine" does not show all digits: the matrix is too near '
-            "to singular for a factorisation in float64, or a component is tiny beside others; "
-            'method="auto" takes a factorisation in the precision of the work'
-        )
-    return Refined(system, given, float(spread), estimate, inputs, callback), value, decided
+    served = []
+    if known is not None:
+        served = Served.of(known, known.found.condition, all_items(batch))
+        left = np.array(~known.kept)
+    if method != "householder" and holds:
+        served += _refined(problem, left, at_any_cost=verified or method == "refine")
+    for part in served:
+        left[part.items], values[part.items] = False, part.condition
+    proves = isinstance(system, Wide) and method != "refine"
+    if holds and left.any() and (verified or method == "refine") and not proves:
+        _refuse(problem, problem.conditioned()[1], verified=verified)
+    if not served:
+        found, values, ranks = problem.factored()
+        if holds and verified and not found.promised:
+            _refuse(problem, values, verified=verified)
+        return found, values, ranks
+    if left.any():
+        items = np.nonzero(left)
+        try:
+            found, values[items], ranks[items] = problem.take(items).factored()
+        except np.linalg.LinAlgError:
+            problem.conditioned()  # raises for the place in the whole batch
+            raise
+        served.append(Served(found, None, items, values[items]))
+    if len(served) == 1 and served[0].own is None:
+        return served[0].answer, values, ranks
+    return Mixed(system, served, problem.given, problem.inputs), values, ranks
+
+
+def _refined(problem: Problem, left: np.ndarray, *, at_any_cost: bool) -> list[Served]:
+    """Return answers from approximate inverses, of those that are left."""
+    if isinstance(problem.system, Wide):
+        wide = minimum_norm.refined(problem.system, *problem[1:4], problem.callback)
+        return [] if wide is None else Served.of(*wide, all_items(left.shape))
+    part = problem if left.all() else problem.take(np.nonzero(left))
+    found = ladder.refined(*part[:4], part.callback, at_any_cost=at_any_cost)
+    return found if left.all() else [each.within(np.nonzero(left)) for each in found]
+
+
+def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoReturn:
+    """Raise LinAlgError: refinement does not show all digits."""
+    function, work = problem.system.function, problem.inputs.work
+    asked = "verified=True" if verified else 'method="refine"'
+    worst = float(condition.max())
+    growth = worst if problem.system.is_square else worst**2
+    higher = [p for p in PRECISIONS if p > work and growth * p.eps <= ROOM]
+    if growth * work.eps <= ROOM or not higher:
+        way = 'method="householder" estimates bounds' if verified else 'method="auto" takes QR'
+    else:
+        way = f"precision=mdqr.{higher[0].name} would do"
+    raise np.linalg.LinAlgError(
+        f"{function}: {asked} does not show all digits: the matrix (condition about {worst:.1e}) "
+        f"is too near to singular for {work.name}, or a component is tiny beside others; {way}"
+    )

@@ -10,16 +10,19 @@ import numpy as np
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import refine
 from mdqr.linalg._solve.deficiency import deficient, triangle_of
+from mdqr.linalg._solve.refine.ladder import SMALL
 from mdqr.linalg._solve.system import System
 
 _DEPENDENT_BITS = 8
+# So many multiply-adds take about a second in the highest precision.
+_SOON = 2**23
 
 
 class Decisive(NamedTuple):
@@ -54,7 +57,7 @@ def decide(
         others as far as the work can tell.
     """
     m, n = system.a.shape[-2:]
-    threshold = eps * max(m, n) if rcond is None else float(rcond)
+    threshold, line = eps * max(m, n) if rcond is None else float(rcond), system.line
     rank = np.full(found.value.shape, n, dtype=np.int64)
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
@@ -66,8 +69,12 @@ def decide(
         if (rounded and rcond is not None) or _depends(
             system, index, vector, value, inputs.work.eps
         ):
+            if value * n * inputs.work.eps < 1.0:
+                advice = f"rcond={threshold:.3g} refuses that; give less, or leave the {line} out"
+            else:
+                advice = _advice(system, index, value, inputs.work)
             column = _last_large(vector)
-            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, inputs.work))
+            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, advice, line))
         if rounded:
             rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
@@ -83,8 +90,35 @@ def require_regular(function: str, system: System, found: Decisive, work: Precis
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
         if _depends(system, index, found.vector[index], value, work.eps):
-            column = _last_large(found.vector[index])
-            raise np.linalg.LinAlgError(deficient(function, column, index, value, work))
+            column, advice = _last_large(found.vector[index]), _advice(system, index, value, work)
+            raise np.linalg.LinAlgError(deficient(function, column, index, value, advice))
+
+
+def _advice(system: System, index: tuple[int, ...], value: float, work: Precision) -> str:
+    """Return what to do about a matrix whose columns the work cannot tell apart.
+
+    Its condition is lost in rounding errors, and is found in higher precisions; "" for a matrix
+    whose columns depend on each other in all of them. For large ones that takes long.
+    """
+    a, n, front = system.a, system.columns, (slice(None),) * system.kind.lead
+    verb = "tells" if a.shape[-2] * n**2 <= _SOON else "may tell"
+    for precision in (p for p in PRECISIONS if p > work):
+        if verb == "tells":
+            kind = system.kind._replace(limbs=precision.limbs)
+            try:
+                trial = System.of(
+                    system.function, system.backend, a[front + index], Checks(), kind=kind
+                )
+                value = float(trial.checks.settle(condition(trial.triangle).value)[0])
+            except np.linalg.LinAlgError:
+                return ""
+        if value * n * precision.eps < SMALL:
+            leave = "" if system.function == "solve" else f", or leave the {system.line} out"
+            return (
+                f"precision=mdqr.{precision.name} {verb} them apart if the entries are exact; if "
+                f"they are rounded, give them with more digits too{leave}"
+            )
+    return ""
 
 
 def _depends(
@@ -156,7 +190,8 @@ def warn_if_deficient(function: str, rank: Any, n: int, stacklevel: int) -> None
     warnings.warn(
         f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "
         "entries: x solves the entries as they are given, and if those are rounded, few or none "
-        "of its digits mean anything; rcond=0 says that they are exact",
+        "of its digits mean anything in any precision (info.data_digits tells); rcond=0 says that "
+        "they are exact",
         PrecisionWarning,
         stacklevel=stacklevel + 1,
     )

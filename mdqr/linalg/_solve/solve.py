@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
@@ -20,7 +22,7 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.methods import answer, check_method, small_solution
+from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
 from mdqr.linalg._solve.rank import Decisive, require_regular
 from mdqr.linalg._solve.system import System
 
@@ -30,6 +32,7 @@ def solve(
     b: Any,
     *,
     method: str = "auto",
+    verified: bool = False,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
 ) -> MDArray:
@@ -43,6 +46,8 @@ def solve(
         A vector ``(n,)``, or matrices ``(..., n, k)``: only a 1-D `b` is a vector.
     method : {"auto", "householder", "refine"}, optional
         As in `lstsq`.
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
     callback : callable, optional
@@ -58,11 +63,11 @@ def solve(
     TypeError
         If `callback` cannot be called.
     ValueError
-        If the shapes do not fit.
+        If the shapes do not fit, or `verified` is asked of "householder".
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
-        component of the solution is beyond the largest double, or `method` is "refine" and does
-        not serve.
+        component of the solution is beyond the largest double, or `method` is "refine", or
+        `verified` asked for, and that does not serve.
     MemoryError
         If there is no memory for the factorisation; with what was wanted.
 
@@ -73,9 +78,9 @@ def solve(
 
     Notes
     -----
-    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself. On the CPU,
-    systems of at most 64 unknowns are one kernel call, unless a callback is given. A batch takes
-    one way as a whole.
+    As `lstsq`, with rows scaled too and an approximate inverse of the matrix itself.
+    Systems of at most 64 unknowns are one kernel call, unless a callback is given, with the same
+    limbs on CPU and GPU. Each matrix of a batch takes its own way.
 
     Examples
     --------
@@ -84,22 +89,24 @@ def solve(
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
     """
-    check_method("solve", method)
+    check_method("solve", method, verified=verified)
     check_callback("solve", callback)
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(inputs, n, method, callback)
+        return _solved(inputs, n, method, callback, verified)
 
 
-def _solved(inputs: Inputs, n: int, method: str, callback: Callback | None) -> MDArray:
+def _solved(
+    inputs: Inputs, n: int, method: str, callback: Callback | None, verified: bool
+) -> MDArray:
     """Take the cheapest way that shows all digits."""
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
     _, (a, b) = broadcast_batch("solve", [inputs.blocks[0], right], field)
     limit = n * work.eps
     small = None if callback else small_solution(inputs, a, b, method, limit)
-    if small is not None:
+    if small is not None and small.promised:
         return inputs.wrap(small.x[..., 0] if is_vector else small.x)
     checks.require_finite("solve", "a", a, field)
     checks.require_finite("solve", "b", b, field)
@@ -110,10 +117,12 @@ def _solved(inputs: Inputs, n: int, method: str, callback: Callback | None) -> M
         "solve", inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
     )
 
-    def decide(found: Decisive) -> None:
+    def decide(system: System, found: Decisive) -> np.ndarray:
         require_regular("solve", system, found, work)
+        return np.full(found.value.shape, n)
 
-    found, condition, _ = answer(system, b, inputs, method, limit, decide, callback)
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, _ = answer(problem, method, small, verified=verified)
     found.warn(condition, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
@@ -14,6 +16,9 @@ from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.deficiency import require_columns, triangle_of
+
+# An index for each axis of a batch, on the host.
+Items = tuple[np.ndarray, ...]
 
 # A limb that underflows loses less than half of 2^-1074, in both parts of a complex value.
 LOST = -1074
@@ -45,6 +50,7 @@ class System:
     root: Block | None = None
     order: Block | None = None
     callback: Callback | None = None
+    line: str = "column"
 
     @classmethod
     def of(
@@ -59,6 +65,7 @@ class System:
         weight: Block | None = None,
         root: Block | None = None,
         callback: Callback | None = None,
+        line: str = "column",
     ) -> System:
         """Scale matrices with at least as many rows as columns, and find the order of their rows.
 
@@ -79,35 +86,62 @@ class System:
             As the attributes.
         callback : callable, optional
             Called as ``callback("factor", done, total)`` by the factorisation.
+        line : str, optional
+            What messages call a column.
         """
         a, powers = backend.balance_columns(given, rows, is_complex=kind.is_complex)
         system = cls(
-            function, backend, kind, a, checks, given, powers, rows, weight, root, None, callback
+            function,
+            backend,
+            kind,
+            a,
+            checks,
+            given,
+            powers,
+            rows,
+            weight,
+            root,
+            callback=callback,
+            line=line,
         )
         # Scaled rows are of one size.
         if rows is None or root is not None:
-            bits = scaling.magnitude_bits(system._weighted, kind.is_complex)
-            require_columns(function, checks, bits)
+            bits = scaling.magnitude_bits(system.weighted_matrix, kind.is_complex)
+            require_columns(function, checks, bits, line)
             system.order = _row_order(checks, bits, weighted=root is not None)
         return system
 
-    @property
-    def _weighted(self) -> Block:
+    @cached_property
+    def weighted_matrix(self) -> Block:
         """The matrices that are factored: `a` itself, or a product with the roots."""
         return self.a if self.root is None else self.binary("multiply", self.root, self.a)
 
     @cached_property
     def factors(self) -> Factors:
         """Householder QR of the sorted rows."""
-        work = self._sorted(self._weighted)
+        work = self._sorted(self.weighted_matrix)
         wide = planes.widen(work, self.kind.is_complex, self.kind.limbs)
-        wide = wide.copy() if wide is self.a else wide
+        wide = wide.copy() if wide is self.weighted_matrix else wide
         return householder.factor(self.backend, wide, kind=self.kind, callback=self.callback)
 
     @cached_property
     def triangle(self) -> Triangle:
         """R; the checks get that no diagonal entry is exactly zero, and all are finite."""
-        return triangle_of(self.factors, self.function, self.checks)
+        return triangle_of(self.factors, self.function, self.checks, self.line)
+
+    @property
+    def factored(self) -> System:
+        """The system with at least as many rows as columns whose factors solve this one."""
+        return self
+
+    def take(self, items: Items) -> System:
+        """Return the system of some matrices of a batch, not factored."""
+        found = {name: getattr(self, name) for name in ("powers", "rows", "order")}
+        found = {name: x if x is None else taken(x, 0, items) for name, x in found.items()}
+        for name in ("a", "given", "weight", "root"):
+            x = getattr(self, name)
+            found[name] = x if x is None else taken(x, self.kind.lead, items)
+        return replace(self, **found)
 
     def sorted_by(self, order: Block) -> System:
         """Return the system whose rows are factored in another order."""
@@ -225,6 +259,11 @@ class System:
         return x if self.order is None else take_rows(x, self._original_order)
 
 
+def taken(x: Block, lead: int, items: Items) -> Block:
+    """Return some items of a batch as a batch of one axis, behind `lead` axes."""
+    return x[(slice(None),) * lead + tuple(map(planes.namespace(x).asarray, items))]
+
+
 def take_rows(block: Block, order: Block) -> Block:
     """Return `block` with the rows of each matrix in the given order."""
     xp = planes.namespace(block)
@@ -239,10 +278,13 @@ def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
     largest = scaling.largest(bits, -1, 0)
     if largest.size == 0:
         return None
-    if not weighted:
-        exponent = scaling.exponents_of(largest)
-        low = xp.where(largest > 0, exponent, -scaling.ABSENT).min()
-        high = xp.where(largest > 0, exponent, scaling.ABSENT).max()
-        if checks.settle(high - low)[0] <= _SORTED_SPAN:
-            return None
-    return xp.argsort(-largest, axis=-1, kind="stable")
+    order = xp.argsort(-largest, axis=-1, kind="stable")
+    if weighted:
+        return order
+    exponent = scaling.exponents_of(largest)
+    low = xp.where(largest > 0, exponent, -scaling.ABSENT).min(axis=-1, keepdims=True)
+    high = xp.where(largest > 0, exponent, scaling.ABSENT).max(axis=-1, keepdims=True)
+    wide = high - low > _SORTED_SPAN
+    if not checks.settle(wide.any())[0]:
+        return None
+    return xp.where(wide, order, xp.arange(order.shape[-1]))

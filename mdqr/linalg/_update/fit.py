@@ -6,19 +6,26 @@ Right-hand sides are extra columns of R, and every window transforms them along.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
-from mdqr.linalg._factor.condition import condition, require_digits
+from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._update import columns, cost, rows
 from mdqr.linalg._update.arithmetic.engine import Engine, attempted, settle
-from mdqr.linalg._update.arithmetic.matrices import inserted, joined, removed
-from mdqr.linalg._update.loss import digits_of, require_distance
+from mdqr.linalg._update.arithmetic.matrices import (
+    Constants,
+    Growing,
+    constants,
+    inserted,
+    joined,
+    removed,
+)
+from mdqr.linalg._update.loss import digits_of, lost_digits, require_distance
 from mdqr.linalg._update.operands import (
     Scales,
     is_wide,
@@ -31,7 +38,7 @@ from mdqr.linalg._update.repair import repair_state
 from mdqr.linalg._update.state import State, factored
 
 # Of the estimate of a condition number that only has to tell singular matrices.
-_STEPS = 2
+CONDITION_STEPS = 2
 # An exponent below those of all doubles.
 _ABSENT = -(2**20)
 
@@ -42,9 +49,10 @@ class Fit:
 
     `squares` is a real block ``(limbs, k)`` in units of ``4**beta``, `beta` the exponents of the
     largest components of residuals so far; `m` counts the rows of the data; `keep_q` tells whether
-    Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns had
-    exponents of at most `peak` (without data), there were so many `changes`, and `cut`, a 0-d bool,
-    tells whether entries of b were too far apart to keep the digits of all.
+    Q is kept. Since the last refactorisation removals have lost `lost` digits, the columns of a and
+    the norms of b had exponents of at most `peak`, there were so many `changes`, and `cut`, a 0-d
+    bool, tells whether entries of b were too far apart to keep the digits of all. The data may be a
+    view of `memory`; without them `constants` tells which columns are constant.
     """
 
     engine: Engine
@@ -59,7 +67,9 @@ class Fit:
     cut: Block
     lost: float = 0.0
     changes: int = 0
-    peak: Block | None = None
+    peak: Block = None
+    memory: Growing = field(default_factory=Growing)
+    constants: Constants | None = None
 
     @property
     def right(self) -> int:
@@ -81,7 +91,9 @@ def start(engine: Engine, data: Block, n: int, *, keep_q: bool, keep_data: bool)
 
     attempted(engine, _start, fit, data)
     if keep_data:
-        fit.data, fit.peak = data, None
+        fit.data = data
+    else:
+        fit.constants = constants(engine, data[..., :n])
     return fit
 
 
@@ -124,9 +136,8 @@ def refactor(fit: Fit, data: Block) -> None:
     (copy,), scales, fit.cut = scaled_with_sides(fit.engine, fit.n, data)
     q = min(fit.m, fit.n) if fit.keep_q else None
     fit.squares, fit.beta = _no_squares(fit.engine, fit.right)
-    accept(fit, factored(fit.engine, copy, fit.n, q), scales)
     fit.lost, fit.changes, fit.peak = 0.0, 0, None
-    _note_peak(fit)
+    accept(fit, factored(fit.engine, copy, fit.n, q), scales)
 
 
 def _scaled(fit: Fit, *parts: Block) -> tuple[list[Block], Scales]:
@@ -144,17 +155,26 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
         state.drop(state.n)
     extra = None if scales is None else scales[..., state.n :]
     for part in state.dropped:
-        _add_squares(fit, shifted(fit.engine, part, extra))
+        _add_squares(fit, squares_of(fit.engine, shifted(fit.engine, part, extra)))
     fit.r, fit.q, fit.n = shifted(fit.engine, state.r, scales), state.q, state.n
     fit.changes += 1
+    _note_peak(fit)
 
 
 def _note_peak(fit: Fit) -> None:
-    """Note how long the columns of R are, where only that tells later what was lost."""
-    if fit.data is None:
-        block = fit.engine.to_block(fit.r[..., : fit.n])
-        found = scaling.column_exponents(block, fit.engine.kind.is_complex)
-        fit.peak = found if fit.peak is None else fit.engine.backend.xp.maximum(fit.peak, found)
+    """Note how long the columns of R and the norms of b are: errors were relative to that."""
+    xp = fit.engine.backend.xp
+    found = _column_exponents(fit.engine, fit.r)
+    squares, exponents = xp.frexp(fit.squares[0])
+    rest = xp.where(squares > 0, ((exponents + 1) >> 1) + fit.beta, scaling.ABSENT)
+    found[fit.n :] = xp.maximum(found[fit.n :], rest)
+    fit.peak = found if fit.peak is None else xp.maximum(fit.peak, found)
+
+
+def _column_exponents(engine: Engine, x: Block) -> Block:
+    """Return the exponents of the largest entries of columns."""
+    bits = scaling.magnitude_bits(engine.to_block(x), engine.kind.is_complex)
+    return scaling.exponents_or_absent(scaling.largest(bits, -2, 0))
 
 
 def bounded_loss(fit: Fit, lost: float) -> float:
@@ -166,8 +186,8 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     if lost < digits_of(fit.engine) / 2:
         return lost
     found, _, alpha = triangle(fit, "UpdatableLstsq.delete_rows", Checks(ignore=True))
-    known = condition(found, _STEPS)
-    shorter = scaling.largest(fit.peak - alpha, None, 0)
+    known = condition(found, CONDITION_STEPS)
+    shorter = scaling.largest(fit.peak[: fit.n] - alpha, None, 0)
     value, largest, shorter = fetch(known.value, known.largest, shorter)
     with np.errstate(all="ignore"):
         inverse = np.log10(value / largest) + shorter * math.log10(2.0)
@@ -175,20 +195,28 @@ def bounded_loss(fit: Fit, lost: float) -> float:
     return float(np.fmin(lost, bound))
 
 
-def _add_squares(fit: Fit, x: Block, *, subtract: bool = False) -> None:
-    """Add the sums of squares of the columns of `x`, or take them away."""
-    engine, backend = fit.engine, fit.engine.backend
-    block, old = engine.to_block(x), fit.beta
-    bits = scaling.largest(scaling.magnitude_bits(block, engine.kind.is_complex), -2, 0)
-    found = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
-    fit.beta = backend.xp.maximum(old, found)
-    fit.squares = backend.ldexp(fit.squares, 2 * (old - fit.beta))
-    parts = backend.ldexp(block, -fit.beta[..., None, :], is_complex=engine.kind.is_complex)
-    if engine.kind.is_complex:
+def squares_of(engine: Engine, x: Block) -> tuple[Block, Block]:
+    """Return the sums of squares of the columns of `x`, as `Fit` has them, and their exponents."""
+    backend, block, field = engine.backend, engine.to_block(x), engine.kind.is_complex
+    bits = scaling.largest(scaling.magnitude_bits(block, field), -2, 0)
+    beta = backend.xp.where(bits > 0, scaling.exponents_of(bits), _ABSENT)
+    parts = backend.ldexp(block, -beta[..., None, :], is_complex=field)
+    if field:
         parts = backend.xp.concatenate([parts[0], parts[1]], axis=-2)
     transposed, kind = parts.swapaxes(-1, -2), engine.kind.real
     found = backend.matmul(transposed[..., None, :], transposed[..., None], kind=kind)[..., 0, 0]
-    fit.squares = backend.binary("subtract" if subtract else "add", fit.squares, found, kind=kind)
+    return found, beta
+
+
+def _add_squares(fit: Fit, more: tuple[Block, Block], *, subtract: bool = False) -> None:
+    """Add sums of squares in units of their basis, or take them away."""
+    backend, old = fit.engine.backend, fit.beta
+    squares, beta = more
+    fit.beta = backend.xp.maximum(old, beta)
+    known = backend.ldexp(fit.squares, 2 * (old - fit.beta))
+    squares = backend.ldexp(squares, 2 * (beta - fit.beta))
+    operation = "subtract" if subtract else "add"
+    fit.squares = backend.binary(operation, known, squares, kind=fit.engine.kind.real)
 
 
 def _no_squares(engine: Engine, right: int) -> tuple[Block, Block]:
@@ -201,16 +229,104 @@ def _state(fit: Fit, r: Block) -> State:
     return State(fit.engine, None if fit.q is None else fit.q.copy(), r, fit.n)
 
 
-def insert_rows(fit: Fit, new: Block, k: int) -> None:
-    """Insert rows of the data, ``(p, n + right)``."""
+def with_rows(fit: Fit, new: Block, k: int) -> Fit:
+    """Return a fit with rows ``(p, n + right)`` before row k of its data."""
+    engine, fit, p, data = fit.engine, replace(fit), int(new.shape[-2]), fit.data
+    if data is not None and k == fit.m:
+        data = fit.memory.extended(engine, data, new)
+    else:
+        data = inserted(engine, data, new, k, -2)
+    work = cost.rows_work(engine, size(fit, p, k))
+    if data is not None and prefers_refactor(fit, work, fit.m + p, fit.n):
+        refactor(fit, data)
+    else:
+        insert_rows(fit, new, k)
+    fit.data = data
+    if data is None:
+        _note_constants(fit, constants(engine, new[..., : fit.n]))
+    settle(engine, Checks())
+    return fit
+
+
+def without_rows(fit: Fit, data: Block, k: int, p: int) -> Fit:
+    """Return a fit without rows k to ``k + p`` of its data."""
+    engine, fit, checks = fit.engine, replace(fit), Checks()
+    rest = fit.memory.without(engine, data, k, p)
+    if prefers_refactor_without(fit, p, k):
+        return refactored(fit, rest)
+    try:
+        state = delete_rows(fit, data[..., k : k + p, :], k, checks, data[..., fit.n :])
+        values = settle(engine, checks, *state.removals)
+        fit.lost = lost_digits(state, values, fit.lost)
+    except np.linalg.LinAlgError:
+        # R is singular, and does not know what leaves.
+        fit.lost = math.inf
+    if fit.lost >= digits_of(engine) / 2:
+        return refactored(fit, rest)
+    fit.data = rest
+    return fit
+
+
+def refactored(fit: Fit, data: Block) -> Fit:
+    """Return a fit of `data`, factored anew."""
+    fit = replace(fit, data=data)
+    refactor(fit, data)
+    settle(fit.engine, Checks())
+    return fit
+
+
+def ordered(fit: Fit, places: np.ndarray) -> Fit:
+    """Return a fit with the rows at `places` behind all others: the order of rows is free."""
+    last = np.zeros(fit.m, dtype=bool)
+    last[places] = True
+    order = np.concatenate([np.flatnonzero(~last), places])
+    order = fit.engine.backend.xp.asarray(order.tolist())
+    q, data = (None if x is None else x[..., order, :] for x in (fit.q, fit.data))
+    return replace(fit, q=q, data=data)
+
+
+def _note_constants(fit: Fit, more: Constants | None) -> None:
+    """Note which columns are constant in further rows too."""
+    if more is not None:
+        known = fit.constants
+        fit.constants = more if known is None else known.merged(fit.engine, more)
+
+
+def merged(fit: Fit, other: Fit) -> Fit:
+    """Return a fit of the rows of both, those of `other` last.
+
+    It has what `fit` has: the data of both are known if those of `fit` are, and so is Q.
+    """
+    data = fit.data if other.data is None else other.data
+    if fit.keep_q and other.q is None:
+        return with_rows(fit, data, fit.m)
+    fit, k, p = replace(fit), fit.m, int(other.r.shape[-2])
+    data = None if fit.data is None else fit.memory.extended(fit.engine, fit.data, data)
+    work, m = cost.rows_work(fit.engine, size(fit, p, k)), k + other.m
+    if data is not None and prefers_refactor(fit, work, m, fit.n):
+        return refactored(fit, data)
+    insert_rows(fit, other.r, k, other.q)
+    _add_squares(fit, (other.squares, other.beta))
+    fit.m, fit.data, fit.cut = m, data, fit.cut | other.cut
+    fit.changes += other.changes
+    # Errors of both, each relative to columns that are no longer than those of both together.
+    fit.lost = math.log10(10.0**fit.lost + 10.0**other.lost - 1.0)
+    fit.peak = fit.engine.backend.xp.maximum(fit.peak, other.peak)
+    if data is None:
+        _note_constants(fit, other.constants)
+    settle(fit.engine, Checks())
+    return fit
+
+
+def insert_rows(fit: Fit, new: Block, k: int, basis: Block | None = None) -> None:
+    """Insert rows of the data, ``(p, n + right)``, or R of such rows, whose Q is `basis`."""
     (r, u), scales = _scaled(fit, fit.r, new)
     state = _state(fit, r)
-    rows.insert_rows(state, u, k)
+    rows.insert_rows(state, u, k, basis)
     if fit.q is None and state.r.shape[-2] > state.n:
         state.drop(state.n)
     fit.m += int(new.shape[-2])
     accept(fit, state, scales)
-    _note_peak(fit)
 
 
 def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -> State:
@@ -231,7 +347,7 @@ def delete_rows(fit: Fit, old: Block, k: int, checks: Checks, b: Block | None) -
     fit.m -= p
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., fit.n :]
-    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -241,6 +357,8 @@ def delete_columns(fit: Fit, k: int, p: int) -> None:
     state = _state(fit, r)
     columns.delete_columns(state, k, p)
     fit.peak = removed(fit.engine, fit.peak, k, p)
+    if fit.constants is not None:
+        fit.constants = fit.constants.without(fit.engine, k, p)
     accept(fit, state, removed(fit.engine, scales, k, p))
 
 
@@ -251,6 +369,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
     (u,), more = scaled(engine, new)
     scales = inserted(engine, old, more, k)
     state = _state(fit, r)
+    fit.peak = inserted(engine, fit.peak, _column_exponents(engine, new), k)
     both = joined(engine, [u, base[..., n:]], -1)
     if fit.q is None:
         z = columns.insert_unknown_columns(
@@ -260,7 +379,7 @@ def insert_columns(fit: Fit, data: Block, new: Block, k: int, checks: Checks) ->
         z = columns.insert_columns_with(state, both, k)
     accept(fit, state, scales)
     extra = None if scales is None else scales[..., state.n :]
-    _add_squares(fit, shifted(engine, z, extra), subtract=True)
+    _add_squares(fit, squares_of(engine, shifted(engine, z, extra)), subtract=True)
     return state
 
 
@@ -320,24 +439,6 @@ def triangle(fit: Fit, function: str, checks: Checks) -> tuple[Triangle, Block, 
     return engine.triangle(engine.from_block(r), function, checks), r, alpha
 
 
-def solve(fit: Fit, function: str, checks: Checks) -> Block:
-    """Return the solution as a block, once all checks hold."""
-    engine = fit.engine
-    found, r, alpha = triangle(fit, function, checks)
-    worst = scaling.largest(condition(found, _STEPS).value, None, 1.0)
-    require_digits(checks, function, worst, fit.n, engine.eps)
-    b = engine.to_block(fit.r[..., : fit.n, fit.n :])
-    undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
-    return found.solve(b, checks=checks, entries=lambda: r, undo=undo)
-
-
-def residual(fit: Fit, data: Block, x: Block) -> Block:
-    """Return ``b - A x`` as a block, as if in twice the precision."""
-    engine, n = fit.engine, fit.n
-    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
-    return engine.residual(b, a, x)
-
-
 def repair(fit: Fit, data: Block, checks: Checks) -> None:
     """Correct R, Q and ``Q^H b`` by the data."""
     engine, n = fit.engine, fit.n
@@ -350,8 +451,8 @@ def repair(fit: Fit, data: Block, checks: Checks) -> None:
     state.r[..., :n, n:] = known
     fit.squares, fit.beta = _no_squares(engine, fit.right)
     state.dropped.append(free)
+    fit.lost, fit.changes, fit.peak = 0.0, 0, None
     accept(fit, state, scales)
-    fit.lost = 0.0
 
 
 def residual_norm(fit: Fit) -> Block:
@@ -364,7 +465,5 @@ def residual_norm(fit: Fit) -> Block:
 
 def norms(fit: Fit, block: Block) -> Block:
     """Return the norms of the columns of a block, as `residual_norm`."""
-    squares, beta = _no_squares(fit.engine, fit.right)
-    alone = replace(fit, squares=squares, beta=beta)
-    _add_squares(alone, fit.engine.from_block(block))
-    return residual_norm(alone)
+    squares, beta = squares_of(fit.engine, fit.engine.from_block(block))
+    return residual_norm(replace(fit, squares=squares, beta=beta))

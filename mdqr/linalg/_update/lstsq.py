@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -13,26 +12,25 @@ from mdqr._errors import PrecisionWarning, all_advised
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._update import cost, operands
+from mdqr.linalg._update import cost, operands, solution
 from mdqr.linalg._update import fit as fits
-from mdqr.linalg._update.arithmetic.engine import fast_path, settle
-from mdqr.linalg._update.arithmetic.matrices import inserted, joined, removed
+from mdqr.linalg._update.arithmetic.engine import attempted, fast_path, settle
+from mdqr.linalg._update.arithmetic.matrices import joined, removed
 from mdqr.linalg._update.fit import Fit
-from mdqr.linalg._update.loss import (
-    digits_of,
-    lost_digits,
-    require_distance,
-    warn_of_loss,
+from mdqr.linalg._update.loss import lost_digits, require_distance, warn_of_loss
+from mdqr.linalg._update.observations import (
+    Leaving,
+    are_neighbours,
+    leaving_rows,
+    mergeable,
+    places_of,
+    rows_of,
 )
-from mdqr.linalg._update.operands import (
-    Numbers,
-    like,
-    matrix_operand,
-    range_of,
-    require_count,
-    require_finite,
-    require_given,
-)
+from mdqr.linalg._update.operands import require_finite
+from mdqr.linalg._update.solution import UpdatableLstsqInfo
+
+# Rows that come last wait until there are so many: their window has much more work than its call.
+_MOST_WAITING = 64
 
 
 @all_advised
@@ -55,7 +53,8 @@ class UpdatableLstsq:
         ``Q^H b`` loses as many as R does without Q.
     keep_data : bool, optional
         Keep a and b. They are needed to insert columns and for `repair`, and where removals have
-        lost half of the digits the problem is refactored. False drops them.
+        lost half of the digits the problem is refactored; `info` measures errors with them. False
+        drops them.
     precision : Precision or str, optional
         The precision of the work and of the answers; by default the highest of the operands.
 
@@ -75,7 +74,8 @@ class UpdatableLstsq:
     After k changes the factors are those of a matrix within ``20 n k eps max norm(A_j)`` of the
     data, over the matrices so far; without Q a removal of rows keeps
     ``norm(R^H R - A^H A)`` below ``20 n eps max norm(A_j)^2``. With data, each change is a
-    refactorisation where the operation count says that this is cheaper.
+    refactorisation where the operation count says that this is cheaper. `info` says how many digits
+    of the solution are right.
 
     Examples
     --------
@@ -110,7 +110,26 @@ class UpdatableLstsq:
         self._numbers = numbers.without_data()
         self._vector = len(right) == 1
         data = joined(engine, [left, sides[..., None] if self._vector else sides], -1)
-        self._fit = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
+        self._held = fits.start(engine, data, shape[1], keep_q=keep_q, keep_data=keep_data)
+        self._waiting: tuple[Block, ...] = ()
+        self._late = 0
+        self._described: tuple[Fit, UpdatableLstsqInfo] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_described": None}
+
+    @property
+    def _fit(self) -> Fit:
+        """The factors of all rows; those that wait are worked in first."""
+        if self._waiting:
+            engine, held = self._held.engine, self._held
+            new = joined(engine, list(self._waiting), -2)
+            self._fit = attempted(engine, fits.with_rows, held, new, held.m)
+        return self._held
+
+    @_fit.setter
+    def _fit(self, fit: Fit) -> None:
+        self._held, self._waiting, self._late = fit, (), 0
 
     def __repr__(self) -> str:
         return f"<UpdatableLstsq of shape {self.shape}>"
@@ -118,7 +137,7 @@ class UpdatableLstsq:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of the matrix as it is now."""
-        return self._fit.m, self._fit.n
+        return self._held.m + self._late, self._held.n
 
     @property
     def lost_digits(self) -> float:
@@ -140,9 +159,11 @@ class UpdatableLstsq:
         """The factor Q, ``(m, min(m, n))``; None unless it is kept."""
         return None if self._fit.q is None else self._numbers.copied(self._fit.q)
 
-    @fast_path
     def insert_rows(self, u: Any, b: Any, k: int | None = None) -> None:
         """Add observations.
+
+        Rows that come last wait for each other, or for the first question, and are worked in
+        together. Their cost does not depend on the number of rows held, unless Q is kept.
 
         Parameters
         ----------
@@ -161,46 +182,42 @@ class UpdatableLstsq:
         numpy.linalg.LinAlgError
             If something is not finite.
         """
-        name = "UpdatableLstsq.insert_rows"
-        new = rows_of(self._numbers, name, u, b, self._fit.n, self._fit.right, vector=self._vector)
-        m, n = self.shape
+        name, held, m = "UpdatableLstsq.insert_rows", self._held, self.shape[0]
+        new = rows_of(self._numbers, name, u, b, held.n, held.right, vector=self._vector)
         place = m if k is None else operands.position(name, k, m, end=True)
         checks = Checks()
-        require_finite(checks, name, self._fit.engine, "[u b]", new)
-        fit, p = replace(self._fit), int(new.shape[-2])
-        data = inserted(fit.engine, fit.data, new, place, -2)
-        size = fits.size(fit, p, place)
-        if data is not None and fits.prefers_refactor(
-            fit, cost.rows_work(fit.engine, size), m + p, n
-        ):
-            fits.refactor(fit, data)
-        else:
-            fits.insert_rows(fit, new, place)
-        fit.data = data
-        settle(fit.engine, checks)
-        self._fit = fit
+        require_finite(checks, name, held.engine, "[u b]", new)
+        checks.settle()
+        if place < m:
+            self._fit = attempted(held.engine, fits.with_rows, self._fit, new, place)
+            return
+        self._waiting = (*self._waiting, new)
+        self._late += int(new.shape[-2])
+        if self._late >= _MOST_WAITING:
+            _ = self._fit
 
     @fast_path
-    def delete_rows(
-        self, k: int | None = None, p: int = 1, *, u: Any = None, b: Any = None
-    ) -> None:
+    def delete_rows(self, k: Any = None, p: int = 1, *, u: Any = None, b: Any = None) -> None:
         """Take observations away.
 
         Parameters
         ----------
-        k : int, optional
-            The first of them. It may be left out where only R is kept.
+        k : int, slice or array_like, optional
+            The first of them; or all of them as `numpy.delete` takes them: integers, negative ones
+            from the end, a slice, or a mask of m bools. It may be left out where only R is kept.
         p : int, optional
-            How many.
+            How many from an integer `k` on.
         u, b : array_like, optional
-            The rows and their right-hand sides, as in `insert_rows`: needed where the data are not
-            kept, with Q only `b`; not to be given otherwise.
+            The rows and their right-hand sides in the order of `k`, as in `insert_rows`: needed
+            where the data are not kept, with Q only `b`; not to be given otherwise.
 
         Raises
         ------
         ValueError
-            If the rows are not known, the shapes do not fit, or fewer than n rows would stay where
-            the data are not kept.
+            If the rows are not known or named twice, the shapes do not fit, or fewer than n rows
+            would stay where the data are not kept.
+        IndexError
+            If an array `k` has entries that are no integers, or name no row.
         numpy.linalg.LinAlgError
             If this and earlier removals have lost all digits and the data are not kept; nothing is
             changed then.
@@ -213,35 +230,28 @@ class UpdatableLstsq:
         name, fit, engine = "UpdatableLstsq.delete_rows", replace(self._fit), self._fit.engine
         checks = Checks()
         if fit.data is None:
-            old, place = leaving_rows(self._numbers, fit, name, (k, p, u, b), vector=self._vector)
+            leaving = Leaving(k, p, u, b)
+            old, places = leaving_rows(self._numbers, fit, name, leaving, vector=self._vector)
             require_finite(checks, name, engine, "[u b]", old)
+        elif u is not None or b is not None:
+            raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
+        else:
+            places = places_of(name, k, p, fit.m)
+        count = places.size
+        if not count:
+            return
+        if not are_neighbours(places):
+            fit, places = fits.ordered(fit, places), np.arange(fit.m - count, fit.m)
+        place = int(places[0])
+        if fit.data is None:
             state = fits.delete_rows(fit, old, place, checks, None)
             require_distance(name, checks, state)
             lost = lost_digits(state, settle(engine, checks, *state.removals), fit.lost)
             fit.lost = fits.bounded_loss(fit, lost)
             warn_of_loss(name, engine, fit.lost, stacklevel=6)
             self._fit = fit
-            return
-        if u is not None or b is not None:
-            raise ValueError(f"{name}: the data are kept: give k and p, not the rows")
-        place, count = operands.range_of(name, k, p, fit.m)
-        data = removed(engine, fit.data, place, count, -2)
-        if fits.prefers_refactor_without(fit, count, place):
-            self._refactor(data)
-            return
-        old = fit.data[..., place : place + count, :]
-        try:
-            state = fits.delete_rows(fit, old, place, checks, fit.data[..., fit.n :])
-            values = settle(engine, checks, *state.removals)
-            fit.lost = lost_digits(state, values, fit.lost)
-        except np.linalg.LinAlgError:
-            # R is singular, and does not know what leaves.
-            fit.lost = math.inf
-        if fit.lost >= digits_of(engine) / 2:
-            self._refactor(data)
-            return
-        fit.data = data
-        self._fit = fit
+        else:
+            self._fit = fits.without_rows(fit, fit.data, place, count)
 
     @fast_path
     def insert_cols(self, u: Any, k: int | None = None, rcond: float | None = None) -> None:
@@ -305,6 +315,65 @@ class UpdatableLstsq:
         fit.data = data
         self._fit = fit
 
+    def merge(self, other: UpdatableLstsq) -> None:
+        """Add the observations of another problem with the same unknowns, behind those held.
+
+        Problems that were streamed apart, on other threads or machines, become one: R and
+        ``Q^H b`` of `other` are rows that come, at most n of them, however many it has seen.
+
+        Parameters
+        ----------
+        other : UpdatableLstsq
+            Of as many columns and right-hand sides, on the same device, in the same precision; in
+            a lower one if it keeps its data. It must keep its data if this one does, and its data
+            or Q if this one keeps Q. It stays as it is.
+
+        Raises
+        ------
+        TypeError
+            If `other` is no UpdatableLstsq.
+        ValueError
+            If it does not fit, or does not keep what is needed.
+
+        Notes
+        -----
+        The result is a fit of the rows of both. The order of merges changes it by rounding errors;
+        errors and `lost_digits` of both are added.
+
+        Examples
+        --------
+        >>> import mdqr
+        >>> t = mdqr.arange(1, 9, precision=mdqr.qd)
+        >>> a, b = mdqr.vander(t, 2), 3 * t + 1
+        >>> left, right = (mdqr.linalg.UpdatableLstsq(a[s], b[s]) for s in (slice(4), slice(4, 8)))
+        >>> left.merge(right)
+        >>> left.shape, left.solve().to_numpy().round(12).tolist()
+        ((8, 2), [3.0, 1.0])
+        """
+        if not isinstance(other, UpdatableLstsq):
+            raise TypeError(
+                f"UpdatableLstsq.merge: other must be an UpdatableLstsq; got {type(other).__name__}"
+            )
+        fit = self._fit
+        more = mergeable(self._numbers, fit, (other._numbers, other._fit))
+        self._fit = attempted(fit.engine, fits.merged, fit, more)
+
+    @property
+    def info(self) -> UpdatableLstsqInfo:
+        """Digits, error bounds, condition and statistics of the solution.
+
+        Computed when it is asked for: ``n^3`` operations, and ``m n`` where the data are kept.
+        Raises what `solve` raises.
+        """
+        fit, checks = self._fit, Checks()
+        if self._described is None or self._described[0] is not fit:
+            self._require_rows("UpdatableLstsq.info")
+            solved = solution.solve(fit, "UpdatableLstsq.info", checks)
+            checks.settle()
+            found = UpdatableLstsqInfo(fit, self._numbers, solved, is_vector=self._vector)
+            self._described = fit, found
+        return self._described[1]
+
     def solve(self) -> Any:
         """Return the least-squares solution, ``(n,)`` or ``(n, k)``.
 
@@ -329,7 +398,7 @@ class UpdatableLstsq:
         """
         name, fit, checks = "UpdatableLstsq.solve", self._fit, Checks()
         self._require_rows(name)
-        x = fits.solve(fit, name, checks)
+        x = solution.solve(fit, name, checks).x
         _warn_if_cut(name, *checks.settle(fit.cut))
         found = fit.engine.from_block(x)
         return self._numbers.wrap(found[..., 0] if self._vector else found)
@@ -360,8 +429,8 @@ class UpdatableLstsq:
             fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x = fits.solve(fit, name, checks)
-            found = fits.norms(fit, fits.residual(fit, fit.data, x))
+            x = solution.solve(fit, name, checks).x
+            found = fits.norms(fit, solution.residual(fit, fit.data, x))
         _warn_if_cut(name, *checks.settle(fit.cut))
         return self._numbers.wrap_real(found[..., 0] if self._vector else found)
 
@@ -381,7 +450,7 @@ class UpdatableLstsq:
         if fit.data is None:
             raise ValueError(f"{name}: a repair needs the data: keep_data=True")
         if fit.m < fit.n or fits.has_wide_sides(fit, fit.data):
-            self._refactor(fit.data)
+            self._fit = fits.refactored(fit, fit.data)
             return
         fits.repair(fit, fit.data, checks)
         checks.settle()
@@ -394,13 +463,6 @@ class UpdatableLstsq:
                 f"{function}: fewer rows than columns, shape {self.shape}: "
                 "no unique solution exists"
             )
-
-    def _refactor(self, data: Block) -> None:
-        """Factor the data."""
-        fit = replace(self._fit, data=data)
-        fits.refactor(fit, data)
-        settle(fit.engine, Checks())
-        self._fit = fit
 
 
 def _warn_if_cut(function: str, cut: np.ndarray) -> None:
@@ -415,80 +477,3 @@ def _warn_if_cut(function: str, cut: np.ndarray) -> None:
 
 
 UpdatableLstsq.__module__ = "mdqr.linalg"
-
-
-def rows_of(
-    numbers: Numbers, function: str, u: Any, b: Any, n: int, right: int, *, vector: bool
-) -> Block:
-    """Return rows ``(p, n + right)`` of the data.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
-    """
-    require_given(function, u=u, b=b)
-    found = like(numbers, function, "u", u)
-    new = matrix_operand(function, numbers.engine, "u", found, (), columns=n)
-    return joined(
-        numbers.engine, [new, sides_of(numbers, function, b, new, right, vector=vector)], -1
-    )
-
-
-def sides_of(
-    numbers: Numbers, function: str, b: Any, rows: Block, right: int, *, vector: bool
-) -> Block:
-    """Return right-hand sides ``(p, right)`` for `rows` ``(..., p, n)``.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit.
-    """
-    engine, p = numbers.engine, int(rows.shape[-2])
-    found = like(numbers, function, "b", b)
-    shape = engine.shape(found)
-    wanted = (p,) if vector else (p, right)
-    single = () if vector else (right,)
-    if shape != wanted and not (p == 1 and shape == single):
-        also = f" or {single}" if p == 1 else ""
-        raise ValueError(f"{function}: b must have shape {wanted}{also} for {p} rows; got {shape}")
-    if shape == single:
-        found = found[..., None] if vector else found[..., None, :]
-    return found[..., None] if vector else found
-
-
-def leaving_rows(
-    numbers: Numbers, fit: Fit, function: str, rows: tuple[Any, Any, Any, Any], *, vector: bool
-) -> tuple[Block, int]:
-    """Return rows of the data that leave, and the place of the first, where no data are kept.
-
-    `rows` are the arguments k, p, u and b, which is a vector or not.
-
-    Raises
-    ------
-    ValueError
-        If the rows are not known, or fewer than n would stay.
-    """
-    k, p, u, b = rows
-    if b is None or (u is None and not fit.keep_q):
-        raise ValueError(f"{function}: the data are not kept: give the rows that leave, u= and b=")
-    if fit.keep_q and (k is None or u is not None):
-        raise ValueError(f"{function}: Q is kept and knows the rows by their place: give k, p, b=")
-    if u is None:
-        place, count = range_of(function, k, p, fit.m)
-        blank = fit.engine.zeros(fit.r, count, fit.n)
-        right = sides_of(numbers, function, b, blank, fit.right, vector=vector)
-        old = joined(fit.engine, [blank, right], -1)
-    else:
-        old = rows_of(numbers, function, u, b, fit.n, fit.right, vector=vector)
-        count = int(old.shape[-2])
-        require_count(function, p, count)
-        place = 0 if k is None else range_of(function, k, count, fit.m)[0]
-    left = fit.m - count
-    if left < fit.n:
-        raise ValueError(
-            f"{function}: {left} rows would stay, fewer than the {fit.n} columns; that needs the "
-            "data: keep_data=True"
-        )
-    return old, place

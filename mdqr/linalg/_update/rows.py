@@ -125,15 +125,18 @@ class KnownRowDeletion(Update):
         return cost.Works(cost.Work(), cost.IMPOSSIBLE)
 
 
-def insert_rows(state: State, u: Block, k: int) -> None:
-    """Insert rows `u` ``(..., p, n + extra)``, overwritten, before row `k`."""
+def insert_rows(state: State, u: Block, k: int, basis: Block | None = None) -> None:
+    """Insert rows `u` ``(..., p, n + extra)``, overwritten, before row `k`.
+
+    They may stand for the rows ``basis u``, with orthonormal columns in `basis`.
+    """
     engine, p, was_full = state.engine, int(u.shape[-2]), state.full
     if p and sweeps.window_columns(engine, p):
-        _insert_above(state, u, k)
+        _insert_above(state, u, k, basis)
         return
     z = None
     if state.q is not None:
-        state.q = _with_unit_rows(state, state.q, k, p, ahead=False)
+        state.q = _with_rows(state, state.q, k, basis, p, ahead=False)
         z = state.q[..., -p:] if p else state.q[..., :0]
     columns = state.count
     old = int(state.r.shape[-2])
@@ -143,15 +146,15 @@ def insert_rows(state: State, u: Block, k: int) -> None:
         # A matrix wider than high: what is left of the new rows continues the trapezoid.
         make_triangular(engine, u[..., columns : state.n], u[..., state.n :], z)
     state.r = joined(engine, [state.r, u], -2)
-    if not was_full:
+    if not was_full or basis is not None:
         state.drop(min(old + p, state.n))
 
 
-def _insert_above(state: State, u: Block, k: int) -> None:
+def _insert_above(state: State, u: Block, k: int, basis: Block | None) -> None:
     """Insert few rows before row `k`: with them on top, R has p diagonals below its main one."""
     engine, p, was_full, columns = state.engine, int(u.shape[-2]), state.full, state.count
     if state.q is not None:
-        state.q = _with_unit_rows(state, state.q, k, p, ahead=True)
+        state.q = _with_rows(state, state.q, k, basis, p, ahead=True)
     state.r = joined(engine, [u, state.r], -2)
     rows = int(state.r.shape[-2])
     sweeps.reduce_subdiagonals(
@@ -163,18 +166,28 @@ def _insert_above(state: State, u: Block, k: int) -> None:
         right = None if state.q is None else state.q[..., columns:]
         rest = state.n - columns
         make_triangular(engine, low[..., :rest], low[..., rest:], right)
-    if not was_full:
+    if not was_full or basis is not None:
         state.drop(min(rows, state.n))
 
 
-def _with_unit_rows(state: State, q: Block, k: int, p: int, *, ahead: bool) -> Block:
-    """Return Q with p unit rows before row `k`, and their columns, ahead of all or behind."""
+def _with_rows(
+    state: State, q: Block, k: int, basis: Block | None, p: int, *, ahead: bool
+) -> Block:
+    """Return Q with rows `basis`, or unit rows, before row `k`.
+
+    They stand in p columns ahead of all or behind, which are zero elsewhere.
+    """
     m, columns = int(q.shape[-2]), int(q.shape[-1])
-    wide = state.engine.zeros(q, m + p, columns + p)
+    end = k + (p if basis is None else int(basis.shape[-2]))
+    wide = state.engine.zeros(q, m + end - k, columns + p)
     old = wide[..., p:] if ahead else wide[..., :columns]
+    more = wide[..., :p] if ahead else wide[..., columns:]
     old[..., :k, :] = q[..., :k, :]
-    old[..., k + p :, :] = q[..., k:, :]
-    set_identity(state.engine, wide[..., k : k + p, 0 if ahead else columns :])
+    old[..., end:, :] = q[..., k:, :]
+    if basis is None:
+        set_identity(state.engine, more[..., k:end, :])
+    else:
+        more[..., k:end, :] = basis
     return wide
 
 

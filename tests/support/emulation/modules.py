@@ -30,6 +30,7 @@ PRODUCTS = [
     ((64, 6000), (6000, 64)),
 ]
 TRIANGLES = [(32, 1), (32, 40), (96, 1), (96, 40)]
+SMALL = [9, 200]  # in shared and in global memory
 PANELS = [(33, 16), (2000, 16), (5, 32, 16), (100, 8)]
 
 
@@ -100,6 +101,14 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_small(backend: CudaBackend) -> None:
+    """Make the calls for small systems, which have one module for all kinds of numbers."""
+    for order in SMALL:
+        a, b = blocks(2, False, (order, order), (order, 1))
+        backend.solve_small(a, b, kind=Kind(2, False))
+        backend.lstsq_small(a, b, kind=Kind(2, False))
+
+
 def call_floats(kernels: Recorder) -> None:
     """Make the calls for float matrices."""
     sign_rows(kernels, np.eye(3, 4), 3, 3)
@@ -131,6 +140,7 @@ def modules() -> dict[Module, set[str]]:
     for precision in PRECISIONS:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
+    call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)
     return recorder.used

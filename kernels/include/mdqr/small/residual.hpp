@@ -30,20 +30,21 @@ struct digit_matrix {
 
     template <class T, bool AlongColumns, class Team>
     MDQR_FN void build(const Team& team, const small_operand& a, const i64* row_powers,
-                       const i64* column_powers, int wanted, double* t1, double* t2) {
+                       const i64* column_powers, int wanted, double* slots) {
         if (wanted <= built)
             return;
-        filled =
-            matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, t1, t2);
-        cut = largest_of(t2, padded(AlongColumns ? a.columns() : a.rows()) / lanes<T>) != 0.0;
+        const int found =
+            matrix_digits<T, AlongColumns>(team, a, row_powers, column_powers, wanted, at, slots);
+        filled = found / 2;
+        cut = found % 2 != 0;
         built = wanted;
     }
 };
 
 // r as integers in the unit 2^power, and its nearest doubles in that unit.
-template <class T> struct fixed_residual {
+template <class T, class Team> struct fixed_residual {
     static constexpr int L = lanes<T>;
-    double *words, *value, *flags;
+    typename Team::template array<double> words, value, flags;
     int groups;
     int power = 0, last = 0;
     int needed = 0;    // the unit of the last word is to be 2^needed or less
@@ -51,7 +52,7 @@ template <class T> struct fixed_residual {
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
-        words = memory.take(i64(padded(rows)) * word_capacity);
+        memory.take_each(i64(padded(rows)) * word_capacity, words);
         memory.take_each(padded(rows), value, flags);
     }
 
@@ -62,7 +63,7 @@ template <class T> struct fixed_residual {
     }
     MDQR_FN double last_unit() const { return power_of_two(2 - 51 * last); }
 
-    template <class Team> MDQR_FN void clear(const Team& team, int unit) {
+    MDQR_FN void clear(const Team& team, int unit) {
         power = unit;
         last = words_at(unit);
         lost = 0.0;
@@ -73,9 +74,8 @@ template <class T> struct fixed_residual {
     }
 
     // Column c of b, scaled, at most 2 in the unit.
-    template <class Team>
-    MDQR_CALL void set(const Team& team, const small_operand& b, int c, const i64* row_powers,
-                       int unit) {
+    MDQR_METHOD void set(const Team& team, const small_operand& b, int c, const i64* row_powers,
+                         int unit) {
         clear(team, unit);
         team.each(groups, [&](int g) {
             const int rows = b.rows();
@@ -85,19 +85,21 @@ template <class T> struct fixed_residual {
             T digit[most_digits];
             const mask_t<T> rest = cut_to_digits<T>(b.limbs, entries, -49, last, digit);
             const word_group<T> w(words, g);
-            for (int d = 0; d < last; ++d)
+            each_index<most_digits, T>(0, last, [&](auto d) MDQR_LAMBDA {
                 w.set(d + 1, to_integer(digit[d]));
+                return true;
+            });
             store(value + g * L, w.value(last));
             flags[g] = any(rest | entries.vanished) ? 1.0 : 0.0;
         });
-        lost = one_prod(largest_of(flags, groups), last_unit());
+        lost = one_prod(largest_of(team, flags, groups), last_unit());
     }
 
     // r += A x in the unit 2^-t of before, x integers of the unit 2^-50 of that; `also` adds to the
     // words of a group and tells whether it cut something off.
-    template <class Team, class Also>
-    MDQR_CALL void update(const Team& team, int t, const digit_matrix& a, const double* x,
-                          int count, Also also) {
+    template <class Also>
+    MDQR_METHOD void update(const Team& team, int t, const digit_matrix& a, const double* x,
+                            int count, Also also) {
         power -= t;
         const int first = t / 51, moved = last - first, wanted = words_at(power),
                   next = moved < wanted ? moved : wanted,
@@ -110,33 +112,36 @@ template <class T> struct fixed_residual {
             bool dropped = false;
             for (int k = next + 1; k <= moved; ++k)
                 dropped |= any(w.get(k) != 0);
-            add_products_of<1, T>(digits, a.filled < next, a.at + i64(g) * count * a.built * L,
-                                  a.built, x, count, w.at);
+            add_products_of<1, T>(digits, a.filled < next,
+                                  a.at + lanes_at<T>(g, i64(count) * a.built), a.built, x, count,
+                                  w.at);
             flags[g] = (dropped ? 1.0 : 0.0) + (also(g, w, next) ? 1.0 : 0.0);
             w.carry(next);
             store(value + g * L, w.value(next));
         });
         last = next;
         // A product without its last lower half, or with a cut digit, errs by a unit at most.
-        const double units = largest_of(flags, groups) + (a.cut || a.filled >= next ? count : 0);
+        const double units =
+            largest_of(team, flags, groups) + (a.cut || a.filled >= next ? count : 0);
         lost = one_sum(one_prod(lost, power_of_two(t)), one_prod(units, last_unit()));
     }
 };
 
 // A sum of corrections in the unit 2^power.
-template <class T> struct fixed_sum {
+template <class T, class Team> struct fixed_sum {
     static constexpr int L = lanes<T>;
-    double *words, *flags;
-    double *value, *minus; // nearly the sum in its unit; the last correction, with the other sign
+    typename Team::template array<double> words, flags;
+    typename Team::template array<double> value,
+        minus; // nearly the sum in its unit; the last correction, with the other sign
     int groups;
     int power = 0, last = 1; // the last word in use
 
     MDQR_FN void take(small_memory& memory, int rows) {
         groups = padded(rows) / L;
-        words = memory.take(i64(padded(rows)) * word_capacity);
+        memory.take_each(i64(padded(rows)) * word_capacity, words);
         memory.take_each(padded(rows), value, minus, flags);
     }
-    template <class Team> MDQR_FN void clear(const Team& team) {
+    MDQR_FN void clear(const Team& team) {
         last = 1;
         team.each(groups, [&](int g) {
             word_group<T>(words, g).clear();
@@ -145,8 +150,7 @@ template <class T> struct fixed_sum {
     }
 
     // += y 2^t rounded to `size` bits, in units 2^unit: at most 1. False where bits are lost.
-    template <class Team>
-    MDQR_CALL bool add(const Team& team, const double* y, int t, int unit, int size) {
+    MDQR_METHOD bool add(const Team& team, const double* y, int t, int unit, int size) {
         const T up = broadcast<T>(two_power(t)), down = broadcast<T>(two_power(unit - 50 - power));
         const int wanted = word_group<T>::last_of(power - unit);
         last = wanted < last ? last : wanted < word_capacity ? wanted : word_capacity - 1;
@@ -156,11 +160,10 @@ template <class T> struct fixed_sum {
             store(value + g * L, fma(x, down, load<T>(value + g * L)));
             flags[g] = any(word_group<T>(words, g).deposit(x, power - unit, last)) ? 1.0 : 0.0;
         });
-        return largest_of(flags, groups) == 0.0;
+        return largest_of(team, flags, groups) == 0.0;
     }
     // The sum as limbs, see rounded_column; `value` is exact then, and `minus` what rounding cut
     // off.
-    template <class Team>
     MDQR_FN bool round(const Team& team, const small_operand& to, int c, const i64* powers,
                        bool is_exact) {
         const rounded_column out = {to, c, powers, power, value, minus, is_exact};
@@ -179,23 +182,23 @@ struct small_solution {
         return abs(v[i]) > abs(v[other]) ? abs(v[i]) : abs(v[other]);
     }
     // The smallest component that is not zero, but not below 2^-graded_bits of the largest one.
-    MDQR_FN double smallest(const double* v) const {
-        const double largest = largest_of(v, n), least = one_prod(largest, two_power(-graded_bits));
-        double r = largest;
-        for (int i = 0; i < n; ++i) {
+    template <class Team> MDQR_FN double smallest(const Team& team, const double* v) const {
+        const double largest = largest_of(team, v, n),
+                     least = one_prod(largest, two_power(-graded_bits));
+        const double below = team.largest(n, [&](int i) {
             const double m = magnitude(v, i);
-            if (m < r && m != 0.0)
-                r = m;
-        }
+            return m != 0.0 ? from_bits(bits(infinity()) - bits(m)) : 0.0;
+        });
+        const double r = below == 0.0 ? 0.0 : from_bits(bits(infinity()) - bits(below));
         return r > least ? r : least;
     }
     // Whether errors are below 2^-8 eps of their components.
-    MDQR_FN bool suffice(const double* error, const double* v, int limbs) const {
+    template <class Team>
+    MDQR_FN bool suffice(const Team& team, const double* error, const double* v, int limbs) const {
         const double eps = two_power(-bits_of_eps(limbs) - 8);
-        bool proven = true;
-        for (int i = 0; i < n; ++i)
-            proven &= error[i] <= one_prod(eps, magnitude(v, i));
-        return proven;
+        return team.largest(n, [&](int i) {
+            return error[i] <= one_prod(eps, magnitude(v, i)) ? 0.0 : 1.0;
+        }) == 0.0;
     }
     // Bounds of the errors of rounded values, from those in the unit 2^power and what was cut off.
     template <class Team>
@@ -209,9 +212,10 @@ struct small_solution {
                 bound == 0.0 ? 0.0 : one_sum(one_prod(one_prod(bound, first), second), 0x1p-1074);
         });
     }
-    MDQR_FN void put_errors(const double* error, const small_operand& to, int c,
+    template <class Team>
+    MDQR_FN void put_errors(const Team& team, const double* error, const small_operand& to, int c,
                             double* errors) const {
-        for (int i = 0; i < to.m; ++i) {
+        team.each(to.m, [&](int i) {
             const double p = error[i], q = is_complex ? error[to.m + i] : 0.0;
             const double larger = p > q ? p : q,
                          ratio = larger == 0.0 ? 0.0 : (p > q ? q : p) / larger;
@@ -220,27 +224,25 @@ struct small_solution {
                     ? larger
                     : one_sum(one_prod(larger, one_prod(sqrt(fma(ratio, ratio, 1.0)), outward)),
                               0x1p-1074);
-        }
+        });
     }
 };
 
 // e with the largest scaled entry of column c below 2^e; no_exponent + 1 for zeros, 1025 and more
 // where one is not finite.
-MDQR_CALL inline int column_exponent(const small_operand& b, int c, const i64* row_powers) {
-    int most = no_exponent;
-    for (int i = 0; i < b.rows(); ++i) {
+template <class Team>
+MDQR_CALL int column_exponent(Team team, small_operand b, int c, const i64* row_powers) {
+    const double most = team.largest(b.rows(), [&](int i) {
         const int e = exponent_of(b.data[b.offset(i, c)]);
-        if (e == 1024)
-            return 1 << 20;
-        most = e + int(row_powers[i]) > most ? e + int(row_powers[i]) : most;
-    }
-    return most + 1;
+        return double((e == 1024 ? 1 << 20 : e + int(row_powers[i])) - no_exponent);
+    });
+    return no_exponent + int(most) + 1;
 }
 
 // The leading limbs of column c times 2^power.
 template <class T, class Team>
-MDQR_CALL void leading_column(const Team& team, const small_operand& b, int c,
-                              const i64* row_powers, int power, double* to) {
+MDQR_CALL void leading_column(Team team, small_operand b, int c, const i64* row_powers, int power,
+                              double* to) {
     constexpr int L = lanes<T>;
     const int rows = b.rows();
     team.each(padded(rows) / L, [&](int g) {

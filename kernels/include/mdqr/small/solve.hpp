@@ -18,17 +18,21 @@ public:
     // Where the memory has no base it is only counted.
     MDQR_FN small_solve(const Team& team, const small_operand& a, small_memory memory)
         : team(team), a(a), shape{a.imag != 0, a.columns()}, n(a.columns()), stride(padded(n)) {
-        const i64 square = i64(n) * stride;
-        memory.take_each(square, a0, x, work);
-        digits.at = memory.take(square * most_digits);
-        residual.take(memory, n);
-        solution.take(memory, n);
-        memory.take_each(stride, contraction, inverse_rows, dx, approximate, error, t1, t2);
+        const i64 square = i64(n) * Team::apart(stride);
+        memory.take_each(square, x);
+        digits.at = memory.digits.take(i64(n) * stride * most_digits);
+        memory.take_each(stride, contraction, inverse_rows, dx, approximate, error, t1, t2, t3);
         memory.take_each(stride, row_powers, column_powers);
         memory.take_each(stride, pivot);
-        used = memory.used;
+        // A is done with before the sums begin.
+        small_memory factors = memory;
+        factors.take_each(square, a0);
+        residual.take(memory, n);
+        solution.take(memory, n);
+        used = memory.used > factors.used ? memory.used : factors.used;
+        used_by_digits = memory.digits.used;
     }
-    i64 used;
+    i64 used, used_by_digits;
 
     // Solve for every column of b; what is written does not overlap the operands.
     MDQR_FN small_outcome run(const small_operand& b, const small_operand& to, double* errors) {
@@ -38,10 +42,10 @@ public:
         out.condition = one_prod(norm_estimate<T>(team, a0, n, stride, t1, t2),
                                  norm_estimate<T>(team, x, n, stride, t1, t2));
         for (int c = 0; c < b.n && out.status == served; ++c) {
-            out.status = column(b, c, to, 0, out.steps);
-            if (out.status == unproven)
-                out.status = column(b, c, to, 2, out.steps);
-            shape.put_errors(error, to, c, errors);
+            out.status = unproven;
+            for (int extra = 0; extra <= 2 && out.status == unproven; extra += 2)
+                out.status = column(b, c, to, extra, out.steps);
+            shape.put_errors(team, error, to, c, errors);
         }
         return out;
     }
@@ -49,89 +53,91 @@ public:
 private:
     static constexpr int L = lanes<T>;
     static constexpr double largest_contraction = 0x1p-5;
-    const Team& team;
-    const small_operand& a;
+    const Team team;
+    const small_operand a;
     const small_solution shape;
     const int n, stride;
-    double *a0, *x, *work, *contraction, *inverse_rows, *dx, *approximate, *error, *t1, *t2;
-    i64 *row_powers, *column_powers;
-    int* pivot;
+    template <class P> using array = typename Team::template array<P>;
+    array<double> a0, x; // leading limbs of A, the inverse
+    array<double> contraction, inverse_rows, dx, approximate, error, t1, t2, t3;
+    array<i64> row_powers, column_powers;
+    array<int> pivot;
     digit_matrix digits;
-    fixed_residual<T> residual;
-    fixed_sum<T> solution;
+    fixed_residual<T, Team> residual;
+    fixed_sum<T, Team> solution;
     int bits = 0;      // of a correction
     double most = 0.0; // of `contraction`
 
-    MDQR_CALL i64 factor() {
+    MDQR_METHOD i64 factor() {
         const i64 status = equilibrate(team, a, true, row_powers, column_powers);
         if (status != served)
             return status;
         leading_limbs<T>(team, a, row_powers, column_powers, stride, a0);
-        team.each(n * stride, [&](int i) { work[i] = a0[i]; });
-        if (!eliminate<T>(team, work, n, stride, pivot, t1, t2))
+        double* const copy = digits.at; // which come later
+        const int size = n * Team::apart(stride);
+        team.each(size, [&](int i) { copy[i] = a0[i]; });
+        if (!eliminate<T>(team, a0, n, stride, pivot, t1, t2, t3))
             return singular;
-        gather_inverse(team, work, n, stride, pivot, x);
+        gather_inverse(team, a0, n, stride, pivot, x);
+        team.each(size, [&](int i) { a0[i] = copy[i]; });
         return bound_defect();
     }
 
     // |I - X A| <= |fl(I - X A0)| + (n + 3) u (1 + |X| |A0|), A0 the leading limbs.
-    MDQR_CALL i64 bound_defect() {
+    MDQR_METHOD i64 bound_defect() {
         defect_rows<T>(team, x, a0, n, stride, contraction);
         team.each(stride, [&](int j) { t2[j] = 1.0; });
         multiply_columns<true, T>(team, a0, stride, t2, n, nullptr, t1);
         multiply_columns<true, T>(team, x, stride, t2, n, nullptr, inverse_rows);
         multiply_columns<true, T>(team, x, stride, t1, n, nullptr, t2);
-        bits = step_bits(
-            one_sum(largest_of(contraction, n), one_prod(unit_roundoff, largest_of(t2, n))));
-        bool contracts = true; // not with NaN
+        bits = step_bits(one_sum(largest_of(team, contraction, n),
+                                 one_prod(unit_roundoff, largest_of(team, t2, n))));
         team.each(n, [&](int i) {
             const double rounding = one_prod((n + 4) * unit_roundoff, one_sum(1.0, t2[i]));
             contraction[i] = one_prod(one_sum(contraction[i], rounding), outward);
         });
-        for (int i = 0; i < n; ++i)
-            contracts &= contraction[i] <= largest_contraction;
-        most = largest_of(contraction, n);
-        return contracts && largest_of(inverse_rows, n) < 0x1p100 ? served : ill_conditioned;
+        most = largest_of(team, contraction, n);
+        // Not with NaN.
+        const bool contracts = team.largest(n, [&](int i) {
+            return contraction[i] <= largest_contraction ? 0.0 : 1.0;
+        }) == 0.0;
+        return contracts && largest_of(team, inverse_rows, n) < 0x1p100 ? served : ill_conditioned;
     }
 
     // r = b and x = 0, with words for the answer of `limbs` limbs and `extra` ones.
-    MDQR_CALL void start(const small_operand& b, int c, int exponent_b, int limbs, int extra) {
+    MDQR_METHOD void start(const small_operand& b, int c, int exponent_b, int limbs, int extra) {
         leading_column<T>(team, b, c, row_powers, -exponent_b, t1);
         multiply_columns<false, T>(team, x, stride, t1, n, nullptr, dx);
-        const int growth = bound_exponent(largest_of(dx, n)) + 1;
+        const int growth = bound_exponent(largest_of(team, dx, n)) + 1;
         solution.power = exponent_b + (growth > 0 ? growth : 0);
-        residual.needed = exponent_of(shape.smallest(dx)) + exponent_b - bits_of_eps(limbs) - 16 -
-                          ceil_log2(n + 2) - bound_exponent(largest_of(inverse_rows, n)) -
-                          51 * extra;
+        residual.needed = exponent_of(shape.smallest(team, dx)) + exponent_b - bits_of_eps(limbs) -
+                          16 - ceil_log2(n + 2) -
+                          bound_exponent(largest_of(team, inverse_rows, n)) - 51 * extra;
         residual.set(team, b, c, row_powers, solution.power);
-        digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1, t2);
+        digits.build<T, false>(team, a, row_powers, column_powers, residual.last, t1);
     }
 
     // Bounds of the error after x += dx, rounded by at most `grid`, in the unit of x.
-    MDQR_CALL bool prove(double grid, int limbs) {
+    MDQR_METHOD bool prove(double grid, int limbs) {
         multiply_columns<true, T>(team, x, stride, residual.value, n, nullptr, t1);
-        const double tiny = largest_of(residual.value, n) == 0.0 ? 0.0 : 0x1p-1000;
+        const double tiny = largest_of(team, residual.value, n) == 0.0 ? 0.0 : 0x1p-1000;
         team.each(n, [&](int i) {
             t1[i] = one_sum(one_sum(one_prod((n + 8) * unit_roundoff, t1[i]), tiny),
                             one_prod(inverse_rows[i], residual.lost));
         });
-        double largest = 0.0;
-        for (int i = 0; i < n; ++i) {
-            const double e = one_sum(abs(dx[i]), t1[i]);
-            largest = e > largest ? e : largest;
-        }
-        largest = one_prod(largest, outward) / (1.0 - most);
+        const double step = team.largest(n, [&](int i) { return one_sum(abs(dx[i]), t1[i]); }),
+                     largest = one_prod(step, outward) / (1.0 - most);
         const double unit = two_power(residual.power - solution.power);
         team.each(n, [&](int i) {
             const double e = one_sum(one_sum(t1[i], one_prod(contraction[i], largest)), grid);
             error[i] = one_prod(one_prod(e, outward), unit);
         });
-        return shape.suffice(error, approximate, limbs);
+        return shape.suffice(team, error, approximate, limbs);
     }
 
-    MDQR_CALL i64 column(const small_operand& b, int c, const small_operand& to, int extra,
-                         int& steps) {
-        const int exponent_b = column_exponent(b, c, row_powers), limbs = to.limbs;
+    MDQR_METHOD i64 column(const small_operand& b, int c, const small_operand& to, int extra,
+                           int& steps) {
+        const int exponent_b = column_exponent(team, b, c, row_powers), limbs = to.limbs;
         if (exponent_b > 1 << 19)
             return not_finite;
         solution.clear(team);
@@ -142,19 +148,19 @@ private:
         for (int step = 1; step <= most_steps; ++step) {
             steps = step > steps ? step : steps;
             multiply_columns<false, T>(team, x, stride, residual.value, n, nullptr, dx);
-            const double largest = largest_of(dx, n),
+            const double largest = largest_of(team, dx, n),
                          unit = two_power(residual.power - solution.power);
             team.each(n, [&](int i) { approximate[i] = fma(dx[i], unit, solution.value[i]); });
             if (largest == 0.0)
                 return prove(0.0, limbs) ? finish(to, c) : i64(unproven);
             const int by_x = -bound_exponent(largest),
-                      by_r = 8 - bound_exponent(largest_of(residual.value, n)),
+                      by_r = 8 - bound_exponent(largest_of(team, residual.value, n)),
                       t = by_x < by_r ? by_x : by_r;
             if (t < (step > 1 ? 2 : 0))
                 return diverging;
             const double next = one_prod(one_prod(one_sum(most, 0x1p-50), largest), unit);
-            const bool is_near =
-                next <= one_prod(shape.smallest(approximate), two_power(-bits_of_eps(limbs) - 8));
+            const bool is_near = next <= one_prod(shape.smallest(team, approximate),
+                                                  two_power(-bits_of_eps(limbs) - 8));
             const bool is_last = is_near && prove(two_power(-t - 51), limbs);
             if (!solution.add(team, dx, t, residual.power - t, is_last ? 50 : bits))
                 return unproven;
@@ -169,10 +175,10 @@ private:
     }
 
     // Write the answer, if its bounds suffice for what it is.
-    MDQR_CALL i64 finish(const small_operand& to, int c) {
+    MDQR_METHOD i64 finish(const small_operand& to, int c) {
         if (!solution.round(team, to, c, column_powers, true))
             return out_of_doubles;
-        if (!shape.suffice(error, solution.value, to.limbs))
+        if (!shape.suffice(team, error, solution.value, to.limbs))
             return unproven;
         shape.round_errors(team, error, solution.minus, column_powers, solution.power);
         return served;

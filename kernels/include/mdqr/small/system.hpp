@@ -2,6 +2,7 @@
 //
 // A complex matrix is taken as the real one [re, -im; im, re], a complex vector as [re; im].
 #pragma once
+#include "mdqr/small/team.hpp"
 #include "mdqr/small/words.hpp"
 
 MDQR_BEGIN
@@ -45,17 +46,8 @@ struct small_operand {
     MDQR_FN bool negative(int i, int j) const { return i < m && j >= n; }
 };
 
-// Tasks of one system that do not depend on one another. On a GPU the threads of a block share
-// them, between two barriers; what stands outside of tasks every thread does for itself.
-struct one_worker {
-    template <class F> MDQR_FN void each(int count, F&& f) const {
-        for (int i = 0; i < count; ++i)
-            f(i);
-    }
-};
-
 // Working memory by pieces of 64 bytes; without a base it only counts.
-struct small_memory {
+struct memory_part {
     double* base;
     i64 used;
     MDQR_FN double* take(i64 count) {
@@ -63,8 +55,18 @@ struct small_memory {
         used += (count + 7) / 8 * 8;
         return p;
     }
-    template <class... P> MDQR_FN void take_each(i64 count, P*&... p) {
-        ((p = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8))), ...);
+};
+struct small_memory : memory_part {
+    memory_part digits; // much, read in order
+    // Arrays as teams have them, all of `count`.
+    template <class... A> MDQR_FN void take_each(i64 count, A&... array) {
+        (take_one(count, array), ...);
+    }
+    template <class P> MDQR_FN void take_one(i64 count, P*& to) {
+        to = reinterpret_cast<P*>(take((count * i64(sizeof(P)) + 7) / 8));
+    }
+    template <class A> MDQR_FN void take_one(i64 count, A& to) {
+        to = A(take((count * i64(sizeof(typename A::element)) + 7) / 8));
     }
 };
 
@@ -72,17 +74,16 @@ MDQR_FN int padded(int n) { return (n + 7) / 8 * 8; }
 
 // Below all exponents: that of zero.
 inline constexpr int no_exponent = -100000;
-MDQR_FN int exponent_of(double x) { return x == 0.0 ? no_exponent : exponent(x); }
+MDQR_FN int exponent_of(double x) {
+    const i64 magnitude = bits(x) & 0x7fffffffffffffffLL;
+    const int field = int(magnitude >> 52);
+    return field != 0       ? field - 1023
+           : magnitude == 0 ? no_exponent
+                            : int(bits(double(magnitude)) >> 52) - (1023 + 1074);
+}
 
 // e with max |x| < 2^e; no_exponent + 1 for zeros.
 MDQR_FN int bound_exponent(double largest) { return exponent_of(largest) + 1; }
-
-MDQR_FN double largest_of(const double* x, int count) {
-    double r = 0.0;
-    for (int i = 0; i < count; ++i)
-        r = abs(x[i]) > r ? abs(x[i]) : r;
-    return r;
-}
 
 // 2^e in two factors, so that a value and its product may lie anywhere in the range.
 MDQR_FN void split_power(int e, double& first, double& second) {
@@ -139,59 +140,54 @@ private:
 };
 
 // Digits of the scaled matrix, [group of rows][column][digit][lane], or with rows and columns
-// exchanged. Returns how many of `count` digits are used; `cut` of a group tells whether something
-// was cut off.
+// exchanged. Returns twice how many of `count` digits are used, 2 count + 1 where something was cut
+// off.
 template <class T, bool AlongColumns, class Team>
-MDQR_CALL int matrix_digits(const Team& team, const small_operand& x, const i64* row_powers,
-                            const i64* column_powers, int count, double* to, double* filled,
-                            double* cut) {
-    constexpr int L = lanes<T>;
+MDQR_CALL int matrix_digits(Team team, small_operand x, const i64* row_powers,
+                            const i64* column_powers, int count, double* to, double* slots) {
+    constexpr int L = lanes<T>, S = side_by_side<T>;
     const int along = AlongColumns ? x.columns() : x.rows(),
-              across = AlongColumns ? x.rows() : x.columns(), groups = padded(along) / L;
+              across = AlongColumns ? x.rows() : x.columns();
     const i64* powers = AlongColumns ? column_powers : row_powers;
     const i64* other = AlongColumns ? row_powers : column_powers;
-    team.each(groups, [&](int g) {
+    return int(team.largest_task(padded(along) / L, across, slots, [&](int g, int j) {
         const T zero = broadcast<T>(0.0);
-        const int first = g * L < along ? g * L : 0, limit = g * L < along ? along : 0;
-        mask_t<T> lost = zero != zero, used[most_digits];
-        for (int d = 0; d < count; ++d)
-            used[d] = lost;
-        for (int j = 0; j < across; ++j) {
-            const scaled_entries<T, AlongColumns> entries(x, first, limit, j, powers, other[j]);
-            T digit[most_digits];
-            lost = lost | cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
-            for (int d = 0; d < count; ++d) {
-                used[d] = used[d] | (digit[d] != zero);
-                store(to + ((i64(g) * across + j) * count + d) * L, digit[d]);
-            }
-        }
-        int last = count;
-        while (last > 1 && !any(used[last - 1]))
-            --last;
-        filled[g] = last;
-        cut[g] = any(lost) ? 1.0 : 0.0;
-    });
-    return int(largest_of(filled, groups));
+        const bool inside = g * L < along;
+        const scaled_entries<T, AlongColumns> entries(x, inside ? g * L : 0, inside ? along : 0, j,
+                                                      powers, other[j]);
+        T digit[most_digits];
+        const mask_t<T> lost =
+            cut_to_digits<T>(x.limbs, entries, -50, count, digit) | entries.vanished;
+        double* at = to + lanes_at<T>(g, i64(across) * count) + i64(j) * count * S;
+        int last = 1;
+        each_index<most_digits, T>(0, count, [&](auto d) MDQR_LAMBDA {
+            store(at + d * S, digit[d]);
+            last = any(digit[d] != zero) ? d + 1 : last;
+            return true;
+        });
+        return double(any(lost) ? 2 * count + 1 : 2 * last);
+    }));
 }
 
 // The leading limbs of the scaled matrix, by columns of `stride` entries; those beyond are zero.
 template <class T, class Team>
-MDQR_CALL void leading_limbs(const Team& team, const small_operand& x, const i64* row_powers,
+MDQR_CALL void leading_limbs(Team team, small_operand x, const i64* row_powers,
                              const i64* column_powers, int stride, double* to) {
     constexpr int L = lanes<T>;
-    team.each(x.columns() * (stride / L), [&](int task) {
-        const int j = task / (stride / L), i = task % (stride / L) * L;
+    const int apart = Team::apart(stride);
+    team.each_pair(x.columns(), stride / L, [&](int j, int g) {
+        const int i = g * L;
         const bool inside = i < x.rows();
         const scaled_entries<T, false> entries(x, inside ? i : 0, inside ? x.rows() : 0, j,
                                                row_powers, column_powers[j]);
-        store(to + i64(j) * stride + i, entries(0));
+        store(to + i64(j) * apart + i, entries(0));
     });
 }
 
 // Powers of two that bring the largest entry of each column, then (if `rows`) of each row, to at
 // least 1/2 and below 1; padded with zeros.
 template <class Team>
-MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i64* row_powers,
+MDQR_CALL i64 equilibrate(Team team, small_operand x, bool rows, i64* row_powers,
                           i64* column_powers) {
     const bool is_complex = x.imag != 0;
     auto entry = [&](int i, int j) {
@@ -199,22 +195,19 @@ MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i
         const int e = exponent_of(p[0]), f = is_complex ? exponent_of(p[x.imag]) : no_exponent;
         return e > f ? e : f;
     };
-    team.each(1, [&](int) {
-        for (int j = 0; j < padded(x.columns()); ++j)
-            column_powers[j] = j < x.n ? no_exponent : 0;
-        for (int i = 0; i < x.m; ++i)
-            for (int j = 0; j < x.n; ++j) {
-                const int e = entry(i, j);
-                column_powers[j] = e > column_powers[j] ? e : column_powers[j];
-            }
+    team.each(padded(x.columns()), [&](int j) {
+        int most = j < x.n ? no_exponent : 0;
+        for (int i = 0; i < x.m && j < x.n; ++i) {
+            const int e = entry(i, j);
+            most = e > most ? e : most;
+        }
+        column_powers[j] = most;
     });
-    i64 status = served;
-    for (int j = 0; j < x.n && status != not_finite; ++j)
-        status = column_powers[j] == 1024          ? i64(not_finite)
-                 : column_powers[j] == no_exponent ? i64(singular)
-                                                   : status;
-    if (status != served)
-        return status;
+    const double worst = team.largest(x.n, [&](int j) {
+        return column_powers[j] == 1024 ? 2.0 : column_powers[j] == no_exponent ? 1.0 : 0.0;
+    });
+    if (worst > 0.0)
+        return worst > 1.0 ? not_finite : singular;
     team.each(x.n, [&](int j) {
         column_powers[j] = -column_powers[j] - 1;
         if (is_complex)
@@ -232,10 +225,9 @@ MDQR_CALL i64 equilibrate(const Team& team, const small_operand& x, bool rows, i
         if (is_complex && i < x.m)
             row_powers[x.m + i] = row_powers[i];
     });
-    for (int i = 0; i < x.m; ++i)
-        if (row_powers[i] > -no_exponent / 2)
-            return singular;
-    return served;
+    const bool full =
+        team.largest(x.m, [&](int i) { return double(row_powers[i]); }) <= -no_exponent / 2;
+    return full ? served : singular;
 }
 
 MDQR_END

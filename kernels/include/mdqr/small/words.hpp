@@ -6,7 +6,8 @@
 // upper half of their product goes to word d + 1, the lower one to word d + 2 (digits.hpp).
 // A term adds at most 1.5 * 2^50 to a word, so 2^10 terms stay below 2^62.
 //
-// Vectors lie as [group of lanes][word][lane], matrices as [group][column][digit][lane].
+// Vectors lie as [group of lanes][word][lane], matrices as [group][column][digit][lane]; single
+// lanes lie side by side in groups of 8, so that threads of a GPU read what is together.
 #pragma once
 #include "mdqr/digits.hpp"
 
@@ -17,8 +18,43 @@ inline constexpr int most_digits = 14;
 // half.
 inline constexpr int word_capacity = 16;
 
+template <class T> inline constexpr int side_by_side = lanes<T> == 1 ? 8 : lanes<T>;
+// Where group g of lanes begins, with `count` numbers in each lane.
+template <class T> MDQR_FN i64 lanes_at(int g, i64 count) {
+    constexpr int S = side_by_side<T>;
+    const int i = g * lanes<T>;
+    return i64(i / S) * (count * S) + i % S;
+}
+
 // 2^e, 0 below the range of normal numbers.
 MDQR_FN double two_power(int e) { return e < -1022 ? 0.0 : power_of_two(e > 1023 ? 1023 : e); }
+
+// f(i) for i in [first, last) while it returns true, i an index of an array of Most. Single lanes
+// have it as a constant, so that threads of a GPU keep the array in registers.
+template <int Most, class T, class F> MDQR_FN void each_index(int first, int last, F&& f) {
+    if constexpr (lanes<T> == 1) {
+        bool more = true;
+        static_for<0, Most>([&](auto i) MDQR_LAMBDA {
+            if (more && i >= first && i < last)
+                more = f(i);
+        });
+    } else {
+        for (int i = first; i < last && f(i);)
+            ++i;
+    }
+}
+// The same from last - 1 down to first.
+template <int Most, class T, class F> MDQR_FN void each_index_down(int first, int last, F&& f) {
+    if constexpr (lanes<T> == 1) {
+        static_for_down<Most - 1, 0>([&](auto i) MDQR_LAMBDA {
+            if (i >= first && i < last)
+                f(i);
+        });
+    } else {
+        for (int i = last - 1; i >= first; --i)
+            f(i);
+    }
+}
 
 // Digits of the sum of `limbs` numbers limb(l), at most 2^(50+first) in all and normalised, in
 // units of 2^(first-51d), d < count; returns where something was cut off.
@@ -26,25 +62,30 @@ template <class T, class Limb>
 MDQR_FN mask_t<T> cut_to_digits(int limbs, const Limb& limb, int first, int count, T* digit) {
     const T zero = broadcast<T>(0.0);
     mask_t<T> cut = zero != zero;
-    for (int d = 0; d < count; ++d)
+    each_index<most_digits, T>(0, count, [&](auto d) MDQR_LAMBDA {
         digit[d] = zero;
+        return true;
+    });
     for (int l = 0; l < limbs; ++l) {
         T x = limb(l);
-        for (int d = l; d < count && any(x != zero); ++d) {
+        each_index<most_digits, T>(l, count, [&](auto d) MDQR_LAMBDA {
+            if (!any(x != zero))
+                return false;
             const int weight = first - 51 * d;
             const T magic = broadcast<T>(digit_rest * power_of_two(weight));
             const T part = one_sum(one_sum(x, magic), -magic);
             digit[d] = fma(part, broadcast<T>(power_of_two(-weight)), digit[d]);
             x = one_sum(x, -part);
-        }
+            return true;
+        });
         cut = cut | (x != zero);
     }
-    for (int d = count - 1; d > 0; --d) {
+    each_index_down<most_digits, T>(1, count, [&](auto d) MDQR_LAMBDA {
         const T magic = broadcast<T>(digit_split);
         const T part = one_sum(one_sum(digit[d], magic), -magic);
         digit[d] = one_sum(digit[d], -part);
         digit[d - 1] = fma(part, broadcast<T>(0x1p-51), digit[d - 1]);
-    }
+    });
     return cut;
 }
 
@@ -60,17 +101,18 @@ template <class T> MDQR_FN T from_integer(ints_t<T> x) {
 
 // The words of one group of lanes in memory.
 template <class T> struct word_group {
+    static constexpr int S = side_by_side<T>;
     double* at;
 
     MDQR_FN word_group(double* vector, int group)
-        : at(vector + group * (word_capacity * lanes<T>)) {}
-    MDQR_FN ints_t<T> get(int k) const { return bits(load<T>(at + k * lanes<T>)); }
-    MDQR_FN void set(int k, ints_t<T> x) const { store(at + k * lanes<T>, from_bits(x)); }
+        : at(vector + lanes_at<T>(group, word_capacity)) {}
+    MDQR_FN ints_t<T> get(int k) const { return bits(load<T>(at + k * S)); }
+    MDQR_FN void set(int k, ints_t<T> x) const { store(at + k * S, from_bits(x)); }
     MDQR_FN void add(int k, ints_t<T> x) const { set(k, wrapping_add(get(k), x)); }
 
     MDQR_FN void clear() const {
         for (int k = 0; k < word_capacity; ++k)
-            store(at + k * lanes<T>, broadcast<T>(0.0));
+            store(at + k * S, broadcast<T>(0.0));
     }
 
     // Leaves |word k| <= 2^50 for k > 0.
@@ -136,24 +178,40 @@ template <class I> MDQR_FN I wrapping_add_each(I a, i64 b) { return a + b; }
 // Tail the last lower half is left out.
 template <int K, bool Tail, class T>
 MDQR_CALL void add_products(const double* a, int stride, const double* x, int count, double* word) {
-    constexpr int L = lanes<T>, W = K + Tail;
+    constexpr int S = side_by_side<T>, W = K + Tail;
     ints_t<T> w[W + 1];
-    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * L)); });
+    static_for<1, W + 1>([&](auto k) MDQR_LAMBDA { w[k] = bits(load<T>(word + k * S)); });
     const T c = broadcast<T>(digit_split), c2 = broadcast<T>(digit_split + digit_rest);
-    for (int j = 0; j < count; ++j, a += stride * L) {
-        const T y = broadcast<T>(x[j]);
+    auto add_term = [&](T y, auto digit_at) MDQR_LAMBDA {
         static_for<0, K>([&](auto d) MDQR_LAMBDA {
-            const T digit = load<T>(a + d * L), h = fma(digit, y, c);
+            const T digit = digit_at(d), h = fma(digit, y, c);
             w[d + 1] = wrapping_add(w[d + 1], bits(h));
             if constexpr (d.value + 2 <= W)
                 w[d + 2] = wrapping_add(w[d + 2], bits(fma(digit, y, one_sum(c2, -h))));
         });
+    };
+    auto in_memory = [&](int d) MDQR_LAMBDA { return load<T>(a + d * S); };
+    if constexpr (lanes<T> == 1) {
+        // Threads of a GPU wait for memory: the next digits are on their way.
+        T now[K], next[K];
+        static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
+        for (int j = 0; j < count; ++j) {
+            static_for<0, K>([&](auto d) MDQR_LAMBDA { now[d] = next[d]; });
+            if (j + 1 < count) {
+                a += stride * S;
+                static_for<0, K>([&](auto d) MDQR_LAMBDA { next[d] = in_memory(d); });
+            }
+            add_term(x[j], [&](auto d) MDQR_LAMBDA { return now[d]; });
+        }
+    } else {
+        for (int j = 0; j < count; ++j, a += stride * S)
+            add_term(broadcast<T>(x[j]), in_memory);
     }
     const u64 uppers = u64(count) * u64(bits(digit_split)),
               lowers = u64(count) * u64(bits(digit_rest));
     static_for<1, W + 1>([&](auto k) MDQR_LAMBDA {
         const u64 bias = (k.value <= K ? uppers : u64(0)) + (k.value > 1 ? lowers : u64(0));
-        store(word + k * L, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
+        store(word + k * S, from_bits(wrapping_add_each(w[k], i64(u64(0) - bias))));
     });
 }
 

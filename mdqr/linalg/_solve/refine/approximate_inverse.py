@@ -1,4 +1,4 @@
-"""Approximate inverses in float64, with proven bounds of what they leave.
+"""Approximate inverses of k limbs, with proven bounds of what they leave.
 
 X is an approximate inverse of square A, or of R where ``A = Q R``. What it leaves, ``I - X A`` or
 ``I - (A X)^H (A X)``, is bounded by its computed value, the rounding errors of the products and the
@@ -8,50 +8,60 @@ lower limbs of A. With a bound below 1 every residual bounds the error of an app
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block
-from mdqr.linalg._shared.checks import Checks
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.system import Items, taken
 
 U = 2.0**-53
 # For the roundings of float64 in the bounds themselves.
 UP = 1 + 2.0**-30
-# What is left is multiplied by at most this in each step.
-_MOST = 2.0**-6
-# A Gram matrix squares the condition: beyond this of what it leaves, the factor is made once more.
-_GOOD = 2.0**-20
 _POWER_STEPS = 12
 _GOLDEN = 0.6180339887498949
-# Triangles of at most this order are inverted by the library.
-_LEAF = 64
 
 
 @dataclass(frozen=True)
 class ApproximateInverse:
     """X with ``I - X A`` or ``I - (A X)^H (A X)`` of norm at most `rate`.
 
-    `x` is ``(..., n, n)`` float64 or complex128. `rate` ``(..., 1, 1)`` bounds the norm of the
-    maximum of square matrices, and the 2-norm of others; `rows` ``(..., n, 1)`` are the sums of the
-    rows of ``|I - X A|``, or the lengths of the rows of X times `rate`.
+    `x` is a block ``(..., n, n)`` of any number of limbs, `kind` that of its products. `rate`
+    ``(..., 1, 1)`` bounds the norm of the maximum of square matrices, and the 2-norm of others;
+    `rows` ``(..., n, 1)`` are the sums of the rows of ``|I - X A|``, or the lengths of the rows of
+    X times `rate`; `seen` is what float64 shows of `rate`; `condition` ``(...)``, on the host,
+    estimates the 2-norm condition of A from below.
     """
 
-    xp: ModuleType
+    backend: Backend
+    kind: Kind
     is_square: bool
     x: Block
     rate: Block
     rows: Block
+    seen: Block
+    condition: np.ndarray
+
+    def take(self, items: Items) -> ApproximateInverse:
+        """Return those of some matrices of a batch."""
+        found = {name: taken(getattr(self, name), 0, items) for name in ("rate", "rows", "seen")}
+        x = taken(self.x, self.kind.lead, items)
+        return replace(self, x=x, condition=self.condition[items], **found)
 
     def times(self, v: Block) -> Block:
         """Return the step that a residual ``b - A x``, or ``A^H (b - A x)``, asks for."""
-        return self.x @ (v if self.is_square else self._transposed @ v)
+        return self._product(v if self.is_square else self.image(v))
 
     def image(self, v: Block) -> Block:
         """Return ``X^H v``: of a gradient, what lies in the range of A, in an orthonormal basis."""
-        return self._transposed @ v
+        return self._product(v, adjoint=True)
 
     def correction(self, v: Block, delta: Block) -> tuple[Block, Block]:
         """Return the step that a residual asks for, and a bound of the error that it leaves.
@@ -59,118 +69,174 @@ class ApproximateInverse:
         Parameters
         ----------
         v : Block
-            ``b - A x`` ``(..., n, k)``, or ``A^H (b - A x)``, rounded to float64.
+            ``b - A x`` ``(..., n, k)``, or ``A^H (b - A x)``.
         delta : Block
-            A bound of its error in each component, the rounding to float64 aside.
+            A bound of its error in each component.
         """
-        xp, c, size = self.xp, _constant(self.x), self.xp.abs(v)
+        xp, c, size = self.backend.xp, self._constant, self._moduli(v)
         if self.is_square:
-            dx, spread = self.x @ v, self.spread(delta + c * size)
-            norm = scaling.largest(xp.abs(dx) + spread, -2, 0.0, keepdims=True)
+            dx, spread = self._product(v), self.spread(delta + c * size)
+            norm = scaling.largest(self._moduli(dx) + spread, -2, 0.0, keepdims=True)
         else:
-            image, absolute = self._transposed @ v, xp.abs(self.x)
-            loose = xp.abs(self._transposed) @ (delta + c * size)
-            dx, spread = self.x @ image, absolute @ (loose + c * xp.abs(image))
-            norm = _lengths(xp, xp.abs(image) + loose)
+            image = self.image(v)
+            known = self._moduli(image)
+            loose = self._size.swapaxes(-1, -2) @ (delta + c * size)
+            dx, spread = self._product(image), self._size @ (loose + c * known)
+            norm = _lengths(xp, known + loose)
         return dx, (spread + self.rows * (norm / (1.0 - self.rate))) * UP
-
-    def condition(self, a: Block) -> Block:
-        """Estimate the 2-norm condition number of the scaled matrices `a`: a lower bound."""
-        return largest_singular_value(self.xp, a) * largest_singular_value(self.xp, self.x)
 
     def spread(self, delta: Block) -> Block:
         """Return what errors `delta` of residuals can do to x."""
         if not self.is_square:
-            delta = self.xp.abs(self._transposed) @ delta
-        return self.xp.abs(self.x) @ delta
+            delta = self._size.swapaxes(-1, -2) @ delta
+        return self._size @ delta
+
+    @cached_property
+    def native(self) -> Block:
+        """The leading limbs as float64 or complex128."""
+        return to_native(self.backend.xp, self.x, self.kind.is_complex)
+
+    @cached_property
+    def _size(self) -> Block:
+        return self.backend.xp.abs(self.native)
 
     @property
-    def _transposed(self) -> Block:
-        return self.x.swapaxes(-1, -2).conj()
+    def _constant(self) -> float:
+        return constant(self.kind, int(self.x.shape[-1]))
+
+    def _moduli(self, v: Block) -> Block:
+        return self.backend.xp.abs(to_native(self.backend.xp, v, self.kind.is_complex))
+
+    def _product(self, v: Block, *, adjoint: bool = False) -> Block:
+        """Return ``X v`` or ``X^H v``, of the first limbs of v."""
+        xp, (limbs, field) = self.backend.xp, self.kind
+        if limbs > 1:
+            x = self.x.swapaxes(-1, -2) if adjoint else self.x
+            v = planes.first_limbs(v, field, limbs)
+            return self.backend.matmul(x, v, conj_a=adjoint, kind=self.kind)
+        x = self.native.swapaxes(-1, -2).conj() if adjoint else self.native
+        return from_native(xp, x @ to_native(xp, v, field), field)
 
 
-def approximate_inverse(xp: ModuleType, a: Block, checks: Checks) -> ApproximateInverse | None:
-    """Invert the leading limbs of scaled matrices.
+class Plan(NamedTuple):
+    """The limbs of a product with A, and the kind of those of steps.
 
-    Parameters
-    ----------
-    xp : module
-        numpy or cupy.
-    a : Block
-        Leading limbs ``(..., m, n)``, m >= n, float64 or complex128, within ``2**-51`` of the
-        entries: half of the room that products have for more than their roundings.
-    checks : Checks
-        Asked for what decides.
-
-    Returns
-    -------
-    ApproximateInverse or None
-        None where the matrices are too near to singular for float64.
+    `absolute` is that of X, and `condition`, on the host, estimates that of A from below.
     """
-    with np.errstate(all="ignore"):
-        makers = (_of_square,) if a.shape[-1] == a.shape[-2] else (_by_gram, _by_qr)
-        for make in makers:
-            try:
-                found = make(xp, a, checks)
-            except np.linalg.LinAlgError:
-                continue
-            if bool(checks.settle((found.rate <= _MOST).all())[0]):
-                return found
-    return None
+
+    product: int
+    steps: Kind
+    absolute: Block
+    condition: np.ndarray
 
 
-def _constant(a: Block) -> float:
-    """Return the bound of the error of a sum of products of rows of `a`, beside its own rounding.
+@dataclass(frozen=True)
+class Operand:
+    """Matrices `a` ``(..., m, n)``, m >= n, to be inverted.
 
-    For any order of the terms; products of complex numbers err by ``5**0.5`` units.
+    They are within `unit`, relative to each entry, of those that are meant. `size` has the moduli
+    of the leading limbs `native`, and `norm` estimates their 2-norms from below. Inverses have at
+    most `most` limbs, for a work of this `eps`.
     """
-    return (a.shape[-1] + 8) * (4 if a.dtype.kind == "c" else 1) * U
+
+    backend: Backend
+    is_complex: bool
+    a: Block
+    unit: float
+    native: Block
+    size: Block
+    norm: Block
+    most: int
+    eps: float
+
+    @classmethod
+    def of(
+        cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int, eps: float
+    ) -> Operand:
+        """Find the sizes."""
+        native = to_native(backend.xp, a, is_complex)
+        norm = largest_singular_value(backend.xp, native)
+        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, eps)
+
+    @property
+    def is_square(self) -> bool:
+        """Whether X is an inverse of A, not of R."""
+        return bool(self.a.shape[-1] == self.a.shape[-2])
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return int(self.a.shape[-1])
+
+    def first(self, x: Block) -> Block:
+        """Return the leading limbs of a block as float64 or complex128."""
+        return to_native(self.backend.xp, x, self.is_complex)
+
+    def condition(self, x: Block) -> Block:
+        """Estimate the 2-norm condition numbers from an approximate inverse: lower bounds."""
+        return self.norm * largest_singular_value(self.backend.xp, self.first(x))
+
+    def absolute(self, x: Block) -> Block:
+        """Return bounds ``(..., 1, 1)`` of the norm of ``|X| |A|``, or of ``|A| |X|``."""
+        size = self.backend.xp.abs(self.first(x))
+        if self.is_square:
+            return scaling.largest(self._rows(size), -2, 0.0, keepdims=True)
+        # The 2-norm is at most the geometric mean of the other two.
+        rows = self.size @ size.sum(axis=-1, keepdims=True)
+        columns = self.size.sum(axis=-2, keepdims=True) @ size
+        rows, columns = (scaling.largest(y, (-2, -1), 0.0, keepdims=True) for y in (rows, columns))
+        return rows**0.5 * columns**0.5
+
+    def _rows(self, size: Block) -> Block:
+        return size @ self.size.sum(axis=-1, keepdims=True)
+
+    def product(self, x: Block, limbs: int) -> Block:
+        """Return ``X A`` or ``A X``, computed in so many limbs and rounded to float64."""
+        pair = (x, self.a) if self.is_square else (self.a, x)
+        if limbs == 1:
+            left, right = map(self.first, pair)
+            return left @ right
+        left, right = (planes.first_limbs(each, self.is_complex, limbs) for each in pair)
+        return self.first(self.backend.matmul(left, right, kind=Kind(limbs, self.is_complex)))
+
+    def constant(self, limbs: int) -> float:
+        """Return the error of `product` relative to `absolute`."""
+        found = constant(Kind(limbs, self.is_complex), self.columns)
+        # Half of the room is for lower limbs, and for products of weights.
+        return 2.0 * found if limbs == 1 else found + self.unit
+
+    def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
+        """Return X with bounds of what it leaves, from its `product` `p`."""
+        xp, n, c = self.backend.xp, self.columns, self.constant(plan.product)
+        size = xp.abs(self.first(x))
+        # Last terms are for the rounding of p, and what underflows in it.
+        if self.is_square:
+            left = xp.abs(xp.eye(n) - p).sum(axis=-1, keepdims=True)
+            rows = (left + c * self._rows(size) + 4 * U * (1 + left)) * UP
+            rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
+        else:
+            norm = _frobenius(xp, p)
+            off = c * plan.absolute + 4 * U * (1 + norm)
+            gram = constant(Kind(1, self.is_complex), int(p.shape[-2])) * (norm**2 + n**0.5)
+            seen = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p)
+            left = seen + gram
+            # The 2-norm of p squared is at most 1 + left.
+            rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
+            rows = (size**2).sum(axis=-1, keepdims=True) ** 0.5 * rate * UP
+        return ApproximateInverse(
+            self.backend, plan.steps, self.is_square, x, rate, rows, seen, plan.condition
+        )
 
 
-def _of_square(xp: ModuleType, a: Block, _: Checks) -> ApproximateInverse:
-    x = xp.linalg.inv(a)
-    size = xp.abs(a)
-    left = xp.abs(xp.eye(a.shape[-1]) - x @ a).sum(axis=-1, keepdims=True)
-    rows = (left + 2 * _constant(a) * (xp.abs(x) @ size.sum(axis=-1, keepdims=True) + 1)) * UP
-    rate = scaling.largest(rows, -2, 0.0, keepdims=True)
-    return ApproximateInverse(xp, True, x, rate, rows)
+def constant(kind: Kind, terms: int) -> float:
+    """Return the bound of the error of a sum of products, relative to that of their moduli.
 
-
-def _by_gram(xp: ModuleType, a: Block, checks: Checks) -> ApproximateInverse:
-    """Invert the Cholesky factor of the Gram matrix, and of what that makes of A if need be."""
-    x, b = None, a
-    for _ in range(2):
-        factor = xp.linalg.cholesky(b.swapaxes(-1, -2).conj() @ b)
-        step = inverse_of_lower(xp, factor).swapaxes(-1, -2).conj()
-        x = step if x is None else x @ step
-        found = _of_tall(xp, a, x)
-        if not checks.settle((found.rate > _GOOD).any())[0]:
-            break
-        b = a @ x
-    return found
-
-
-def _by_qr(xp: ModuleType, a: Block, _: Checks) -> ApproximateInverse:
-    r = xp.linalg.qr(a, mode="r")
-    return _of_tall(xp, a, inverse_of_lower(xp, r.swapaxes(-1, -2)).swapaxes(-1, -2))
-
-
-def _of_tall(xp: ModuleType, a: Block, x: Block) -> ApproximateInverse:
-    n = a.shape[-1]
-    b, sizes = a @ x, (xp.abs(a), xp.abs(x))
-    h = xp.eye(n) - b.swapaxes(-1, -2).conj() @ b
-    norm = _frobenius(xp, b)
-    # b differs from A X by its rounding and by the lower limbs of A.
-    rows = sizes[0] @ sizes[1].sum(axis=-1, keepdims=True)
-    columns = sizes[0].sum(axis=-2, keepdims=True) @ sizes[1]
-    worst = rows.max(axis=(-2, -1), keepdims=True) * columns.max(axis=(-2, -1), keepdims=True)
-    off = 2 * _constant(a) * worst**0.5
-    gram = _constant(b.swapaxes(-1, -2)) * (norm**2 + n**0.5)
-    left = _frobenius(xp, h) + gram
-    # The 2-norm of b is at most that of I - h.
-    rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
-    lengths = (sizes[1] ** 2).sum(axis=-1, keepdims=True) ** 0.5
-    return ApproximateInverse(xp, False, x, rate, lengths * rate * UP)
+    For any order of the terms, operands cut to the limbs of the kind, and the product cut to
+    float64 aside. Products of complex float64 numbers err by ``5**0.5`` units.
+    """
+    if kind.limbs == 1:
+        return (terms + 8) * (4 if kind.is_complex else 1) * U
+    return (terms + 12) * (2 if kind.is_complex else 1) * precision_for(kind.limbs).eps
 
 
 def _lengths(xp: ModuleType, sizes: Block) -> Block:
@@ -194,34 +260,3 @@ def largest_singular_value(xp: ModuleType, a: Block) -> Block:
         y = a @ x
         x = a.swapaxes(-1, -2).conj() @ y
     return _frobenius(xp, y)[..., 0, 0]
-
-
-def inverse_of_lower(xp: ModuleType, a: Block) -> Block:
-    """Return the inverses of lower triangles ``(..., n, n)``, nearly all by products.
-
-    The inverses of diagonal blocks are joined in pairs, all pairs of one size at once.
-    """
-    n = a.shape[-1]
-    pairs = max(0, (n - 1) // _LEAF).bit_length()
-    width = -(-n // 2**pairs)
-    padded = width * 2**pairs
-    wide = xp.broadcast_to(xp.eye(padded, dtype=a.dtype), (*a.shape[:-2], padded, padded)).copy()
-    wide[..., :n, :n] = a
-    found = xp.linalg.inv(_diagonal_blocks(wide, width, 0))
-    while width < padded:
-        below = _diagonal_blocks(wide, width, 1)
-        first, second = found[..., ::2, :, :], found[..., 1::2, :, :]
-        joined = xp.zeros((*first.shape[:-2], 2 * width, 2 * width), dtype=a.dtype)
-        joined[..., :width, :width], joined[..., width:, width:] = first, second
-        joined[..., width:, :width] = -(second @ (below @ first))
-        found, width = joined, 2 * width
-    return found[..., 0, :n, :n]
-
-
-def _diagonal_blocks(a: Block, width: int, below: int) -> Block:
-    """Return the blocks of a width on the diagonal, or all second ones from one further down."""
-    count = a.shape[-1] // width
-    blocks = a.reshape(*a.shape[:-2], count, width, count, width)
-    xp = planes.namespace(a)
-    at = xp.arange(below, count, 1 + below)
-    return xp.moveaxis(blocks[..., at, :, at - below, :], 0, -3)

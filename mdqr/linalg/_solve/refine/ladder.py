@@ -1,34 +1,37 @@
-"""Refinement by an approximate inverse in float64, on a ladder of precisions, with proven bounds.
+"""Refinement by an approximate inverse, on a ladder of precisions, with proven bounds.
 
 Each step adds ``X (b - A x)``, or ``X X^H A^H (b - A x)`` for more rows than columns, and leaves
 ``I - X A``, or ``I - (A X)^H (A X)``, of the error (A. Bjorck 1987 on seminormal equations; J.
-Demmel and others 2006 on residuals). The first residuals need few limbs. Once x has all limbs of
-the work, residuals are evaluated as if in twice as many, and a correction of two limbs is found in
-the same way; each of its steps bounds what it leaves.
+Demmel and others 2006 on residuals). The first residuals need few limbs: those that X has, and one
+more. Once x has all limbs of the work, residuals are evaluated as if in twice as many, and a
+correction of two limbs or more is found in the same way; each of its steps bounds what it leaves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.augmented import Solution
-from mdqr.linalg._solve.refine.approximate_inverse import (
-    UP,
-    ApproximateInverse,
-    approximate_inverse,
-)
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.refine.approximate_inverse import UP, ApproximateInverse
+from mdqr.linalg._solve.refine.rounds import approximate_inverse
+from mdqr.linalg._solve.system import System, taken
+from mdqr.linalg._solve.ways.mixed import Served, all_items
 
-_LEVELS = (2, 4)
 _MOST_STEPS = 100
+# What errors of residuals may grow to on a level that is worth its steps.
+_LEVEL = 2.0**-20
+# What rounding errors of corrections are bounded by, beside their growth; and how many of them.
+_BOUND, _CORRECTIONS = 2.0**10, 4
 # Nothing here is below: subnormal numbers may count as zeros to the caller.
 _LEAST = 2.0**-1000
 # What a correction should leave relative to eps, so that x is nearly always the same whatever the
@@ -60,6 +63,26 @@ class Problem:
         weight = 1.0 if system.weight is None else xp.abs(to_native(xp, system.weight, field))
         return cls(system, inverse, b, a, b_size, weight)
 
+    @cached_property
+    def growth(self) -> float:
+        """What errors of residuals grow by in bounds."""
+        return float(self.inverse.condition.max()) ** (1 if self.inverse.is_square else 2)
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """The limbs of x and residuals, one level after the other."""
+        most = self.system.kind.limbs
+        lower = [p.limbs for p in PRECISIONS if self.growth * p.eps <= _LEVEL]
+        return [*(n for n in lower if 1 < n < most), most]
+
+    @cached_property
+    def low(self) -> int:
+        """The limbs of corrections: two of them should do."""
+        kept = [p for p in PRECISIONS if p.limbs > 1]
+        left = ((self.growth * p.eps * _BOUND) ** 2 * self.growth for p in kept)
+        good = [p.limbs for p, rest in zip(kept, left, strict=True) if rest <= _WANTED]
+        return good[0] if good else kept[-1].limbs
+
     def native(self, block: Block) -> Block:
         """Return the leading limbs as float64 or complex128."""
         return to_native(self.system.backend.xp, block, self.system.kind.is_complex)
@@ -88,16 +111,26 @@ class Problem:
         return self.system.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=True, kind=kind)
 
     def step(self, x: Block, limbs: int) -> tuple[Block, Block]:
-        """Return r, and the correction of x that it asks for, as float64 or complex128."""
+        """Return r, and the correction of x that it asks for."""
         r = self.less(self.b, x, limbs)
+        return r, self.inverse.times(r if self.inverse.is_square else self._pull(r, limbs))
+
+    def start(self) -> Block:
+        """Return a first solution."""
         if self.inverse.is_square:
-            return r, self.inverse.times(self.native(r))
-        return r, -self.inverse.times(self.native(self.gradient(None, r, limbs)))
+            return self.inverse.times(self.b)
+        limbs = self.inverse.kind.limbs
+        return self.inverse.times(self._pull(self.b, limbs if limbs == 1 else self.levels[0]))
+
+    def _pull(self, r: Block, limbs: int) -> Block:
+        """Return ``A^H W r``."""
+        return planes.negate(self.gradient(None, r, limbs), self.system.kind.is_complex)
 
     def add(self, x: Block, dx: Block, limbs: int) -> Block:
-        """Return ``x + dx`` in so many limbs; `dx` is float64 or complex128."""
-        backend, field = self.system.backend, self.system.kind.is_complex
-        return backend.binary("add", x, from_native(backend.xp, dx, field), kind=Kind(limbs, field))
+        """Return ``x + dx`` in so many limbs."""
+        kind = Kind(limbs, self.system.kind.is_complex)
+        x, dx = (planes.first_limbs(block, kind.is_complex, limbs) for block in (x, dx))
+        return self.system.backend.binary("add", x, dx, kind=kind)
 
     def products(self, x: Block, c: Block, eps: float) -> Block:
         """Bound the error of ``c - A x`` whose terms err by eps, where `c` are sizes."""
@@ -126,50 +159,88 @@ def refined(
     inputs: Inputs,
     limit: float,
     callback: Callback | None = None,
-) -> tuple[Answer, np.ndarray] | None:
-    """Solve a scaled problem by an approximate inverse in float64.
+    *,
+    at_any_cost: bool,
+) -> list[Served]:
+    """Solve scaled problems by approximate inverses.
 
     Parameters
     ----------
     system : System
-        The problem, not empty, which need not be factored.
+        The problems, not empty, which need not be factored.
     given : Block
-        Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+        Their right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
     inputs : Inputs
         The operands, for the precisions.
     limit : float
         Matrices whose condition times this is not small are left to who decides about ranks.
     callback : callable, optional
         Called as ``callback("refine", done, total)``.
+    at_any_cost : bool
+        Whether to refine where Householder QR would be cheaper.
 
     Returns
     -------
-    tuple or None
-        The answer and the condition number of each matrix; None where float64 does not contract,
-        or bounds do not show what the precision promises.
+    list of Served
+        Answers for all matrices where steps contract, and bounds show what the precision promises.
     """
-    xp, field = system.backend.xp, system.kind.is_complex
-    leading = to_native(xp, system.a, field)
-    if system.root is not None and not system.is_square:
-        leading = to_native(xp, system.root, field) * leading
-    inverse = approximate_inverse(xp, leading, system.checks)
-    if inverse is None:
-        return None
-    (condition,) = system.checks.settle(inverse.condition(leading))
-    if not (condition * limit < SMALL).all():
-        return None
+    tall_weights = system.root is not None and not system.is_square
+    found = approximate_inverse(
+        system.backend,
+        system.weighted_matrix if tall_weights else system.a,
+        system.checks,
+        kind=system.kind,
+        # Of the root, and of the product with it.
+        unit=8.0 * inputs.work.eps if tall_weights else 0.0,
+        at_any_cost=at_any_cost,
+    )
+    if found is None:
+        return []
+    inverse, fast = found
+    condition, lead = inverse.condition, system.kind.lead
+    good, served = fast & (condition * limit < SMALL), []
+    if good.all():
+        answer = _climbed(system, given, inverse, inputs, callback)
+        return [] if answer is None else Served.of(answer, condition, all_items(good.shape))
+    if good.any():
+        items = np.nonzero(good)
+        part = system.take(items), taken(given, lead, items), inverse.take(items)
+        answer = _climbed(*part, inputs, callback)
+        served = [] if answer is None else Served.of(answer, condition, items)
+    if fast.any() and not fast.all():
+        rest = np.nonzero(~fast)
+        others = refined(
+            system.take(rest),
+            taken(given, lead, rest),
+            inputs,
+            limit,
+            callback,
+            at_any_cost=at_any_cost,
+        )
+        served += [part.within(rest) for part in others]
+    return served
+
+
+def _climbed(
+    system: System,
+    given: Block,
+    inverse: ApproximateInverse,
+    inputs: Inputs,
+    callback: Callback | None,
+) -> Answer | None:
+    """Return the answers of a ladder."""
     if callback is not None:
         callback("factor", system.columns, system.columns)
         callback("condition", 1, 1)
-    b, powers = system.backend.balance_columns(given, system.rows, is_complex=field)
+    b, powers = system.backend.balance_columns(
+        given, system.rows, is_complex=system.kind.is_complex
+    )
     climbed = climb(Problem.of(system, inverse, b), callback)
     if climbed is None:
         return None
     solution, error = climbed
-    rounded = scaling.leading(solution.low, field) != 0
-    part = Part(given, b, powers, solution, error, rounded)
-    answer = Answer(system, [part], inputs)
-    return (answer, np.maximum(condition, 1.0)) if answer.promised else None
+    rounded = scaling.leading(solution.low, system.kind.is_complex) != 0
+    return Answer(system, [Part(given, b, powers, solution, error, rounded)], inputs)
 
 
 @np.errstate(all="ignore")
@@ -189,38 +260,35 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
         The solution, and a proven bound of the error of each component before its last rounding,
         float64 ``(..., n, k)``; None where the steps do not contract.
     """
-    system, inverse = problem.system, problem.inverse
-    xp, kind = system.backend.xp, system.kind
-    right = problem.native(problem.b)
-    if not inverse.is_square:
-        right = right if system.weight is None else problem.native(system.weight) * right
-        right = problem.native(system.a).swapaxes(-1, -2).conj() @ right
-    x = from_native(xp, inverse.times(right), kind.is_complex)
-    sizes = [_largest(problem.size(x))]
-    for limbs in (*(level for level in _LEVELS if level < kind.limbs), kind.limbs):
-        noise = None
+    system, xp, inverse = problem.system, problem.system.backend.xp, problem.inverse
+    x = problem.start()
+    sizes, lost = [_largest(problem.size(x))], xp.zeros(inverse.condition.shape, dtype=bool)
+    noise = xp.full(sizes[0].shape, xp.inf)
+    for limbs in problem.levels:
+        noise, before = None, noise
         while True:
             r, dx = problem.step(x, limbs)
             x = problem.add(x, dx, limbs)
             if noise is None:
                 noise = _noise(problem, x, r, limbs)
-            size = _largest(xp.abs(dx))
+            size = _largest(problem.size(dx))
             # The first x of seminormal equations errs by the square of the condition.
             ratio = size / sizes[-1] if len(sizes) > 1 else xp.minimum(size / sizes[-1], 0.5)
             sizes.append(size)
             # Errors are mostly far below their bounds; where they are not, steps stop shrinking.
             idle = size * ratio <= noise / system.columns**2
-            stuck, ready = system.checks.settle(
-                (~(ratio <= 0.5) & ~(size <= noise)).any(),
-                (idle | ((ratio > 0.25) & (size <= noise))).all(),
-            )
+            # The first step of a level takes what the one before left.
+            lost = lost | (~(ratio <= 0.5) & ~(size <= xp.maximum(noise, before))).any(axis=-1)
+            before = noise
+            idle = idle | ((ratio > 0.25) & (size <= noise)) | lost[..., None]
+            stuck, ready = system.checks.settle(lost.all(), idle.all())
             if callback is not None:
                 callback("refine", len(sizes) - 1, len(sizes))
             if stuck or len(sizes) > _MOST_STEPS:
                 return None
             if ready:
                 break
-    r = r if inverse.is_square else problem.less(problem.b, x, kind.limbs)
+    r = r if inverse.is_square else problem.less(problem.b, x, system.kind.limbs)
     return _finished(problem, x, r, sizes)
 
 
@@ -251,21 +319,24 @@ class _Corrected(NamedTuple):
 def _finished(
     problem: Problem, x: Block, r: Block, sizes: list[Block]
 ) -> tuple[Solution, Block] | None:
-    """Correct x and r until the last rounding decides, at most twice."""
+    """Correct x and r until the last rounding decides, as long as that helps."""
     kind, square = problem.system.kind, problem.inverse.is_square
-    found = _corrected(problem, x, r, 2, _WANTED)
-    if not found.good:
+    found = _corrected(problem, x, r, problem.low, _WANTED)
+    for _ in range(_CORRECTIONS - 1):
+        if found.good:
+            break
         x = _rounded(problem, kind, x, found.low)
         r = r if square else problem.less(problem.b, x, kind.limbs)
-        found = _corrected(problem, x, r, 2, _WANTED)
-    rounded = _whole(problem, x, found)
+        found = _corrected(problem, x, r, problem.low, _WANTED)
+    rounded, error = _whole(problem, x, found), found.error
     if not square and _is_nearly_exact(problem, rounded.r, found.error):
         x, r = rounded.x, problem.less(problem.b, rounded.x, kind.limbs)
-        found = _corrected(problem, x, r, kind.limbs, precision_for(kind.limbs).eps)
+        limbs = max(kind.limbs, problem.low)
+        found = _corrected(problem, x, r, limbs, precision_for(kind.limbs).eps)
         rounded = _whole(problem, x, found)
-        if not _is_right(problem, rounded.r):
-            return None
-    return Solution(rounded.x, rounded.r, rounded.r, sizes, rounded.low), found.error
+        right = _is_right(problem, rounded.r)[..., None, None]
+        error = problem.system.backend.xp.where(right, found.error, np.inf)
+    return Solution(rounded.x, rounded.r, rounded.r, sizes, rounded.low), error
 
 
 class _Whole(NamedTuple):
@@ -289,15 +360,15 @@ def _whole(problem: Problem, x: Block, found: _Corrected) -> _Whole:
     return _Whole(whole, low, problem.less(r, low, kind.limbs))
 
 
-def _is_right(problem: Problem, r: Block) -> bool:
-    """Return whether r is as right as sums of squares promise: little of it lies in A's range."""
-    system, xp = problem.system, problem.system.backend.xp
+def _is_right(problem: Problem, r: Block) -> Block:
+    """Return where r is as right as sums of squares promise: little of it lies in A's range."""
+    system = problem.system
     eps, root = precision_for(system.kind.limbs).eps, problem.weight_size**0.5
-    inside = xp.abs(problem.inverse.image(problem.native(system.gradient([], r))))
-    condition = problem.inverse.condition(problem.native(system.a))[..., None]
+    inside = problem.size(problem.inverse.image(system.gradient([], r)))
+    condition = system.backend.xp.asarray(problem.inverse.condition)[..., None]
     most = eps * _largest(root * problem.size(r))
     most = most + eps**2 * condition * _largest(root * problem.b_size)
-    return bool(system.checks.settle((_largest(inside) <= 16.0 * most).all())[0])
+    return (_largest(inside) <= 16.0 * most).all(axis=-1)
 
 
 def _is_nearly_exact(problem: Problem, r: Block, error: Block) -> bool:
@@ -347,7 +418,7 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
             v = planes.negate(problem.gradient(g, rest, limbs), kind.is_complex)
             delta = problem.through(delta) + error_g
             delta = delta + problem.gradients(rest, problem.size(g), own)
-        dx, error = inverse.correction(problem.native(v), delta)
+        dx, error = inverse.correction(v, delta)
         low = problem.add(low, dx, limbs)
         # Of the sum, and of its rounding when x is rounded.
         error = error + 3.0 * own * problem.size(low)

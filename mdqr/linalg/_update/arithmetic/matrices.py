@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mdqr._backend.blocks import reflections
 from mdqr._limbs.planes import Block, diagonal
 from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
@@ -56,6 +58,76 @@ def set_identity(engine: Engine, x: Block) -> None:
 def joined(engine: Engine, parts: list[Block], axis: int) -> Block:
     """Join matrices along their last axis (-1) or the one before (-2), a new array."""
     return engine.backend.xp.concatenate(parts, axis=axis)
+
+
+class Growing:
+    """Memory in which matrices grow by rows, at an amortised cost of the new rows alone.
+
+    Rows are written behind those of the matrix that was returned last; any other is copied first.
+    Copies and pickles of it are empty.
+    """
+
+    def __init__(self) -> None:
+        self._memory: Block | None = None
+        self._last: Block | None = None
+        self._used = 0
+
+    def __reduce__(self) -> tuple[type[Growing], tuple[()]]:
+        return Growing, ()
+
+    def extended(self, engine: Engine, x: Block, rows: Block) -> Block:
+        """Return `x` with `rows` behind it, a view of the memory."""
+        m, p = int(x.shape[-2]), int(rows.shape[-2])
+        memory = self._memory
+        if memory is None or self._last is not x or self._used + p > memory.shape[-2]:
+            # Half as much again: doubled data would hold a third of the memory in vain.
+            size = m + p + max(m, p, 64) // 2
+            memory = engine.backend.xp.empty((*x.shape[:-2], size, x.shape[-1]), dtype=x.dtype)
+            memory[..., :m, :] = x
+            self._memory, self._used = memory, m
+        end = self._used + p
+        memory[..., self._used : end, :] = rows
+        self._used, self._last = end, memory[..., end - m - p : end, :]
+        return self._last
+
+    def without(self, engine: Engine, x: Block, k: int, p: int) -> Block:
+        """Return `x` without p rows from the k-th on; a view if these are the first or the last."""
+        if k and k + p < x.shape[-2]:
+            return removed(engine, x, k, p, -2)
+        view = x[..., :k, :] if k else x[..., p:, :]
+        if self._last is x and not k:
+            self._last = view
+        return view
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Which columns are constant, bools ``(n,)``, in rows that are not kept; `first` is one."""
+
+    first: Block
+    same: Block
+
+    def without(self, engine: Engine, k: int, p: int) -> Constants:
+        """Return what is known when p columns from the k-th on have left."""
+        return Constants(removed(engine, self.first, k, p), removed(engine, self.same, k, p))
+
+    def with_rows(self, engine: Engine, rows: Block) -> Constants:
+        """Return what is known of these and further rows."""
+        same = engine.planes(rows) == engine.planes(self.first)
+        same = same.all(axis=-2).all(axis=tuple(range(engine.kind.lead)))
+        return Constants(self.first, same & self.same)
+
+    def merged(self, engine: Engine, other: Constants) -> Constants:
+        """Return what is known of the rows of both."""
+        return Constants(self.first, self.with_rows(engine, other.first).same & other.same)
+
+
+def constants(engine: Engine, rows: Block) -> Constants | None:
+    """Return which columns are constant in `rows`; None if there are none."""
+    if not rows.shape[-2]:
+        return None
+    same = engine.backend.xp.ones(int(rows.shape[-1]), dtype=bool)
+    return Constants(rows[..., :1, :].copy(), same).with_rows(engine, rows)
 
 
 def inserted(engine: Engine, x: Block | None, more: Block, k: int, axis: int = -1) -> Block | None:

@@ -1,0 +1,146 @@
+"""Small systems, a block of threads each: kernels/cuda/small."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from mdqr._backend.blocks import matrices, unfolded, unsolved
+from mdqr._backend.cuda.runtime.kernels import (
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+)
+from mdqr._backend.cuda.runtime.replay import planned
+from mdqr._backend.protocol import SmallSolution
+from mdqr._limbs.planes import Block, Kind
+
+# One module serves all limb counts and both fields.
+_KIND = Kind(1, False)
+# As in mdqr/small/words.hpp.
+_MOST_DIGITS, _WORDS = 14, 16
+_WARP = 32
+# Of the real form: up to so many a warp is enough, or even where a system has a multiprocessor for
+# itself; more take the threads of `most_small_threads`.
+_ROWS_OF_A_WARP, _ROWS_OF_FEW = 32, 16
+_MOST_THREADS = 128
+# What the blocks of a multiprocessor share: bytes of an H100, and warps, which the registers of
+# each kernel limit. Where fewer blocks would fit, all is in global memory: who waits is many.
+_SHARED_TOGETHER = 227 * 1024
+_WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
+_RESERVED = 1024  # bytes of a block
+_LEAST_TOGETHER = 2
+_MOST_WORDS = 2**27  # of global memory, all blocks
+
+
+class Plan(NamedTuple):
+    """The launch for systems of one shape."""
+
+    threads: int
+    shared: int  # bytes; 0 if all is in global memory
+    words: int  # of global memory, a block
+    together: int  # blocks of a multiprocessor
+
+
+def _padded(count: int) -> int:
+    return 8 * divided(count, 8)
+
+
+def _solve_sizes(n: int) -> tuple[int, int]:
+    """Return the words of `small_solve`, and those of its digits."""
+    rows = _padded(n)
+    square = _padded(n * (rows + 1))
+    sums = (2 * _WORDS + 5) * rows
+    return square + 10 * rows + _padded(rows // 2) + max(square, sums), n * rows * _MOST_DIGITS
+
+
+def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
+    """Return the words of `small_lstsq`, and those of its digits."""
+    rows, columns = _padded(m), _padded(n)
+    width = n if transposes else columns
+    inverses = _padded(width * (rows + 1)) + _padded(width * (columns + 1))
+    if transposes:
+        inverses += _padded(m * (columns + 1)) + _padded(n * (columns + 1))
+    factors = _padded(n * (rows + 1)) + _padded(n * (columns + 1))
+    sums = (2 * _WORDS + 5) * (rows + columns)
+    vectors = 3 * max(rows, columns) + 8 * columns + rows
+    return inverses + vectors + max(factors, sums), (n * rows + m * columns) * _MOST_DIGITS
+
+
+@lru_cache(maxsize=1024)
+def plan(name: str, rows: int, columns: int, *, few: bool) -> Plan:
+    """Return the launch for systems with so many rows and columns of the real form.
+
+    `few` tells that each has a multiprocessor for itself.
+    """
+
+    def sizes(transposes: bool) -> tuple[int, int]:
+        if name == "solve":
+            return _solve_sizes(columns)
+        return _lstsq_sizes(rows, columns, transposes=transposes)
+
+    one_warp = rows <= (_ROWS_OF_FEW if few else _ROWS_OF_A_WARP)
+    threads = _WARP if one_warp else _MOST_THREADS
+    together = _WARPS_TOGETHER[name] * _WARP // threads
+    words, digits = sizes(transposes=False)
+    fitting = _SHARED_TOGETHER // (8 * words + _RESERVED)
+    if fitting < _LEAST_TOGETHER:
+        return Plan(threads, 0, sum(sizes(transposes=True)), together)
+    return Plan(threads, 8 * words, digits, min(together, fitting))
+
+
+class SmallSystems(KernelCalls):
+    """Small systems in one launch."""
+
+    def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small square systems."""
+        return self._solved("solve", a, b, kind)
+
+    def lstsq_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
+        """Solve small least-squares problems."""
+        return self._solved("lstsq", a, b, kind)
+
+    def _solved(self, name: str, a: Block, b: Block, kind: Kind) -> SmallSolution:
+        is_complex = kind.is_complex
+        batch, (a, b) = matrices(is_complex, a, b)
+        items, m, k = prod(batch), a.shape[-2], b.shape[-1]
+        has_rest = name == "lstsq"
+        rest = kind.empty(self.xp, (items, m, k)) if has_rest else None
+        found = unsolved(self.xp, a, b, kind, rest)
+        views = [found.x, found.x if rest is None else rest, a, b]
+        results = [found.error, found.condition, found.steps, found.status]
+
+        def launch(kernels: Kernels) -> None:
+            _launch(kernels, name, views, results, is_complex)
+
+        planned(self.kernels, ("small", name, kind), [*views, *results], launch)
+        return unfolded(found, batch, kind)
+
+
+def _launch(
+    kernels: Kernels, name: str, views: list[Block], results: list[Block], is_complex: bool
+) -> None:
+    """Solve for x, residuals, a and b; `results` are the errors and what is known of items."""
+    x, _, a, b = views
+    (items, m, n), parts = a.shape[-3:], 1 + is_complex
+    few = items <= kernels.multiprocessors
+    steps = plan(name, parts * m, parts * n, few=few)
+    blocks = min(items, kernels.multiprocessors * steps.together, _MOST_WORDS // steps.words)
+    _memory, address = kernels.scratch(blocks * steps.words)
+    kernels.launch(
+        Module(f"small/{name}", _KIND, () if steps.shared else ("MDQR_GLOBAL",)),
+        f"mdqr_{name}_small",
+        fields(
+            *(matrix_view(kernels, view, is_complex) for view in (x, *views[1:])),
+            items, m, n, b.shape[-1],
+            *(kernels.address(result) for result in results),
+            address, steps.words,
+        ),
+        grid=(blocks,),
+        threads=steps.threads,
+        shared=steps.shared,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Shortest solutions of systems with fewer rows than columns."""

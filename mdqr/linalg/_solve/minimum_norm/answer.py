@@ -1,0 +1,328 @@
+"""Shortest solutions of systems with fewer rows than columns, with proven bounds.
+
+``x = A^H y`` with ``A A^H y = b``: y is refined by ``y += X X^H (b - A A^H y)`` with an approximate
+inverse X of R, ``A^H = Q R``, in float64, or by substitution with R in the precision of the work
+(corrected seminormal equations, A. Bjorck 1987). Once y has all limbs, ``A^H y`` and ``b - A x``
+are evaluated as if in twice as many, and what is missing of y is found from them in the same way.
+x is rounded once: it has all digits, where y alone would leave as many missing as the condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
+from mdqr.linalg._solve.answer import Answer, Part, Scaled
+from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.componentwise import lowest_bits, of_products
+from mdqr.linalg._solve.minimum_norm.basis import Basis
+from mdqr.linalg._solve.minimum_norm.wide import Wide
+from mdqr.linalg._solve.refine.ladder import SMALL
+from mdqr.linalg._solve.refine.rounds import approximate_inverse
+
+_LEVELS = (2, 4)
+_MOST_STEPS, _MOST_ROUNDS = 100, 6
+# Nothing here is below, and the exponent of what a limb may lose.
+_LEAST, _LOST = 2.0**-1000, -1074
+# What is left should be so much smaller than eps, so that x is nearly always rounded correctly.
+_WANTED = 2.0**-30
+# Of exact y so many bits at the end are zeros.
+_SPARE = 16
+# A step or a bound that is not smaller by this factor changes rounding errors.
+_PROGRESS = 0.5
+
+
+class MinimumNorm(Answer):
+    """The shortest solutions of a system, and what is known of their errors.
+
+    Parameters
+    ----------
+    system : Wide
+        The problem.
+    given : Block
+        Its right-hand sides ``(..., m, k)`` as they came, with the batch of the system.
+    basis : Basis
+        What refines, and bounds errors.
+    method : str
+        As `LstsqInfo` has it.
+    inputs : Inputs
+        The operands, for the precisions.
+    callback : callable or None
+        Called as ``callback("refine", done, total)``.
+    """
+
+    def __init__(
+        self,
+        system: Wide,
+        given: Block,
+        basis: Basis,
+        method: str,
+        inputs: Inputs,
+        callback: Callback | None,
+    ) -> None:
+        self.method, self._given = method, given
+        c, powers = system.backend.balance_columns(
+            given, system.tall.powers, is_complex=system.kind.is_complex
+        )
+        self._c, self._powers = c, powers
+        if given.size and system.a.size:
+            solution, error = _Problem(system, basis, given, c, powers, callback).solved()
+        else:
+            solution, error = _of_nothing(system, c)
+        everywhere = system.backend.xp.asarray(True)
+        super().__init__(system, [Part(given, c, powers, solution, error, everywhere)], inputs)
+
+    def settle_range(self) -> None:
+        """Look closely at components near the ends of the range; LinAlgError beyond the largest."""
+        if not self.promised:
+            self._unknowns, self.kept = self._settled(closely=True)
+
+    @property
+    def b(self) -> Scaled:
+        """The right-hand sides in the rows of the weights, the largest of each column near 1."""
+        system = self.system
+        near, own = system.backend.balance_columns(
+            self._given, system.rows, is_complex=system.kind.is_complex
+        )
+        return Scaled(near, -own)
+
+    @property
+    def r(self) -> Scaled:
+        """What rounding x leaves, as `b`."""
+        system, field = self.system, self.system.kind.is_complex
+        assert isinstance(system, Wide)
+        x = system.lowered(self._parts[0].solution.x)
+        r = system.backend.residual([(1, self._c)], system.a, x, kind=system.kind)
+        rows = -system.tall.powers if system.rows is None else system.rows - system.tall.powers
+        near, own = system.backend.balance_columns(r, rows, is_complex=field)
+        return Scaled(near, -own - self._powers)
+
+
+def refined(
+    system: Wide, given: Block, inputs: Inputs, limit: float, callback: Callback | None = None
+) -> tuple[Answer, np.ndarray] | None:
+    """Solve by an approximate inverse in float64, as `ladder.refined` does for others."""
+    backend, a, checks = system.backend, system.tall.a, system.checks
+    with np.errstate(all="ignore"):
+        made = approximate_inverse(backend, a, checks, kind=system.kind, most=1)
+        if made is None or not made[1].all():
+            return None
+        inverse = made[0]
+        if not (inverse.condition * limit < SMALL).all():
+            return None
+        if callback is not None:
+            callback("factor", system.tall.columns, system.tall.columns)
+            callback("condition", 1, 1)
+        basis = Basis.of_inverse(system, inverse)
+        found = MinimumNorm(system, given, basis, "refine", inputs, callback)
+    return (found, inverse.condition) if found.promised else None
+
+
+@np.errstate(all="ignore")
+def factored(system: Wide, given: Block, inputs: Inputs, callback: Callback | None) -> Answer:
+    """Solve by the factors of the work; a component beyond the largest double is an error."""
+    basis = Basis.of_factors(system)
+    found = MinimumNorm(system, given, basis, "householder", inputs, callback)
+    found.settle_range()
+    return found
+
+
+def _of_nothing(system: Wide, c: Block) -> tuple[Solution, Block]:
+    """Return the solution without equations or right-hand sides: zeros."""
+    shape = planes.value_shape(c, system.kind.is_complex)
+    x = system.kind.zeros(system.backend.xp, (*shape[:-2], system.columns, shape[-1]))
+    size = system.size(x)
+    return Solution(x, c, c, [scaling.largest(size, -2, 0.0)]), size
+
+
+class _Evaluated(NamedTuple):
+    """Approximations y, and v of x, and what they leave.
+
+    `w` is ``A^H y - v`` and `s` is ``c - A v``, as if in twice the limbs and rounded once.
+    """
+
+    y: Block
+    v: Block
+    w: Block
+    s: Block
+
+
+class _Correction(NamedTuple):
+    """What is missing of y, in so many limbs, of x beyond v, and what then is left of c."""
+
+    low: Block
+    h: Block
+    rest: Block
+    limbs: int
+
+
+@dataclass
+class _Problem:
+    """A problem, not empty: c is `given` in the rows of the system, its columns near 1."""
+
+    system: Wide
+    basis: Basis
+    given: Block
+    c: Block
+    powers: Block
+    callback: Callback | None
+    sizes: list[Block] = field(default_factory=list)
+
+    def solved(self) -> tuple[Solution, Block]:
+        """Return the solution in the units of the system, and a bound of its errors.
+
+        That is one of the distance before the last rounding, float64 ``(..., n, k)``.
+        """
+        system, kind = self.system, self.system.kind
+        eps, later = precision_for(kind.limbs).eps, _next(kind.limbs)
+        first: tuple[int, ...] = (kind.limbs,)
+        if self.basis.limbs == 1:
+            first, later = (*(k for k in _LEVELS if k < kind.limbs), max(kind.limbs, 2)), 2
+        found = self._corrected(None, self.c, first, 53.0 * first[-1])
+        y, x, before = system.rounded(found.low), None, None
+        for more in reversed(range(_MOST_ROUNDS)):
+            at = self._evaluated(y, x)
+            found = self._corrected(at.w, at.s, (later,), 53.0 * kind.limbs - np.log2(_WANTED))
+            x, error = system.rounded(at.v, found.h), self._bound(at, found)
+            done = (error <= _WANTED * eps * system.size(x)).all()
+            idle = done if before is None else done | ~(error < _PROGRESS * before).any()
+            done, idle = system.checks.settle(done, idle)
+            if idle or not more:
+                break
+            y, before = system.rounded(y, found.low), error
+        if not done:
+            x, error = self._with_exact(x, error, system.rounded(y, found.low))
+        return Solution(x, y, y, self.sizes), error
+
+    def _corrected(
+        self, w: Block | None, s: Block, levels: tuple[int, ...], bits: float
+    ) -> _Correction:
+        """Find what is missing of y until the next step would be below ``2**-bits`` of x.
+
+        Residuals need as many limbs as hold the digits of x, and one for the next step and what
+        the condition takes.
+        """
+        system, xp = self.system, self.system.backend.xp
+        rest, found = s if w is None else system.less(s, w, levels[0]), None
+        (rate,) = system.checks.settle(scaling.largest(self.basis.rate, None, 0.0))
+        gain, level = -np.log2(min(float(rate), _PROGRESS)), 0
+        known = 0.0
+        for _ in range(_MOST_STEPS):
+            step = self.basis.solve(rest)
+            size = scaling.largest(self.basis.image(rest), -2, 0.0)
+            self.sizes.append(size)
+            share = xp.where(size > 0.0, size / self.sizes[0], 0.0)
+            (share,) = system.checks.settle(scaling.largest(share, None, 0.0))
+            if self.callback is not None:
+                self.callback("refine", len(self.sizes) - 1, len(self.sizes))
+            if found is not None:
+                gain = -np.log2(float(share)) - known
+                if not gain >= -np.log2(_PROGRESS):
+                    if level + 1 == len(levels):
+                        break
+                    level += 1
+            known = -np.log2(float(share))
+            while level + 1 < len(levels) and 53 * levels[level] < known + 53:
+                level += 1
+            found = self._taken(w, s, found, step, levels[level])
+            if known + gain >= bits and level + 1 == len(levels):
+                break
+            rest = found.rest
+        assert found is not None
+        return found
+
+    def _taken(
+        self, w: Block | None, s: Block, before: _Correction | None, step: Block, limbs: int
+    ) -> _Correction:
+        """Return the correction after a step."""
+        system, kind = self.system, self.system.kind._replace(limbs=limbs)
+        low = step if before is None else system.backend.binary("add", before.low, step, kind=kind)
+        h = system.image(low, w, limbs)
+        return _Correction(low, h, system.less(s, h, limbs), limbs)
+
+    def _evaluated(self, y: Block, v: Block | None = None) -> _Evaluated:
+        """Return what y and v leave; v is ``A^H y`` by default."""
+        system, kind = self.system, self.system.kind
+        v = system.image(y, None, kind.limbs) if v is None else v
+        turned = system.a.swapaxes(-1, -2)
+        w = system.backend.residual([(1, v)], turned, y, conj_a=True, kind=kind)
+        s = system.backend.residual([(1, self.c)], system.a, system.lowered(v), kind=kind)
+        return _Evaluated(y, v, planes.negate(w, kind.is_complex), s)
+
+    def _bound(self, at: _Evaluated, found: _Correction) -> Block:
+        """Bound the errors of ``v + h``."""
+        system, xp, a = self.system, self.system.backend.xp, self.basis.a
+        turned, squared = a.swapaxes(-1, -2), system.squared
+        eps, own = (precision_for(k).eps for k in (system.kind.limbs, found.limbs))
+        c, y, v, w, s = (system.size(block) for block in (self.c, *at))
+        low, h = (system.size(block) for block in (found.low, found.h))
+        f = eps**2 * (a @ xp.ldexp(v, squared) + c) + own * (a @ xp.ldexp(h, squared) + s)
+        f = own * system.size(found.rest) + eps * s + self._summed(f, v, -1)
+        g = eps**2 * (turned @ y + v) + own * (turned @ low + w)
+        g = eps * w + self._summed(g, y, -2)
+        # Columns of zeros have unknowns that are zero, and zeros are solved by zeros.
+        g = xp.where((a > 0.0).any(axis=-2)[..., :, None], g, 0.0)
+        held = scaling.largest(c, -2, 0.0, keepdims=True) > 0.0
+        return xp.where(held, self.basis.bound(found.rest, f, g), 0.0)
+
+    def _summed(self, error: Block, size: Block, axis: int) -> Block:
+        """Return what sums err by: as many terms as the axis has, and underflow in each."""
+        factor = (self.system.a.shape[axis] + 12) * (2 if self.system.kind.is_complex else 1)
+        return factor * (error + _LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True)))
+
+    def _with_exact(self, x: Block, error: Block, y: Block) -> tuple[Block, Block]:
+        """Return the exact solutions, and no errors, in columns where y and v are shown to be.
+
+        Sums of multiples of a power of two that are smaller than that are zero.
+        """
+        system, xp, is_complex = self.system, self.system.backend.xp, self.system.kind.is_complex
+        a, eps = self.basis.a, precision_for(system.kind.limbs).eps
+        # Limbs that short numbers have not.
+        least = 2.0**_SPARE * eps * scaling.leading(y, is_complex)
+        at = self._evaluated(xp.where(abs(y) < least, 0.0, y))
+        v, squared = system.size(at.v), system.squared
+        low_a, low_c, low_y, low_v = (
+            lowest_bits(block, is_complex) for block in (system.a, self.c, at.y, at.v)
+        )
+        f = self._summed(eps**2 * (a @ xp.ldexp(v, squared) + system.size(self.c)), v, -1)
+        turned, y_size = a.swapaxes(-1, -2), system.size(at.y)
+        g = self._summed(eps**2 * (turned @ y_size + v), y_size, -2)
+        units = xp.minimum(of_products(low_a, low_v + squared), low_c)
+        exact = _is_zero(system.size(at.s), f, units)
+        units = xp.minimum(of_products(low_a.swapaxes(-1, -2), low_y), low_v)
+        exact &= _is_zero(system.size(at.w), g, units)
+        # What was scaled, and is.
+        exact &= (low_v + squared >= _LOST).all(axis=-2, keepdims=True) & self._lossless()
+        return xp.where(exact, at.v, x), xp.where(exact, 0.0, error)
+
+    def _lossless(self) -> Block:
+        """Return whether no limb fell below the smallest double when A and b were scaled."""
+        system, is_complex = self.system, self.system.kind.is_complex
+        rows = system.tall.powers[..., :, None]
+        pairs = (
+            (system.a, system.given, rows - system.powers[..., None, :]),
+            (self.c, self.given, rows + self.powers[..., None, :]),
+        )
+        back = [
+            (system.backend.ldexp(scaled, -shift, is_complex=is_complex) == given).all()
+            for scaled, given, shift in pairs
+        ]
+        return back[0] & back[1]
+
+
+def _next(limbs: int) -> int:
+    """Return the limbs of the next precision, or those of the highest."""
+    return min((p.limbs for p in PRECISIONS if p.limbs > limbs), default=limbs)
+
+
+def _is_zero(found: Block, error: Block, units: Block) -> Block:
+    """Return for each column whether what was found as 0 is, a multiple of ``2**units``."""
+    xp = planes.namespace(found)
+    least = xp.ldexp(xp.ones(units.shape), xp.minimum(units, 1000))
+    return ((found == 0.0) & (error < least)).all(axis=-2, keepdims=True)

@@ -1,0 +1,109 @@
+"""What residuals do to shortest solutions: orthonormal columns from an approximate inverse.
+
+The shortest solution of ``A x = b`` is ``x = A^H y`` with ``A A^H y = b``. X is an approximate
+inverse of R, ``A^H = Q R``, so that the columns of ``B = A^H X`` are nearly orthonormal. For any x
+and y with ``f = b - A x`` and ``g = A^H y - x`` the error of x is ``g + B z``, where ``B^H B z =
+X^H f - B^H g``: with ``norm(I - B^H B) <= alpha < 1`` in the 2-norm component i is at most
+
+    |g|_i + (|B| w)_i + norm(row i of B) norm(w) alpha / (1 - alpha),  w = |X^H f| + |B^H| |g|
+
+which is as small as row i of B where column i of A is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mdqr._backend.blocks import to_native
+from mdqr._limbs.planes import Block
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.minimum_norm.wide import Wide
+from mdqr.linalg._solve.refine.approximate_inverse import UP, ApproximateInverse, U
+
+
+@dataclass(frozen=True)
+class Basis:
+    """X and ``2**q B`` in float64, and bounds of the errors of solutions.
+
+    `solve` returns y near that of ``A A^H y = v``, of `limbs` limbs, and `image` the moduli of
+    ``X^H v``, which are as large as those of ``A^H y``, within ``unit |X^H| |v|``. `a`, `x` and `b`
+    are moduli of A, X and ``2**q B``, that within ``loose |A^H| |X|``; `rate` ``(..., 1, 1)`` is
+    alpha.
+    """
+
+    system: Wide
+    limbs: int
+    solve: Callable[[Block], Block]
+    image: Callable[[Block], Block]
+    unit: float
+    a: Block
+    x: Block
+    b: Block
+    loose: float
+    rate: Block
+
+    @classmethod
+    def of_inverse(cls, system: Wide, inverse: ApproximateInverse) -> Basis:
+        """Return that of an approximate inverse of the tall system in float64."""
+        xp, is_complex = system.backend.xp, system.kind.is_complex
+        a = to_native(xp, system.a, is_complex)
+        x = inverse.native
+        b = xp.abs(a.swapaxes(-1, -2).conj() @ x)
+
+        def solve(v: Block) -> Block:
+            return inverse.times(v)
+
+        def image(v: Block) -> Block:
+            return system.size(inverse.image(v))
+
+        unit = 2.0 * (x.shape[-1] + 8) * (4 if is_complex else 1) * U
+        return cls(system, 1, solve, image, unit, xp.abs(a), xp.abs(x), b, unit, inverse.rate)
+
+    @classmethod
+    def of_factors(cls, system: Wide) -> Basis:
+        """Return that of the factors of the tall system, in the precision of the work."""
+        kind, triangle = system.kind, system.tall.triangle
+        (m, n), eps = system.a.shape[-2:], precision_for(system.kind.limbs).eps
+        factor = 2 if kind.is_complex else 1
+        one, (inverse, held) = system.tall.identity(), system.inverses()
+
+        def solve(v: Block) -> Block:
+            return triangle.solve(triangle.solve(system.rounded(v), "C"))
+
+        def image(v: Block) -> Block:
+            v, turned = system.rounded(v), inverse.swapaxes(-1, -2)
+            return system.size(system.backend.matmul(turned, v, conj_a=True, kind=kind))
+
+        b = system.backend.ldexp(held, system.powers[..., :, None], is_complex=kind.is_complex)
+        h = system.backend.matmul(
+            b.swapaxes(-1, -2), b, conj_a=True, c=one, subtract=True, kind=kind
+        )
+        a, x, loose = system.size(system.a), system.size(inverse), (m + 12) * factor * eps
+        off = loose * _frobenius(system.size(system.tall.a) @ x)
+        left = _frobenius(system.size(h))
+        left = left + (n + 12) * factor * eps * (_frobenius(system.size(b)) ** 2 + m**0.5)
+        rate = (left + off * (2.0 * (1.0 + left) ** 0.5 + off)) * UP
+        return cls(system, kind.limbs, solve, image, loose, a, x, system.size(held), loose, rate)
+
+    def bound(self, f: Block, error: Block, g: Block) -> Block:
+        """Bound the errors of unknowns, in their units, by f, its errors and the sizes of g."""
+        xp, at, xt = self.system.backend.xp, self._turned(self.a), self._turned(self.x)
+        low = xp.ldexp(g, self.system.squared)
+        w = self.image(f) + xt @ (error + self.unit * self.system.size(f))
+        w = w + self._turned(self.b) @ low + self.loose * (xt @ (self.a @ low))
+        image = self.b @ w + self.loose * (at @ (self.x @ w))
+        lengths = (self.b**2).sum(axis=-1, keepdims=True) ** 0.5
+        lengths = lengths + self.loose * (at @ self.x.sum(axis=-1, keepdims=True))
+        rate = xp.where(self.rate < 1.0, self.rate / (1.0 - self.rate), xp.inf)
+        rest = lengths * w.sum(axis=-2, keepdims=True)
+        found = (g + image + xp.where(rest > 0.0, rest * rate, 0.0)) * UP
+        return xp.where(xp.isnan(found), xp.inf, found)
+
+    @staticmethod
+    def _turned(block: Block) -> Block:
+        return block.swapaxes(-1, -2)
+
+
+def _frobenius(x: Block) -> Block:
+    return (x**2).sum(axis=(-2, -1), keepdims=True) ** 0.5

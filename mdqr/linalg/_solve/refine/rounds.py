@@ -1,0 +1,256 @@
+"""Rounds that make approximate inverses: float64 first, and a limb more each time it takes.
+
+The first X is made from leading limbs in float64. Where that leaves too much, ``P = X A``, or ``B =
+A X`` for more rows than columns, is computed in as many limbs as their cancellation takes and
+rounded to float64: its condition is that of A less some 45 bits, whatever X is worth. Its own
+inverse in float64, or that of its R, multiplies X, and so on (S. M. Rump 2009 and T. Ogita 2010 on
+extremely ill-conditioned matrices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import inf, log2
+from types import ModuleType
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.refine.approximate_inverse import (
+    ApproximateInverse,
+    Operand,
+    Plan,
+    U,
+    largest_singular_value,
+)
+
+# What is left is multiplied by at most this in each step.
+_MOST = 2.0**-6
+# What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
+# may be the next, and in steps; and what X may lose beyond its limbs.
+_PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
+# What X may lose that can have no more.
+_LOST = 2.0**-6
+# Of a condition, or its square for more rows than columns, times eps of the work.
+ROOM = 2.0**-12
+# What the last round may leave by bounds, which are above the truth.
+_HOPE = 0.5
+# Of the diagonal of a Cholesky factor: below, QR tells more about a matrix than its Gram matrix.
+_REGULAR = 2.0**-24
+# An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
+# steps, for each column.
+_BITS = 40.0
+# Each takes a limb more, or some bits; eight limbs and the last take ten.
+_MOST_ROUNDS = 12
+_ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
+# The most limbs of X that are cheaper than Householder QR: (most limbs of the work, limbs of X).
+_LIMBS = {
+    "cpu": ((2, 1), (4, 2), (inf, 3)),
+    "cuda": ((1, 1), (2, 2), (4, 4), (inf, 8)),
+}
+# Triangles of at most this order are inverted by the library.
+_LEAF = 64
+
+
+def approximate_inverse(
+    backend: Backend,
+    a: Block,
+    checks: Checks,
+    *,
+    kind: Kind,
+    unit: float = 0.0,
+    most: int | None = None,
+    at_any_cost: bool = False,
+) -> tuple[ApproximateInverse, np.ndarray] | None:
+    """Invert scaled matrices approximately.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the kernels run.
+    a : Block
+        Matrices ``(..., m, n)``, m >= n, with columns near 1.
+    checks : Checks
+        Asked for what decides.
+    kind : Kind
+        That of the work.
+    unit : float, optional
+        By how much entries differ from those that are meant, relative to them.
+    most : int, optional
+        The most limbs of the inverses, whatever the work can carry; by default as many as that and
+        are cheaper than Householder QR.
+    at_any_cost : bool, optional
+        Take as many limbs as the work can carry.
+
+    Returns
+    -------
+    tuple or None
+        The inverses, and a bool for each matrix: whether its rate is small. None where none is,
+        since the matrices are too near to singular for the work, or for this to be cheap.
+    """
+    with np.errstate(all="ignore"):
+        eps = 0.0
+        if most is None:
+            eps = precision_for(kind.limbs).eps
+            cheap = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
+            most = kind.limbs if at_any_cost else cheap
+        operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
+        x: Block | None = from_native(
+            backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
+        )
+        found: tuple[ApproximateInverse, np.ndarray] | None = None
+        for _ in range(_MOST_ROUNDS):
+            plan = None if x is None else _plan(operand, x, kind, checks)
+            if x is None or plan is None:
+                break
+            p = operand.product(x, plan.product)
+            inverse = operand.measured(x, p, plan)
+            rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
+            good = rate <= _MOST
+            if found is not None:
+                return (inverse, good) if (good | ~found[1]).all() else found
+            if good.any():
+                found = inverse, good
+                if not _is_slow(operand, kind, float(seen[good].max())):
+                    break
+            x = _further(operand, x, p, kind, checks) if np.isfinite(rate).any() else None
+    return found
+
+
+def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
+    """Return the fewest limbs that will do; None where none do, or the work has not enough."""
+    limbs, most = planes.limb_count(x, kind.is_complex), operand.most
+    absolute = operand.absolute(x)
+    known, condition = checks.settle(absolute, operand.condition(x))
+    worst = _worst(known)
+    if not _has_room(operand, _worst(condition)) or not U**most * worst <= _LOST:
+        return None
+    counts = [p.limbs for p in PRECISIONS]
+    product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
+    steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
+    if limbs == 1:
+        steps = counts
+    if not product or not steps:
+        return None
+    return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
+
+
+def _worst(values: np.ndarray) -> float:
+    """Return the largest finite value; infinity where there is none."""
+    held = values[np.isfinite(values)]
+    return float(held.max()) if held.size else inf
+
+
+def _least(values: np.ndarray) -> float:
+    """Return the smallest finite value; infinity where there is none."""
+    return float(values[np.isfinite(values)].min(initial=inf))
+
+
+def _has_room(operand: Operand, condition: float) -> bool:
+    """Return whether the work can carry a condition."""
+    growth = condition if operand.is_square else condition**2
+    return bool(growth * operand.eps <= ROOM)
+
+
+def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
+    """Return whether another round costs less than the steps that it saves."""
+    steps = 53.0 * (kind.limbs + 1) * (1.0 / max(-log2(seen + U), 1.0) - 1.0 / _BITS)
+    return steps > _ROUND[operand.backend.name] * operand.columns
+
+
+def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -> Block | None:
+    """Return the next X, from the product of the last one with A; None where that is too dear."""
+    xp, field = operand.backend.xp, kind.is_complex
+    y = _inverse(operand, p, checks)
+    first = operand.first(x)
+    product = y @ first if operand.is_square else first @ y
+    condition = operand.norm * largest_singular_value(xp, product)
+    worst = _worst(checks.settle(condition)[0])
+    if not _has_room(operand, worst * ROOM**0.5):
+        return None
+    limbs, most = 1, operand.most
+    while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
+        limbs += 1
+    root = operand.columns**0.5
+    if limbs > most or not U**most * worst * root <= _MOST:
+        return None
+    if limbs == most:
+        # The last one has to do: it leaves what rounding errors leave of the inverse of P.
+        sizes = [xp.abs(each) for each in ((y, p) if operand.is_square else (p, y))]
+        left = sizes[0] @ sizes[1].sum(axis=-1, keepdims=True)
+        if not U * _least(checks.settle(left.max(axis=(-2, -1)))[0]) <= _HOPE:
+            return None
+    y = from_native(xp, y, field)
+    pair = (y, x) if operand.is_square else (x, y)
+    wide = Kind(precision_for(limbs).limbs, field)
+    return planes.first_limbs(operand.backend.matmul(*pair, kind=wide), field, limbs)
+
+
+def _inverse(operand: Operand, p: Block, checks: Checks) -> Block:
+    """Return the inverse of float64 matrices, or of R of theirs; NaN where there is none."""
+    xp = operand.backend.xp
+    if operand.is_square:
+        return _or_nan(xp, xp.linalg.inv, p)
+    lower = _or_nan(xp, xp.linalg.cholesky, p.swapaxes(-1, -2).conj() @ p)
+    diagonal = planes.diagonal(lower).real
+    regular = diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+    if not checks.settle(regular.all())[0]:
+        by_qr = _lower_by_qr(xp, p)
+        lower = xp.where(regular[..., None, None], lower, by_qr)
+    return _or_nan(xp, partial(inverse_of_lower, xp), lower).swapaxes(-1, -2).conj()
+
+
+def _lower_by_qr(xp: ModuleType, p: Block) -> Block:
+    """Return R^H of QR, with a diagonal that is not lost beside its column."""
+    r = xp.linalg.qr(p, mode="r").copy()
+    diagonal, sizes = planes.diagonal(r), xp.abs(r).max(axis=-2)
+    diagonal[...] = xp.where(xp.abs(diagonal) < U * sizes, U * sizes, diagonal)
+    return r.swapaxes(-1, -2).conj()
+
+
+def _or_nan(xp: ModuleType, make: Callable[[Block], Block], a: Block) -> Block:
+    """Return what `make` makes of each matrix, NaN where it cannot."""
+    try:
+        return make(a)
+    except np.linalg.LinAlgError:
+        if a.ndim == 2:
+            return xp.full(a.shape, xp.nan, dtype=a.dtype)
+        return xp.stack([_or_nan(xp, make, each) for each in a])
+
+
+def inverse_of_lower(xp: ModuleType, a: Block) -> Block:
+    """Return the inverses of lower triangles ``(..., n, n)``, nearly all by products.
+
+    The inverses of diagonal blocks are joined in pairs, all pairs of one size at once.
+    """
+    n = a.shape[-1]
+    pairs = max(0, (n - 1) // _LEAF).bit_length()
+    width = -(-n // 2**pairs)
+    padded = width * 2**pairs
+    wide = xp.broadcast_to(xp.eye(padded, dtype=a.dtype), (*a.shape[:-2], padded, padded)).copy()
+    wide[..., :n, :n] = a
+    found = xp.linalg.inv(_diagonal_blocks(wide, width, 0))
+    while width < padded:
+        below = _diagonal_blocks(wide, width, 1)
+        first, second = found[..., ::2, :, :], found[..., 1::2, :, :]
+        joined = xp.zeros((*first.shape[:-2], 2 * width, 2 * width), dtype=a.dtype)
+        joined[..., :width, :width], joined[..., width:, width:] = first, second
+        joined[..., width:, :width] = -(second @ (below @ first))
+        found, width = joined, 2 * width
+    return found[..., 0, :n, :n]
+
+
+def _diagonal_blocks(a: Block, width: int, below: int) -> Block:
+    """Return the blocks of a width on the diagonal, or all second ones from one further down."""
+    count = a.shape[-1] // width
+    blocks = a.reshape(*a.shape[:-2], count, width, count, width)
+    xp = planes.namespace(a)
+    at = xp.arange(below, count, 1 + below)
+    return xp.moveaxis(blocks[..., at, :, at - below, :], 0, -3)

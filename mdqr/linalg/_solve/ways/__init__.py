@@ -1,0 +1,1 @@
+"""Answers of one kernel call, and of batches whose matrices take several ways."""

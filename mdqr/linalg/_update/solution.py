@@ -1,0 +1,330 @@
+"""The solution of a least-squares problem that changes, and what is known of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
+from mdqr.linalg._factor.condition import condition, require_digits
+from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.statistics import Measured, Statistics
+from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, constants
+from mdqr.linalg._update.fit import CONDITION_STEPS, Fit, squares_of, triangle
+from mdqr.linalg._update.loss import digits_of, rounding_level
+from mdqr.linalg._update.operands import Numbers
+
+# A condition below this is that of the leading limbs.
+_CLEAR = 1e12
+_SMALLEST = 2.0**-1073
+# Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
+_FLOOR = 2.0**-1000
+_PROBES = 4
+_GOLDEN = 0.6180339887498949
+# One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
+_MARGIN = 4.0
+
+
+class Solved(NamedTuple):
+    """A solution, and R with columns multiplied by ``2**-powers``."""
+
+    x: Block
+    triangle: Triangle
+    r: Block
+    powers: Block
+
+
+def solve(fit: Fit, function: str, checks: Checks) -> Solved:
+    """Solve, once all checks hold."""
+    engine = fit.engine
+    found, r, alpha = triangle(fit, function, checks)
+    if not _is_regular(fit, r, checks):
+        require_digits(checks, function, condition_of(found), fit.n, engine.eps)
+    b = engine.to_block(fit.r[..., : fit.n, fit.n :])
+    undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
+    x = found.solve(b, checks=checks, entries=lambda: r, undo=undo)
+    return Solved(x, found, r, alpha)
+
+
+def condition_of(triangle: Triangle) -> Block:
+    """Return the estimated condition of R, 0-d."""
+    return scaling.largest(condition(triangle, CONDITION_STEPS).value, None, 1.0)
+
+
+def _is_regular(fit: Fit, r: Block, checks: Checks) -> bool:
+    """Return whether the leading limbs of R show that its condition leaves digits."""
+    engine, xp, field = fit.engine, fit.engine.backend.xp, fit.engine.kind.is_complex
+    first = to_native(xp, planes.first_limbs(r, field, 1), field)
+    with np.errstate(all="ignore"):
+        norms = [(abs(x) ** 2).sum() ** 0.5 for x in (first, engine.inverse(first))]
+        (found,) = checks.settle(norms[0] * norms[1])
+    return bool(found < min(_CLEAR, 1.0 / (max(fit.n, 1) * engine.eps)))
+
+
+def inverse_of(triangle: Triangle) -> Block:
+    """Return the inverse of R, in its precision."""
+    one = triangle.kind._replace(limbs=1).identity(triangle.backend.xp, (triangle.order,) * 2)
+    return triangle.solve(one)
+
+
+def residual(fit: Fit, data: Block, x: Block) -> Block:
+    """Return ``b - A x`` as a block, as if in twice the precision."""
+    engine, n = fit.engine, fit.n
+    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
+    return engine.residual(b, a, x)
+
+
+class UpdatableLstsqInfo(Statistics):
+    """Quality and statistics of the solution of an `UpdatableLstsq`, as it was when asked.
+
+    Attributes
+    ----------
+    condition : float
+        Estimated 2-norm condition number of the matrix with columns scaled by powers of two.
+    error_bound : numpy.ndarray
+        Bound of the absolute error (of complex x: of its modulus) of each component of what `solve`
+        returns, as the solution for the rows as they came, rounded to the work; float64 of x's
+        shape.
+    digits : numpy.ndarray
+        Correct decimal digits of each component, float64 of x's shape; none for a zero unless b is
+        zero.
+    bound_kind : str
+        "estimated". With data, from the residual of x, measured in twice the precision, and a
+        measured distance of R from the data; without, from the number of changes, the digits that
+        removals lost, and R.
+    """
+
+    __slots__ = (
+        "_fit",
+        "_numbers",
+        "_residuals",
+        "_solved",
+        "_vector",
+        "bound_kind",
+        "condition",
+        "digits",
+        "error_bound",
+    )
+
+    def __init__(self, fit: Fit, numbers: Numbers, solved: Solved, *, is_vector: bool) -> None:
+        self._fit, self._numbers, self._solved, self._vector = fit, numbers, solved, is_vector
+        data = fit.data
+        estimate = condition_of(solved.triangle)
+        if data is None:
+            found = _without_data(fit, solved)
+        else:
+            found = _with_data(fit, data, solved, estimate)
+        self._residuals = found.squares
+        bound, relative = _in_units(found, fit, solved, numbers)
+        worst, bound, relative = Checks().settle(estimate, bound, relative)
+        inputs = numbers.inputs
+        full = digits_of(fit.engine) if inputs is None else float(inputs.precision.digits)
+        with np.errstate(divide="ignore"):
+            digits = np.clip(-np.log10(relative), 0.0, full)
+        self.condition, self.bound_kind = float(worst), "estimated"
+        self.error_bound, self.digits = (x[..., 0] if is_vector else x for x in (bound, digits))
+
+    def __repr__(self) -> str:
+        worst = float(np.min(self.digits, initial=digits_of(self._fit.engine)))
+        return f"<UpdatableLstsqInfo condition={self.condition:.2g} digits>={worst:.1f}>"
+
+    @property
+    def _measured(self) -> Measured:
+        fit, solved, numbers = self._fit, self._solved, self._numbers
+        engine, xp = fit.engine, fit.engine.backend.xp
+
+        def wrap(block: Block, is_complex: bool) -> Any:
+            return (
+                numbers.wrap(engine.from_block(block)) if is_complex else numbers.wrap_real(block)
+            )
+
+        return Measured(
+            engine.backend,
+            engine.kind,
+            partial(inverse_of, solved.triangle),
+            -solved.powers,
+            self._residuals,
+            xp.asarray([float(fit.m - fit.n)]),
+            partial(_total, fit, solved, self._residuals),
+            wrap,
+            self._vector,
+        )
+
+
+UpdatableLstsqInfo.__module__ = "mdqr.linalg"
+
+
+class _Found(NamedTuple):
+    """Bounds for x in scaled units, float64 ``(n, k)``, and sums of squares of residuals.
+
+    `x` are the moduli of the solution, with rows multiplied by the powers of `Solved` and columns
+    by ``2**-unit``.
+    """
+
+    bound: Block
+    x: Block
+    unit: Block
+    squares: tuple[Block, Block]
+
+
+def _moduli(fit: Fit, block: Block) -> Block:
+    return abs(to_native(fit.engine.backend.xp, block, fit.engine.kind.is_complex))
+
+
+def _norms(x: Block) -> Block:
+    return (x**2).sum(axis=-2) ** 0.5
+
+
+def _scaled_solution(fit: Fit, solved: Solved, unit: Block) -> Block:
+    shift = solved.powers[:, None] - unit[None, :]
+    engine = fit.engine
+    return engine.backend.ldexp(solved.x, shift, is_complex=engine.kind.is_complex)
+
+
+@np.errstate(all="ignore")
+def _with_data(fit: Fit, data: Block, solved: Solved, worst: Block) -> _Found:
+    """Bound the errors by the residual of x.
+
+    With ``A^H A = R^H (I + F) R``, ``norm(F) <= alpha``, the error is ``R^-1 (I + F)^-1 R^-H g``,
+    ``g = A^H (b - A x)``: g, and what the products leave uncertain of it, go through the inverse.
+    """
+    engine, kind, n, r = fit.engine, fit.engine.kind, fit.n, solved.triangle
+    backend, xp, eps, field = engine.backend, engine.backend.xp, engine.eps, kind.is_complex
+    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
+    unit = scaling.column_exponents(b, field)
+    a = backend.ldexp(a, -solved.powers[None, :], is_complex=field)
+    b = backend.ldexp(b, -unit[None, :], is_complex=field)
+    z = _scaled_solution(fit, solved, unit)
+    left = engine.residual(b, a, z)
+    y = r.solve(engine.residual(None, a.swapaxes(-1, -2), left, conj_a=True), "C")
+    a_size, z_size, left_size = (_moduli(fit, x) for x in (a, z, left))
+    inverse, r_size = _moduli(fit, inverse_of(r)), _moduli(fit, solved.r)
+    # Errors of the residual, of its products with A, and of the substitutions.
+    terms = _norms(_moduli(fit, b) + a_size @ z_size)
+    lost = 2.0 * eps * _norms(left_size) + eps**2 * (n + 8) * terms + _FLOOR * (fit.m + 1)
+    gradient = eps**2 * (fit.m + 8) * (a_size.swapaxes(-1, -2) @ left_size) + _FLOOR
+    gradient = gradient + 2.0 * eps * (r_size.swapaxes(-1, -2) @ _moduli(fit, y))
+    alpha = _distance(fit, solved, a) + rounding_level(engine, n) * worst
+    step = _moduli(fit, r.solve(y))
+    rest = alpha * _norms(_moduli(fit, y)) + (1.0 + alpha) * lost
+    rest = (rest + _norms(inverse.swapaxes(-1, -2) @ gradient)) / (1.0 - alpha)
+    rows = ((inverse**2).sum(axis=-1) ** 0.5)[:, None]
+    bound = step + rounding_level(engine, n) * (inverse @ (r_size @ step)) + rows * rest
+    bound = xp.where(alpha < 0.5, bound, xp.inf)
+    bound = xp.where(_norms(_moduli(fit, b)) > 0, bound, 0.0)
+    squares, beta = squares_of(engine, engine.from_block(left))
+    return _Found(bound, z_size, unit, (squares, beta + unit))
+
+
+def _distance(fit: Fit, solved: Solved, a: Block) -> Block:
+    """Return about ``norm(R^-H A^H A R^-1 - I)``, `a` with scaled columns, from a few vectors."""
+    engine, kind, r = fit.engine, fit.engine.kind, solved.triangle
+    backend, xp, field = engine.backend, engine.backend.xp, kind.is_complex
+    row = xp.arange(1.0, fit.n + 1.0)[:, None]
+    start = (row * (row + xp.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0 - 0.5
+    vectors = from_native(xp, start.astype(xp.complex128) if field else start, field)
+    image = backend.matmul(a, r.solve(vectors), kind=kind)
+    back = backend.matmul(a.swapaxes(-1, -2), image, conj_a=field, kind=kind)
+    wide = planes.widen(vectors, field, kind.limbs)
+    moved = _moduli(fit, backend.binary("subtract", r.solve(back, "C"), wide, kind=kind))
+    ratio = _norms(moved) / xp.maximum(_norms(abs(start)), _FLOOR)
+    return _MARGIN * fit.n**0.5 * scaling.largest(ratio, None, 0.0)
+
+
+@np.errstate(all="ignore")
+def _without_data(fit: Fit, solved: Solved) -> _Found:
+    """Bound the errors by those that changes make, in two ways.
+
+    Each change errs by few eps of the columns and of b, and removals have magnified that: x belongs
+    to data with such errors. And ``R^H R``, ``R^H c`` are right to few eps of what they were at
+    most, whatever has been removed since.
+    """
+    engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
+    longest, most = fit.peak[:n] - solved.powers, fit.peak[n:]
+    unit = xp.where(most > scaling.ABSENT, most, 0)
+    z = _moduli(fit, _scaled_solution(fit, solved, unit))
+    inverse, r_size = _moduli(fit, inverse_of(solved.triangle)), _moduli(fit, solved.r)
+    rows = (inverse**2).sum(axis=-1) ** 0.5
+    norms = _norms(r_size)
+    top = xp.where(most > scaling.ABSENT, n**0.5 + 1.0, 0.0)
+    error = rounding_level(engine, n) * (fit.changes + 1)
+    beta = xp.where(fit.squares[0] > 0, fit.beta - unit, 0)
+    left = xp.ldexp(xp.where(fit.squares[0] > 0, fit.squares[0], 0.0) ** 0.5, beta)
+
+    def through(x: Block) -> Block:
+        """Return ``|R^-1| |R^-H| x``."""
+        return (inverse @ (inverse.swapaxes(-1, -2) @ x))[:, None]
+
+    relative = error * 10.0**fit.lost
+    alpha = relative * (norms * rows).sum()
+    near = rows[:, None] * (norms @ z + top) + through(norms) * (left + error**0.5 * top)
+    near = xp.where(alpha < 0.5, relative * near / (1.0 - alpha) ** 2, xp.inf)
+    high = n**0.5 * xp.ldexp(xp.ones(n), longest)
+    beyond = error * (high * rows).sum() ** 2
+    far = error * through(high) * (high @ z + top)
+    far = xp.where(beyond < 0.5, far / (1.0 - beyond), xp.inf)
+    squares = xp.where(fit.squares[0] > 0, fit.squares, 0.0)
+    return _Found(xp.minimum(near, far), z, unit, (squares, fit.beta))
+
+
+@np.errstate(all="ignore")
+def _in_units(found: _Found, fit: Fit, solved: Solved, numbers: Numbers) -> tuple[Block, Block]:
+    """Return bounds of the absolute errors of x, and relative to x."""
+    xp, inputs = fit.engine.backend.xp, numbers.inputs
+    # The moduli and sums are those of float64.
+    bound = found.bound * (1.0 + 2.0**-30)
+    shift = found.unit[None, :] - solved.powers[:, None]
+    if inputs is not None and inputs.precision < inputs.work:
+        bound = bound + 0.5 * inputs.precision.eps * found.x
+    # Limbs below the smallest double.
+    tiny = _moduli(fit, solved.x) < 2.0 ** (53 * fit.engine.kind.limbs - 1020)
+    lost = xp.where(tiny & (bound > 0), 2.0 * fit.engine.kind.limbs, 0.0) * _SMALLEST
+    relative = (bound + xp.ldexp(lost, -shift)) / xp.where(found.x > 0, found.x, 1.0)
+    relative = xp.where(bound > 0, xp.where(found.x > 0, relative, xp.inf), 0.0)
+    # Of the exact x, which may be smaller.
+    relative = xp.where(relative < 1.0, relative / (1.0 - relative), xp.inf)
+    bound = xp.ldexp(bound, shift) + lost + xp.where(bound > 0, _SMALLEST, 0.0)
+    return xp.where(xp.isnan(bound), xp.inf, bound), relative
+
+
+def _total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Block, Block, Block]:
+    """Return the sums of squares of b, about its mean where a column of a is constant.
+
+    Its part along that column is taken out of ``Q^H b``.
+    """
+    engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
+    field = engine.kind.is_complex
+    data = fit.data
+    known = fit.constants if data is None else constants(engine, data[..., :n])
+    c, unit = fit.r[..., :n, n:], xp.where(fit.peak[n:] > scaling.ABSENT, fit.peak[n:], 0)
+    block = engine.backend.ldexp(engine.to_block(c), -unit[None, :], is_complex=field)
+    c = engine.from_block(block)
+    size = squares_of(engine, c)
+    if known is not None:
+        (flags,) = Checks().settle(known.same & (engine.magnitudes(known.first)[0] > 0))
+        if flags.any():
+            j = int(flags.argmax())
+            column = engine.from_block(solved.r[..., j : j + 1])
+            products = (adjoint_multiply(engine, column, x) for x in (c, column))
+            along, length = (engine.to_block(x) for x in products)
+            coefficient = engine.backend.binary("divide", along, length, kind=engine.kind)
+            c = engine.multiply(column, engine.from_block(coefficient), c=c, subtract=True)
+    total = _joined(fit, squares_of(engine, c), residuals, unit)
+    level = rounding_level(engine, max(n, fit.m)) * (fit.changes + 1) * 10.0**fit.lost
+    least = level**2 * _joined(fit, size, residuals, unit)[0]
+    return total, unit, least
+
+
+def _joined(
+    fit: Fit, known: tuple[Block, Block], residuals: tuple[Block, Block], unit: Block
+) -> Block:
+    """Return sums of squares with those of residuals, in units of ``4**unit``."""
+    backend = fit.engine.backend
+    first = backend.ldexp(known[0], 2 * known[1])
+    second = backend.ldexp(residuals[0], 2 * (residuals[1] - unit))
+    return backend.binary("add", first, second, kind=fit.engine.kind.real)
