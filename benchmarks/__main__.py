@@ -15,6 +15,7 @@ GROUPS = {
     "accuracy": "cpu.accuracy",
     "fits": "cpu.fits",
     "systems": "cpu.systems",
+    "elementary": "cpu.elementary",
     "gpu": "gpu.factors",
     "gpu-systems": "gpu.systems",
     "windows": "gpu.windows",

@@ -11,6 +11,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import (
     comparison,
+    elementary,
     elementwise,
     filled,
     matrices,
@@ -37,6 +38,14 @@ def matmul(a: Any, b: Any) -> MDArray:
 
 def _positive(x: Any) -> MDArray:
     return x.copy()
+
+
+# sinpi and cospi are not NumPy's.
+_ELEMENTARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+)
 
 
 def _ufuncs() -> dict[np.ufunc, Function]:
@@ -71,6 +80,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.isnan: comparison.isnan,
         np.isinf: comparison.isinf,
         np.matmul: matmul,
+        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
     }
 
 
@@ -81,6 +91,7 @@ OPERATORS: dict[np.ufunc, str] = {
     np.multiply: "*",
     np.divide: "/",
     np.matmul: "@",
+    np.power: "**",
 }
 
 

@@ -17,12 +17,23 @@ from typing import NamedTuple, Protocol, cast
 
 from mdqr._limbs.planes import Block, Kind
 
+# Functions of kernels/include/mdqr/elementary/.
+ELEMENTARY_UNARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    *("sin", "cos", "tan", "sinpi", "cospi", "arcsin", "arccos", "arctan"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt"),
+)
+ELEMENTARY_BINARY = ("arctan2", "power")
+
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
-UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide", "hypot")
+UNARY = (
+    *("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint"),
+    *ELEMENTARY_UNARY,
+)
+BINARY = ("add", "subtract", "multiply", "divide", "hypot", *ELEMENTARY_BINARY)
 REDUCTIONS = ("sum", "prod")
-REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot"})
+REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"})
 
 # The largest systems that the calls are for.
 MOST_ROWS = 256
@@ -83,14 +94,15 @@ class Backend(Protocol):
         Operations: "sqrt", "square", "reciprocal"; "abs" (complex to real: the result has no
         imaginary planes); "renormalize" (real or complex: `x` holds any number of arbitrary
         finite doubles per value in any order; the result is their sum, correctly rounded to the
-        greedy form); "floor", "ceil", "rint" (real; exact; "rint" breaks ties to even).
+        greedy form); "floor", "ceil", "rint" (real; exact; "rint" breaks ties to even); the
+        elementary functions, within 4 eps, complex 10 eps normwise.
         """
         ...
 
     def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply ``op`` to the broadcast pairs; `x` and `y` are both real or both complex.
 
-        Operations: "add", "subtract", "multiply", "divide"; "hypot" (real).
+        Operations: "add", "subtract", "multiply", "divide"; "hypot", "arctan2" (real); "power".
         """
         ...
 

@@ -94,24 +94,21 @@ def test_in_place_in_a_numpy_array_names_the_operator_at_hand(operator, precisio
     np.testing.assert_array_equal(names["x"], 1)
 
 
-def test_in_place_powers_of_a_numpy_array_are_said_to_have_no_base(precision):
-    """The advice was to write x ** a, which raises too."""
+def test_in_place_powers_of_a_numpy_array_name_the_way_out(precision):
     x = np.ones(2)
-    with pytest.raises(TypeError, match="the base of a power must be an MDArray; got ndarray"):
+    with pytest.raises(TypeError, match=r"write x = x \*\* a instead of x \*\*= a"):
         x **= mdqr.ones(2, precision=precision)
-    with pytest.raises(TypeError, match=r"write x = numpy\.power\(\.\.\.\) without out"):
-        np.power(mdqr.ones(2, precision=precision), 2, out=x)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        np.exp,
-        np.sinh,
+        np.deg2rad,
+        np.spacing,
         np.add.reduce,
         np.multiply.accumulate,
         lambda a: np.add.outer(a, a),
-        lambda a: np.arctan2(a, 1),
+        lambda a: np.copysign(a, 1),
         lambda a: np.floor_divide(a, 2),
         np.median,
         np.sort,

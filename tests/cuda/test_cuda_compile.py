@@ -28,6 +28,7 @@ HOT |= {
     f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
 }
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
+ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
@@ -73,6 +74,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
         return False
     if arch != ARCHITECTURES[0]:
         return module.kind.limbs == PAIR and is_hot(module)
+    if module.source == "elementwise/elementary":
+        return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
     largest = {"products/matmul", "panel/panel"}
     if module.source.startswith(("tensorcore/", "floats/", "small/")):
         return "MDQR_GLOBAL" not in module.defines

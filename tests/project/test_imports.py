@@ -81,6 +81,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
+    "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",

@@ -36,6 +36,8 @@ PROMISED = {
         sqrt square abs sign negative reciprocal conj hypot power floor ceil rint
         maximum minimum where isfinite isnan isinf sum prod dot vdot outer trace
         allclose array_equal polyval save load loadtxt printoptions
+        exp exp2 expm1 log log2 log10 log1p sin cos tan sinpi cospi arcsin arccos arctan arctan2
+        sinh cosh tanh arcsinh arccosh arctanh cbrt
     """,
     "mdqr.linalg": """
         matmul norm qr qr_factor solve_triangular solve lstsq certify
@@ -47,7 +49,7 @@ PROMISED = {
     "mdqr.config": "show set_num_threads",
 }
 LATER = {
-    "mdqr": "exp log sin cos series",
+    "mdqr": "gamma lgamma erf erfc series",
     "mdqr.linalg": """
         lowrank matrix_rank pinv svdvals
         null_space roots inv det slogdet

@@ -14,7 +14,14 @@ import numpy as np
 
 import mdqr
 from mdqr._backend import for_block
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._backend.protocol import (
+    BINARY,
+    ELEMENTARY_BINARY,
+    ELEMENTARY_UNARY,
+    REAL_ONLY,
+    REDUCTIONS,
+    UNARY,
+)
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
@@ -22,6 +29,7 @@ from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 Results = Iterator[tuple[str, Callable[[], object]]]
 
 COUNT = 1601  # several chunks, and no multiple of a vector
+FEW = 601  # the same for functions that take a hundred times as long as an operation
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
     for flushing, counts in ((False, (1, 2, 3)), (True, (1, 3)))
@@ -63,12 +71,15 @@ def elementwise(backend, limbs, is_complex) -> Results:
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
     options = {"kind": Kind(limbs, is_complex)}
     without = REAL_ONLY if is_complex else frozenset()
+    few_x, few_y = x[..., :FEW], y[..., :FEW]
     for op in UNARY:
         if op not in without:
-            yield op, lambda op=op: backend.unary(op, x, **options)
+            a = few_x if op in ELEMENTARY_UNARY else x
+            yield op, lambda op=op, a=a: backend.unary(op, a, **options)
     for op in BINARY:
         if op not in without:
-            yield op, lambda op=op: backend.binary(op, x, y, **options)
+            a, b = (few_x, few_y) if op in ELEMENTARY_BINARY else (x, y)
+            yield op, lambda op=op, a=a, b=b: backend.binary(op, a, b, **options)
     exponents = rng.integers(-1100, 1100, size=COUNT)
     yield "ldexp", lambda: backend.ldexp(x, exponents, is_complex=is_complex)
     if not is_complex:
