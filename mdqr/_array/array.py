@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.exports import Exports
+from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
 from mdqr._core import indexing, promotion
@@ -18,7 +19,7 @@ from mdqr._limbs import planes
 from mdqr._precision import Precision, as_precision
 
 
-class MDArray(ArrayBase, Operators, Reductions, Exports):
+class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
     """An array of multiple-double numbers, with NumPy's behaviour.
 
     Make one with `mdqr.array`, `mdqr.zeros`, `mdqr.from_limbs` and so on, not with this class.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 
 import numpy as np
@@ -140,9 +141,7 @@ class ArrayBase:
             )
         self.imag[...] = value
 
-    def reshape(
-        self, *shape: SupportsIndex | tuple[SupportsIndex, ...] | list[SupportsIndex]
-    ) -> MDArray:
+    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> MDArray:
         """Return the values in another shape, in C order: a view where NumPy's planes allow one.
 
         Raises

@@ -1,4 +1,4 @@
-"""Integer powers and polynomials."""
+"""Integer powers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._convert.array_like import plain
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import operands, precisions_in, promote, unwrapped
+from mdqr._core.promotion import operands, precisions_in, unwrapped
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._limbs import planes
@@ -63,50 +63,6 @@ def power(x: Any, exponent: Any) -> MDArray:
     if single is not None:
         return _scalar_power(base if single >= 0 else elementwise.reciprocal(x), abs(single))
     return _array_power(base, _integers(exponent))
-
-
-@advised
-def polyval(p: Any, x: Any) -> MDArray:
-    """Evaluate a polynomial, the coefficient of the highest power first.
-
-    Parameters
-    ----------
-    p : MDArray or array_like
-        The coefficients, one axis.
-    x : MDArray or array_like
-        Where to evaluate; `p` or `x` is an `MDArray`.
-
-    Returns
-    -------
-    MDArray
-        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
-        ``10 * n * eps``, to first order.
-
-    Raises
-    ------
-    ValueError
-        If `p` does not have one axis.
-
-    Notes
-    -----
-    Horner's rule.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
-    7.0
-    """
-    ops = promote(p, x)
-    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
-    if coefficients.ndim != 1:
-        raise ValueError(
-            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
-        )
-    value = points._like(planes.namespace(points._block).zeros(points._block.shape))
-    for i in range(len(coefficients)):
-        value = value * points + coefficients[i] if i else value + coefficients[i]
-    return value
 
 
 def _integer(exponent: Any) -> int | None:
