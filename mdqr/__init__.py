@@ -83,6 +83,7 @@ from mdqr._functions.manipulation.joining import (
 from mdqr._functions.manipulation.selection import count_nonzero, nonzero, take, take_along_axis
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
 from mdqr._functions.ordering.sets import (
+    isin,
     unique,
     unique_all,
     unique_counts,
@@ -131,6 +132,7 @@ __all__ = [
     "argmin",
     "argsort",
     "array",
+    "array_api",
     "array_equal",
     "asarray",
     "atleast_1d",
@@ -178,6 +180,7 @@ __all__ = [
     "interp",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "kron",
@@ -266,9 +269,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from mdqr import config, linalg, tensorcore, testing
+    from mdqr import array_api, config, linalg, tensorcore, testing
 
-_LAZY = ("config", "linalg", "tensorcore", "testing")
+_LAZY = ("array_api", "config", "linalg", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

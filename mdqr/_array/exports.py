@@ -124,6 +124,25 @@ class Exports:
         values = self.to_numpy() if self._complex else self._block[0, ...]
         return np.array(values, dtype=dtype, copy=None if self._complex else copy)
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return a DLPack capsule of real values of precision d.
+
+        Raises
+        ------
+        BufferError
+            If a value is more than one double; `limbs` is what can be shared.
+        """
+        if self._precision.limbs > 1 or self._complex:
+            raise BufferError(
+                f"values of dtype {cast('MDArray', self).dtype} are no single doubles; share the "
+                "limbs, as in numpy.from_dlpack(a.limbs), and read them with mdqr.from_limbs"
+            )
+        return self._block[0, ...].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, number = self._block.__dlpack_device__()
+        return int(kind), int(number)
+
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]
         block = np.ascontiguousarray(host_block(self._block))

@@ -146,6 +146,9 @@ class Operators:
     ) -> Any:
         return protocols.array_function(function, types, arguments, options)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return protocols.array_namespace(cast("MDArray", self).precision, api_version)
+
     # -- a single value --------------------------------------------------------------------------
 
     def __bool__(self) -> bool:

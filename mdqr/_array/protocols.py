@@ -14,6 +14,7 @@ from mdqr._functions import elementwise
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 Function = Callable[..., Any]
 
@@ -54,6 +55,20 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
     elementwise.store(cast("MDArray", result), cast("MDArray", target))
     return target
+
+
+def array_namespace(precision: Precision, api_version: str | None) -> Any:
+    """Return the namespace of the array API for arrays of a precision.
+
+    Raises
+    ------
+    ValueError
+        If it does not follow that version of the standard.
+    """
+    from mdqr.array_api import _namespace
+
+    _namespace.checked(api_version)
+    return _namespace.namespace(precision)
 
 
 def array_function(function: Function, types: Any, arguments: Any, options: Any) -> Any:

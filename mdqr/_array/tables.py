@@ -163,7 +163,7 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     ),
     selection: ("take", "take_along_axis", "nonzero", "count_nonzero"),
     sorting: ("searchsorted",),
-    sets: ("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
+    sets: ("isin", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     contractions: ("tensordot", "inner", "kron", "cross"),
     rounding: ("round", "clip", "nan_to_num"),
     logical: ("isclose", "allclose"),

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mdqr._core.promotion import promote
 from mdqr._errors import advised
+from mdqr._functions import comparison
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.ordering.order import order_of, sorting_places
+from mdqr._functions.ordering.sorting import searchsorted, sort
 from mdqr._limbs import planes
 
 if TYPE_CHECKING:
@@ -196,3 +199,41 @@ def _unique(x: MDArray, *, equal_nan: bool) -> UniqueAllResult:
     starts = xp.flatnonzero(first)
     ends = xp.concatenate([starts[1:], xp.full(1, flat.size)[: flat.size or 0]])[: starts.size]
     return UniqueAllResult(ordered[first], places[starts], inverse.reshape(x.shape), ends - starts)
+
+
+@advised
+def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
+    """Return which values are among others.
+
+    Parameters
+    ----------
+    element, test_elements : MDArray or array_like
+        The values, and those to look for; at least one an `MDArray`.
+    invert : bool, optional
+        Whether to return which are not.
+
+    Returns
+    -------
+    numpy.ndarray or numpy.bool
+        Of the shape of `element`; of CuPy on a GPU. NaN is among no others.
+
+    Raises
+    ------
+    TypeError
+        If neither is an `MDArray`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.isin(mdqr.array([1, 2, 3], precision=mdqr.qd), [3, 1])
+    array([ True, False,  True])
+    """
+    ops = promote(element, test_elements)
+    values, known = (ops.wrap(block) for block in ops.full_blocks())
+    xp = planes.namespace(values._block)
+    if not known.size:
+        return xp.full(values.shape, invert)[()]
+    ordered = sort(known, None)
+    places = xp.minimum(xp.asarray(searchsorted(ordered, values)), known.size - 1)
+    found = comparison.equal(ordered[places], values)
+    return (found ^ invert)[()]
