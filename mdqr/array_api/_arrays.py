@@ -51,7 +51,7 @@ def _joined(ours: dispatch.Function, theirs: str, arrays: Any, axis: int | None)
     return getattr(dispatch.module_of(*given), theirs)(given, axis=axis)
 
 
-def expand_dims(x: Any, /, axis: int | tuple[int, ...] = 0) -> Any:
+def expand_dims(x: Any, /, axis: int | tuple[int, ...]) -> Any:
     """Return a view with new axes of length 1."""
     return call(mdqr.expand_dims, "expand_dims", (x,), axis)
 

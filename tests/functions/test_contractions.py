@@ -61,7 +61,7 @@ def test_inner_vecdot_kron_cross_are_numpys(data, dtype):
 @pytest.mark.parametrize("name", ["inner", "tensordot", "vecdot", "cross"])
 def test_lengths_must_agree(name, precision):
     a = mdqr.ones((2, 3), precision=precision)
-    with pytest.raises(ValueError, match="long|3 values"):
+    with pytest.raises(ValueError, match=r"long|3 values"):
         getattr(mdqr, name)(a, mdqr.ones((2, 4), precision=precision))
     with pytest.raises(ValueError, match="cannot meet"):
         mdqr.tensordot(a, a, 3)

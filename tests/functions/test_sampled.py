@@ -137,7 +137,7 @@ def test_convolutions_are_numpys(data, dtype):
 def test_convolutions_refuse(precision):
     a = mdqr.ones(2, precision=precision)
     for arguments in ((a, []), (a, [[1.0]]), (a, a, "half")):
-        with pytest.raises(ValueError, match="convolve|mode"):
+        with pytest.raises(ValueError, match=r"convolve|mode"):
             mdqr.convolve(*arguments)
 
 
@@ -173,7 +173,7 @@ def test_fits_of_polynomials(multiple, rng):
 def test_fits_of_polynomials_refuse(precision):
     x = mdqr.arange(4, precision=precision)
     for arguments in ((x, x, -1), (x[None], x, 1), (x, x[:2], 1)):
-        with pytest.raises(ValueError, match="polyfit|deg"):
+        with pytest.raises(ValueError, match=r"polyfit|deg"):
             mdqr.polyfit(*arguments)
     with pytest.raises(ValueError, match="weights"):
         mdqr.polyfit(x, x, 1, w=[1.0])
