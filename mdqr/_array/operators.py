@@ -136,6 +136,7 @@ class Operators:
         return self._forward(comparison.greater_equal, other)
 
     __hash__ = None  # type: ignore[assignment]
+    __pandas_priority__ = 10_000  # above that of data frames: their operators leave it to ours
     __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -163,6 +164,18 @@ class Operators:
 
     def __int__(self) -> int:
         return int(self._exact("int"))
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Return the exact value of one real value as a pair of integers, as `float` does.
+
+        Raises
+        ------
+        TypeError
+            If there is not one real value.
+        OverflowError, ValueError
+            If it is infinite or NaN.
+        """
+        return self._exact("pair of integers").as_integer_ratio()
 
     def __trunc__(self) -> int:
         return int(self._exact("int"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._core.base import ArrayBase
+from mdqr._core.promotion import precisions_in
 from mdqr._functions import (
     comparison,
     elementwise,
@@ -140,6 +141,16 @@ def _einsum(*operands: Any, optimize: Any = False) -> MDArray:
     return einsum.einsum(*operands)
 
 
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Return views of one shape; what holds no MDArray stays an array of NumPy."""
+    given = [axes.operand(x) if precisions_in(x) else np.asarray(x) for x in args]
+    shape = np.broadcast_shapes(*(x.shape for x in given))
+    return tuple(
+        axes.broadcast_to(x, shape) if isinstance(x, ArrayBase) else np.broadcast_to(x, shape)
+        for x in given
+    )
+
+
 def _copyto(dst: Any, src: Any, where: Any = True) -> None:
     dst[...] = src if where is True else comparison.where(where, src, dst)
 
@@ -154,7 +165,7 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     polynomials: ("polyval", "polyder", "polyfit"),
     axes: (
         *("reshape", "matrix_transpose", "moveaxis", "swapaxes", "expand_dims", "squeeze"),
-        *("flip", "roll", "broadcast_to", "broadcast_arrays", "diagonal"),
+        *("flip", "roll", "broadcast_to", "diagonal"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
     ),
     joining: (
@@ -189,6 +200,7 @@ def _functions() -> dict[Function, Function]:
         np.argsort: _stable(sorting.argsort),
         np.concatenate: _concatenate,
         np.einsum: _einsum,
+        np.broadcast_arrays: _broadcast_arrays,
         np.copyto: _copyto,
         np.shape: lambda a: a.shape,
         np.ndim: lambda a: a.ndim,

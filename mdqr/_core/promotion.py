@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._convert.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
+from mdqr._convert.array_like import (
+    EXACT_INTEGER,
+    exact_value,
+    is_frame,
+    is_number,
+    is_weak,
+    plain,
+)
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
@@ -58,7 +65,7 @@ class Operands(NamedTuple):
 def is_operand(x: object) -> bool:
     """Return whether `x` is answered here: with a result, or with what is wrong with a string."""
     kinds = (ArrayBase, np.ndarray, np.generic, Number, list, tuple, str, bytes)
-    return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x)
+    return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x) or is_frame(x)
 
 
 def promote(*values: Any, precision: Precision | None = None) -> Operands:

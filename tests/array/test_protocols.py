@@ -216,6 +216,7 @@ OF_MATRICES = {
     "count_nonzero": (0,),
     "sort": (0,),
     "argsort": (0,),
+    "isin": ([1.0],),
     "unique": (),
     "unique_all": (),
     "unique_counts": (),

@@ -33,10 +33,12 @@ def var(
     ----------
     a : MDArray
         The values; of complex ones the squares are of magnitudes.
-    axis, keepdims
-        As in `mdqr.sum`.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
     ddof : float, optional
         What is taken from the number of values to divide by: 1 for samples.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
     mean : MDArray, optional
         The means, where they are known, with axes of length 1 for those that are reduced.
     correction : float, optional

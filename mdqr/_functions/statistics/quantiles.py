@@ -37,10 +37,12 @@ def quantile(
         Real values.
     q : MDArray or array_like
         The parts, from 0 to 1; texts such as ``"0.1"`` are what they say.
-    axis, keepdims
-        As in `mdqr.sum`.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
     method : {"linear", "lower", "higher", "midpoint", "nearest"}, optional
         What is returned between two values.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
 
     Returns
     -------
@@ -73,10 +75,12 @@ def percentile(
 
     Parameters
     ----------
-    a, axis, method, keepdims
-        As in `mdqr.quantile`.
+    a : MDArray
+        Real values.
     q : MDArray or array_like
         The percentages, from 0 to 100.
+    axis, method, keepdims
+        As in `mdqr.quantile`.
 
     Returns
     -------
