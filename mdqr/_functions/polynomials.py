@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import matrices
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import flip, operand
-from mdqr._functions.sequences import arange
 from mdqr._limbs import planes
 from mdqr._precision import Precision, as_precision
 
@@ -100,7 +102,7 @@ def polyder(p: Any, m: int = 1) -> MDArray:
         raise ValueError(f"m must not be negative; got {m}")
     for _ in range(order):
         degree = given.size - 1
-        powers = arange(degree, 0, -1, precision=given.precision, device=given.device)
+        powers = planes.namespace(given._block).arange(degree, 0, -1, dtype=np.float64)
         given = given[:-1] * powers
     return given
 
@@ -162,7 +164,8 @@ def polyfit(
     if degree < 0:
         raise ValueError(f"deg must not be negative; got {deg}")
     target = as_precision(precision) if precision is not None else promote(x, y).precision
-    points, values = asarray(x, precision=target), asarray(y, precision=target)
+    place = next((v.device for v in (x, y) if isinstance(v, ArrayBase)), None)
+    points, values = (asarray(v, precision=target, device=place) for v in (x, y))
     if points.ndim != 1 or values.shape[:1] != points.shape or values.ndim > 2:
         raise ValueError(
             f"polyfit wants a vector of points and as many values; got {points.shape} and "
@@ -170,7 +173,7 @@ def polyfit(
         )
     powers = matrices.vander(points, degree + 1)
     if w is not None:
-        weights = asarray(w, precision=target)
+        weights = asarray(w, precision=target, device=place)
         if weights.shape != points.shape:
             raise ValueError(f"as many weights as points are wanted; got shape {weights.shape}")
         powers = powers * weights[:, None]

@@ -7,9 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
+from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise, reductions
-from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import broadcast_to, operand
 from mdqr._functions.manipulation.joining import vstack
 
@@ -149,8 +149,8 @@ def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool
     >>> float(mdqr.average(mdqr.array([1, 4], precision=mdqr.qd), weights=[2, 1]))
     2.0
     """
-    given = operand(a)
-    factors = asarray(1.0 if weights is None else weights, precision=given.precision)
+    ops = promote(a, 1.0 if weights is None else weights)
+    given, factors = map(ops.wrap, ops.full_blocks())
     if weights is not None and factors.shape != given.shape:
         if axis is None or factors.shape != (given.shape[counted_axis(axis, given.ndim)],):
             raise ValueError(
@@ -206,10 +206,9 @@ def cov(
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    rows = [x if rowvar or x.ndim < 2 else x.T for x in (operand(m),)]
-    if y is not None:
-        other = asarray(y, precision=rows[0].precision) if not hasattr(y, "limbs") else y
-        rows.append(other if rowvar or other.ndim < 2 else other.T)
+    ops = promote(m) if y is None else promote(m, y)
+    given = map(ops.wrap, ops.full_blocks())
+    rows = [x if rowvar or x.ndim < 2 else x.T for x in given]
     if any(x.ndim > 2 for x in rows):
         raise ValueError(f"cov wants at most two axes; got {[x.ndim for x in rows]}")
     variables = vstack(rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
+from mdqr._core.promotion import precisions_in
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
@@ -65,7 +66,8 @@ def quantile(
     given = operand(a)
     if given.is_complex:
         raise TypeError("quantiles are of real values; take a.real and a.imag")
-    return _quantile(given, asarray(q, precision=given.precision), axis, method, keepdims)
+    parts = _beside(given, q)
+    return _quantile(given, parts, axis, method, keepdims)
 
 
 def percentile(
@@ -98,8 +100,9 @@ def percentile(
     >>> float(mdqr.percentile(mdqr.arange(5, precision=mdqr.qd), 75))
     3.0
     """
-    parts = asarray(q, precision=operand(a).precision) / 100
-    return quantile(a, parts, axis, method=method, keepdims=keepdims)
+    given = operand(a)
+    parts = _beside(given, q) / 100
+    return quantile(given, parts, axis, method=method, keepdims=keepdims)
 
 
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
@@ -131,6 +134,11 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     given = operand(a)
     half = asarray(0.5, precision=given.precision, device=given.device)
     return _quantile(given, half, axis, "linear", keepdims)
+
+
+def _beside(a: MDArray, q: Any) -> MDArray:
+    """Return parts as an array: of their own precision, or of that of `a` where it lives."""
+    return asarray(q) if precisions_in(q) else asarray(q, precision=a.precision, device=a.device)
 
 
 @advised
