@@ -116,6 +116,7 @@ from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod,
 from mdqr._io.files import load, save
 from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
+from mdqr._io.savetxt import savetxt
 from mdqr._precision import Precision, d, dd, od, qd
 
 __all__ = [
@@ -229,6 +230,7 @@ __all__ = [
     "roll",
     "round",
     "save",
+    "savetxt",
     "searchsorted",
     "sign",
     "signbit",

@@ -82,6 +82,7 @@ FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
+    "mdqr/_io/savetxt.py": "a public function",
     "mdqr/_io/html.py": "tables of notebooks",
     "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
     "mdqr/_core/dtypes.py": "a dtype",
