@@ -12,6 +12,7 @@ from mdqr._backend import for_block
 from mdqr._convert.array_like import plain
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import (
+    alike,
     common_shape,
     comparable_value,
     highest_precision,
@@ -79,6 +80,8 @@ def compare(x: Any, y: Any) -> Any:
     numpy.ndarray or numpy.int8
         -1, 0, 1 or 2, of the broadcast shape. Complex values are ordered lexicographically.
     """
+    if alike((x, y)) and not x._complex:
+        return for_block(x._block).compare(x._block, y._block)[()]
     highest_precision((x, y))
     left, right = _exact_operand(x), _exact_operand(y)
     pairs = together([(side.block, side.is_complex) for side in (left, right)], (x, y))
