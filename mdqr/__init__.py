@@ -11,7 +11,6 @@ from mdqr import random
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import (
-    allclose,
     array_equal,
     isfinite,
     isinf,
@@ -70,13 +69,79 @@ from mdqr._functions.filled import (
     zeros_like,
 )
 from mdqr._functions.from_limbs import from_limbs
+from mdqr._functions.logical import (
+    allclose,
+    isclose,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
+from mdqr._functions.manipulation.axes import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
+    diagonal,
+    expand_dims,
+    flip,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+    roll,
+    squeeze,
+    swapaxes,
+)
+from mdqr._functions.manipulation.joining import (
+    append,
+    column_stack,
+    hstack,
+    meshgrid,
+    repeat,
+    split,
+    tile,
+    unstack,
+    vstack,
+)
+from mdqr._functions.manipulation.selection import count_nonzero, nonzero, take, take_along_axis
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
-from mdqr._functions.power import polyval, power
+from mdqr._functions.ordering.sets import (
+    isin,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from mdqr._functions.ordering.sorting import argsort, searchsorted, sort
+from mdqr._functions.polynomials import polyder, polyfit, polyval
+from mdqr._functions.power import power
+from mdqr._functions.products.contractions import cross, inner, kron, tensordot, vecdot
+from mdqr._functions.products.einsum import einsum
 from mdqr._functions.reductions import dot, outer, prod, sum, trace, vdot
+from mdqr._functions.rounding import (
+    clip,
+    copysign,
+    floor_divide,
+    nan_to_num,
+    nextafter,
+    remainder,
+    round,
+    signbit,
+    trunc,
+)
+from mdqr._functions.sampled import convolve, diff, gradient, interp, trapezoid
 from mdqr._functions.sequences import arange, concatenate, linspace, stack
+from mdqr._functions.statistics.extremes import all, any, argmax, argmin, max, mean, min
+from mdqr._functions.statistics.moments import average, cov, ptp, std, var
+from mdqr._functions.statistics.quantiles import median, percentile, quantile
+from mdqr._functions.statistics.running import cumprod, cumsum, cumulative_prod, cumulative_sum
 from mdqr._io.files import load, save
 from mdqr._io.format import printoptions
 from mdqr._io.loadtxt import loadtxt
+from mdqr._io.savetxt import savetxt
 from mdqr._precision import Precision, d, dd, od, qd
 
 __all__ = [
@@ -84,7 +149,10 @@ __all__ = [
     "Precision",
     "PrecisionWarning",
     "abs",
+    "all",
     "allclose",
+    "any",
+    "append",
     "arange",
     "arccos",
     "arccosh",
@@ -93,35 +161,69 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argmax",
+    "argmin",
+    "argsort",
     "array",
+    "array_api",
     "array_equal",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "average",
+    "broadcast_arrays",
+    "broadcast_to",
     "cbrt",
     "ceil",
+    "clip",
+    "column_stack",
     "concatenate",
     "config",
     "conj",
+    "convolve",
+    "copysign",
     "cos",
     "cosh",
     "cospi",
+    "count_nonzero",
+    "cov",
+    "cross",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "d",
     "dd",
     "diag",
+    "diagonal",
+    "diff",
     "dot",
+    "einsum",
     "empty",
     "empty_like",
     "exp",
     "exp2",
+    "expand_dims",
     "expm1",
     "eye",
+    "flip",
     "floor",
+    "floor_divide",
     "from_limbs",
     "full",
     "full_like",
+    "gradient",
+    "hstack",
     "hypot",
+    "inner",
+    "interp",
+    "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
+    "kron",
     "linalg",
     "linspace",
     "load",
@@ -130,48 +232,96 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "matrix_transpose",
+    "max",
     "maximum",
+    "mean",
+    "median",
+    "meshgrid",
+    "min",
     "minimum",
+    "moveaxis",
+    "nan_to_num",
     "negative",
+    "nextafter",
+    "nonzero",
     "od",
     "ones",
     "ones_like",
     "outer",
+    "percentile",
+    "permute_dims",
+    "polyder",
+    "polyfit",
     "polyval",
     "power",
     "printoptions",
     "prod",
+    "ptp",
     "qd",
+    "quantile",
     "random",
     "reciprocal",
+    "remainder",
+    "repeat",
+    "reshape",
     "rint",
+    "roll",
+    "round",
     "save",
+    "savetxt",
+    "searchsorted",
     "sign",
+    "signbit",
     "sin",
     "sinh",
     "sinpi",
+    "sort",
+    "split",
     "sqrt",
     "square",
+    "squeeze",
     "stack",
+    "std",
     "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "tensorcore",
+    "tensordot",
     "testing",
+    "tile",
     "trace",
+    "trapezoid",
     "tril",
     "triu",
+    "trunc",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "unstack",
     "vander",
+    "var",
     "vdot",
+    "vecdot",
+    "vstack",
     "where",
     "zeros",
     "zeros_like",
 ]
 
 if TYPE_CHECKING:
-    from mdqr import config, linalg, tensorcore, testing
+    from mdqr import array_api, config, linalg, tensorcore, testing
 
-_LAZY = ("config", "linalg", "tensorcore", "testing")
+_LAZY = ("array_api", "config", "linalg", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Powers and polynomials."""
+"""Powers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import operands, promote
+from mdqr._core.promotion import operands
 from mdqr._errors import advised
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
@@ -59,50 +59,6 @@ def power(x: Any, exponent: Any) -> MDArray:
             return _products(base if n >= 0 else elementwise.reciprocal(base), abs(n))
     ops = operands(x, exponent)
     return ops.wrap(for_block(ops.blocks[0]).binary("power", *ops.blocks, kind=ops.kind))
-
-
-@advised
-def polyval(p: Any, x: Any) -> MDArray:
-    """Evaluate a polynomial, the coefficient of the highest power first.
-
-    Parameters
-    ----------
-    p : MDArray or array_like
-        The coefficients, one axis.
-    x : MDArray or array_like
-        Where to evaluate; `p` or `x` is an `MDArray`.
-
-    Returns
-    -------
-    MDArray
-        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
-        ``10 * n * eps``, to first order.
-
-    Raises
-    ------
-    ValueError
-        If `p` does not have one axis.
-
-    Notes
-    -----
-    Horner's rule.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
-    7.0
-    """
-    ops = promote(p, x)
-    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
-    if coefficients.ndim != 1:
-        raise ValueError(
-            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
-        )
-    value = points._like(planes.namespace(points._block).zeros(points._block.shape))
-    for i in range(len(coefficients)):
-        value = value * points + coefficients[i] if i else value + coefficients[i]
-    return value
 
 
 def _small_integer(exponent: Any) -> int | None:

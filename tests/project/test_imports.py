@@ -37,6 +37,7 @@ LAYERS = """
     mdqr._array
     mdqr
     mdqr.linalg  mdqr.config
+    mdqr.array_api
     mdqr.tensorcore
     mdqr.testing
     mdqr._cli  mdqr.__main__
@@ -45,8 +46,13 @@ LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
-    "mdqr._array.protocols": {"mdqr.linalg": "it is loaded when it is asked for"},
+    "mdqr._array.protocols": {
+        "mdqr.linalg": "it is loaded when it is asked for",
+        "mdqr.array_api._namespace": "it is loaded when it is asked for",
+    },
+    "mdqr._array.tables": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
+    "mdqr._functions.polynomials": {"mdqr.linalg": "polyfit is lstsq, which lies above"},
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr.linalg._update.operands": {
@@ -76,6 +82,13 @@ FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
+    "mdqr/_io/savetxt.py": "a public function",
+    "mdqr/_io/html.py": "tables of notebooks",
+    "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
+    "mdqr/_core/dtypes.py": "a dtype",
+    "mdqr/_core/axes.py": "what all functions with axes share",
+    "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
+    "mdqr/_functions/statistics/running.py": "running sums and products",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
