@@ -69,6 +69,18 @@ class Balanced(NamedTuple):
     faults: Block
 
 
+class ProductGraph(NamedTuple):
+    """Products of nodes, int64 arrays; see `Backend.series_order`.
+
+    Product i is that of nodes ``left[i]`` and ``right[i]``; the products of a layer begin at
+    ``layers[j]``, end at ``layers[j + 1]``, and do not need each other.
+    """
+
+    left: Block
+    right: Block
+    layers: Block
+
+
 class Reflectors(Protocol):
     """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
 
@@ -207,6 +219,27 @@ class Backend(Protocol):
 
         Shapes as in `matmul`; every term has the shape of the result and `sign` is 1 or -1.
         ``|error| <= eps |result| + (k + 8) eps**2 (|a| |b| + sum |term|)``.
+        """
+        ...
+
+    def series_order(
+        self,
+        values: Block,
+        sums: Block,
+        graph: ProductGraph,
+        order: int,
+        *,
+        kind: Kind,
+        again: bool = False,
+    ) -> None:
+        """Write one order of products of power series, from lower orders and from their factors.
+
+        `values` ``(..., nodes, orders)`` has the products of `graph` as its last nodes, in their
+        order; each becomes ``sum_j values[left, j] values[right, order - j]``. `sums` ``(...,
+        products)`` gets the terms in between, ``0 < j < order``; with `again` it has them already,
+        and only the two ends, which changed, are added to it: order 1 of two is a derivative.
+        ``|error| <= (order + 9) eps`` of the sum of the moduli of the terms, with the same limbs
+        on every device. Where a sum leaves the range of doubles it is infinite or NaN.
         """
         ...
 

@@ -21,6 +21,8 @@ MODULES = {
         "mdqr",
         "mdqr.linalg",
         "mdqr.tensorcore",
+        "mdqr.series",
+        "mdqr.series.plot",
         "mdqr.random",
         "mdqr.testing",
         "mdqr.config",
@@ -43,13 +45,15 @@ PROMISED = {
         matmul norm qr qr_factor solve_triangular solve lstsq certify
         qr_insert qr_delete qr_update UpdatableLstsq repair
     """,
+    "mdqr.series": "System PowerSeries newton_series pade radius track plot",
+    "mdqr.series.plot": "coefficients domb_sykes poles convergence",
     "mdqr.tensorcore": "qr orthogonalize lstsq lowrank blocked_householder",
     "mdqr.random": "uniform normal",
     "mdqr.testing": "floats arrays matrix ulp_error assert_close assert_same_bits",
     "mdqr.config": "show set_num_threads",
 }
 LATER = {
-    "mdqr": "gamma lgamma erf erfc series",
+    "mdqr": "gamma lgamma erf erfc",
     "mdqr.linalg": """
         lowrank matrix_rank pinv svdvals
         null_space roots inv det slogdet

@@ -21,6 +21,7 @@ from mdqr._backend.protocol import (
     REAL_ONLY,
     REDUCTIONS,
     UNARY,
+    ProductGraph,
 )
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
@@ -133,6 +134,21 @@ def products(backend, limbs, is_complex) -> Results:
     yield "residual", lambda: backend.residual([(1, c), (-1, c)], a, b, **options)
 
 
+def series(backend, limbs, is_complex) -> Results:
+    graph = ProductGraph(*map(np.array, ([0, 3, 0, 4, 6], [1, 2, 0, 5, 1], [0, 1, 3, 4, 5])))
+
+    def orders(count):
+        rng = np.random.default_rng(8)
+        values = draws(rng, limbs, (count, 8, 21), is_complex)
+        sums = np.zeros((*values.shape[: 1 + is_complex], count, 5))
+        for k in (0, 1, 2, 9, 20):
+            backend.series_order(values, sums, graph, k, kind=Kind(limbs, is_complex))
+        return values, sums
+
+    yield "series_order", lambda: orders(3)
+    yield "series_order many", lambda: orders(300)
+
+
 def factorisations(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(4)
     options = {"kind": Kind(limbs, is_complex)}
@@ -182,8 +198,8 @@ def computations() -> Results:
     for precision in PRECISIONS:
         # Products and factorisations of doubles are those of BLAS and LAPACK.
         ours = precision.limbs > 1
-        groups = (elementwise, reductions, small_systems, products, factorisations)
-        groups = groups[: None if ours else 3]
+        groups = (elementwise, reductions, small_systems, series, products, factorisations)
+        groups = groups[: None if ours else 4]
         for is_complex in (False, True):
             field = "complex" if is_complex else "real"
             for group in groups:

@@ -23,6 +23,7 @@ from mdqr._backend.blocks import (
     unsolved,
 )
 from mdqr._backend.host import window as host_window
+from mdqr._backend.host.series import SeriesOrders
 from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
@@ -74,7 +75,7 @@ def backend() -> HostBackend:
     return HostBackend()
 
 
-class HostBackend:
+class HostBackend(SeriesOrders):
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"
