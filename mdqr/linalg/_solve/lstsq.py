@@ -255,6 +255,7 @@ def _solved(
     if given is None and callback is None:
         small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
     if small is not None and small.promised:
+        checks.settle()
         return _small_result(small, inputs, is_vector, batched, errors)
 
     for name, block in zip("ab", inputs.blocks, strict=True):
