@@ -191,16 +191,17 @@ def real_text(precision: Precision, digits: int | None, most: int | None = None)
         if digits is not None:
             return sign + layout(*significant(abs(man), exp, digits), digits, point=False)
         full = list(limbs) + [0.0] * (count_limbs - len(limbs))
-        if most is not None:
-            text, leading = significant(abs(man), exp, most)
-            read = decimal_to_limbs(int(sign + text), leading + 1 - most, count_limbs)
-            if not same_limbs(read, full):
-                return sign + layout(
-                    text.rstrip("0"), leading, max(precision.digits, 16), point=True
-                )
-        found = shortest(abs(man), exp, full)
-        if found is None:
+        if most is not None and abs(man).bit_length() > (most - 2) / _LOG10_2:
+            rounded = significant(abs(man), exp, most)
+            read = decimal_to_limbs(int(sign + rounded[0]), rounded[1] + 1 - most, count_limbs)
+            found = shortest(abs(man), exp, full) if same_limbs(read, full) else None
+        else:
+            found = shortest(abs(man), exp, full)
+        if found is None and most is None:
             return lossless_text(limbs)
+        if found is None:
+            text, leading = significant(abs(man), exp, most or 1)
+            found = text.rstrip("0"), leading
         return sign + layout(*found, max(precision.digits, 16), point=True)
 
     return write
