@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count, islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 _ROWS = 4096  # rows read at a time: text of a number takes several times its limbs
@@ -68,19 +68,21 @@ def read_rows(stream: Iterable[str], name: str, form: Form) -> Iterator[Rows]:
     CellError
         If a row has another width, or the text is no table.
     """
-    lines = iter(stream)
-    numbered = zip(count(form.skiprows + 1), islice(lines, form.skiprows, None))
+    lines = islice(iter(stream), form.skiprows, None)
     width: int | None = None
-    while chunk := list(islice(numbered, _ROWS)):
-        uniform = _uniform(chunk, form)
+    place = form.skiprows
+    while chunk := list(islice(lines, _ROWS)):
+        uniform = _uniform(chunk, place + 1, form)
+        place += len(chunk)
         if uniform is not None and uniform.width == (width or uniform.width):
             width = uniform.width
             yield uniform
             continue
-        plain = _plain(chunk, form)
+        numbered = enumerate(chain(chunk, lines), place - len(chunk) + 1)
+        plain = _plain(zip(range(place - len(chunk) + 1, place + 1), chunk, strict=True), form)
         if plain is None:
             # A quoted field may go on behind the chunk, so that the rest is read in one.
-            rest = _quoted(chain(chunk, numbered), name, form)
+            rest = _quoted(numbered, name, form)
             while rows := list(islice(rest, _ROWS)):
                 width = width or len(rows[0][1])
                 yield from _checked(rows, width, name)
@@ -93,9 +95,8 @@ def read_rows(stream: Iterable[str], name: str, form: Form) -> Iterator[Rows]:
 Row = tuple[int, list[str]]
 
 
-def _uniform(chunk: list[tuple[int, str]], form: Form) -> Rows | None:
+def _uniform(lines: list[str], start: int, form: Form) -> Rows | None:
     """Return the rows of plain lines of one width at once, None where there are others."""
-    numbers, lines = zip(*chunk, strict=True)
     delimiter, text = form.delimiter, "".join(lines).replace("\r\n", "\n").removesuffix("\n")
     if delimiter is None or form.comments is not None or '"' in text or "\r" in text:
         return None
@@ -103,10 +104,10 @@ def _uniform(chunk: list[tuple[int, str]], form: Form) -> Rows | None:
     if len(counts) > 1 or 0 in counts or max(map(len, lines)) > csv.field_size_limit():
         return None
     fields = text.replace("\n", delimiter).split(delimiter)
-    return Rows(list(numbers), fields, counts.pop() + 1)
+    return Rows(list(range(start, start + len(lines))), fields, counts.pop() + 1)
 
 
-def _plain(chunk: list[tuple[int, str]], form: Form) -> list[Row] | None:
+def _plain(chunk: Iterable[tuple[int, str]], form: Form) -> list[Row] | None:
     """Return the rows of lines without quotes; None if there are any."""
     rows = []
     delimiter, comments = form.delimiter, form.comments
@@ -124,6 +125,7 @@ def _plain(chunk: list[tuple[int, str]], form: Form) -> list[Row] | None:
 def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator[Row]:
     """Yield the rows of lines in the manner of RFC 4180, with the number of their last line."""
     place = form.skiprows
+    blanks = form.delimiter is None
 
     def texts() -> Iterator[str]:
         nonlocal place
@@ -132,9 +134,8 @@ def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator
             is_comment = form.comments is not None and line.lstrip().startswith(form.comments)
             if form.comments is not None and not is_comment and '"' not in line:
                 line = line.partition(form.comments)[0]
-            yield "\n" if is_comment else line
+            yield "\n" if is_comment else line.replace("\t", " ") if blanks else line
 
-    blanks = form.delimiter is None
     reader = csv.reader(
         texts(), delimiter=form.delimiter or " ", skipinitialspace=blanks, strict=True
     )
