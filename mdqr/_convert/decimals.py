@@ -44,9 +44,12 @@ def read_decimals(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.ndar
     read &= powers <= np.where(long, 0, _EXACT_POWER)
     chosen = np.flatnonzero(read)
     quotients, sure = _quotients(mantissas[chosen], powers[chosen], limbs)
+    np.negative(quotients, out=quotients, where=negative[chosen] & (quotients != 0))
+    if sure.all() and chosen.size == read.size:
+        return quotients, read
     read[chosen[~sure]] = False
     quotients[:, ~sure] = 0.0
-    block[:, chosen] = np.where(negative[chosen] & (quotients != 0), -quotients, quotients)
+    block[:, chosen] = quotients
     return block, read
 
 
