@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import warnings
 from dataclasses import replace
@@ -18,7 +19,6 @@ import mdqr
 from mdqr import PrecisionWarning
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import UpdatableLstsq, lstsq
-
 
 SINGLE = np.finfo(np.float32).nmant + 1
 
@@ -153,8 +153,8 @@ def test_digits_never_claim_too_much(seed, steps):
     exact = exact_solution(stream.a, stream.b.reshape(m, -1))
     assert info.error_bound.shape == info.digits.shape == x.shape
     for known in zip(
-        sum(parts(x.reshape(n, -1)), []),
-        sum(exact, []),
+        itertools.chain(*parts(x.reshape(n, -1))),
+        itertools.chain(*exact),
         info.error_bound.ravel(),
         info.digits.ravel(),
         strict=True,
