@@ -108,6 +108,47 @@ def line(rng, m=20):
     return a, a @ [3.0, 0.5] + 1e-3 * rng.standard_normal(m)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_small_errors_of_many_entries(multiple, turned):
+    """Products of two errors count: 1000 of them are as large as the data."""
+    a, b = np.eye(1001, 1), np.eye(1001, 1)[:, 0]
+    a, b = (a.T, b[:1]) if turned else (a, b)
+    moved = np.linalg.lstsq(a + 0.03, b, rcond=None)[0] - np.eye(*a.shape[1:], 1)[:, 0]
+    errors = {"a_atol": 0.03, "b_atol": 0}
+    bound = lstsq(a, b, precision=multiple, data_error=errors).info.data_error_bound
+    assert 0.4 < abs(moved[0]) <= bound[0] < 4 * abs(moved[0])
+    assert (abs(moved) <= bound).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    m=st.integers(1, 30),
+    n=st.integers(1, 30),
+    of_a=st.floats(-4.0, -0.5),
+    of_b=st.floats(-4.0, 0.0),
+    residual=st.sampled_from([0.0, 1.0, 30.0]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_large_errors_stay_within_the_bound(m, n, of_a, of_b, residual, weighted, seed):
+    """Far beyond what derivatives tell, wherever there is a bound."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((m, n))
+    b = a @ rng.standard_normal(n) + residual * rng.standard_normal(m)
+    w = rng.uniform(0.1, 10.0, m) if weighted else np.ones(m)
+    errors = {
+        "a_atol": 10.0**of_a * rng.uniform(0.0, 1.0, n) * rng.uniform(0.3, 1.0, (m, 1)),
+        "b_atol": 10.0**of_b * rng.uniform(0.0, 1.0, m),
+    }
+    bound = lstsq(a, b, precision="dd", rcond=0, weights=w, data_error=errors).info.data_error_bound
+    signs = [rng.choice([-1.0, 1.0], (200, *x.shape)) for x in (a, b)]
+    root = np.sqrt(w)[:, None]
+    inverse = np.linalg.pinv(root * (a + errors["a_atol"] * signs[0]))
+    moved = inverse @ (root * (b + errors["b_atol"] * signs[1])[..., None])
+    change = abs(moved[..., 0] - (np.linalg.pinv(root * a) @ (root[:, 0] * b)))
+    assert (change <= bound * (1 + 1e-4) + 1e-9 * abs(b).max()).all()
+
+
 def test_what_is_not_said_is_rounded_and_zeros_are_exact(multiple, rng):
     a, b = line(rng)
     digits = {

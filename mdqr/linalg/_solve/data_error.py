@@ -152,11 +152,12 @@ def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks
 
 @np.errstate(all="ignore")
 def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) -> Block:
-    """Return by how much errors of the data may move a solution, to first order.
+    """Return by how much errors of the data may move a solution.
 
-    With ``C = (A^H W A)^-1`` changes of A, b and W move x by ``C A^H W (db - dA x) + C dA^H W r +
-    C A^H dW r``. The bound is that of the worst signs, and infinite where the errors may make
-    columns dependent.
+    With ``C = (A^H W A)^-1`` of the changed A, changes of A and b move x by ``C A^H W g + C dA^H W
+    (r + P g)``, ``g = db - dA x``, P a projection; changes of W add ``dW r`` to ``W g``. The bound
+    is that of the worst signs, with |g| for |P g| and ``1 / (1 - rate)`` for what the changes make
+    of ``A^+``, and infinite where they may make columns dependent.
 
     Parameters
     ----------
@@ -187,10 +188,12 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
         change = change + of_weights * r_sizes
         of_weights = scaling.largest(of_weights, (-2, -1), 0.0)
     rows, normal = _inverses(system)
-    found = rows @ change + normal @ (of_a.swapaxes(-1, -2) @ (weight * r_sizes))
+    by_fit = rows @ change
+    by_residual = normal @ (of_a.swapaxes(-1, -2) @ (weight * (r_sizes + change)))
     rate = scaling.largest((rows @ of_a).sum(axis=-1), -1, 0.0)
     rate = (rate + of_weights)[..., None, None]
-    found = xp.where(rate < 1.0, found / (1.0 - rate), xp.inf)
+    found = (by_fit + by_residual / (1.0 - rate)) / (1.0 - rate)
+    found = xp.where(rate < 1.0, found, xp.inf)
     return xp.ldexp(found, system.powers[..., :, None] + unit)
 
 
