@@ -95,16 +95,12 @@ template <int N> MDQR_FN md<double, N> signed_limbs(const md<double, N>& x, doub
     return copysign(1.0, sign) < 0.0 ? neg(x) : x;
 }
 
-// Signs that a NaN gives are those of 1: its own differ between processors.
-MDQR_FN double sign_source(double x) { return is_nan(x) ? 1.0 : x; }
-
 // C99, annex G.6.1 and G.6.2, where a part is not finite.
 template <int N> MDQR_COLD cmd<double, N> arccos_undefined(const cmd<double, N>& z) {
     const double x = z.re.limb[0], y = z.im.limb[0], nan = not_a_number();
     if (is_nan(x) || is_nan(y)) {
         const bool infinite = abs(x) == infinity() || abs(y) == infinity();
-        cmd<double, N> r =
-            leading_parts<N>(nan, infinite ? copysign(infinity(), -sign_source(y)) : nan);
+        cmd<double, N> r = leading_parts<N>(nan, infinite ? copysign(infinity(), -y) : nan);
         if (x == 0.0)
             r.re = quarters_of_pi<N>(2.0);
         return r;
@@ -116,8 +112,7 @@ template <int N> MDQR_COLD cmd<double, N> arcsinh_undefined(const cmd<double, N>
     const double x = z.re.limb[0], y = z.im.limb[0], nan = not_a_number();
     if (is_nan(x) || is_nan(y)) {
         const bool infinite = abs(x) == infinity() || abs(y) == infinity();
-        return leading_parts<N>(infinite ? copysign(infinity(), sign_source(x)) : nan,
-                                y == 0.0 ? y : nan);
+        return leading_parts<N>(infinite ? copysign(infinity(), x) : nan, y == 0.0 ? y : nan);
     }
     return {from_double<double, N>(copysign(infinity(), x)),
             signed_limbs(quarters_of_pi<N>(infinite_direction(abs(x), y)), y)};
@@ -139,9 +134,8 @@ template <int N> MDQR_COLD cmd<double, N> arctanh_undefined(const cmd<double, N>
     const bool pole = abs(x) == 1.0 && y == 0.0;
     if (pole)
         return leading_parts<N>(copysign(infinity(), x), y);
-    const double re = abs(x) == infinity() || abs(y) == infinity() || x == 0.0
-                          ? copysign(0.0, sign_source(x))
-                          : nan;
+    const double re =
+        abs(x) == infinity() || abs(y) == infinity() || x == 0.0 ? copysign(0.0, x) : nan;
     if (is_nan(y) || (is_nan(x) && abs(y) != infinity()))
         return leading_parts<N>(re, nan);
     return {from_double<double, N>(re), signed_limbs(quarters_of_pi<N>(2.0), y)};
