@@ -405,7 +405,7 @@ def test_refusals_tell_why(rng):
     a[2] *= 2.0**-1000
     b = np.ones((4, 5, 1))
     b[2] *= 2.0**1000
-    with pytest.raises(np.linalg.LinAlgError, match=r"beyond the largest double.*matrix 2"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"matrix 2 .*beyond the largest double"):
         lstsq(a, b, precision="dd")
     with pytest.raises(np.linalg.LinAlgError, match="beyond the largest double"):
         lstsq(a[2], b[2], precision="dd", verified=True)

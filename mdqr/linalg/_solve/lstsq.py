@@ -248,9 +248,7 @@ def _solved(
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs)
     errors = data_errors(data_error, units, inputs, is_vector, checks)
-    m, n = inputs.shape(0)[-2:]
-    limit = eps * max(m, n) if rcond is None else float(rcond)
-    limit = max(limit, min(m, n) * inputs.work.eps)
+    limit = _limit(inputs, eps, rcond)
     small = None
     if given is None and callback is None:
         small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
@@ -289,6 +287,13 @@ def _solved(
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
+
+
+def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
+    """Return what conditions are multiplied by: where that is not small, ranks are decided."""
+    m, n = inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    return max(limit, min(m, n) * inputs.work.eps)
 
 
 def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
