@@ -33,6 +33,8 @@ settings.load_profile("default")
 
 
 def pytest_configure(config):
+    # Plots are drawn without a screen.
+    os.environ.setdefault("MPLBACKEND", "Agg")
     # A worker has a core: the threads of BLAS would wait for the cores of other workers.
     if config.getoption("numprocesses", None):
         os.environ.setdefault("OMP_NUM_THREADS", "1")

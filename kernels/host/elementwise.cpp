@@ -1,5 +1,5 @@
 // Elementwise entry points for one level (MDQR_LEVEL) and limb count (MDQR_LIMBS).
-#include "level/elements.hpp"
+#include "level/maps.hpp"
 
 #include "module/entries.hpp"
 #include "mdqr/compare.hpp"
@@ -8,38 +8,8 @@
 #include "level/networks.hpp"
 
 #include <stdexcept>
-#include <type_traits>
 
 MDQR_BEGIN
-
-using mdqr_host::has_form;
-using mdqr_host::operands;
-
-template <int N, bool complex>
-using lane_number = std::conditional_t<complex, cmd<lane, N>, md<lane, N>>;
-
-template <class Number, class Out = Number, class F>
-void map_unary(const block_view& out, const block_view& x, F f) {
-    const block_view* const operand[2] = {&out, &x};
-    for_each_group<2>(operand, [&](const group* g, int count, ptrdiff_t) {
-        element_io<Out>::store(out, g[0], count, f(element_io<Number>::load(x, g[1])));
-    });
-}
-
-// The same one number at a time, for what branches.
-template <int N, class F> void map_scalar(const block_view& out, const block_view& x, F f) {
-    map_unary<md<lane, N>>(out, x, [&](md<lane, N> v) {
-        for (int i = 0; i < host_lanes; ++i) {
-            md<double, N> one;
-            for (int l = 0; l < N; ++l)
-                one.limb[l] = lane_get(v.limb[l], i);
-            one = f(one);
-            for (int l = 0; l < N; ++l)
-                lane_set(v.limb[l], i, one.limb[l]);
-        }
-        return v;
-    });
-}
 
 // Any number of doubles a value: exact sum, rounded once.
 template <int N>
@@ -69,6 +39,9 @@ void unary_number(unary_op op, const block_view& out, const block_view& x) {
             map_scalar<N>(out, x, f);
     };
     switch (op) {
+#define MDQR_ELEMENTARY_UNARY_OP(name, kind)                                                       \
+    case unary_op::name:                                                                           \
+        return elementary_unary<N, complex>(op, out, x);
 #define MDQR_UNARY_OP(name, kind)                                                                  \
     case unary_op::name:                                                                           \
         if constexpr (has_form(operands::kind, complex))                                           \
@@ -84,14 +57,11 @@ void unary_number(unary_op op, const block_view& out, const block_view& x) {
 template <int N, bool complex>
 void binary_number(binary_op op, const block_view& out, const block_view& x, const block_view& y) {
     using number = lane_number<N, complex>;
-    const block_view* const operand[3] = {&out, &x, &y};
-    const auto map = [&](auto f) {
-        for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
-            using io = element_io<number>;
-            io::store(out, g[0], count, f(io::load(x, g[1]), io::load(y, g[2])));
-        });
-    };
+    const auto map = [&](auto f) { map_binary<number>(out, x, y, f); };
     switch (op) {
+#define MDQR_ELEMENTARY_BINARY_OP(name, kind)                                                      \
+    case binary_op::name:                                                                          \
+        return elementary_binary<N, complex>(op, out, x, y);
 #define MDQR_BINARY_OP(name, kind)                                                                 \
     case binary_op::name:                                                                          \
         if constexpr (has_form(operands::kind, complex))                                           \

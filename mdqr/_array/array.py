@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.exports import Exports
+from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
+from mdqr._core.dtypes import DType
 from mdqr._functions import creation, elementwise
 from mdqr._limbs import planes
-from mdqr._precision import Precision, as_precision
+from mdqr._precision import Precision
 
 
-class MDArray(ArrayBase, Operators, Reductions, Exports):
+class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
     """An array of multiple-double numbers, with NumPy's behaviour.
 
     Make one with `mdqr.array`, `mdqr.zeros`, `mdqr.from_limbs` and so on, not with this class.
@@ -35,6 +37,8 @@ class MDArray(ArrayBase, Operators, Reductions, Exports):
         The precision of the values.
     is_complex : bool
         Whether the values are complex.
+    dtype : mdqr.array_api.DType
+        Both as one object.
     shape : tuple of int
         The shape of the values; also `ndim` and `size`.
     device : str
@@ -85,15 +89,15 @@ class MDArray(ArrayBase, Operators, Reductions, Exports):
         return elementwise.conj(self)
 
     def astype(
-        self, precision: Precision | str | None = None, dtype: type | None = None
+        self, precision: Precision | str | DType | None = None, dtype: Any = None
     ) -> MDArray:
         """Return a copy in another precision or field.
 
         Parameters
         ----------
-        precision : Precision or str, optional
+        precision : Precision, str or DType, optional
             The precision wanted; this one's by default. A lower one rounds correctly: limb by limb
-            to the nearest double.
+            to the nearest double. The dtype of another array is its precision and field.
         dtype : {None, float, complex}, optional
             The field wanted; this one's by default.
 
@@ -114,8 +118,11 @@ class MDArray(ArrayBase, Operators, Reductions, Exports):
         >>> a.astype(mdqr.dd).precision
         mdqr.dd
         """
-        wanted = self._precision if precision is None else as_precision(precision)
-        return creation.array(self, precision=wanted, dtype=dtype)
+        if isinstance(precision, DType):
+            precision, dtype = None, precision
+        if precision is None and not isinstance(dtype, DType):
+            precision = self._precision
+        return creation.array(self, precision=precision, dtype=dtype)
 
     def item(self, *index: Any) -> MDArray:
         """Return the only value, or the one at `index`, as a 0-d copy.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
 from mdqr._io.files import restore
 from mdqr._io.format import repr_array, str_array
+from mdqr._io.html import html_array
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block
@@ -99,6 +101,8 @@ class Exports:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the float64 or complex128 values of precision d, a view if real, for NumPy.
 
+        Matplotlib, which draws no more digits than these, gets those of every precision.
+
         Raises
         ------
         TypeError
@@ -106,7 +110,7 @@ class Exports:
         ValueError
             If `copy` is False and a copy is needed.
         """
-        if self._precision.limbs > 1:
+        if self._precision.limbs > 1 and not _is_drawn():
             raise TypeError(
                 f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, "
                 "as that would round every value; use a.to_numpy() for the nearest float64 values, "
@@ -121,8 +125,30 @@ class Exports:
             raise ValueError(
                 "the parts of complex values lie apart, so that NumPy needs a copy of them"
             )
-        values = self.to_numpy() if self._complex else self._block[0, ...]
-        return np.array(values, dtype=dtype, copy=None if self._complex else copy)
+        is_new = self._complex or self._precision.limbs > 1
+        if is_new and copy is False:
+            raise ValueError("the values are rounded, so that NumPy needs a copy of them")
+        values = self.to_numpy() if is_new else self._block[0, ...]
+        return np.array(values, dtype=dtype, copy=None if is_new else copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return a DLPack capsule of real values of precision d.
+
+        Raises
+        ------
+        BufferError
+            If a value is more than one double; `limbs` is what can be shared.
+        """
+        if self._precision.limbs > 1 or self._complex:
+            raise BufferError(
+                f"values of dtype {cast('MDArray', self).dtype} are no single doubles; share the "
+                "limbs, as in numpy.from_dlpack(a.limbs), and read them with mdqr.from_limbs"
+            )
+        return self._block[0, ...].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, number = self._block.__dlpack_device__()
+        return int(kind), int(number)
 
     def __reduce__(self) -> tuple[Any, ...]:
         device = self.device.partition(":")[0]
@@ -140,3 +166,15 @@ class Exports:
 
     def __str__(self) -> str:
         return str_array(cast("MDArray", self))
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        return html_array(cast("MDArray", self))
+
+
+def _is_drawn() -> bool:
+    """Return whether it is Matplotlib that asks NumPy for an array."""
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "numpy":
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("matplotlib", "mpl_toolkits")

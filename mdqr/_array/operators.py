@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdqr._array import protocols
-from mdqr._array.protocols import matmul
+from mdqr._array.tables import matmul
 from mdqr._core.promotion import is_operand
-from mdqr._functions import comparison, elementwise, power
+from mdqr._functions import comparison, elementwise, power, rounding
 from mdqr._io.format import format_scalar
 from mdqr._limbs import planes
 from mdqr._limbs.exact import sum_of_units
@@ -60,6 +60,24 @@ class Operators:
     def __rmatmul__(self, other: Any) -> MDArray:
         return self._reflected(matmul, other)
 
+    def __floordiv__(self, other: Any) -> MDArray:
+        return self._forward(rounding.floor_divide, other)
+
+    def __rfloordiv__(self, other: Any) -> MDArray:
+        return self._reflected(rounding.floor_divide, other)
+
+    def __mod__(self, other: Any) -> MDArray:
+        return self._forward(rounding.remainder, other)
+
+    def __rmod__(self, other: Any) -> MDArray:
+        return self._reflected(rounding.remainder, other)
+
+    def __divmod__(self, other: Any) -> tuple[MDArray, MDArray]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[MDArray, MDArray]:
+        return other // self, other % self
+
     def __pow__(self, exponent: Any) -> MDArray:
         return self._forward(power.power, exponent)
 
@@ -77,6 +95,12 @@ class Operators:
 
     def __itruediv__(self, other: Any) -> MDArray:
         return self._in_place("divide", other)
+
+    def __ifloordiv__(self, other: Any) -> MDArray:
+        return self._stored(rounding.floor_divide, other)
+
+    def __imod__(self, other: Any) -> MDArray:
+        return self._stored(rounding.remainder, other)
 
     def __ipow__(self, exponent: Any) -> MDArray:
         return self._stored(power.power, exponent)
@@ -112,6 +136,7 @@ class Operators:
         return self._forward(comparison.greater_equal, other)
 
     __hash__ = None  # type: ignore[assignment]
+    __pandas_priority__ = 10_000  # above that of data frames: their operators leave it to ours
     __array_priority__ = 1000  # CuPy asks for it before it answers `ndarray op MDArray` itself
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -121,6 +146,9 @@ class Operators:
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
     ) -> Any:
         return protocols.array_function(function, types, arguments, options)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return protocols.array_namespace(cast("MDArray", self).precision, api_version)
 
     # -- a single value --------------------------------------------------------------------------
 
@@ -137,6 +165,18 @@ class Operators:
     def __int__(self) -> int:
         return int(self._exact("int"))
 
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Return the exact value of one real value as a pair of integers, as `float` does.
+
+        Raises
+        ------
+        TypeError
+            If there is not one real value.
+        OverflowError, ValueError
+            If it is infinite or NaN.
+        """
+        return self._exact("pair of integers").as_integer_ratio()
+
     def __trunc__(self) -> int:
         return int(self._exact("int"))
 
@@ -145,6 +185,11 @@ class Operators:
 
     def __ceil__(self) -> int:
         return self._exact("int").__ceil__()
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if ndigits is None:
+            return round(self._exact("int"))
+        return rounding.round(self, ndigits)
 
     def __format__(self, spec: str) -> str:
         array = cast("MDArray", self)

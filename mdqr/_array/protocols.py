@@ -7,134 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mdqr._array.tables import FUNCTIONS, OPERATORS, UFUNCS
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
-from mdqr._functions import (
-    comparison,
-    elementwise,
-    filled,
-    matrices,
-    power,
-    reductions,
-    sequences,
-)
+from mdqr._functions import elementwise
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 Function = Callable[..., Any]
-
-# The tables are made by functions: within the cycle of imports mypy knows the types of decorated
-# functions in a body only.
-
-
-def matmul(a: Any, b: Any) -> MDArray:
-    """Return ``a @ b``; `mdqr.linalg` is imported by the first one."""
-    from mdqr import linalg
-
-    return linalg.matmul(a, b)
-
-
-def _positive(x: Any) -> MDArray:
-    return x.copy()
-
-
-def _ufuncs() -> dict[np.ufunc, Function]:
-    """Return what answers each ufunc."""
-    return {
-        np.add: elementwise.add,
-        np.subtract: elementwise.subtract,
-        np.multiply: elementwise.multiply,
-        np.divide: elementwise.divide,
-        np.negative: elementwise.negative,
-        np.positive: _positive,
-        np.absolute: elementwise.abs,
-        np.sign: elementwise.sign,
-        np.sqrt: elementwise.sqrt,
-        np.square: elementwise.square,
-        np.reciprocal: elementwise.reciprocal,
-        np.conjugate: elementwise.conj,
-        np.hypot: elementwise.hypot,
-        np.floor: elementwise.floor,
-        np.ceil: elementwise.ceil,
-        np.rint: elementwise.rint,
-        np.power: power.power,
-        np.maximum: comparison.maximum,
-        np.minimum: comparison.minimum,
-        np.equal: comparison.equal,
-        np.not_equal: comparison.not_equal,
-        np.less: comparison.less,
-        np.less_equal: comparison.less_equal,
-        np.greater: comparison.greater,
-        np.greater_equal: comparison.greater_equal,
-        np.isfinite: comparison.isfinite,
-        np.isnan: comparison.isnan,
-        np.isinf: comparison.isinf,
-        np.matmul: matmul,
-    }
-
-
-UFUNCS = _ufuncs()
-OPERATORS: dict[np.ufunc, str] = {
-    np.add: "+",
-    np.subtract: "-",
-    np.multiply: "*",
-    np.divide: "/",
-    np.matmul: "@",
-}
-
-
-def _method(name: str) -> Function:
-    def call(a: Any, *arguments: Any, **options: Any) -> Any:
-        if not isinstance(a, ArrayBase):
-            raise TypeError(f"numpy.{name}: the first argument must be the MDArray")
-        return getattr(a, name)(*arguments, **options)
-
-    return call
-
-
-def _concatenate(arrays: Any, axis: int | None = 0) -> MDArray:
-    return sequences.concatenate(arrays, axis)
-
-
-def _functions() -> dict[Function, Function]:
-    """Return what answers each other function of NumPy."""
-    return {
-        **{
-            getattr(np, name): _method(name)
-            for name in (
-                *("sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "cumsum"),
-                *("reshape", "ravel", "transpose", "copy"),
-            )
-        },
-        np.shape: lambda a: a.shape,
-        np.ndim: lambda a: a.ndim,
-        np.size: lambda a: a.size,
-        np.real: lambda a: a.real,
-        np.imag: lambda a: a.imag,
-        np.dot: reductions.dot,
-        np.vdot: reductions.vdot,
-        np.outer: reductions.outer,
-        np.trace: reductions.trace,
-        np.polyval: power.polyval,
-        np.where: comparison.where,
-        np.allclose: comparison.allclose,
-        np.array_equal: comparison.array_equal,
-        np.concatenate: _concatenate,
-        np.stack: sequences.stack,
-        np.diag: matrices.diag,
-        np.tril: matrices.tril,
-        np.triu: matrices.triu,
-        np.vander: matrices.vander,
-        np.zeros_like: filled.zeros_like,
-        np.ones_like: filled.ones_like,
-        np.empty_like: filled.empty_like,
-        np.full_like: filled.full_like,
-        np.linspace: sequences.linspace,
-    }
-
-
-FUNCTIONS = _functions()
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any) -> Any:
@@ -173,6 +55,20 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         raise TypeError(f"the result of {name} is boolean and does not go into an MDArray")
     elementwise.store(cast("MDArray", result), cast("MDArray", target))
     return target
+
+
+def array_namespace(precision: Precision, api_version: str | None) -> Any:
+    """Return the namespace of the array API for arrays of a precision.
+
+    Raises
+    ------
+    ValueError
+        If it does not follow that version of the standard.
+    """
+    from mdqr.array_api import _namespace
+
+    _namespace.checked(api_version)
+    return _namespace.namespace(precision)
 
 
 def array_function(function: Function, types: Any, arguments: Any, options: Any) -> Any:

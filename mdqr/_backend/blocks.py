@@ -121,6 +121,20 @@ def replace_products(
         right[...] = backend.matmul(right, e, kind=kind)
 
 
+def series_views(
+    xp: ModuleType, values: Block, sums: Block, is_complex: bool
+) -> tuple[Block, Block]:
+    """Return blocks of series and of their sums with one batch axis, which are written to."""
+    batch = values.shape[1 + is_complex : -2]
+    views = (
+        batched(values, batch, 2, is_complex),
+        batched(sums, batch, 1, is_complex),
+    )
+    if not all(map(xp.may_share_memory, views, (values, sums))):
+        raise ValueError("the batch axes of series must be one run of memory")
+    return views
+
+
 def to_native(xp: ModuleType, block: Block, is_complex: bool, conjugate: bool = False) -> Block:
     """Return the first limbs as a float64 or complex128 array."""
     if not is_complex:

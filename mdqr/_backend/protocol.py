@@ -17,12 +17,23 @@ from typing import NamedTuple, Protocol, cast
 
 from mdqr._limbs.planes import Block, Kind
 
+# Functions of kernels/include/mdqr/elementary/.
+ELEMENTARY_UNARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    *("sin", "cos", "tan", "sinpi", "cospi", "arcsin", "arccos", "arctan"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt"),
+)
+ELEMENTARY_BINARY = ("arctan2", "power")
+
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
-UNARY = ("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint")
-BINARY = ("add", "subtract", "multiply", "divide", "hypot")
+UNARY = (
+    *("sqrt", "square", "reciprocal", "abs", "renormalize", "floor", "ceil", "rint"),
+    *ELEMENTARY_UNARY,
+)
+BINARY = ("add", "subtract", "multiply", "divide", "hypot", *ELEMENTARY_BINARY)
 REDUCTIONS = ("sum", "prod")
-REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot"})
+REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"})
 
 # The largest systems that the calls are for.
 MOST_ROWS = 256
@@ -58,6 +69,18 @@ class Balanced(NamedTuple):
     faults: Block
 
 
+class ProductGraph(NamedTuple):
+    """Products of nodes, int64 arrays; see `Backend.series_order`.
+
+    Product i is that of nodes ``left[i]`` and ``right[i]``; the products of a layer begin at
+    ``layers[j]``, end at ``layers[j + 1]``, and do not need each other.
+    """
+
+    left: Block
+    right: Block
+    layers: Block
+
+
 class Reflectors(Protocol):
     """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
 
@@ -83,14 +106,15 @@ class Backend(Protocol):
         Operations: "sqrt", "square", "reciprocal"; "abs" (complex to real: the result has no
         imaginary planes); "renormalize" (real or complex: `x` holds any number of arbitrary
         finite doubles per value in any order; the result is their sum, correctly rounded to the
-        greedy form); "floor", "ceil", "rint" (real; exact; "rint" breaks ties to even).
+        greedy form); "floor", "ceil", "rint" (real; exact; "rint" breaks ties to even); the
+        elementary functions, within 4 eps, complex 10 eps normwise.
         """
         ...
 
     def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply ``op`` to the broadcast pairs; `x` and `y` are both real or both complex.
 
-        Operations: "add", "subtract", "multiply", "divide"; "hypot" (real).
+        Operations: "add", "subtract", "multiply", "divide"; "hypot", "arctan2" (real); "power".
         """
         ...
 
@@ -195,6 +219,27 @@ class Backend(Protocol):
 
         Shapes as in `matmul`; every term has the shape of the result and `sign` is 1 or -1.
         ``|error| <= eps |result| + (k + 8) eps**2 (|a| |b| + sum |term|)``.
+        """
+        ...
+
+    def series_order(
+        self,
+        values: Block,
+        sums: Block,
+        graph: ProductGraph,
+        order: int,
+        *,
+        kind: Kind,
+        again: bool = False,
+    ) -> None:
+        """Write one order of products of power series, from lower orders and from their factors.
+
+        `values` ``(..., nodes, orders)`` has the products of `graph` as its last nodes, in their
+        order; each becomes ``sum_j values[left, j] values[right, order - j]``. `sums` ``(...,
+        products)`` gets the terms in between, ``0 < j < order``; with `again` it has them already,
+        and only the two ends, which changed, are added to it: order 1 of two is a derivative.
+        ``|error| <= (order + 9) eps`` of the sum of the moduli of the terms, with the same limbs
+        on every device. Where a sum leaves the range of doubles it is infinite or NaN.
         """
         ...
 

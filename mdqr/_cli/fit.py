@@ -16,7 +16,8 @@ from mdqr._convert.arrays import exact_parts
 from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._errors import shortened
 from mdqr._functions.matrices import vander
-from mdqr._io.loadtxt import CellError, Table, listed, read_table
+from mdqr._io.loadtxt import Table, listed, read_table
+from mdqr._io.rows import CellError
 from mdqr._limbs.planes import narrow
 from mdqr._precision import Precision
 

@@ -1,4 +1,4 @@
-"""The command line: ``mdqr info`` and ``mdqr lstsq``."""
+"""The command line: ``mdqr info``, ``mdqr lstsq`` and ``mdqr series``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import mdqr
+from mdqr._cli import series as series_command
 from mdqr._cli.fit import read_problem, solve
 from mdqr._cli.report import WRITERS, printable, report, table
 from mdqr._errors import shortened
@@ -27,7 +28,7 @@ _NO_ANSWER = 1
 _INTERRUPTED = 130
 _PATIENCE = 1.0  # seconds without a progress bar
 
-_DESCRIPTION = "Least squares in more precision than float64 has."
+_DESCRIPTION = "Least squares and power series in more precision than float64 has."
 _LSTSQ = """\
 Fit a linear model to columns of a CSV file. The first line names the columns; with --no-header
 they are c0, c1, ... Numbers are read as the decimals they are, not through float64. As many
@@ -108,6 +109,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     lstsq.set_defaults(run=_lstsq)
     _add_options(lstsq)
+    series = commands.add_parser(
+        "series",
+        help="expand the solution of a polynomial system",
+        description=series_command.DESCRIPTION,
+        epilog=_EXIT,
+    )
+    series.set_defaults(run=_series)
+    series_command.add_options(series)
     return parser
 
 
@@ -208,6 +217,18 @@ def _lstsq(options: argparse.Namespace) -> int:
         _say(f"mdqr: warning: {printable(_named(message, problem.names))}\n", sys.stderr)
     if options.output is not None:
         WRITERS[options.output.suffix.lower()](options.output, options.file, fit)
+        _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
+    return 0
+
+
+def _series(options: argparse.Namespace) -> int:
+    with _Progress() as progress:
+        found, messages = series_command.expand(options, progress)
+    _say(f"{series_command.text_of(found)}\n", sys.stdout)
+    for message in messages:
+        _say(f"mdqr: warning: {printable(message)}\n", sys.stderr)
+    if options.output is not None:
+        series_command.write(options.output, found)
         _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
     return 0
 

@@ -92,6 +92,11 @@ def is_weak(x: object) -> bool:
     return has_values(x) and not computes
 
 
+def is_frame(x: object) -> bool:
+    """Return whether `x` is a data frame or a column of pandas, which leave operators to others."""
+    return hasattr(type(x), "__pandas_priority__")
+
+
 def _is_rational(x: object) -> bool:
     """Return whether `x` says that it is an integer or a rational."""
     kind = type(x)

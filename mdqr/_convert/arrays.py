@@ -315,7 +315,11 @@ def block_to_mpmath(block: Block, is_complex: bool = False) -> np.ndarray:
 
 
 def block_to_strings(
-    block: Block, precision: Precision, is_complex: bool = False, digits: int | None = None
+    block: Block,
+    precision: Precision,
+    is_complex: bool = False,
+    digits: int | None = None,
+    most: int | None = None,
 ) -> np.ndarray:
     """Return the values as an object array of decimal strings.
 
@@ -332,6 +336,8 @@ def block_to_strings(
         read back to the same limbs. A value whose limbs are not in the greedy form (see
         `mdqr._limbs.exact`) is reached by no decimal: it is written in the lossless form, its
         limbs as hexadecimal floats joined by their signs.
+    most : int, optional
+        Without `digits`, the most digits; what takes more to read back is rounded to so many.
 
     Raises
     ------
@@ -342,7 +348,7 @@ def block_to_strings(
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)
-    write = real_text(precision, digits)
+    write = real_text(precision, digits, most)
     try:
         columns = [
             [

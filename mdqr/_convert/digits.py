@@ -12,6 +12,7 @@ Dyadic = tuple[int, int]  # man, exp: the number man * 2**exp
 
 _LOG10_2 = log10(2.0)
 _FINEST = 1074  # every finite value is a multiple of 2**-1074, hence of 10**-1074
+_GAP = 8  # bits between limbs that no repr leaves out
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 
 
@@ -170,8 +171,16 @@ def complex_text(real: str, imag: str) -> str:
 Writer = Callable[[Dyadic | float, list[float]], str]
 
 
-def real_text(precision: Precision, digits: int | None) -> Writer:
-    """Return the function that writes one value, given exactly and as limbs."""
+def most_digits(precision: Precision) -> int:
+    """Return how many digits every value is worth whose limbs stand at most 8 bits apart."""
+    return floor((precision.bits + _GAP * (precision.limbs - 1)) * _LOG10_2) + 2
+
+
+def real_text(precision: Precision, digits: int | None, most: int | None = None) -> Writer:
+    """Return the function that writes one value, given exactly and as limbs.
+
+    With `most`, values that take more digits to read back are rounded to so many.
+    """
     count_limbs = precision.limbs
 
     def write(value: Dyadic | float, limbs: list[float]) -> str:
@@ -182,9 +191,17 @@ def real_text(precision: Precision, digits: int | None) -> Writer:
         if digits is not None:
             return sign + layout(*significant(abs(man), exp, digits), digits, point=False)
         full = list(limbs) + [0.0] * (count_limbs - len(limbs))
-        found = shortest(abs(man), exp, full)
-        if found is None:
+        if most is not None and abs(man).bit_length() > (most - 2) / _LOG10_2:
+            rounded = significant(abs(man), exp, most)
+            read = decimal_to_limbs(int(sign + rounded[0]), rounded[1] + 1 - most, count_limbs)
+            found = shortest(abs(man), exp, full) if same_limbs(read, full) else None
+        else:
+            found = shortest(abs(man), exp, full)
+        if found is None and most is None:
             return lossless_text(limbs)
+        if found is None:
+            text, leading = significant(abs(man), exp, most or 1)
+            found = text.rstrip("0"), leading
         return sign + layout(*found, max(precision.digits, 16), point=True)
 
     return write

@@ -18,6 +18,7 @@ from math import copysign, inf, nan
 
 import numpy as np
 
+from mdqr._convert.decimals import read_decimals
 from mdqr._errors import shortened
 from mdqr._limbs.exact import (
     LOWEST,
@@ -41,7 +42,8 @@ _HEX_TERM = re.compile(
 _HEX_COMPLEX = re.compile(r"\(([^()]*)\)\+\(([^()]*)\)j").fullmatch
 _WORDS = {"inf": inf, "infinity": inf, "nan": nan}
 
-_CHUNK = 4096  # strings converted at a time, so that few Python floats live at once
+_CHUNK = 16384  # strings converted at a time, so that few Python floats live at once
+_FEW = 32  # so many strings are converted one by one sooner than all at once
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 _FINEST = 1100  # every rounding boundary is a multiple of 10**-1075
 _FAR = 10**18  # stands for any larger exponent
@@ -246,10 +248,19 @@ def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.n
     real = np.empty((limbs, len(texts)))
     imag: np.ndarray | None = None
     for start in range(0, len(texts), _CHUNK):
-        values, exponents, others = _read_chunk(texts[start : start + _CHUNK], start, limbs)
+        chunk = texts[start : start + _CHUNK]
+        if len(chunk) < _FEW:
+            places, left = np.arange(len(chunk)), chunk
+        else:
+            part, read = read_decimals(chunk, limbs)
+            normalize_block(part)
+            real[:, start : start + len(chunk)] = part
+            places = np.flatnonzero(~read)
+            left = [chunk[i] for i in places.tolist()]
+        values, exponents, others = _read_chunk(left, limbs, start + places)
         part = np.array(values).reshape(-1, limbs).T
         normalize_block(part)
-        real[:, start : start + len(exponents)] = np.ldexp(part, np.array(exponents, np.int32))
+        real[:, start + places] = np.ldexp(part, np.array(exponents, np.int32))
         for index, (parts, imaginary) in others.items():
             real[:, index] = parts
             if imaginary is not None:
@@ -260,7 +271,7 @@ def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.n
 
 
 def _read_chunk(
-    texts: Sequence[str], start: int, limbs: int
+    texts: Sequence[str], limbs: int, indices: np.ndarray
 ) -> tuple[list[float], list[int], dict[int, tuple[list[float], list[float] | None]]]:
     """Return unscaled limbs one value after another, their exponents, and finished values.
 
@@ -269,7 +280,7 @@ def _read_chunk(
     values: list[float] = []
     exponents: list[int] = []
     others: dict[int, tuple[list[float], list[float] | None]] = {}
-    for index, text in enumerate(texts, start):
+    for index, text in zip(indices.tolist(), texts, strict=True):
         scaled = _read_plain(text, limbs)
         if scaled is None:
             try:

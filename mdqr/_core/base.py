@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 
 import numpy as np
 
+from mdqr._core.dtypes import DType, dtype_of
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.device import device_of, place
@@ -62,6 +64,11 @@ class ArrayBase:
     def precision(self) -> Precision:
         """The precision of the values."""
         return self._precision
+
+    @property
+    def dtype(self) -> DType:
+        """The precision and the field as one object, as the array API has it."""
+        return dtype_of(self._precision, self._complex)
 
     @property
     def is_complex(self) -> bool:
@@ -140,9 +147,7 @@ class ArrayBase:
             )
         self.imag[...] = value
 
-    def reshape(
-        self, *shape: SupportsIndex | tuple[SupportsIndex, ...] | list[SupportsIndex]
-    ) -> MDArray:
+    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> MDArray:
         """Return the values in another shape, in C order: a view where NumPy's planes allow one.
 
         Raises
@@ -191,13 +196,15 @@ class ArrayBase:
         """Return a copy, contiguous in C order."""
         return self._like(self._block.copy(order="C"))
 
-    def to_device(self, device: str) -> MDArray:
+    def to_device(self, device: str, /, *, stream: None = None) -> MDArray:
         """Return the array on `device`: itself if it lives there already, else a copy.
 
         Parameters
         ----------
         device : str
             "cpu", "cuda" (the current CUDA device) or "cuda:k".
+        stream : None
+            What the array API has; copies are on the current streams.
 
         Raises
         ------
@@ -206,6 +213,8 @@ class ArrayBase:
         TypeError, ValueError
             If `device` does not name a device of this machine.
         """
+        if stream is not None:
+            raise ValueError("to_device takes no stream; make it the current one of CuPy")
         block = place(self._block, device)
         return cast("MDArray", self) if block is self._block else self._like(block)
 

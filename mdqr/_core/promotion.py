@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import broadcast_shapes
-from mdqr._convert.array_like import EXACT_INTEGER, exact_value, is_number, is_weak, plain
+from mdqr._convert.array_like import (
+    EXACT_INTEGER,
+    exact_value,
+    is_frame,
+    is_number,
+    is_weak,
+    plain,
+)
 from mdqr._convert.arrays import check_depth, objects_to_block, refuse_text, scalar_to_limbs
 from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
@@ -58,7 +65,7 @@ class Operands(NamedTuple):
 def is_operand(x: object) -> bool:
     """Return whether `x` is answered here: with a result, or with what is wrong with a string."""
     kinds = (ArrayBase, np.ndarray, np.generic, Number, list, tuple, str, bytes)
-    return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x)
+    return isinstance(x, kinds) or is_cuda_array(x) or is_number(x) or is_weak(x) or is_frame(x)
 
 
 def promote(*values: Any, precision: Precision | None = None) -> Operands:
@@ -162,9 +169,11 @@ def operands(*values: Any) -> Operands:
     ValueError
         If the shapes do not broadcast.
     """
-    if _alike(values):
+    if alike(values):
         first = values[0]
         return Operands(first._precision, first._complex, [x._block for x in values])
+    if len(values) == 2 and (quick := _with_number(*values)) is not None:
+        return quick
     ops = promote(*values)
     front = planes.lead(ops.is_complex)
     shape = common_shape([block.shape[front:] for block in ops.blocks])
@@ -173,17 +182,39 @@ def operands(*values: Any) -> Operands:
     )
 
 
-def _alike(values: tuple[Any, ...]) -> bool:
+def alike(values: tuple[Any, ...]) -> bool:
     """Return whether nothing has to be converted or broadcast, the most frequent case."""
     first = values[0]
     if not isinstance(first, ArrayBase):
         return False
-    shape = first._block.shape
+    block = first._block
+    shape, on_host = block.shape, isinstance(block, np.ndarray)
     for x in values[1:]:
         if not isinstance(x, ArrayBase) or x._block.shape != shape or x._complex != first._complex:
             return False
-    device = device_of(first._block)
-    return all(device_of(x._block) == device for x in values[1:])
+        if not (on_host and isinstance(x._block, np.ndarray)) and (
+            device_of(x._block) != device_of(block)
+        ):
+            return False
+    return True
+
+
+def _with_number(x: Any, y: Any) -> Operands | None:
+    """Return a real array on the host and a Python number that is a double, the next frequent."""
+    array, number = (x, y) if isinstance(x, ArrayBase) else (y, x)
+    if type(number) is not float and not (
+        type(number) is int and -EXACT_INTEGER <= number <= EXACT_INTEGER
+    ):
+        return None
+    if not isinstance(array, ArrayBase) or array._complex:
+        return None
+    if not isinstance(array._block, np.ndarray):
+        return None
+    block: Block = np.array([number], dtype=np.float64)
+    if array._block.ndim > 1:
+        block = planes.broadcast(block, False, array._block.shape[1:])
+    blocks = [array._block, block] if array is x else [block, array._block]
+    return Operands(array._precision, False, blocks)
 
 
 def highest_precision(values: Any, given: Any = None) -> Precision:

@@ -12,6 +12,7 @@ from mdqr._backend import for_block
 from mdqr._convert.array_like import plain
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import (
+    alike,
     common_shape,
     comparable_value,
     highest_precision,
@@ -20,7 +21,6 @@ from mdqr._core.promotion import (
     together,
 )
 from mdqr._errors import advised
-from mdqr._functions import elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, is_cuda_array, place_on_device_of
 from mdqr._limbs.exact import sum_of_units
@@ -80,6 +80,8 @@ def compare(x: Any, y: Any) -> Any:
     numpy.ndarray or numpy.int8
         -1, 0, 1 or 2, of the broadcast shape. Complex values are ordered lexicographically.
     """
+    if alike((x, y)) and not x._complex:
+        return for_block(x._block).compare(x._block, y._block)[()]
     highest_precision((x, y))
     left, right = _exact_operand(x), _exact_operand(y)
     pairs = together([(side.block, side.is_complex) for side in (left, right)], (x, y))
@@ -281,43 +283,6 @@ def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> bool:
     ops = operands(a, b)
     left, right = map(ops.wrap, ops.full_blocks())
     return bool(np.all(_same(left, right, equal_nan)))
-
-
-def allclose(a: Any, b: Any, rtol: Any = None, atol: Any = 0.0, *, equal_nan: bool = False) -> bool:
-    """Return whether ``|a - b| <= atol + rtol * |b|`` everywhere.
-
-    Parameters
-    ----------
-    a, b : MDArray or array_like
-        At least one an `MDArray`.
-    rtol : real number, optional
-        Relative tolerance; by default the square root of `eps` of the lower precision of the
-        `MDArray` operands (NumPy's 1e-5 would pass results with five digits).
-    atol : real number, optional
-        Absolute tolerance.
-    equal_nan : bool, optional
-        Whether NaN equals NaN.
-
-    Returns
-    -------
-    bool
-        Whether all values are close. Infinities are close to themselves only.
-
-    Examples
-    --------
-    >>> import mdqr
-    >>> mdqr.allclose(mdqr.qd("0.1"), mdqr.qd("0.1") * (1 + 2.0**-120))
-    True
-    """
-    ops = operands(a, b)
-    if rtol is None:
-        rtol = math.sqrt(min(x.precision for x in (a, b) if isinstance(x, ArrayBase)).eps)
-    left, right = map(ops.wrap, ops.full_blocks())
-    finite = isfinite(left) & isfinite(right)
-    bounded = where(finite, right, 0)
-    distance = elementwise.abs(where(finite, left, 0) - bounded)
-    close = finite & less_equal(distance, atol + rtol * elementwise.abs(bounded))
-    return bool(np.all(close | _same(left, right, equal_nan)))
 
 
 def _same(left: MDArray, right: MDArray, equal_nan: bool) -> Any:

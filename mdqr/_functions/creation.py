@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mdqr._core.base import ArrayBase
+from mdqr._core.dtypes import DType
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
 from mdqr._errors import advised
 from mdqr._limbs import device as _device
@@ -37,8 +38,9 @@ def array(
         double it is; the others are rounded correctly, beyond the largest double to infinity.
     precision : Precision or str, optional
         The precision of the array. By default the highest one of the `MDArray` in `x`.
-    dtype : {None, float, complex}, optional
-        The field; by default complex if a value is.
+    dtype : {None, float, complex} or DType, optional
+        The field; by default complex if a value is. The dtype of an array stands for its precision,
+        too.
     device : str, optional
         "cpu", "cuda" (the current CUDA device) or "cuda:k"; by default where `x` lives.
 
@@ -66,7 +68,7 @@ def array(
     ((2,), mdqr.qd, False)
     """
     wanted = wants_complex(dtype)
-    target = _target_precision(x, precision)
+    target = _target_precision(x, with_precision(precision, dtype))
     _device.check_device(device)
     x = unwrapped(x)
     block, is_complex = _convert(x, target, wanted)
@@ -111,6 +113,7 @@ def asarray(
     >>> mdqr.asarray(a) is a
     True
     """
+    precision = with_precision(precision, dtype)
     if (
         isinstance(x, ArrayBase)
         and (precision is None or as_precision(precision) is x._precision)
@@ -118,6 +121,21 @@ def asarray(
     ):
         return cast("MDArray", x) if device is None else x.to_device(device)
     return array(x, precision=precision, dtype=dtype, device=device)
+
+
+def with_precision(precision: Precision | str | None, dtype: Any) -> Precision | str | None:
+    """Return `precision`, or that of a dtype that has one.
+
+    Raises
+    ------
+    TypeError
+        If there are two, and they differ.
+    """
+    if not isinstance(dtype, DType):
+        return precision
+    if precision is not None and as_precision(precision) is not dtype.precision:
+        raise TypeError(f"the precision is {precision} and that of the dtype is {dtype.precision}")
+    return dtype.precision
 
 
 def wants_complex(dtype: Any) -> bool | None:
@@ -128,8 +146,8 @@ def wants_complex(dtype: Any) -> bool | None:
     TypeError
         If it is neither float nor complex.
     """
-    if dtype is None:
-        return None
+    if dtype is None or isinstance(dtype, DType):
+        return None if dtype is None else dtype.is_complex
     try:
         wanted = np.dtype(dtype)
     except TypeError:

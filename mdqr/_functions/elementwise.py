@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._backend import for_block
 from mdqr._core.base import ArrayBase
-from mdqr._core.promotion import Operands, operands
+from mdqr._core.promotion import Operands, alike, operands
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
@@ -407,6 +407,10 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
 
 @advised
 def _binary(op: str, x: Any, y: Any) -> MDArray:
+    if alike((x, y)):  # what operations on single values are made of
+        kind = Kind(x._precision.limbs, x._complex)
+        array: MDArray = x._like(for_block(x._block).binary(op, x._block, y._block, kind=kind))
+        return array
     ops = operands(x, y)
     x_block, y_block = ops.blocks
     return ops.wrap(_binary_block(op, x_block, y_block, ops, None))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._core.base import ArrayBase
+from mdqr._core.dtypes import DType
 from mdqr._errors import ADVICE
-from mdqr._functions.creation import array, wants_complex
+from mdqr._functions.creation import array, wants_complex, with_precision
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
@@ -333,6 +334,8 @@ def _model(
             f"the model must be an MDArray; got {type(a).__name__}: "
             "use mdqr.zeros(shape, precision=mdqr.qd) and its like"
         )
+    if isinstance(dtype, DType):
+        precision = with_precision(precision, dtype)
     return {
         "shape": a.shape,
         "precision": a.precision if precision is None else precision,
@@ -350,6 +353,7 @@ def required(precision: Precision | str | None, function: str, dtype: Any) -> Pr
         If it is missing, or was given as the dtype.
     """
     wants_complex(dtype)
+    precision = with_precision(precision, dtype)
     if precision is None:
         raise TypeError(f"mdqr.{function} needs a precision, as in precision=mdqr.qd")
     return as_precision(precision)

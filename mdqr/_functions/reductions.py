@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
 from math import prod as product
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mdqr._backend import for_block
+from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise
@@ -19,8 +19,6 @@ from mdqr._limbs.planes import Block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-
-Axis = int | tuple[int, ...] | None
 
 
 def sum(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
@@ -79,7 +77,7 @@ def prod(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
 def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """Return the sum divided by the number of values; NaN and a RuntimeWarning for none."""
     total = sum(x, axis, keepdims=keepdims)
-    count = product(x.shape[i] for i in _axes(axis, x.ndim))
+    count = product(x.shape[i] for i in counted_axes(axis, x.ndim))
     if not count:
         warnings.warn("mean of no values", RuntimeWarning, stacklevel=3)
     return total / count
@@ -132,8 +130,8 @@ def truth(op: str, x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 @advised
 def cumsum(x: Any, axis: int | None = None) -> MDArray:
     """Return the running sums along one axis, of the flattened array by default."""
-    ops = operands(x.ravel() if axis is None or _is_only_axis(axis, x.ndim) else x)
-    (index,) = _axes(-1 if axis is None else operator.index(axis), len(ops.shape))
+    ops = operands(x.ravel() if axis is None or is_only_axis(axis, x.ndim) else x)
+    (index,) = counted_axes(-1 if axis is None else operator.index(axis), len(ops.shape))
     place = index + planes.lead(ops.is_complex)
     block = planes.namespace(ops.blocks[0]).moveaxis(ops.blocks[0], place, -1)
     sums = for_block(block).cumsum(block, kind=ops.kind)
@@ -254,27 +252,8 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     if ndim < 2:
         raise ValueError(f"trace needs at least two axes; the shape is {ops.shape}")
     front = planes.lead(ops.is_complex)
-    first, second = (index + front for index in _axes((axis1, axis2), ndim))
+    first, second = (index + front for index in counted_axes((axis1, axis2), ndim))
     return sum(ops.wrap(ops.blocks[0].diagonal(offset, first, second)), -1)
-
-
-def _is_only_axis(axis: Axis, ndim: int) -> bool:
-    """Return whether `axis` is what NumPy takes for the axis of a 0-d array."""
-    return not ndim and isinstance(axis, SupportsIndex) and operator.index(axis) in (0, -1)
-
-
-def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """Return the named axes, counted from 0."""
-    if axis is None:
-        return tuple(range(ndim))
-    named = axis if isinstance(axis, Sequence) else (axis,)
-    for each in named:
-        if not -ndim <= operator.index(each) < ndim:
-            raise np.exceptions.AxisError(operator.index(each), ndim)
-    counted = tuple(operator.index(each) % ndim for each in named)
-    if len(set(counted)) < len(counted):
-        raise ValueError(f"an axis is named twice in {axis}")
-    return counted
 
 
 def _front(block: Block, is_complex: bool) -> tuple[int, ...]:
@@ -288,7 +267,7 @@ def _rows(x: Any, axis: Axis, keepdims: bool) -> tuple[Any, Block, tuple[int, ..
     """
     ops = operands(x)
     block, shape = ops.blocks[0], ops.shape
-    reduced = [] if _is_only_axis(axis, len(shape)) else sorted(_axes(axis, len(shape)))
+    reduced = [] if is_only_axis(axis, len(shape)) else sorted(counted_axes(axis, len(shape)))
     kept = [i for i in range(len(shape)) if i not in reduced]
     front = planes.lead(ops.is_complex)
     rows = block.transpose(*range(front), *(front + i for i in kept + reduced)).reshape(

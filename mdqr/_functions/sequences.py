@@ -248,6 +248,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> MDArray:
 def _precision_for(
     function: str, precision: Precision | str | None, dtype: Any, *values: Any
 ) -> Precision:
+    precision = creation.with_precision(precision, dtype)
     if precision is None and any(isinstance(value, ArrayBase) for value in values):
         return highest_precision(values)
     return filled.required(precision, function, dtype)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mdqr._convert.arrays import block_to_strings, check_digits, exact_parts
-from mdqr._convert.digits import Dyadic, int_text, layout, round_places, significant
+from mdqr._convert.digits import (
+    Dyadic,
+    int_text,
+    layout,
+    most_digits,
+    round_places,
+    significant,
+)
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
@@ -46,8 +53,8 @@ def printoptions(
     ----------
     digits : int, optional
         Number of significant digits of every value. By default that of the enclosing block;
-        outside of any, `repr` writes as many as it takes to read back the same limbs, and `str` as
-        many as the precision holds.
+        outside of any, `repr` writes as many as it takes to read back the same limbs, at most 17,
+        36, 73 and 146 in d, dd, qd and od, and `str` as many as the precision holds.
     threshold : int, optional
         Arrays of more values than this are summarised; 1000 outside of any block.
 
@@ -93,7 +100,11 @@ printoptions.__module__ = "mdqr"
 
 
 def repr_array(a: MDArray) -> str:
-    """Return text that evaluates back to `a`, except where it is summarised."""
+    """Return text that evaluates back to `a`, except where it is summarised.
+
+    Values whose limbs stand more than some bits apart, such as 1 + 1e-200, are rounded to
+    `most_digits`; `to_strings` writes them out.
+    """
     options = [f"precision=mdqr.{a.precision.name}"]
     if a.is_complex and not a.size:
         options.append("dtype=complex")
@@ -124,7 +135,8 @@ def _nested(a: MDArray, digits: int | None, quote: str, separator: str, prefix: 
     block = host_block(a.limbs)
     flat = block.reshape(*block.shape[: -a.ndim or None], a.size)[..., shown]
     if quote or digits is not None:
-        texts = block_to_strings(flat, a.precision, a.is_complex, digits).tolist()
+        most = most_digits(a.precision)
+        texts = block_to_strings(flat, a.precision, a.is_complex, digits, most).tolist()
     else:
         texts = [_trimmed(t) for t in _rounded(flat, a).tolist()]
     if not a.ndim:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._functions.creation import array
+from mdqr._io.rows import CellError, Form, Rows, read_rows
 from mdqr._precision import Precision, as_precision
 
 if TYPE_CHECKING:
@@ -25,12 +25,7 @@ Columns = str | int | Sequence[str | int]
 Source = str | os.PathLike[str] | IO[str]
 Progress = Callable[[str, int, int | None], object]
 
-_ROWS = 4096  # rows converted at a time: text of a number takes several times its limbs
 _NAMES = 20  # names that a message lists
-
-
-class CellError(ValueError):
-    """A place in a file that cannot be used; the message begins with file, line and column."""
 
 
 class Table(NamedTuple):
@@ -47,8 +42,11 @@ def loadtxt(
     file: Source,
     *,
     precision: Precision | str,
-    delimiter: str = ",",
+    delimiter: str | None = ",",
     header: bool = False,
+    skiprows: int = 0,
+    comments: str | None = None,
+    missing: str | Sequence[str] | None = None,
     usecols: Columns | None = None,
     dtype: type | None = None,
     device: str | None = None,
@@ -63,9 +61,15 @@ def loadtxt(
     precision : Precision or str
         The precision of the result.
     delimiter : str, default: ","
-        The character between fields.
+        The character between fields; None: any whitespace.
     header : bool, default: False
         Whether the first line names the columns.
+    skiprows : int, default: 0
+        How many lines at the beginning are left out, before the header.
+    comments : str, optional
+        What begins a comment, such as ``"#"``, which ends with its line.
+    missing : str or sequence of str, optional
+        Fields that hold no number, such as ``["", "NA"]``; they are read as NaN.
     usecols : str, int or sequence of them, optional
         The columns wanted, by name (which needs ``header=True``) or by index, from 0; negative
         ones count from the end. The others may hold anything. By default all.
@@ -104,7 +108,8 @@ def loadtxt(
     mdqr.array(['2.0', '3e-05'], precision=mdqr.qd)
     """
     target = as_precision(precision)
-    table = read_table(file, target.limbs, delimiter=delimiter, header=header, usecols=usecols)
+    form = Form(delimiter, skiprows, comments, missing)
+    table = read_table(file, target.limbs, form=form, header=header, usecols=usecols)
     block = table.real if table.imag is None else np.stack([table.real, table.imag])
     if isinstance(usecols, (str, int, np.integer)):
         block = block[..., 0]
@@ -121,7 +126,7 @@ def read_table(
     file: Source,
     limbs: int,
     *,
-    delimiter: str = ",",
+    form: Form | None = None,
     header: bool = False,
     usecols: Columns | Callable[[tuple[str, ...]], Columns] | None = None,
     names_without_header: str | None = None,
@@ -134,30 +139,29 @@ def read_table(
     `names_without_header` and their index, if it is given, and `hint` says how to ask for one.
     `callback` is called as ``callback("reading", rows, None)`` after each few thousand rows.
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-        raise ValueError(f"delimiter must be one character between fields; got {delimiter!r}")
     name = _name_of(file)
     lines: list[int] = []
+    form = form or Form()
     with _opened(file) as stream, _readable(name, lines, limbs):
-        rows = _rows(stream, name, delimiter)
-        first = next(rows, None)
+        chunks = read_rows(stream, name, form)
+        first = next(chunks, None)
         if first is None:
             raise CellError(f"{name}: the file is empty")
-        width = len(first[1])
-        names = tuple(cell.strip() for cell in first[1]) if header else ()
+        width = first.width
+        names = tuple(cell.strip() for cell in first.fields[:width]) if header else ()
         if names_without_header is not None and not header:
             names = tuple(f"{names_without_header}{column}" for column in range(width))
         if callable(usecols):
             usecols = usecols(names)
-        columns = _places(usecols, names, width, name)
+        columns = _places(usecols, names, width, name, first.lines[0])
         labels = [_label(names, column) for column in columns]
-        rest = rows if header else _chain(first, rows)
         end = "" if header else f"; if the first line names the columns, {hint}"
         pieces: list[tuple[np.ndarray, np.ndarray | None]] = []
-        while chunk := list(islice(rest, _ROWS)):
-            _check_widths(chunk, width, name)
-            pieces.append(_convert(chunk, columns, labels, limbs, name, end))
-            lines += [line for line, _ in chunk]
+        for chunk in chain([first.behind(1) if header else first], chunks):
+            if not chunk.lines:
+                continue
+            pieces.append(_convert(chunk, columns, labels, limbs, name, end, form.missing))
+            lines += chunk.lines
             if callback is not None:
                 callback("reading", len(lines), None)
         real, imag = _joined(pieces, limbs, len(columns))
@@ -194,25 +198,6 @@ def _readable(name: str, lines: list[int], limbs: int) -> Iterator[None]:
         ) from None
 
 
-Row = tuple[int, list[str]]
-
-
-def _rows(stream: Iterable[str], name: str, delimiter: str) -> Iterator[Row]:
-    """Yield the rows that are not empty, with the number of their last line."""
-    reader = csv.reader(stream, delimiter=delimiter, strict=True)
-    try:
-        for cells in reader:
-            if len(cells) > 1 or any(map(str.strip, cells)):
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise CellError(f"{name}, line {reader.line_num}: {error}") from None
-
-
-def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rows
-
-
 def _label(names: tuple[str, ...], column: int) -> str:
     return f"column {column + 1} ({shortened(names[column])})" if names else f"column {column + 1}"
 
@@ -222,16 +207,18 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join([*map(shortened, names[:_NAMES]), *["..."] * (len(names) > _NAMES)])
 
 
-def _places(usecols: Columns | None, names: tuple[str, ...], width: int, name: str) -> list[int]:
-    """Return the indices of the columns wanted."""
+def _places(
+    usecols: Columns | None, names: tuple[str, ...], width: int, name: str, line: int
+) -> list[int]:
+    """Return the indices of the columns wanted; the names stand in `line`."""
     if usecols is None:
         return list(range(width))
     if isinstance(usecols, (str, int, np.integer)):
         usecols = [usecols]
-    return [_place(wanted, names, width, name) for wanted in usecols]
+    return [_place(wanted, names, width, name, line) for wanted in usecols]
 
 
-def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> int:
+def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str, line: int) -> int:
     if isinstance(wanted, str):
         if not names:
             raise ValueError(f"column {wanted!r} is asked for by name, which needs header=True")
@@ -239,7 +226,8 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> 
             return names.index(wanted)
         what = "no column" if wanted not in names else "more than one column"
         raise CellError(
-            f"{name}, line 1: {what} is called {shortened(wanted)!r}; there are {listed(names)}"
+            f"{name}, line {line}: {what} is called {shortened(wanted)!r}; "
+            f"there are {listed(names)}"
         )
     column = operator.index(wanted)
     if not -width <= column < width:
@@ -247,39 +235,35 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str) -> 
     return column % width
 
 
-def _check_widths(chunk: list[Row], width: int, name: str) -> None:
-    for line, cells in chunk:
-        if len(cells) != width:
-            raise CellError(
-                f"{name}, line {line}, column {min(len(cells), width) + 1}: "
-                f"the row has {len(cells)} fields, the first row has {width}"
-            )
-
-
 def _convert(
-    chunk: list[Row],
+    chunk: Rows,
     columns: list[int],
     labels: list[str],
     limbs: int,
     name: str,
     end: str,
+    missing: frozenset[str],
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Round the cells of some rows to planes ``(N, rows, columns)``.
 
     `end` is what is added to the message of a cell in the first line.
     """
-    texts = [cells[column] for _, cells in chunk for column in columns]
+    texts = chunk.fields
+    if columns != list(range(chunk.width)):
+        parts = [texts[column :: chunk.width] for column in columns]
+        texts = [text for row in zip(*parts, strict=True) for text in row]
+    if missing:
+        texts = ["nan" if text.strip() in missing else text for text in texts]
     try:
         real, imag = strings_to_block(texts, limbs)
     except TextError as error:
         row, place = divmod(error.index, len(columns))
-        line, cells = chunk[row]
-        text = cells[columns[place]]
+        line, text = chunk.lines[row], texts[error.index]
         reason = str(error) if text.strip() else "the cell is empty; wanted a number"
         raise CellError(
             f"{name}, line {line}, {labels[place]}: {reason}{end if line == 1 else ''}"
         ) from None
-    shape = (limbs, len(chunk), len(columns))
+    shape = (limbs, len(chunk.lines), len(columns))
     return real.reshape(shape), None if imag is None else imag.reshape(shape)
 
 

@@ -8,6 +8,18 @@ from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
+from mdqr.linalg._products.standard import (
+    cross,
+    diagonal,
+    matrix_norm,
+    matrix_power,
+    matrix_transpose,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+    vector_norm,
+)
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import solve
@@ -27,9 +39,15 @@ __all__ = [
     "UpdatableLstsqInfo",
     "UpdateResult",
     "certify",
+    "cross",
+    "diagonal",
     "lstsq",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
     "norm",
+    "outer",
     "qr",
     "qr_delete",
     "qr_factor",
@@ -38,4 +56,8 @@ __all__ = [
     "repair",
     "solve",
     "solve_triangular",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._functions import creation, filled, sequences
 from mdqr._precision import Precision, as_precision
 from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
 from mdqr.testing._relations import RELATIONS, relate
+from mdqr.testing._values import Range, exact_bound, first_limbs, value
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,21 +36,33 @@ class _Options(NamedTuple):
 def floats(
     precision: Precision | str,
     *,
-    families: Sequence[str] | None = None,
+    min_value: Any = None,
+    max_value: Any = None,
     allow_nan: bool | None = None,
     allow_infinity: bool | None = None,
     allow_subnormal: bool = True,
+    families: Sequence[str] | None = None,
     min_exponent: int | None = None,
     max_exponent: int | None = None,
 ) -> SearchStrategy[MDArray]:
     """Return a strategy for real numbers: 0-dimensional arrays.
 
+    Values are drawn limb by limb and shrink to small integers, then to short fractions, then to
+    fewer limbs.
+
     Parameters
     ----------
     precision : Precision or str
         Of the values.
-    families, allow_nan, allow_infinity, allow_subnormal, min_exponent, max_exponent
-        As in `arrays`.
+    min_value, max_value : real number or str, optional
+        Bounds, themselves included; exact, as ``"0.1"`` is.
+    allow_nan, allow_infinity : bool, optional
+        Whether NaN and infinities occur. Default: if there is no bound (for infinity, none on its
+        side).
+    allow_subnormal : bool, default: True
+        Whether the first limb may be subnormal.
+    families, min_exponent, max_exponent
+        As in `arrays`, whose values are drawn by a seed and do not shrink as well.
 
     Returns
     -------
@@ -60,7 +74,7 @@ def floats(
     ImportError
         If hypothesis is not installed.
     ValueError
-        If no value is left to draw.
+        If no value is left to draw, or bounds are given beside families or exponents.
 
     See Also
     --------
@@ -69,23 +83,42 @@ def floats(
     Examples
     --------
     >>> import mdqr
-    >>> from hypothesis import given
+    >>> from hypothesis import find, given
     >>> from mdqr.testing import floats
     >>> @given(floats(mdqr.qd, allow_nan=False))
     ... def test_negation(x):
     ...     assert -(-x) == x
     >>> test_negation()
+    >>> find(floats(mdqr.qd), lambda x: x > 1)
+    mdqr.array('2.0', precision=mdqr.qd)
     """
-    return arrays(
-        precision,
-        (),
-        families=families,
-        allow_nan=allow_nan,
-        allow_infinity=allow_infinity,
-        allow_subnormal=allow_subnormal,
-        min_exponent=min_exponent,
-        max_exponent=max_exponent,
-    )
+    if families is not None or min_exponent is not None or max_exponent is not None:
+        if min_value is not None or max_value is not None:
+            raise ValueError("min_value and max_value do not go with families and exponents")
+        return arrays(
+            precision,
+            (),
+            families=families,
+            allow_nan=allow_nan,
+            allow_infinity=allow_infinity,
+            allow_subnormal=allow_subnormal,
+            min_exponent=min_exponent,
+            max_exponent=max_exponent,
+        )
+    st = _hypothesis()
+    target = as_precision(precision)
+    bounds = Range(exact_bound(min_value), exact_bound(max_value))
+    if bounds.low is not None and bounds.high is not None and bounds.low > bounds.high:
+        raise ValueError(f"min_value {min_value} lies above max_value {max_value}")
+    allow: dict[str, Any] = {"allow_nan": allow_nan, "allow_infinity": allow_infinity}
+    if not allow_subnormal:
+        allow["allow_subnormal"] = False
+    first = first_limbs(st, bounds, **allow)
+
+    def draw_one(draw_from: DrawFn) -> MDArray:
+        return value(draw_from, st, first, target, bounds)
+
+    return st.composite(draw_one)()
 
 
 def arrays(
@@ -93,6 +126,9 @@ def arrays(
     shape: Shape | SearchStrategy[Shape],
     *,
     dtype: type = float,
+    elements: SearchStrategy[Any] | None = None,
+    min_value: Any = None,
+    max_value: Any = None,
     families: Sequence[str] | None = None,
     allow_nan: bool | None = None,
     allow_infinity: bool | None = None,
@@ -104,7 +140,8 @@ def arrays(
 
     A seed and a few integers are drawn, and the values are made from them vectorised, so an array
     of 64 values costs about what one costs. A failing array shrinks to ones around a single value,
-    towards the front of `FAMILIES` and exponent 0.
+    towards the front of `FAMILIES` and exponent 0. With `elements` or bounds every value is drawn
+    by itself, as by `floats`, and shrinks by itself.
 
     Parameters
     ----------
@@ -114,6 +151,10 @@ def arrays(
         Of the arrays, for instance ``hypothesis.extra.numpy.array_shapes()``.
     dtype : {float, complex}, default: float
         The field.
+    elements : SearchStrategy, optional
+        For single values: of `floats`, or of numbers that `mdqr.array` takes.
+    min_value, max_value : real number or str, optional
+        Bounds, as in `floats`; of complex values those of both parts.
     families : sequence of str, optional
         Names from `FAMILIES`, or "zero" (of both signs). Default: all that fit the bounds.
         An array holds one family or all of them mixed.
@@ -152,6 +193,22 @@ def arrays(
     >>> test_conjugate_twice()
     """
     st = _hypothesis()
+    shapes = shape if isinstance(shape, st.SearchStrategy) else st.just(shape)
+    single = elements
+    if min_value is not None or max_value is not None:
+        if elements is not None:
+            raise ValueError("bounds are those of the elements: floats(..., min_value=...)")
+        allow: dict[str, Any] = {
+            "allow_nan": allow_nan,
+            "allow_infinity": allow_infinity,
+            "allow_subnormal": allow_subnormal,
+            "families": families,
+            "min_exponent": min_exponent,
+            "max_exponent": max_exponent,
+        }
+        single = floats(precision, min_value=min_value, max_value=max_value, **allow)
+    if single is not None:
+        return _of_elements(precision, shapes, dtype, single, elements is None)
     options = _options(
         precision,
         dtype,
@@ -159,7 +216,6 @@ def arrays(
         (allow_nan, allow_infinity, allow_subnormal),
         (min_exponent, max_exponent),
     )
-    shapes = shape if isinstance(shape, st.SearchStrategy) else st.just(shape)
 
     def array(draw_from: DrawFn) -> MDArray:
         size = _as_shape(draw_from(shapes))
@@ -251,6 +307,34 @@ def pairs(
         return _wrap(x, size, options), _wrap(y, size, options)
 
     return st.composite(pair)()
+
+
+def _of_elements(
+    precision: Precision | str,
+    shapes: SearchStrategy[Shape],
+    dtype: type,
+    single: SearchStrategy[Any],
+    is_part: bool,
+) -> SearchStrategy[MDArray]:
+    """Return a strategy for arrays whose values, or parts of values, are drawn one by one."""
+    target, st = as_precision(precision), _hypothesis()
+    if dtype not in (float, complex):
+        raise ValueError(f"dtype is {dtype!r}; wanted float or complex")
+    parts = 2 if dtype is complex and is_part else 1
+
+    def array(draw_from: DrawFn) -> MDArray:
+        size = _as_shape(draw_from(shapes))
+        drawn = [draw_from(single) for _ in range(parts * int(np.prod(size)))]
+        values = [creation.array(x, precision=target) for x in drawn]
+        if not values:
+            return filled.zeros(size, precision=target, dtype=dtype)
+        if parts == 1:
+            return creation.array(sequences.stack(values), dtype=dtype).reshape(size)
+        flat = sequences.stack(values)
+        block = np.stack([flat.limbs[:, ::2], flat.limbs[:, 1::2]])
+        return MDArray._wrap(block, target, True).reshape(size)
+
+    return st.composite(array)()
 
 
 def _hypothesis() -> ModuleType:

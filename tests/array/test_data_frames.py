@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from array_cases import same_bits
 
@@ -138,6 +139,29 @@ def test_data_frames_of_exact_numbers_are_taken_by_linalg():
     assert same_bits(linalg.solve(frame, [1, 2], precision=P), linalg.solve(a, [1, 2]))
     with pytest.raises(TypeError, match="no precision of their own"):
         linalg.solve(frame, [1, 2])
+
+
+def test_pandas_leaves_arithmetic_to_arrays(multiple):
+    a = mdqr.array([["0.1", "2"], ["3", "0.7"]], precision=multiple)
+    frame = pd.DataFrame({"x": [1.5, 2.0], "y": [3, 5]})
+    values = mdqr.array([[1.5, 3], [2, 5]], precision=multiple)
+    for got, wanted in (
+        (a + frame, a + values),
+        (frame - a, values - a),
+        (a @ frame, a @ values),
+        (frame["x"] * a[0], values[:, 0] * a[0]),
+        (np.multiply(frame["y"], a[0]), values[:, 1] * a[0]),
+        (mdqr.column_stack([a[0], frame["x"]]), mdqr.column_stack([a[0], values[:, 0]])),
+    ):
+        assert same_bits(got, wanted)
+    assert (frame < a).tolist() == (values < a).tolist()
+    texts = pd.DataFrame({"x": ["0.1", "3"], "y": ["2", "0.7"]})
+    assert same_bits(mdqr.array(texts, precision=multiple), a)
+    assert same_bits(mdqr.array(texts["x"], precision=multiple), a[:, 0])
+    fit = mdqr.linalg.lstsq(frame, frame["x"], precision=multiple)
+    assert mdqr.allclose(fit.x, [1, 0], atol=1e-25)
+    with pytest.raises(TypeError, match="string is not a number"):
+        a + texts
 
 
 def test_data_frames_answer_for_their_own_arithmetic():

@@ -23,11 +23,12 @@ PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 # Where the time of factorisations, products and large arrays goes.
 HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
 HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
-HOT |= {"panel/panel", "reflect/reflect", "window/rise", "window/window"}
+HOT |= {"panel/panel", "reflect/reflect", "series/order", "window/rise", "window/window"}
 HOT |= {
     f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
 }
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
+ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
@@ -51,6 +52,7 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("products/matvec", 8, True): 48,
         ("elementwise/reduce", 4, False): 8,
         ("elementwise/elementwise", 4, True): 32,
+        ("series/order", 8, False): 16,
         ("triangular/tile", 8, True): 420,
         ("triangular/triangular", 8, True): 256,
         ("window/rise", 4, False): 16,
@@ -73,6 +75,8 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
         return False
     if arch != ARCHITECTURES[0]:
         return module.kind.limbs == PAIR and is_hot(module)
+    if module.source == "elementwise/elementary":
+        return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
     largest = {"products/matmul", "panel/panel"}
     if module.source.startswith(("tensorcore/", "floats/", "small/")):
         return "MDQR_GLOBAL" not in module.defines

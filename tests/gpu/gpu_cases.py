@@ -147,6 +147,11 @@ def assert_same_block(xp, got, wanted, what, operands):
     if wanted.dtype == np.float64:
         different = got.view(np.int64) != other.view(np.int64)
         different &= ~(xp.isnan(got) & xp.isnan(other))
+        # C99 leaves the signs open that complex functions have beside a NaN.
+        for x in operands:
+            if got.ndim == 3 and np.shape(x)[-1:] == got.shape[-1:]:
+                open_signs = xp.asarray(np.isnan(x).any(axis=tuple(range(np.ndim(x) - 1))))
+                different &= ~(open_signs & (abs(got) == abs(other)))
     else:
         different = got != other
     if not bool(different.any()):

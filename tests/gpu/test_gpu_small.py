@@ -16,6 +16,7 @@ from exact_matrices import Exact
 import mdqr
 from mdqr import tensorcore
 from mdqr._backend import protocol
+from mdqr._backend.protocol import ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr.tensorcore._engine.formats import FORMATS
 from mdqr.tensorcore._plan import METHODS
@@ -45,6 +46,20 @@ def block(rng, options, *shape):
 
 def wrap(value, precision, dtype):
     return mdqr.MDArray._wrap(value, precision, dtype is complex)
+
+
+@pytest.mark.usefixtures("host")
+def test_series_orders(device, options, rng):
+    from mdqr._backend.host import backend as host
+
+    graph = ProductGraph(*map(np.array, ([0, 2, 1], [1, 1, 0], [0, 1, 3])))
+    values, sums = block(rng, options, 2, 5, 12), block(rng, options, 2, 3)
+    moved = [device.xp.asarray(v) for v in (values, sums)]
+    on_device = ProductGraph(*map(device.xp.asarray, graph))
+    for order in (0, 11):
+        device.series_order(*moved, on_device, order, **options)
+        host.backend().series_order(values, sums, graph, order, **options)
+    np.testing.assert_array_equal(cases.to_host(moved[0]), values)
 
 
 @pytest.mark.usefixtures("host")

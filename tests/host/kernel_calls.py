@@ -66,8 +66,17 @@ def calls(limbs, is_complex):
         yield Call("qr_panel", (), panel, field, results=("h", "tau", "t"))
     triangle = {"out": block(2, 4, 3), "a": block(2, 4, 4), "b": block(2, 4, 3)}
     yield Call("solve_triangular_tile", (), triangle, (*field, False, False))
+    yield from _series(block, field)
     yield from _small(block, field)
     yield from _windows(block, field)
+
+
+def _series(block, field):
+    """Two products of two series, one of them of the other."""
+    left, right = np.array([0, 2]), np.array([1, 1])
+    blocks = {"values": block(2, 4, 5), "sums": block(2, 2)}
+    free = (("values", 1), ("values", 2))
+    yield Call("series_order", (), blocks, (left, right, 3, False, *field), tuple(blocks), free)
 
 
 def _small(block, field):

@@ -25,6 +25,8 @@ def test_the_protocol_names_the_operations_of_the_kernels():
     unary, binary, reductions = (
         listed("operations.def", f"MDQR_{family}_OP") for family in ("UNARY", "BINARY", "REDUCE")
     )
+    unary += listed("operations.def", "MDQR_ELEMENTARY_UNARY_OP")
+    binary += listed("operations.def", "MDQR_ELEMENTARY_BINARY_OP")
     for lines, names in ((unary, UNARY), (binary, BINARY), (reductions, REDUCTIONS)):
         assert tuple(line[0] for line in lines) == names
     assert {name for name, kind in unary + binary if kind == "real"} == REAL_ONLY

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._convert.digits import most_digits
 from mdqr._precision import PRECISIONS
 
 precisions = st.sampled_from(PRECISIONS)
@@ -47,7 +48,33 @@ def test_repr_evaluates_back(a):
     assert again.precision is a.precision
     assert again.is_complex == a.is_complex
     assert again.shape == a.shape
-    assert again.limbs.tobytes() == np.ascontiguousarray(a.limbs).tobytes()
+    digits = most_digits(a.precision)
+    for ours, theirs in ((again.real, a.real), (again.imag, a.imag)):
+        same = (ours.limbs == theirs.limbs).all(axis=0)
+        lengths = [len(significand(text)) for text in theirs.to_strings().reshape(-1)]
+        long = np.array(lengths) > digits
+        assert (same | long.reshape(a.shape)).all()
+        for x, y in zip(ours[~same], theirs[~same], strict=True):
+            x, y = (v.to_fractions().item() for v in (x, y))
+            assert abs(x - y) <= abs(y) / 2 / Fraction(10) ** (digits - 1)
+
+
+def significand(text):
+    """Return the digits of a decimal; of the lossless form far more."""
+    return text if "x" in text else text.partition("e")[0].lstrip("-0.").replace(".", "")
+
+
+def test_repr_leaves_out_what_stands_far_below():
+    """A sum of qd showed 217 digits, and some values the hexadecimal form."""
+    assert [most_digits(p) for p in PRECISIONS] == [17, 36, 73, 146]
+    far = mdqr.array(1, precision=mdqr.qd) + mdqr.qd(2.0**-700)
+    assert repr(far) == "mdqr.array('1.0', precision=mdqr.qd)"
+    assert len(far.to_strings().item()) > 300
+    third = mdqr.array(1, precision=mdqr.od) / 3
+    assert eval(repr(third), {"mdqr": mdqr}).limbs.tolist() == third.limbs.tolist()
+    tie = mdqr.from_limbs(np.array([1.0, 2.0**-53, 2.0**-106, 0.0]), normalize=False)
+    assert "x" not in repr(tie)
+    assert "x" in tie.to_strings().item()
 
 
 def test_repr_reads_well():

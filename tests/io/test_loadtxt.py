@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from array_cases import same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ import mdqr
 from mdqr._convert.arrays import fraction_to_limbs
 from mdqr._io import loadtxt
 from mdqr._precision import PRECISIONS
+from mdqr.testing import arrays
 
 TABLE = "name,x,y\nfirst,0.1,2\n\nsecond,1e-30,-3.5\n"
 
@@ -158,3 +160,93 @@ def test_a_cell_of_joined_limbs_takes_linear_time():
 
 def test_beyond_range_is_infinite():
     assert math.isinf(float(read("1e400\n")[0, 0]))
+
+
+# -- layouts of files ------------------------------------------------------------------------
+
+
+def test_rows_are_skipped_and_comments_left_out():
+    text = 'made by\n"a, b"\n# x,y\n1,2 # first\n\n3,4\n'
+    a = read(text, skiprows=2, comments="#")
+    assert a.tolist() == [[1, 2], [3, 4]]
+    quoted = read('# x,y\n"1",2\n3,4 # last\n', comments="#")
+    assert quoted.tolist() == [[1, 2], [3, 4]]
+    named = read("note\nx,y\n1,2\n", skiprows=1, header=True, usecols="y")
+    assert named.tolist() == [2]
+    with pytest.raises(ValueError, match="line 4, column 1: cannot read 'x'"):
+        read("a\nb\n1,2\nx,3\n", skiprows=2)
+    with pytest.raises(ValueError, match="line 3: no column is called 'z'"):
+        read("a\n\nx,y\n1,2\n", skiprows=1, header=True, usecols="z")
+
+
+def test_fields_between_blanks():
+    a = read("  1   2\t3\n4 5 6  \n", delimiter=None)
+    assert a.tolist() == [[1, 2, 3], [4, 5, 6]]
+    quoted = read('1 "2" 3\n4 5 6\n', delimiter=None)
+    assert quoted.tolist() == a.tolist()
+
+
+def test_missing_fields_are_nan():
+    a = read("1,,NA\nNaN, - ,6\n", missing=["", "NA", "-"])
+    assert np.array_equal(a.to_numpy(), [[1, np.nan, np.nan], [np.nan, np.nan, 6]], equal_nan=True)
+    assert np.isnan(read("1,?\n", missing="?").to_numpy()[0, 1])
+    with pytest.raises(ValueError, match="the cell is empty"):
+        read("1,\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"skiprows": -1}, "skiprows"),
+        ({"comments": ""}, "comments"),
+        ({"comments": 3}, "comments"),
+        ({"delimiter": ",,"}, "delimiter"),
+        ({"skiprows": 9}, "empty"),
+    ],
+)
+def test_layouts_that_are_none(options, match):
+    with pytest.raises(ValueError, match=match):
+        read("1,2\n", **options)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_many_rows_are_those_of_a_few(end):
+    """Rows are split some thousand at a time, where all of them are plain."""
+    fields = [f"{k % 7}.{k}e{k % 5}" for k in range(3 * 9000)]
+    rows = [",".join(fields[k : k + 3]) for k in range(0, len(fields), 3)]
+    wanted = mdqr.array(fields, precision=mdqr.qd).reshape(-1, 3)
+    assert same_bits(read(end.join(rows)), wanted)
+    rows[5000] += end  # an empty line, between plain ones
+    assert same_bits(read(end.join(rows)), wanted)
+    rows[8000] = ",".join(f'"{f}"' for f in rows[8000].split(","))
+    assert same_bits(read(end.join(rows)), wanted)
+    with pytest.raises(ValueError, match="line 5001, column 3: the row has 2 fields"):
+        read(end.join([*rows[:5000], "1,2", *rows[6000:]]))
+
+
+@given(data=st.data())
+def test_what_is_written_reads_back(data):
+    shape = data.draw(st.sampled_from([(3,), (2, 3), (), (0, 2)]))
+    dtype = data.draw(st.sampled_from([float, complex]))
+    a = data.draw(arrays(mdqr.qd, shape, dtype=dtype))
+    file = io.StringIO()
+    names = [f"c {k}" for k in range(a.shape[-1] if a.ndim == 2 else 1)]
+    mdqr.savetxt(file, a, header=names, delimiter=";")
+    file.seek(0)
+    again = mdqr.loadtxt(file, precision=mdqr.qd, header=True, delimiter=";", dtype=dtype)
+    if a.size:
+        assert again.reshape(a.shape).to_strings().tolist() == a.to_strings().tolist()
+
+
+def test_writing_files(tmp_path):
+    path = tmp_path / "a.csv"
+    mdqr.savetxt(path, mdqr.array([[1, 2]], precision="dd") / 3, digits=5)
+    assert path.read_text() == "0.33333,0.66667\n"
+    for wrong, match in (
+        (np.ones(2), "MDArray"),
+        (mdqr.ones((1, 1, 1), precision="dd"), "two axes"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=match):
+            mdqr.savetxt(path, wrong)
+    with pytest.raises(ValueError, match="names"):
+        mdqr.savetxt(path, mdqr.ones(2, precision="dd"), header=["x", "y"])

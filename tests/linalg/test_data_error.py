@@ -108,6 +108,47 @@ def line(rng, m=20):
     return a, a @ [3.0, 0.5] + 1e-3 * rng.standard_normal(m)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_small_errors_of_many_entries(multiple, turned):
+    """Products of two errors count: 1000 of them are as large as the data."""
+    a, b = np.eye(1001, 1), np.eye(1001, 1)[:, 0]
+    a, b = (a.T, b[:1]) if turned else (a, b)
+    moved = np.linalg.lstsq(a + 0.03, b, rcond=None)[0] - np.eye(*a.shape[1:], 1)[:, 0]
+    errors = {"a_atol": 0.03, "b_atol": 0}
+    bound = lstsq(a, b, precision=multiple, data_error=errors).info.data_error_bound
+    assert 0.4 < abs(moved[0]) <= bound[0] < 4 * abs(moved[0])
+    assert (abs(moved) <= bound).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    m=st.integers(1, 30),
+    n=st.integers(1, 30),
+    of_a=st.floats(-4.0, -0.5),
+    of_b=st.floats(-4.0, 0.0),
+    residual=st.sampled_from([0.0, 1.0, 30.0]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_large_errors_stay_within_the_bound(m, n, of_a, of_b, residual, weighted, seed):
+    """Far beyond what derivatives tell, wherever there is a bound."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((m, n))
+    b = a @ rng.standard_normal(n) + residual * rng.standard_normal(m)
+    w = rng.uniform(0.1, 10.0, m) if weighted else np.ones(m)
+    errors = {
+        "a_atol": 10.0**of_a * rng.uniform(0.0, 1.0, n) * rng.uniform(0.3, 1.0, (m, 1)),
+        "b_atol": 10.0**of_b * rng.uniform(0.0, 1.0, m),
+    }
+    bound = lstsq(a, b, precision="dd", rcond=0, weights=w, data_error=errors).info.data_error_bound
+    signs = [rng.choice([-1.0, 1.0], (200, *x.shape)) for x in (a, b)]
+    root = np.sqrt(w)[:, None]
+    inverse = np.linalg.pinv(root * (a + errors["a_atol"] * signs[0]))
+    moved = inverse @ (root * (b + errors["b_atol"] * signs[1])[..., None])
+    change = abs(moved[..., 0] - (np.linalg.pinv(root * a) @ (root[:, 0] * b)))
+    assert (change <= bound * (1 + 1e-4) + 1e-9 * abs(b).max()).all()
+
+
 def test_what_is_not_said_is_rounded_and_zeros_are_exact(multiple, rng):
     a, b = line(rng)
     digits = {
@@ -182,8 +223,9 @@ def test_rows_of_weight_zero_stay_out(rng):
     a, b = line(rng)
     w = np.where(np.arange(20) < 15, 2.0, 0.0)
     wild = np.where(w > 0, 1e-6, 1e3)
+    certain = np.where(w > 0, 1e-6, 0.0)
     info = lstsq(
-        a, b, weights=w, precision="dd", data_error={"b_atol": wild, "weights_atol": wild}
+        a, b, weights=w, precision="dd", data_error={"b_atol": wild, "weights_atol": certain}
     ).info
     alone = lstsq(a[:15], b[:15], precision="dd", data_error={"b_atol": 1e-6})
     assert np.allclose(info.data_digits, alone.info.data_digits, atol=0.1)
@@ -273,3 +315,20 @@ def test_what_is_printed_says_which_digits(multiple, rng):
     assert repr(info).endswith("(a, b as stored) data_digits not computed>")
     assert 8 < info.data_digits.min() < 17
     assert "data_digits>=" in repr(info)
+
+
+def test_weights_of_zero_with_an_error_are_refused():
+    """Once the error was left out, and all digits were claimed."""
+    a, b = [[1, 2.1], [3, 4], [5, 6.3], [1, 1]], [1, 2, 2.0, 9]
+    errors = {"weights_atol": [0, 0, 0, 0.01]}
+    with pytest.raises(ValueError, match="weights_atol is positive where a weight is 0"):
+        lstsq(a, b, weights=[0.1, 0.2, 0.1, 0], precision="qd", data_error=errors)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 7.5), (np.float16, 3.5)])
+def test_narrow_floats_are_known_to_their_own_bits(dtype, digits, rng):
+    a = rng.standard_normal((9, 3)).astype(dtype)
+    b = rng.standard_normal(9).astype(dtype)
+    found = lstsq(a, b, precision="dd").info.data_digits
+    assert (found < digits).all()
+    assert (found > digits - 4).all()

@@ -361,6 +361,51 @@ def test_verified_answers(multiple, shape, rng):
 
 def test_unverified_answers_name_the_way_out(rng):
     a = cases.random(8, 5, mdqr.qd, float, rng, cond=1e22).astype(precision=mdqr.dd)
-    with pytest.raises(np.linalg.LinAlgError, match=r"verified=True.*precision=mdqr\.qd would do"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"verified=True.*precision=mdqr\.qd may do"):
         lstsq(a, np.ones(8), rcond=0, verified=True)
     lstsq(a, np.ones(8), rcond=0, verified=True, precision=mdqr.qd)
+
+
+@pytest.mark.parametrize("callback", [None, lambda *_: None], ids=["small", "ladder"])
+def test_batches_of_two_axes_take_several_ways(callback, rng):
+    """Once an IndexError: places of a batch were taken for places on one axis."""
+    a = mdqr.array(rng.standard_normal((2, 2, 5, 3)), precision="qd")
+    a[1, 0] = cases.random(5, 3, mdqr.qd, float, rng, cond=1e20)
+    a[1, 0, :3] = cases.random(3, 3, mdqr.qd, float, rng, cond=1e20)
+    b = rng.standard_normal((2, 2, 5, 1))
+    found = lstsq(a, b, rcond=0, callback=callback)
+    for at in np.ndindex(2, 2):
+        assert_close(found.x[at], lstsq(a[at], b[at], rcond=0).x, ulps=1)
+    square = a[..., :3, :]
+    x = solve(square, b[..., :3, :], callback=callback)
+    for at in np.ndindex(2, 2):
+        assert_close(x[at], solve(square[at], b[(*at, slice(3))]), ulps=1)
+
+
+def test_one_impossible_matrix_leaves_the_others_proven(rng):
+    """Once all went to Householder QR: the largest condition decided for the whole batch."""
+    easy = [cases.random(90, 70, mdqr.dd, float, rng) for _ in range(3)]
+    hard = cases.random(90, 70, mdqr.dd, float, rng, cond=5e17)
+    b = cases.random(90, 1, mdqr.dd, float, rng)
+    found = lstsq(mdqr.stack([easy[0], hard, *easy[1:]]), b, rcond=0)
+    assert found.info.method.tolist() == ["refine", "householder", "refine", "refine"]
+
+
+def test_refusals_tell_why(rng):
+    """Once an OverflowError, or that an easy matrix is near to singular."""
+    a = cases.random(8, 5, mdqr.od, float, rng)
+    a[:, 0] = a[:, 1] + a[:, 0] * 2.0**-600
+    with pytest.raises(np.linalg.LinAlgError, match=r"depends on|does not show all digits"):
+        lstsq(a, np.ones(8), rcond=0, verified=True)
+    hilbert = 1.0 / (np.arange(13)[:, None] + np.arange(12) + 1)
+    with pytest.raises(np.linalg.LinAlgError, match=r"rank in doubt; rcond=0 says"):
+        lstsq(hilbert, np.ones(13), precision=mdqr.od, verified=True)
+    lstsq(hilbert, np.ones(13), precision=mdqr.od, verified=True, rcond=0)
+    a = rng.standard_normal((4, 5, 3))
+    a[2] *= 2.0**-1000
+    b = np.ones((4, 5, 1))
+    b[2] *= 2.0**1000
+    with pytest.raises(np.linalg.LinAlgError, match=r"matrix 2 .*beyond the largest double"):
+        lstsq(a, b, precision="dd")
+    with pytest.raises(np.linalg.LinAlgError, match="beyond the largest double"):
+        lstsq(a[2], b[2], precision="dd", verified=True)

@@ -65,7 +65,10 @@ def code(path: Path) -> set[int]:
 
 
 def test_files_are_short():
-    lengths = {name_of(path): len(code(path)) for path in CODE}
+    """But for tables of constants, which a script writes."""
+    written = [path for path in CODE if not path.read_text().startswith("// Written by ")]
+    assert len(CODE) - len(written) == 1
+    lengths = {name_of(path): len(code(path)) for path in written}
     assert {name: lines for name, lines in lengths.items() if lines > 300} == {}
 
 

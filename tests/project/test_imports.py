@@ -37,7 +37,8 @@ LAYERS = """
     mdqr._array
     mdqr
     mdqr.linalg  mdqr.config
-    mdqr.tensorcore
+    mdqr.array_api
+    mdqr.tensorcore  mdqr.series
     mdqr.testing
     mdqr._cli  mdqr.__main__
 """
@@ -45,10 +46,20 @@ LAYER = {name: level for level, row in enumerate(LAYERS.split("\n")) for name in
 
 # What a function imports, and why it cannot stand at the head.
 LATER = {
-    "mdqr._array.protocols": {"mdqr.linalg": "it is loaded when it is asked for"},
+    "mdqr._array.protocols": {
+        "mdqr.linalg": "it is loaded when it is asked for",
+        "mdqr.array_api._namespace": "it is loaded when it is asked for",
+    },
+    "mdqr._array.tables": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
+    "mdqr._functions.polynomials": {"mdqr.linalg": "polyfit is lstsq, which lies above"},
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
+    "mdqr._cli.series": {
+        "mdqr.series": "help and faults of the command line do not wait for it",
+        "mdqr.series.plot": "it is loaded when it is asked for",
+    },
+    "mdqr.series": {"mdqr.series.plot": "it is loaded when it is asked for"},
     "mdqr.linalg._update.operands": {
         "mdqr.linalg._update.arithmetic.cuda_floats": "CUDA is loaded for the first array on a GPU"
     },
@@ -66,7 +77,9 @@ OTHER_PACKAGES = {
     "cupy": "mdqr[cuda12], mdqr[cuda13]",
     "cupy_backends": "mdqr[cuda12], mdqr[cuda13]",
     "hypothesis": "the strategies of mdqr.testing",
+    "matplotlib": "mdqr[plot]",
     "mpmath": "`import mdqr` does not wait for it",
+    "sympy": "mdqr[series]",
     "tqdm": "`import mdqr` and short commands do not wait for it",
 }
 
@@ -76,11 +89,21 @@ FEWEST_LINES = 40
 SMALLER_FILES = {
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
+    "mdqr/_io/savetxt.py": "a public function",
+    "mdqr/_io/html.py": "tables of notebooks",
+    "mdqr/array_api/_dispatch.py": "what all functions of the namespace do with their operands",
+    "mdqr/_core/dtypes.py": "a dtype",
+    "mdqr/_core/axes.py": "what all functions with axes share",
+    "mdqr/_functions/statistics/extremes.py": "functions of one line, with their docstrings",
+    "mdqr/_functions/statistics/running.py": "running sums and products",
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
+    "mdqr/_backend/cuda/series/order.py": "one kernel, one module",
+    "mdqr/_backend/host/series.py": "one call",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
+    "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
     "mdqr/config.py": "a public namespace",
     "mdqr/linalg/_factor/cholesky.py": "one factorisation",
@@ -88,6 +111,10 @@ SMALLER_FILES = {
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
+    "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
+    "mdqr/series/_arithmetic/products.py": "what series and systems share",
+    "mdqr/series/_errors.py": "the errors of all algorithms",
+    "mdqr/series/_solver/recommended.py": "a public function",
     "mdqr/tensorcore/_algorithms/triangles.py": "what two algorithms share",
     "mdqr/tensorcore/_engine/formats.py": "the formats, under both engines",
     "mdqr/tensorcore/_engine/numpy_reflector.py": "the reflector of one kernel, in NumPy",

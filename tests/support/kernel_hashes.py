@@ -14,7 +14,15 @@ import numpy as np
 
 import mdqr
 from mdqr._backend import for_block
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._backend.protocol import (
+    BINARY,
+    ELEMENTARY_BINARY,
+    ELEMENTARY_UNARY,
+    REAL_ONLY,
+    REDUCTIONS,
+    UNARY,
+    ProductGraph,
+)
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
@@ -22,6 +30,7 @@ from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 Results = Iterator[tuple[str, Callable[[], object]]]
 
 COUNT = 1601  # several chunks, and no multiple of a vector
+FEW = 601  # the same for functions that take a hundred times as long as an operation
 VARIANTS = {
     f"{threads} thread{'s' * (threads > 1)}{', flushing' * flushing}": (threads, flushing)
     for flushing, counts in ((False, (1, 2, 3)), (True, (1, 3)))
@@ -63,12 +72,15 @@ def elementwise(backend, limbs, is_complex) -> Results:
     x, y = (draws(rng, limbs, (COUNT,), is_complex, mixed) for _ in range(2))
     options = {"kind": Kind(limbs, is_complex)}
     without = REAL_ONLY if is_complex else frozenset()
+    few_x, few_y = x[..., :FEW], y[..., :FEW]
     for op in UNARY:
         if op not in without:
-            yield op, lambda op=op: backend.unary(op, x, **options)
+            a = few_x if op in ELEMENTARY_UNARY else x
+            yield op, lambda op=op, a=a: backend.unary(op, a, **options)
     for op in BINARY:
         if op not in without:
-            yield op, lambda op=op: backend.binary(op, x, y, **options)
+            a, b = (few_x, few_y) if op in ELEMENTARY_BINARY else (x, y)
+            yield op, lambda op=op, a=a, b=b: backend.binary(op, a, b, **options)
     exponents = rng.integers(-1100, 1100, size=COUNT)
     yield "ldexp", lambda: backend.ldexp(x, exponents, is_complex=is_complex)
     if not is_complex:
@@ -122,6 +134,21 @@ def products(backend, limbs, is_complex) -> Results:
     yield "residual", lambda: backend.residual([(1, c), (-1, c)], a, b, **options)
 
 
+def series(backend, limbs, is_complex) -> Results:
+    graph = ProductGraph(*map(np.array, ([0, 3, 0, 4, 6], [1, 2, 0, 5, 1], [0, 1, 3, 4, 5])))
+
+    def orders(count):
+        rng = np.random.default_rng(8)
+        values = draws(rng, limbs, (count, 8, 21), is_complex)
+        sums = np.zeros((*values.shape[: 1 + is_complex], count, 5))
+        for k in (0, 1, 2, 9, 20):
+            backend.series_order(values, sums, graph, k, kind=Kind(limbs, is_complex))
+        return values, sums
+
+    yield "series_order", lambda: orders(3)
+    yield "series_order many", lambda: orders(300)
+
+
 def factorisations(backend, limbs, is_complex) -> Results:
     rng = np.random.default_rng(4)
     options = {"kind": Kind(limbs, is_complex)}
@@ -171,8 +198,8 @@ def computations() -> Results:
     for precision in PRECISIONS:
         # Products and factorisations of doubles are those of BLAS and LAPACK.
         ours = precision.limbs > 1
-        groups = (elementwise, reductions, small_systems, products, factorisations)
-        groups = groups[: None if ours else 3]
+        groups = (elementwise, reductions, small_systems, series, products, factorisations)
+        groups = groups[: None if ours else 4]
         for is_complex in (False, True):
             field = "complex" if is_complex else "real"
             for group in groups:

@@ -2,44 +2,21 @@
 // -DMDQR_COMPARE, -DMDQR_LDEXP or -DMDQR_RENORMALIZE.
 #include "device/inline_networks.hpp"
 
-#include "device/elements.hpp"
+#include "elementwise/map.hpp"
 #include "mdqr/superacc.hpp"
 
 MDQR_BEGIN
 
-inline constexpr int block_threads = 256;
-
-struct unary_arguments {
-    extent all;
-    array_view out, x;
-};
-struct binary_arguments {
-    extent all;
-    array_view out, x, y;
-};
-
-MDQR_FN i64 element_index() { return block_x() * block_threads + thread_index(); }
-
 #if defined(MDQR_UNARY)
 MDQR_KERNEL(mdqr_unary, unary_arguments, block_threads) {
-    const i64 i = element_index();
-    if (i >= p.all.size)
-        return;
-    const places where = find(i, p.all, p.out, p.x);
-    const number x = load_as<number>(p.x.to, where.at[1]);
-    store_number(p.out.to, where.at[0], MDQR_JOIN(apply_, MDQR_UNARY)(x));
+    map_unary(p, [](const number& x) { return MDQR_JOIN(apply_, MDQR_UNARY)(x); });
 }
 #endif
 
 #if defined(MDQR_BINARY)
 MDQR_KERNEL(mdqr_binary, binary_arguments, block_threads) {
-    const i64 i = element_index();
-    if (i >= p.all.size)
-        return;
-    const places where = find(i, p.all, p.out, p.x, p.y);
-    const number x = load_as<number>(p.x.to, where.at[1]);
-    const number y = load_as<number>(p.y.to, where.at[2]);
-    store_number(p.out.to, where.at[0], MDQR_JOIN(apply_, MDQR_BINARY)(x, y));
+    map_binary(
+        p, [](const number& x, const number& y) { return MDQR_JOIN(apply_, MDQR_BINARY)(x, y); });
 }
 #endif
 

@@ -41,12 +41,18 @@ MDQR_FN vec fma(vec a, vec b, vec c) {
 }
 MDQR_FN vec sqrt(vec a) { return (vec)_mm512_sqrt_pd((__m512d)a); }
 MDQR_FN bool any(ivec m) { return _mm512_movepi64_mask((__m512i)m) != 0; }
+MDQR_FN vec gather(const double* table, ivec at) {
+    return (vec)_mm512_i64gather_pd((__m512i)at, table, 8);
+}
 #else
 MDQR_FN vec fma(vec a, vec b, vec c) {
     return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
 MDQR_FN vec sqrt(vec a) { return (vec)_mm256_sqrt_pd((__m256d)a); }
 MDQR_FN bool any(ivec m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+MDQR_FN vec gather(const double* table, ivec at) {
+    return (vec)_mm256_i64gather_pd(table, (__m256i)at, 8);
+}
 #endif
 MDQR_FN double lane_get(vec a, int i) { return a[i]; }
 MDQR_FN void lane_set(vec& a, int i, double b) { a[i] = b; }

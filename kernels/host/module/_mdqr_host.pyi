@@ -50,6 +50,16 @@ def qr_panel(h: Block, tau: Block, t: Block, a: Block, limbs: int, complex: bool
 def solve_triangular_tile(
     out: Block, a: Block, b: Block, limbs: int, complex: bool, lower: bool, unit_diagonal: bool
 ) -> None: ...
+def series_order(
+    values: Block,
+    sums: Block,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    order: int,
+    again: bool,
+    limbs: int,
+    complex: bool,
+) -> None: ...
 def solve_small(
     error: Block,
     condition: Block,

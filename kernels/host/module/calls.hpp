@@ -42,6 +42,7 @@ template <class F> void without_gil(F f) {
     f();
 }
 
+void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
 
 } // namespace mdqr_host

@@ -22,6 +22,7 @@ struct entry_table {
     void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
                                   bool);
     void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
+    void (*series_order)(const block_view&, const block_view&, const series_graph&, int, bool);
     void (*solve_small)(const small_outputs&, const block_view&, const block_view&);
     void (*lstsq_small)(const small_outputs&, const block_view&, const block_view&,
                         const block_view&);

@@ -14,6 +14,7 @@ using mdqr_host::binary_op;
 using mdqr_host::block_view;
 using mdqr_host::index_view;
 using mdqr_host::reduce_op;
+using mdqr_host::series_graph;
 using mdqr_host::small_outputs;
 using mdqr_host::unary_op;
 
@@ -64,6 +65,13 @@ void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, cons
 template <int N>
 void mdqr_window(const block_view& r, const block_view* left, const block_view* right, int below,
                  int lanes, bool single);
+
+// Order `order` of the products of `graph`, in values (batch, nodes, orders), from lower orders and
+// what the factors have there; sums (batch, products) of the terms in between are kept, or taken as
+// they are if `again`.
+template <int N>
+void mdqr_series_order(const block_view& values, const block_view& sums, const series_graph& graph,
+                       int order, bool again);
 
 // x (batch, n, k) with a x = b, a (batch, n, n), b (batch, n, k), for any limb counts; what else is
 // written lies in C order.

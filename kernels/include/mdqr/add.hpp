@@ -23,15 +23,22 @@ template <int M, class T> MDQR_FN void bitonic_merge(T* v) {
     }
 }
 
+// The power of two that holds so many words.
+MDQR_FN constexpr int merge_words(int words) {
+    return words <= 1 ? 1 : 2 * merge_words((words + 1) / 2);
+}
+
 // Certified addition of Joldes, Marty, Muller and Popescu (2016): merge by magnitude, renormalise.
 // Only the truncation is lost, u^N.
 template <class T, int N> MDQR_CALL md<T, N> add_merged(const md<T, N>& x, const md<T, N>& y) {
-    T v[2 * N];
+    constexpr int words = merge_words(2 * N);
+    T v[words];
     static_for<0, N>([&](auto i) MDQR_LAMBDA {
         v[i] = x.limb[i];
-        v[2 * N - 1 - i] = y.limb[i];
+        v[words - 1 - i] = y.limb[i];
     });
-    bitonic_merge<2 * N>(v);
+    static_for<N, words - N>([&](auto i) MDQR_LAMBDA { v[i] = broadcast<T>(0.0); });
+    bitonic_merge<words>(v);
     return renormalize<2 * N, N>(v);
 }
 

@@ -38,6 +38,20 @@
 #define MDQR_COLD __attribute__((noinline, cold))
 #endif
 
+// Tables of constants, indexed at run time.
+#if MDQR_DEVICE
+#define MDQR_TABLE static __device__ constexpr
+#else
+#define MDQR_TABLE inline constexpr
+#endif
+
+// Loops over digits have bounds known at compile time; unrolled, their arrays are registers.
+#if MDQR_DEVICE
+#define MDQR_UNROLL _Pragma("unroll")
+#else
+#define MDQR_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 // One namespace a CPU level: without it the linker would keep one copy of an inline function for
 // all levels.
 #if !defined(MDQR_LEVEL)

@@ -99,6 +99,8 @@ template <class T> MDQR_FN T load(const double* p);
 template <> MDQR_FN double load<double>(const double* p) { return *p; }
 MDQR_FN void store(double* p, double a) { *p = a; }
 
+MDQR_FN double gather(const double* table, i64 at) { return table[at]; }
+
 MDQR_FN double lane_get(double a, int) { return a; }
 MDQR_FN void lane_set(double& a, int, double b) { a = b; }
 MDQR_FN bool mask_get(bool m, int) { return m; }

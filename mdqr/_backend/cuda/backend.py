@@ -14,6 +14,7 @@ from mdqr._backend.cuda.factor.triangular import Triangles
 from mdqr._backend.cuda.factor.window import Windows
 from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
+from mdqr._backend.cuda.series.order import SeriesOrders
 
 
 @cache
@@ -23,7 +24,15 @@ def backend() -> CudaBackend:
 
 
 class CudaBackend(
-    Elementwise, Reductions, Balance, Panels, Reflections, SmallSystems, Triangles, Windows
+    Elementwise,
+    Reductions,
+    Balance,
+    Panels,
+    Reflections,
+    SmallSystems,
+    Triangles,
+    Windows,
+    SeriesOrders,
 ):
     """NVIDIA GPUs; see `mdqr._backend.protocol.Backend` for what each call computes."""
 

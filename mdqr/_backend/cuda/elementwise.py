@@ -13,6 +13,7 @@ import numpy as np
 from mdqr._backend.blocks import broadcast_shapes, real_abs
 from mdqr._backend.cuda.axes import MAX_AXES, merge, padded, steps
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields, planes
+from mdqr._backend.protocol import ELEMENTARY_BINARY, ELEMENTARY_UNARY
 from mdqr._limbs.planes import Block, Kind, broadcast, lead, value_shape
 
 _THREADS = 256
@@ -29,6 +30,11 @@ def _operand(kernels: Kernels, array: Block, is_complex: bool | None) -> _Operan
     if is_complex is None:
         return array, 0, [kernels.address(array), 0, 0, 1]
     return array, lead(is_complex), planes(kernels, array, is_complex)
+
+
+def _source(op: str) -> str:
+    elementary = op in ELEMENTARY_UNARY or op in ELEMENTARY_BINARY
+    return "elementwise/elementary" if elementary else "elementwise/elementwise"
 
 
 def _start(
@@ -97,7 +103,7 @@ class Elementwise(KernelCalls):
             out = Kind(limbs, to_complex).empty(self.xp, shape)
         name = "mdqr_renormalize" if op == "renormalize" else "mdqr_unary"
         define = "MDQR_RENORMALIZE" if op == "renormalize" else f"MDQR_UNARY={op}"
-        module = Module("elementwise/elementwise", kind, (define,))
+        module = Module(_source(op), kind, (define,))
         _start(self.kernels, module, name, shape, (out, to_complex), [(x, is_complex)])
         return out
 
@@ -107,7 +113,7 @@ class Elementwise(KernelCalls):
         shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
         if out is None:
             out = kind.empty(self.xp, shape)
-        module = Module("elementwise/elementwise", kind, (f"MDQR_BINARY={op}",))
+        module = Module(_source(op), kind, (f"MDQR_BINARY={op}",))
         operands = [(x, is_complex), (y, is_complex)]
         _start(self.kernels, module, "mdqr_binary", shape, (out, is_complex), operands)
         return out

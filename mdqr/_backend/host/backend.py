@@ -23,6 +23,7 @@ from mdqr._backend.blocks import (
     unsolved,
 )
 from mdqr._backend.host import window as host_window
+from mdqr._backend.host.series import SeriesOrders
 from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
@@ -74,7 +75,7 @@ def backend() -> HostBackend:
     return HostBackend()
 
 
-class HostBackend:
+class HostBackend(SeriesOrders):
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"
@@ -103,13 +104,16 @@ class HostBackend:
 
     def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply `op` to the broadcast pairs."""
-        is_complex = kind.is_complex
-        shape = broadcast_shapes(value_shape(x, is_complex), value_shape(y, is_complex))
+        limbs, is_complex = kind
+        front = 1 + is_complex
+        # Most operands have one shape, and a call on one value shall cost little else.
+        if x.shape[front:] != y.shape[front:] or is_complex:
+            shape = broadcast_shapes(x.shape[front:], y.shape[front:])
+            x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
         if out is None:
-            out = np.empty(kind.planes(shape))
-        x, y = broadcast(x, is_complex, shape), broadcast(y, is_complex, shape)
+            out = np.empty((*(2,) * is_complex, limbs, *x.shape[front:]))
         if out.size:
-            self._kernels.binary(op, out, x, y, *kind)
+            self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:

@@ -233,6 +233,17 @@ def data_precision(value: Any, work: Precision) -> Precision:
     return PRECISIONS[0] if _kind(value) in "fc" else work
 
 
+def entry_unit(value: Any, precision: Precision) -> float:
+    """Return half a unit of the last place of entries known to a precision, relative to them.
+
+    Arrays of float32 and narrower ones have fewer bits than precision d.
+    """
+    dtype = None if isinstance(value, MDArray) else getattr(value, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "fc" and dtype.itemsize:
+        return max(float(np.finfo(dtype).eps) / 2, 2.0**-precision.bits)
+    return float(2.0**-precision.bits)
+
+
 def _kind(value: Any) -> str:
     """Return the kind of the dtype of an array, or of what NumPy makes of other values."""
     array = unwrapped(value)

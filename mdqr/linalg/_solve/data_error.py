@@ -12,7 +12,6 @@ from mdqr._backend.blocks import broadcast_shapes, from_native, to_native
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
@@ -65,7 +64,7 @@ def check_data_error(given: Any, *, weighted: bool) -> None:
 
 def data_errors(
     given: Mapping[str, Any] | None,
-    known: tuple[Precision, Precision],
+    units: tuple[float, float],
     inputs: Inputs,
     is_vector: bool,
     checks: Checks,
@@ -77,8 +76,8 @@ def data_errors(
     given : mapping or None
         What `lstsq` got. Matrices of which it says nothing are rounded to their precision, weights
         are exact.
-    known : tuple of Precision
-        The precisions of the entries of a and b.
+    units : tuple of float
+        Half a unit of the last place of the entries of a and b, relative to them.
     inputs : Inputs
         The operands, of one batch shape and b as columns.
     is_vector : bool
@@ -87,8 +86,8 @@ def data_errors(
         Get what is demanded of values.
     """
     if given is None:
-        return _rounded(*known)
-    found = list(_rounded(*known))
+        return _rounded(*units)
+    found = list(_rounded(*units))
     a, b = inputs.shape(0), inputs.shape(1)
     shapes = (a, b[-2:-1] if is_vector else b, a[:-1])
     for place, (name, shape) in enumerate(zip(_NAMES, shapes, strict=True)):
@@ -101,10 +100,26 @@ def data_errors(
     return DataErrors(*found)
 
 
+def require_certain_zeros(errors: DataErrors, positive: Block, checks: Checks) -> None:
+    """Demand that weights which are zero have no absolute error: their rows are left out."""
+    xp, atol = planes.namespace(positive), errors.weights.atol
+    if isinstance(atol, float) and not atol:
+        return
+
+    def refuse() -> NoReturn:
+        raise ValueError(
+            "lstsq: data_error: weights_atol is positive where a weight is 0, and such rows are "
+            "left out; give them a positive weight"
+        )
+
+    certain = xp.broadcast_to(xp.asarray(atol), (*positive.shape, 1))[..., 0] == 0
+    checks.require((certain | positive).all(), refuse)
+
+
 @cache
-def _rounded(a: Precision, b: Precision) -> DataErrors:
-    """Return half a unit in the last place of entries of these precisions; weights are exact."""
-    return DataErrors(*[Errors(0.0, unit) for unit in (2.0**-a.bits, 2.0**-b.bits, 0.0)])
+def _rounded(a: float, b: float) -> DataErrors:
+    """Return errors of entries by these parts of them; weights are exact."""
+    return DataErrors(*[Errors(0.0, unit) for unit in (a, b, 0.0)])
 
 
 def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks: Checks) -> Block:
@@ -137,11 +152,12 @@ def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks
 
 @np.errstate(all="ignore")
 def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) -> Block:
-    """Return by how much errors of the data may move a solution, to first order.
+    """Return by how much errors of the data may move a solution.
 
-    With ``C = (A^H W A)^-1`` changes of A, b and W move x by ``C A^H W (db - dA x) + C dA^H W r +
-    C A^H dW r``. The bound is that of the worst signs, and infinite where the errors may make
-    columns dependent.
+    With ``C = (A^H W A)^-1`` of the changed A, changes of A and b move x by ``C A^H W g + C dA^H W
+    (r + P g)``, ``g = db - dA x``, P a projection; changes of W add ``dW r`` to ``W g``. The bound
+    is that of the worst signs, with |g| for |P g| and ``1 / (1 - rate)`` for what the changes make
+    of ``A^+``, and infinite where they may make columns dependent.
 
     Parameters
     ----------
@@ -172,10 +188,12 @@ def moved(system: System, b: Scaled, r: Scaled, x: Block, errors: DataErrors) ->
         change = change + of_weights * r_sizes
         of_weights = scaling.largest(of_weights, (-2, -1), 0.0)
     rows, normal = _inverses(system)
-    found = rows @ change + normal @ (of_a.swapaxes(-1, -2) @ (weight * r_sizes))
+    by_fit = rows @ change
+    by_residual = normal @ (of_a.swapaxes(-1, -2) @ (weight * (r_sizes + change)))
     rate = scaling.largest((rows @ of_a).sum(axis=-1), -1, 0.0)
     rate = (rate + of_weights)[..., None, None]
-    found = xp.where(rate < 1.0, found / (1.0 - rate), xp.inf)
+    found = (by_fit + by_residual / (1.0 - rate)) / (1.0 - rate)
+    found = xp.where(rate < 1.0, found, xp.inf)
     return xp.ldexp(found, system.powers[..., :, None] + unit)
 
 

@@ -123,9 +123,10 @@ class LstsqInfo(Statistics):
     def data_error_bound(self) -> np.ndarray:
         """Bound of the error of each component of x for all a and b within their errors.
 
-        Float64 of x's shape: `error_bound`, and to first order ``|A^+| (|da| |x| + |db|) +
-        |(A^H A)^-1| |da|^H |r|``, in the norm of the weights; if m < n the last term is ``|I - A^+
-        A| |da|^H |A^+^H x|``. The errors are `data_error` of `lstsq`. Where that says nothing of a
+        Float64 of x's shape: `error_bound`, and ``|A^+| |g| + |(A^H A)^-1| |da|^H (|r| + |g|)``,
+        ``|g| = |da| |x| + |db|``, in the norm of the weights; if m < n the last term is ``|I - A^+
+        A| |da|^H |A^+^H x|`` and products of two errors; and what errors change of ``A^+``. The
+        errors are `data_error` of `lstsq`. Where that says nothing of a
         or of b, they are half a unit in the last place of the entries, of the precision in which
         they were given: 53 bits for floats, while integers and exact numbers have that of the work.
         Infinite where the entries do not determine x. Made when it is asked for, from a

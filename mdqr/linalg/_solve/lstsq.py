@@ -20,6 +20,7 @@ from mdqr.linalg._shared.operands import (
     broadcast_batch,
     check_callback,
     data_precision,
+    entry_unit,
     gather,
     matrix_shape,
     memory_guard,
@@ -29,7 +30,12 @@ from mdqr.linalg._shared.operands import (
 )
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Scaled
-from mdqr.linalg._solve.data_error import DataErrors, check_data_error, data_errors
+from mdqr.linalg._solve.data_error import (
+    DataErrors,
+    check_data_error,
+    data_errors,
+    require_certain_zeros,
+)
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
 from mdqr.linalg._solve.minimum_norm.wide import Wide
@@ -216,7 +222,10 @@ def lstsq(
         "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
-        return _solved(inputs, data, rcond, weights, method, data_error, callback, verified)
+        units = entry_unit(a, data[0]), entry_unit(b, data[1])
+        return _solved(
+            inputs, data[0].eps, units, rcond, weights, method, data_error, callback, verified
+        )
 
 
 def _check_rcond(rcond: Any) -> None:
@@ -226,7 +235,8 @@ def _check_rcond(rcond: Any) -> None:
 
 def _solved(
     inputs: Inputs,
-    data: tuple[Precision, Precision],
+    eps: float,
+    units: tuple[float, float],
     rcond: float | None,
     given: Any,
     method: str,
@@ -237,20 +247,20 @@ def _solved(
     """Take the cheapest way that shows all digits."""
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs)
-    errors = data_errors(data_error, data, inputs, is_vector, checks)
-    eps, (m, n) = data[0].eps, inputs.shape(0)[-2:]
-    limit = eps * max(m, n) if rcond is None else float(rcond)
-    limit = max(limit, min(m, n) * inputs.work.eps)
+    errors = data_errors(data_error, units, inputs, is_vector, checks)
+    limit = _limit(inputs, eps, rcond)
     small = None
     if given is None and callback is None:
         small = small_solution(inputs, inputs.blocks[0], inputs.blocks[1], method, limit)
     if small is not None and small.promised:
+        checks.settle()
         return _small_result(small, inputs, is_vector, batched, errors)
 
     for name, block in zip("ab", inputs.blocks, strict=True):
         checks.require_finite("lstsq", name, block, inputs.is_complex)
     weights = _weights(inputs, given, checks)
     if weights.positive is not None:
+        require_certain_zeros(errors, weights.positive, checks)
         # What does not count neither has a size nor joins unknowns.
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
@@ -277,6 +287,13 @@ def _solved(
     found.warn(condition, stacklevel=3)
     fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
     return _result(fit, found, condition, rank, batched)
+
+
+def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
+    """Return what conditions are multiplied by: where that is not small, ranks are decided."""
+    m, n = inputs.shape(0)[-2:]
+    limit = eps * max(m, n) if rcond is None else float(rcond)
+    return max(limit, min(m, n) * inputs.work.eps)
 
 
 def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:

@@ -141,7 +141,8 @@ def answer(
         left[part.items], values[part.items] = False, part.condition
     proves = isinstance(system, Wide) and method != "refine"
     if holds and left.any() and (verified or method == "refine") and not proves:
-        _refuse(problem, problem.conditioned()[1], verified=verified)
+        # What is beyond the range is said by who finds it.
+        _refuse(problem, problem.factored()[1], verified=verified)
     if not served:
         found, values, ranks = problem.factored()
         if holds and verified and not found.promised:
@@ -152,7 +153,7 @@ def answer(
         try:
             found, values[items], ranks[items] = problem.take(items).factored()
         except np.linalg.LinAlgError:
-            problem.conditioned()  # raises for the place in the whole batch
+            problem.factored()  # raises for the place in the whole batch
             raise
         served.append(Served(found, None, items, values[items]))
     if len(served) == 1 and served[0].own is None:
@@ -175,13 +176,19 @@ def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoRet
     function, work = problem.system.function, problem.inputs.work
     asked = "verified=True" if verified else 'method="refine"'
     worst = float(condition.max())
-    growth = worst if problem.system.is_square else worst**2
+    # Squares of floats raise beyond the range, products do not.
+    growth = worst if problem.system.is_square else worst * worst
     higher = [p for p in PRECISIONS if p > work and growth * p.eps <= ROOM]
-    if growth * work.eps <= ROOM or not higher:
-        way = 'method="householder" estimates bounds' if verified else 'method="auto" takes QR'
-    else:
-        way = f"precision=mdqr.{higher[0].name} would do"
+    way = 'method="householder" estimates bounds' if verified else 'method="auto" takes QR'
+    why = f"too near to singular for {work.name}, or a component is zero or tiny beside others"
+    if isinstance(problem.system, Wide):
+        way = 'method="auto" may serve'
+    elif worst * problem.limit >= ladder.SMALL and growth * work.eps <= ROOM:
+        why = "such that the precision of its entries leaves its rank in doubt"
+        way = "rcond=0 says that they are exact"
+    elif growth * work.eps > ROOM and higher:
+        way = f"precision=mdqr.{higher[0].name} may do"
     raise np.linalg.LinAlgError(
         f"{function}: {asked} does not show all digits: the matrix (condition about {worst:.1e}) "
-        f"is too near to singular for {work.name}, or a component is tiny beside others; {way}"
+        f"is {why}; {way}"
     )

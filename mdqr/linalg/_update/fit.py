@@ -164,11 +164,26 @@ def accept(fit: Fit, state: State, scales: Scales) -> None:
 def _note_peak(fit: Fit) -> None:
     """Note how long the columns of R and the norms of b are: errors were relative to that."""
     xp = fit.engine.backend.xp
+    found = _lengths(fit)
+    fit.peak = found if fit.peak is None else xp.maximum(fit.peak, found)
+
+
+def _lengths(fit: Fit) -> Block:
+    """Return the exponents of the columns of R and of the norms of b."""
+    xp = fit.engine.backend.xp
     found = _column_exponents(fit.engine, fit.r)
     squares, exponents = xp.frexp(fit.squares[0])
     rest = xp.where(squares > 0, ((exponents + 1) >> 1) + fit.beta, scaling.ABSENT)
     found[fit.n :] = xp.maximum(found[fit.n :], rest)
-    fit.peak = found if fit.peak is None else xp.maximum(fit.peak, found)
+    return found
+
+
+def _shortened(fit: Fit) -> Block:
+    """Return by how many powers of two a b is shorter than at its longest, a 0-d array.
+
+    Errors of ``Q^H b`` and of the squares are those of the longest.
+    """
+    return scaling.largest((fit.peak - _lengths(fit))[fit.n :], None, 0)
 
 
 def _column_exponents(engine: Engine, x: Block) -> Block:
@@ -256,12 +271,12 @@ def without_rows(fit: Fit, data: Block, k: int, p: int) -> Fit:
         return refactored(fit, rest)
     try:
         state = delete_rows(fit, data[..., k : k + p, :], k, checks, data[..., fit.n :])
-        values = settle(engine, checks, *state.removals)
-        fit.lost = lost_digits(state, values, fit.lost)
+        smaller, *values = settle(engine, checks, _shortened(fit), *state.removals)
+        fit.lost = lost_digits(state, tuple(values), fit.lost)
     except np.linalg.LinAlgError:
         # R is singular, and does not know what leaves.
-        fit.lost = math.inf
-    if fit.lost >= digits_of(engine) / 2:
+        fit.lost = smaller = math.inf
+    if max(fit.lost, float(smaller) * math.log10(2.0)) >= digits_of(engine) / 2:
         return refactored(fit, rest)
     fit.data = rest
     return fit

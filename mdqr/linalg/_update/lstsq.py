@@ -122,14 +122,17 @@ class UpdatableLstsq:
     def _fit(self) -> Fit:
         """The factors of all rows; those that wait are worked in first."""
         if self._waiting:
-            engine, held = self._held.engine, self._held
-            new = joined(engine, list(self._waiting), -2)
-            self._fit = attempted(engine, fits.with_rows, held, new, held.m)
+            self._work_in(self._waiting)
         return self._held
 
     @_fit.setter
     def _fit(self, fit: Fit) -> None:
         self._held, self._waiting, self._late = fit, (), 0
+
+    def _work_in(self, rows: tuple[Block, ...]) -> None:
+        """Work rows that come last into the factors; nothing is changed if that fails."""
+        engine, held = self._held.engine, self._held
+        self._fit = attempted(engine, fits.with_rows, held, joined(engine, list(rows), -2), held.m)
 
     def __repr__(self) -> str:
         return f"<UpdatableLstsq of shape {self.shape}>"
@@ -188,13 +191,15 @@ class UpdatableLstsq:
         checks = Checks()
         require_finite(checks, name, held.engine, "[u b]", new)
         checks.settle()
+        waiting, late = (*self._waiting, new), self._late + int(new.shape[-2])
+        if late == self._late:
+            return
         if place < m:
             self._fit = attempted(held.engine, fits.with_rows, self._fit, new, place)
-            return
-        self._waiting = (*self._waiting, new)
-        self._late += int(new.shape[-2])
-        if self._late >= _MOST_WAITING:
-            _ = self._fit
+        elif late >= _MOST_WAITING:
+            self._work_in(waiting)
+        else:
+            self._waiting, self._late = waiting, late
 
     @fast_path
     def delete_rows(self, k: Any = None, p: int = 1, *, u: Any = None, b: Any = None) -> None:
@@ -203,8 +208,9 @@ class UpdatableLstsq:
         Parameters
         ----------
         k : int, slice or array_like, optional
-            The first of them; or all of them as `numpy.delete` takes them: integers, negative ones
-            from the end, a slice, or a mask of m bools. It may be left out where only R is kept.
+            The first of them; or all of them as `numpy.delete` takes them, each row once:
+            integers, negative ones from the end, a slice, or a mask of m bools. It may be left out
+            where only R is kept.
         p : int, optional
             How many from an integer `k` on.
         u, b : array_like, optional
@@ -214,8 +220,8 @@ class UpdatableLstsq:
         Raises
         ------
         ValueError
-            If the rows are not known or named twice, the shapes do not fit, or fewer than n rows
-            would stay where the data are not kept.
+            If the rows are not known or named twice, an integer `k` names no row, the shapes do not
+            fit, or fewer than n rows would stay where the data are not kept.
         IndexError
             If an array `k` has entries that are no integers, or name no row.
         numpy.linalg.LinAlgError
@@ -389,7 +395,7 @@ class UpdatableLstsq:
         ------
         numpy.linalg.LinAlgError
             If m < n, the matrix is singular to working precision, so that no digit would be right,
-            or the solution overflows.
+            or the solution overflows: single precision beyond the largest float32.
 
         Warns
         -----

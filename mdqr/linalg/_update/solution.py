@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import condition, require_digits
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, where_not_finite
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply, constants
 from mdqr.linalg._update.fit import CONDITION_STEPS, Fit, squares_of, triangle
@@ -22,6 +22,9 @@ from mdqr.linalg._update.operands import Numbers
 # A condition below this is that of the leading limbs.
 _CLEAR = 1e12
 _SMALLEST = 2.0**-1073
+_DOUBLE = 2.0**-52
+# Half the smallest float32.
+_HALF_OF_SINGLE = 2.0**-150
 # Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
 _FLOOR = 2.0**-1000
 _PROBES = 4
@@ -48,7 +51,24 @@ def solve(fit: Fit, function: str, checks: Checks) -> Solved:
     b = engine.to_block(fit.r[..., : fit.n, fit.n :])
     undo = alpha, engine.backend.xp.zeros(b.shape[-1], dtype=np.int64)
     x = found.solve(b, checks=checks, entries=lambda: r, undo=undo)
+    if _is_single(fit):
+        with np.errstate(over="ignore"):
+            single = engine.to_block(engine.from_block(x))
+        checks.require(
+            engine.backend.xp.isfinite(single).all(),
+            partial(_raise_single_overflow, function, single, engine.kind.is_complex),
+        )
     return Solved(x, found, r, alpha)
+
+
+def _raise_single_overflow(function: str, block: Block, is_complex: bool) -> NoReturn:
+    where = where_not_finite("the solution", block, is_complex)
+    raise np.linalg.LinAlgError(f"{function}: {where} is beyond the largest float32")
+
+
+def _is_single(fit: Fit) -> bool:
+    """Return whether solutions are rounded to single precision."""
+    return bool(fit.engine.eps > _DOUBLE)
 
 
 def condition_of(triangle: Triangle) -> Block:
@@ -97,6 +117,11 @@ class UpdatableLstsqInfo(Statistics):
         "estimated". With data, from the residual of x, measured in twice the precision, and a
         measured distance of R from the data; without, from the number of changes, the digits that
         removals lost, and R.
+
+    Notes
+    -----
+    Without data `residual_std`, `r_squared`, `standard_errors` and `covariance` are NaN where the
+    residuals after removals of rows are no larger than what rounding has made of earlier ones.
     """
 
     __slots__ = (
@@ -127,6 +152,7 @@ class UpdatableLstsqInfo(Statistics):
         with np.errstate(divide="ignore"):
             digits = np.clip(-np.log10(relative), 0.0, full)
         self.condition, self.bound_kind = float(worst), "estimated"
+        bound.flags.writeable = digits.flags.writeable = False
         self.error_bound, self.digits = (x[..., 0] if is_vector else x for x in (bound, digits))
 
     def __repr__(self) -> str:
@@ -148,7 +174,7 @@ class UpdatableLstsqInfo(Statistics):
             engine.kind,
             partial(inverse_of, solved.triangle),
             -solved.powers,
-            self._residuals,
+            _known_squares(fit, self._residuals),
             xp.asarray([float(fit.m - fit.n)]),
             partial(_total, fit, solved, self._residuals),
             wrap,
@@ -284,6 +310,10 @@ def _in_units(found: _Found, fit: Fit, solved: Solved, numbers: Numbers) -> tupl
     # Limbs below the smallest double.
     tiny = _moduli(fit, solved.x) < 2.0 ** (53 * fit.engine.kind.limbs - 1020)
     lost = xp.where(tiny & (bound > 0), 2.0 * fit.engine.kind.limbs, 0.0) * _SMALLEST
+    if _is_single(fit):
+        # Each part of a complex x is rounded; the factor counts both.
+        lost = lost + xp.where(bound > 0, 2.0 * _HALF_OF_SINGLE, 0.0)
+        bound = bound + 0.5 * fit.engine.eps * found.x
     relative = (bound + xp.ldexp(lost, -shift)) / xp.where(found.x > 0, found.x, 1.0)
     relative = xp.where(bound > 0, xp.where(found.x > 0, relative, xp.inf), 0.0)
     # Of the exact x, which may be smaller.
@@ -315,9 +345,30 @@ def _total(fit: Fit, solved: Solved, residuals: tuple[Block, Block]) -> tuple[Bl
             coefficient = engine.backend.binary("divide", along, length, kind=engine.kind)
             c = engine.multiply(column, engine.from_block(coefficient), c=c, subtract=True)
     total = _joined(fit, squares_of(engine, c), residuals, unit)
-    level = rounding_level(engine, max(n, fit.m)) * (fit.changes + 1) * 10.0**fit.lost
-    least = level**2 * _joined(fit, size, residuals, unit)[0]
+    least = _level(fit) ** 2 * _joined(fit, size, residuals, unit)[0]
     return total, unit, least
+
+
+@np.errstate(all="ignore")
+def _known_squares(fit: Fit, residuals: tuple[Block, Block]) -> tuple[Block, Block]:
+    """Return the sums of squares of residuals, NaN where removals left rounding errors alone.
+
+    Removals subtract products of the largest residuals so far, which err by few eps of the largest
+    b so far. The data know better.
+    """
+    squares, beta = residuals
+    if fit.data is None and fit.lost > 0:
+        xp = fit.engine.backend.xp
+        least = _level(fit) * xp.ldexp(xp.ones(beta.shape), fit.peak[fit.n :] - beta)
+        unknown = (squares[0] <= least) & (fit.peak[fit.n :] > scaling.ABSENT)
+        squares = xp.where(unknown, xp.nan, squares)
+    return squares, beta
+
+
+def _level(fit: Fit) -> float:
+    """Return the size of the errors of all changes, relative to the largest numbers so far."""
+    level = rounding_level(fit.engine, max(fit.n, fit.m))
+    return level * (fit.changes + 1) * 10.0**fit.lost
 
 
 def _joined(

@@ -13,7 +13,7 @@ from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
@@ -76,6 +76,9 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))
         for op in ("max", "min"):
             backend.argreduce(op, x)
+    values, sums = blocks(limbs, is_complex, (3, 2), (1,))
+    graph = ProductGraph(*(np.array(part) for part in ([0], [1], [0, 1])))
+    backend.series_order(values, sums, graph, 1, **options)
     for left, right in PRODUCTS:
         a, b = blocks(limbs, is_complex, left, right)
         backend.matmul(a, b, **options)

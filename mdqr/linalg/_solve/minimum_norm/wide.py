@@ -111,9 +111,11 @@ class Wide(System):
     def moved(self, b: Scaled, x: Block, errors: DataErrors) -> Block:
         """Return by how much errors of the data may move x, of which the moduli are given.
 
-        ``|A^+| (|dA| |x| + |db|) + |P| |dA^H| |y|`` to first order, ``P = I - A^+ A``, and infinite
-        where the errors may make rows dependent. P projects: the modulus of an entry is at most
-        the geometric mean of those on the diagonal, in its row and in its column.
+        ``|A^+| (|g| + |dA| |h|) + |h|`` with ``|g| = |dA| |x| + |db|``, ``P = I - A^+ A``, ``C =
+        (A A^H)^-1``, ``|h| = |P| |dA^H| (|y| + |dy|)``, and ``|dy| = |C| (|g| + |dA| |dA^H| |y|) +
+        |A^+^H| |dA^H| |y|``, but for what changes make of ``A^+``; infinite where the errors may
+        make rows dependent. P projects: the modulus of an entry is at most the geometric mean of
+        those on the diagonal, in its row and in its column.
         """
         xp, kind, near = self.backend.xp, self.kind, self.powers[..., :, None]
         up = self.tall.powers if self.rows is None else self.tall.powers - self.rows
@@ -127,14 +129,22 @@ class Wide(System):
         basis, diagonal = self.size(held), self._beside(held)
         pseudo = self.backend.matmul(held, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
         rows = self.size(pseudo)
+        change = of_a @ xp.ldexp(x, 2 * near - shift) + of_c
+        normal = self.size(
+            self.backend.matmul(inverse, inverse.swapaxes(-1, -2), conj_b=True, kind=kind)
+        )
+        turned = of_a.swapaxes(-1, -2) @ y
+        held_x = xp.ldexp(turned, self.squared)
+        y = y + normal @ (change + of_a @ held_x) + rows.swapaxes(-1, -2) @ held_x
         turned = of_a.swapaxes(-1, -2) @ y
         lowered = xp.ldexp(turned, near)
         across = turned + basis @ (xp.ldexp(basis, near).swapaxes(-1, -2) @ lowered)
         beside = xp.ldexp(diagonal, -near) * (diagonal * lowered).sum(axis=-2, keepdims=True)
-        change = of_a @ xp.ldexp(x, 2 * near - shift) + of_c
+        across = xp.minimum(across, beside)
+        change = change + of_a @ xp.ldexp(across, self.squared)
         rate = scaling.largest((of_a @ xp.ldexp(rows, self.squared)).sum(axis=-1), -1, 0.0)
         rate = rate[..., None, None]
-        moved = (rows @ change + xp.minimum(across, beside)) / (1.0 - rate)
+        moved = (rows @ change + across) / (1.0 - rate)
         return xp.ldexp(xp.where(rate < 1.0, moved, xp.inf), shift)
 
     def inverses(self) -> tuple[Block, Block]:

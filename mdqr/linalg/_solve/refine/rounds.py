@@ -128,10 +128,12 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     """Return the fewest limbs that will do; None where none do, or the work has not enough."""
     limbs, most = planes.limb_count(x, kind.is_complex), operand.most
     absolute = operand.absolute(x)
-    known, condition = checks.settle(absolute, operand.condition(x))
-    worst = _worst(known)
-    if not _has_room(operand, _worst(condition)) or not U**most * worst <= _LOST:
+    known, condition = checks.settle(absolute[..., 0, 0], operand.condition(x))
+    # Those that there is no room for do not count: their own bounds tell of them.
+    served = _has_room(operand, condition) & (U**most * known <= _LOST)
+    if not served.any():
         return None
+    worst = float(known[served].max())
     counts = [p.limbs for p in PRECISIONS]
     product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
     steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
@@ -142,21 +144,15 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
 
 
-def _worst(values: np.ndarray) -> float:
-    """Return the largest finite value; infinity where there is none."""
-    held = values[np.isfinite(values)]
-    return float(held.max()) if held.size else inf
-
-
 def _least(values: np.ndarray) -> float:
     """Return the smallest finite value; infinity where there is none."""
     return float(values[np.isfinite(values)].min(initial=inf))
 
 
-def _has_room(operand: Operand, condition: float) -> bool:
-    """Return whether the work can carry a condition."""
-    growth = condition if operand.is_square else condition**2
-    return bool(growth * operand.eps <= ROOM)
+def _has_room(operand: Operand, condition: np.ndarray) -> np.ndarray:
+    """Return whether the work can carry conditions, a bool for each."""
+    growth = condition if operand.is_square else condition * condition
+    return np.asarray(growth * operand.eps <= ROOM)
 
 
 def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
@@ -172,9 +168,11 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     first = operand.first(x)
     product = y @ first if operand.is_square else first @ y
     condition = operand.norm * largest_singular_value(xp, product)
-    worst = _worst(checks.settle(condition)[0])
-    if not _has_room(operand, worst * ROOM**0.5):
+    (known,) = checks.settle(condition)
+    served = _has_room(operand, known * ROOM**0.5)
+    if not served.any():
         return None
+    worst = float(known[served].max())
     limbs, most = 1, operand.most
     while U**limbs * worst > _CUT and limbs <= planes.limb_count(x, field):
         limbs += 1

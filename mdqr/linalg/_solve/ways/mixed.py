@@ -33,7 +33,7 @@ class Served(NamedTuple):
             return []
         own = None if answer.kept.all() else np.nonzero(answer.kept)
         if own is not None:
-            items = tuple(index[own] for index in items)
+            items = tuple(index[np.flatnonzero(answer.kept)] for index in items)
         return [cls(answer, own, items, condition[items])]
 
     def within(self, items: Items) -> Served:

@@ -91,13 +91,22 @@ class Growing:
         return self._last
 
     def without(self, engine: Engine, x: Block, k: int, p: int) -> Block:
-        """Return `x` without p rows from the k-th on; a view if these are the first or the last."""
+        """Return `x` without p rows from the k-th on.
+
+        A view if these are the first or the last, and a quarter of the memory stays in use.
+        """
         if k and k + p < x.shape[-2]:
-            return removed(engine, x, k, p, -2)
-        view = x[..., :k, :] if k else x[..., p:, :]
-        if self._last is x and not k:
-            self._last = view
-        return view
+            found = removed(engine, x, k, p, -2)
+        else:
+            found = x[..., :k, :] if k else x[..., p:, :]
+            if 4 * found.size >= found.base.size:
+                if self._last is x and not k:
+                    self._last = found
+                return found
+            found = found.copy()
+        if self._last is x:
+            self._memory = self._last = None
+        return found
 
 
 @dataclass(frozen=True)

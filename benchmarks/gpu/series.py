@@ -1,0 +1,86 @@
+"""Power series on a GPU: one large system, and many start points of a small one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+import mdqr
+from benchmarks.common.rows import FASTER, Row
+from benchmarks.common.runner import Benchmark, Options
+from benchmarks.common.timing import milliseconds
+from benchmarks.cpu.series import DEGREE, cyclic, exponential
+from benchmarks.gpu.arrays import MULTIPLE
+from mdqr._backend.host import backend
+from mdqr.series import newton_series
+
+LARGE_AIMS = {"qd": 1000.0, "od": 4000.0}  # milliseconds
+BATCH_AIM, GAIN_AIM = 50.0, 50.0
+
+
+def large(options: Options) -> Iterator[Row]:
+    """Products of exponentials in many unknowns."""
+    n = 128 if options.quick else 1024
+    system, x0 = exponential(n, DEGREE)
+    for p in MULTIPLE:
+        start = mdqr.array(x0, precision=p, device="cuda")
+        call = partial(newton_series, system, start, degree=DEGREE, precision=p)
+        aim = None if options.quick else LARGE_AIMS.get(p.name)
+        value = milliseconds(call, 3)
+        yield Row("large", "exponential", "mdqr", p.name, f"{n}", value, "ms", aim)
+
+
+def degrees(options: Options) -> Iterator[Row]:
+    """Times by the degree, of one system of 128 unknowns."""
+    for degree in (15, 31) if options.quick else (15, 31, 63, 127):
+        system, x0 = exponential(128, degree)
+        for p in MULTIPLE:
+            start = mdqr.array(x0, precision=p, device="cuda")
+            call = partial(newton_series, system, start, degree=degree, precision=p)
+            yield Row("degrees", "exponential 128", "mdqr", p.name, f"{degree}",
+                      milliseconds(call, 3), "ms")  # fmt: skip
+
+
+def batches(options: Options) -> Iterator[Row]:
+    """Start points of cyclic 7-roots, and one after the other on one core."""
+    system, x0 = cyclic(7)
+    count = 100 if options.quick else 1000
+    for p in MULTIPLE:
+        starts = mdqr.array(np.broadcast_to(x0, (count, 7)), precision=p, device="cuda")
+        call = partial(newton_series, system, starts, degree=DEGREE, precision=p)
+        value = milliseconds(call, 5)
+        aims = (BATCH_AIM, GAIN_AIM) if p.name == "qd" and not options.quick else (None, None)
+        yield Row("batches", "cyclic 7", "mdqr", p.name, f"{count}", value, "ms", aims[0])
+        alone = one_core(partial(newton_series, system, x0, degree=DEGREE, precision=p))
+        gain = alone * count * 1e3 / value
+        yield Row("batches", "cyclic 7, one core in sequence / GPU", "mdqr", p.name, f"{count}",
+                  gain, FASTER, aims[1])  # fmt: skip
+
+
+def one_core(call: partial) -> float:
+    """Return the median seconds of a call on one core of the host."""
+    threads = backend.extension().num_threads()
+    mdqr.config.set_num_threads(1)
+    try:
+        call()
+        found = []
+        for _ in range(7):
+            start = time.perf_counter()
+            call()
+            found.append(time.perf_counter() - start)
+        return float(np.median(found))
+    finally:
+        mdqr.config.set_num_threads(threads)
+
+
+BENCHMARKS = {
+    "gpu-series": Benchmark(
+        "gpu-series",
+        "Power series on a GPU",
+        {"large": large, "degrees": degrees, "batches": batches},
+        gpu=True,
+    )
+}

@@ -1,0 +1,106 @@
+"""Write the constants of the elementary functions: `python kernels/generate_constants.py`.
+
+Every constant is a row of integers d[0], d[1], ... of at most 23 bits and a sign, and stands for
+sum(d[i] * 2**(-24 * i)), the nearest such number. The first digits of a row are the constant to
+fewer digits, so one table serves every limb count.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import mpmath
+from mpmath import mpf
+
+BITS = 24  # of a digit
+DIGITS = 22  # of a row; octo-double works with 21 and a guard
+TWO_OVER_PI_DIGITS = 94  # (1024 + 53 * 8 + guard bits) of any argument, see trigonometric.hpp
+TARGET = Path(__file__).parent / "include" / "mdqr" / "elementary" / "constants.hpp"
+
+HEAD = """// Written by kernels/generate_constants.py; do not edit.
+// Rows of digits: sum(d[i] 2^(-24 i)), |d[i]| <= 2^23.
+#pragma once
+#include "mdqr/config.hpp"
+
+// clang-format off
+MDQR_BEGIN
+
+inline constexpr int row_digits = %d;
+"""
+
+
+def digits(value: mpf, count: int = DIGITS) -> list[int]:
+    """Return balanced digits of `value`, largest first."""
+    whole = int(mpmath.nint(mpmath.ldexp(value, BITS * (count - 1))))
+    row = []
+    for _ in range(count - 1):
+        low = (whole + (1 << BITS - 1)) % (1 << BITS) - (1 << BITS - 1)
+        row.append(low)
+        whole = (whole - low) >> BITS
+    return [whole, *reversed(row)]
+
+
+def zero_bits(value: mpf) -> int:
+    """Return the largest z with value <= 2**-z."""
+    return -int(mpmath.ceil(mpmath.log(value, 2)))
+
+
+def series() -> dict[str, tuple[Callable[[int], mpf], int]]:
+    """Return the coefficients of each power series, and how many an octo-double takes."""
+    return {
+        "exp": (lambda k: 1 / mpmath.factorial(k + 1), 31),
+        "sin": (lambda k: 1 / mpmath.factorial(2 * k + 1), 24),
+        "cos": (lambda k: 1 / mpmath.factorial(2 * k), 24),
+        "log": (lambda k: mpf(1) / (k + 1), 29),
+        "atan": (lambda k: mpf(1) / (2 * k + 1), 36),
+    }
+
+
+def tables() -> dict[str, list[mpf]]:
+    """Return the tables of values, one row an argument."""
+    return {
+        "exp2_64": [mpf(2) ** (mpf(j) / 64) for j in range(64)],
+        "exp2_4096": [mpf(2) ** (mpf(j) / 4096) for j in range(64)],
+        "log_64": [mpmath.log(mpf(j) / 64) for j in range(45, 92)],
+        "log_4096": [mpmath.log1p(mpf(j) / 2**12) for j in range(-48, 49)],
+        "log_2_18": [mpmath.log1p(mpf(j) / 2**18) for j in range(-34, 35)],
+        "sin_64": [mpmath.sin(mpf(j) / 64) for j in range(53)],
+        "cos_64": [mpmath.cos(mpf(j) / 64) for j in range(53)],
+        "atan_64": [mpmath.atan(mpf(j) / 64) for j in range(66)],
+        "ln2": [mpmath.log(2)],
+        "ln2_4096": [mpmath.log(2) / 4096],
+        "inverse_ln2": [1 / mpmath.log(2)],
+        "inverse_ln10": [1 / mpmath.log(10)],
+        "half_pi": [mpmath.pi / 2],
+        "third": [mpf(1) / 3],
+    }
+
+
+def array(name: str, rows: Iterable[list[int]]) -> str:
+    """Return the definition of a table."""
+    text = ",\n".join(", ".join(str(d) for d in row) for row in rows)
+    return f"MDQR_TABLE double {name}[] = {{\n{text}}};\n"
+
+
+def source() -> str:
+    """Return the text of the header."""
+    mpmath.mp.prec = BITS * TWO_OVER_PI_DIGITS + 200
+    parts = [HEAD % DIGITS]
+    for name, (coefficient, count) in series().items():
+        values = [coefficient(k) for k in range(count)]
+        zeros = ", ".join(str(zero_bits(v)) for v in values)
+        parts.append(f"inline constexpr int {name}_zero_bits[] = {{{zeros}}};\n")
+        parts.append(array(f"{name}_series", map(digits, values)))
+    for name, values in tables().items():
+        parts.append(array(f"{name}_table", map(digits, values)))
+    two_over_pi = digits(2 / mpmath.pi, TWO_OVER_PI_DIGITS)
+    parts.append(array("two_over_pi_table", [two_over_pi]))
+    parts.append("MDQR_END\n// clang-format on\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(source())
+    sys.stdout.write(f"{TARGET}\n")

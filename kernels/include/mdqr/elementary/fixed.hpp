@@ -1,0 +1,274 @@
+// Fixed-point numbers of 24-bit digits held in doubles: sum(digit[i] 2^(-24 i)).
+//
+// Digits are signed and at most 2^23, after one addition 2^24, so that products of digits are exact
+// and so are sums of 21 of them: a product of two numbers is one fma a pair of digits, and its
+// carries. All that is ever rounded is what lies below the last digit. One guard digit is summed
+// and carried, so that a product errs by 0.5 units of its last digit, and 2^-19 more for what was
+// left out. The elementary functions evaluate their series in these numbers, whose terms take the
+// fewer digits the smaller they are.
+#pragma once
+#include "mdqr/add.hpp"
+#include "mdqr/elementary/constants.hpp"
+#include "mdqr/mul.hpp"
+
+// Steps on digits are inlined on a GPU while they fit into registers; elsewhere they are called.
+#if MDQR_DEVICE && defined(MDQR_LIMBS)
+#if MDQR_LIMBS <= 4
+#define MDQR_STEP MDQR_FN
+#endif
+#endif
+#if !defined(MDQR_STEP)
+#define MDQR_STEP MDQR_CALL
+#endif
+
+MDQR_BEGIN
+
+inline constexpr int digit_bits = 24;
+
+// The last digit for N limbs: at least 40 bits more than eps, as much as N + 1 limbs hold within 9
+// bits.
+template <int N> inline constexpr int last_digit = (53 * N + 61) / digit_bits;
+
+// One limb more than the result: what the steps of a function hand on.
+template <class T, int N> using wide = md<T, N + 1>;
+
+template <class T, int F> struct fixed {
+    T digit[F + 1];
+};
+
+// a b + c where the product of the doubles is exact: the same with one rounding or two, so that
+// processors without a fused operation need not emulate one.
+template <class T> MDQR_FN T exact_fma(T a, T b, T c) {
+#if MDQR_DEVICE || defined(__FMA__) || defined(__aarch64__)
+    return fma(a, b, c);
+#else
+    return one_sum(one_prod(a, b), c);
+#endif
+}
+
+// Nearest integers, ties to even, for |a| <= 2^51; as integers; and back.
+template <class T> MDQR_FN T nearest(T a) {
+    return one_sum(one_sum(a, broadcast<T>(0x1.8p52)), -broadcast<T>(0x1.8p52));
+}
+template <class T> MDQR_FN ints_t<T> to_ints(T a) {
+    return bits(one_sum(a, broadcast<T>(0x1.8p52))) - 0x4338000000000000LL;
+}
+template <class T> MDQR_FN T from_ints(ints_t<T> a) {
+    return one_sum(from_bits(a + 0x4338000000000000LL), -broadcast<T>(0x1.8p52));
+}
+
+// 2^e as a constant expression.
+MDQR_FN constexpr double power_of_two_constant(int e) {
+    double r = 1.0;
+    for (; e > 0; --e)
+        r *= 2.0;
+    for (; e < 0; ++e)
+        r *= 0.5;
+    return r;
+}
+template <int E> inline constexpr double two_to = power_of_two_constant(E);
+
+// Digits Last down to First + 1 become at most 2^23; the value stays.
+template <int First, int Last, class T> MDQR_FN void carry(T* a) {
+    const T magic = broadcast<T>(0x1.8p52);
+    MDQR_UNROLL
+    for (int i = Last; i > First; --i) {
+        const T c = one_sum(exact_fma(a[i], broadcast<T>(two_to<-digit_bits>), magic), -magic);
+        a[i] = exact_fma(c, broadcast<T>(-two_to<digit_bits>), a[i]);
+        a[i - 1] = one_sum(a[i - 1], c);
+    }
+}
+
+// r[0 .. L] = a b for digits A0 .. A1 of a and B0 .. B1 of b, the others being zero. May overwrite
+// an operand.
+template <int A0, int A1, int B0, int B1, int L, class T>
+MDQR_STEP void multiply_digits(T* r, const T* a, const T* b) {
+    constexpr int first = A0 + B0, guard = L + 1 < A1 + B1 ? L + 1 : A1 + B1;
+    T sum[L + 2];
+    MDQR_UNROLL
+    for (int i = 0; i <= L + 1; ++i)
+        sum[i] = broadcast<T>(0.0);
+    MDQR_UNROLL
+    for (int i = first; i <= guard; ++i) {
+        const int from = A0 > i - B1 ? A0 : i - B1, to = A1 < i - B0 ? A1 : i - B0;
+        T s = one_prod(a[from], b[i - from]);
+        MDQR_UNROLL
+        for (int j = from + 1; j <= to; ++j)
+            s = exact_fma(a[j], b[i - j], s);
+        sum[i] = s;
+    }
+    carry<(first > 0 ? first - 1 : 0), guard>(sum);
+    MDQR_UNROLL
+    for (int i = 0; i <= L; ++i)
+        r[i] = sum[i];
+}
+
+template <class T, int F> MDQR_FN fixed<T, F> multiply(const fixed<T, F>& a, const fixed<T, F>& b) {
+    fixed<T, F> r;
+    multiply_digits<0, F, 0, F, F>(r.digit, a.digit, b.digit);
+    return r;
+}
+
+// The same for |a| < 1/2 2^(24 - 24 A0).
+template <int A0, class T, int F>
+MDQR_FN fixed<T, F> multiply_small(const fixed<T, F>& a, const fixed<T, F>& b) {
+    fixed<T, F> r;
+    multiply_digits<A0, F, 0, F, F>(r.digit, a.digit, b.digit);
+    return r;
+}
+
+// One digit after the other, without carries.
+template <class T, int F> MDQR_FN fixed<T, F> plus(const fixed<T, F>& a, const fixed<T, F>& b) {
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = one_sum(a.digit[i], b.digit[i]);
+    return r;
+}
+template <class T, int F> MDQR_FN fixed<T, F> minus(const fixed<T, F>& a) {
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = -a.digit[i];
+    return r;
+}
+template <class T, int F>
+MDQR_FN fixed<T, F> select(mask_t<T> m, const fixed<T, F>& a, const fixed<T, F>& b) {
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = select(m, a.digit[i], b.digit[i]);
+    return r;
+}
+
+// A row of a table, the same or another one for every lane.
+template <class T, int F> MDQR_FN fixed<T, F> constant(const double* row) {
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = broadcast<T>(row[i]);
+    return r;
+}
+// The first row where there is none, as for lanes that are no numbers.
+template <class T, int F, int Size> MDQR_FN fixed<T, F> row_of(const double (&table)[Size], T row) {
+    const T zero = broadcast<T>(0.0), last = broadcast<T>(Size / row_digits - 1);
+    const T known = select((row >= zero) & (row <= last), row, zero);
+    const ints_t<T> at = to_ints(one_prod(known, broadcast<T>(row_digits)));
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = gather(table + i, at);
+    return r;
+}
+
+// The digits of x, |x| < 2^B with B <= 23; each limb is rounded below the last digit.
+template <int F, int B, class T, int M> MDQR_CALL fixed<T, F> to_fixed(const md<T, M>& x) {
+    const T magic = broadcast<T>(0x1.8p52);
+    fixed<T, F> r;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        r.digit[i] = broadcast<T>(0.0);
+    static_for<0, M>([&](auto l) MDQR_LAMBDA {
+        T rest = x.limb[l];
+        static_for<(53 * l.value + 23 - B) / digit_bits, F + 1>([&](auto i) MDQR_LAMBDA {
+            constexpr double unit = two_to<-digit_bits * i.value>,
+                             many = two_to<digit_bits * i.value>;
+            const T d = one_sum(exact_fma(rest, broadcast<T>(many), magic), -magic);
+            rest = exact_fma(d, broadcast<T>(-unit), rest);
+            r.digit[i] = one_sum(r.digit[i], d);
+        });
+    });
+    return r;
+}
+
+// Digits by pairs, exactly; w has room for (F + 2) / 2 words.
+template <class T, int F> MDQR_FN void to_words(T* w, const fixed<T, F>& x) {
+    static_for<0, (F + 2) / 2>([&](auto j) MDQR_LAMBDA {
+        constexpr double unit = two_to<-2 * digit_bits * j.value>;
+        w[j] = one_prod(x.digit[2 * j], broadcast<T>(unit));
+        if constexpr (2 * j.value + 1 <= F)
+            w[j] = exact_fma(x.digit[2 * j + 1], broadcast<T>(unit * two_to<-digit_bits>), w[j]);
+    });
+}
+
+template <int M, class T, int F> MDQR_CALL md<T, M> to_limbs(const fixed<T, F>& x) {
+    constexpr int words = (F + 2) / 2;
+    T w[words];
+    to_words(w, x);
+    return renormalize<words, M>(w);
+}
+
+// The value as a double, to about 2^-45 of the second digit's unit.
+template <class T, int F> MDQR_FN T leading(const fixed<T, F>& x) {
+    T r = broadcast<T>(0.0);
+    static_for_down<3, 0>([&](auto i) MDQR_LAMBDA {
+        if constexpr (i.value <= F)
+            r = fma(x.digit[i], broadcast<T>(two_to<-digit_bits * i.value>), r);
+    });
+    return r;
+}
+
+// A power series sum c_k t^k of constants for |t| < 2^-Bits: Horner's rule with no more digits a
+// step than count in the end. `Rows` are the coefficients, `zeros` says c_k <= 2^-zeros(k).
+template <class Series, int F> struct horner {
+    MDQR_FN static constexpr int terms() {
+        int k = 1;
+        while (k * Series::bits + Series::zeros(k) < digit_bits * F + 4)
+            ++k;
+        return k;
+    }
+    // What a step rounds counts 2^-2 units of the last digit at most.
+    MDQR_FN static constexpr int last(int k) {
+        const int l = (digit_bits * F + 2 - k * Series::bits + digit_bits - 1) / digit_bits;
+        return l < 1 ? 1 : l < F ? l : F;
+    }
+    MDQR_FN static constexpr int first(int k) { return (Series::zeros(k) + 21) / digit_bits; }
+    static constexpr int first_of_t = (Series::bits + 22) / digit_bits;
+
+    template <int K, class T> MDQR_STEP static void step(T* p, const T* t) {
+        constexpr int from = first(K), to = last(K) < from ? from : last(K);
+        constexpr int p0 = first(K + 1), p1 = last(K + 1) < p0 ? p0 : last(K + 1);
+        T sum[to + 2];
+        MDQR_UNROLL
+        for (int i = from; i <= to + 1; ++i) {
+            T s = broadcast<T>(Series::coefficient(K, i));
+            const int begin = first_of_t > i - p1 ? first_of_t : i - p1;
+            const int end = i - p0 < F ? i - p0 : F;
+            MDQR_UNROLL
+            for (int j = begin; j <= end; ++j)
+                s = exact_fma(t[j], p[i - j], s);
+            sum[i] = s;
+        }
+        carry<from, to + 1>(sum);
+        MDQR_UNROLL
+        for (int i = from; i <= to; ++i)
+            p[i] = sum[i];
+    }
+
+    template <class T> MDQR_FN static fixed<T, F> evaluate(const fixed<T, F>& t) {
+        constexpr int n = terms();
+        static_assert(n <= Series::rows, "the table of coefficients is too short");
+        fixed<T, F> p;
+        MDQR_UNROLL
+        for (int i = 0; i <= F; ++i)
+            p.digit[i] = broadcast<T>(0.0);
+        constexpr int end = n - 1, from = first(end), to = last(end) < from ? from : last(end);
+        MDQR_UNROLL
+        for (int i = from; i <= to; ++i)
+            p.digit[i] = broadcast<T>(Series::coefficient(end, i));
+        static_for_down<n - 2, 0>([&](auto k) MDQR_LAMBDA { step<k.value>(p.digit, t.digit); });
+        return p;
+    }
+};
+
+#define MDQR_SERIES(name, least_bits)                                                              \
+    struct name##_coefficients {                                                                   \
+        static constexpr int bits = least_bits;                                                    \
+        static constexpr int rows = sizeof(name##_zero_bits) / sizeof(int);                        \
+        MDQR_FN static constexpr int zeros(int k) { return name##_zero_bits[k]; }                  \
+        MDQR_FN static double coefficient(int k, int i) {                                          \
+            return name##_series[row_digits * k + i];                                              \
+        }                                                                                          \
+    }
+
+MDQR_END

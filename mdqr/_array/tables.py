@@ -1,0 +1,228 @@
+"""Which function of mdqr answers which of NumPy, for `protocols` and for the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdqr._core.base import ArrayBase
+from mdqr._core.promotion import precisions_in
+from mdqr._functions import (
+    comparison,
+    elementary,
+    elementwise,
+    filled,
+    logical,
+    matrices,
+    polynomials,
+    power,
+    reductions,
+    rounding,
+    sampled,
+    sequences,
+)
+from mdqr._functions.manipulation import axes, joining, selection
+from mdqr._functions.ordering import sets, sorting
+from mdqr._functions.products import contractions, einsum
+from mdqr._functions.statistics import extremes, moments, quantiles, running
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
+
+Function = Callable[..., Any]
+
+# The tables are made by functions: within the cycle of imports mypy knows the types of decorated
+# functions in a body only.
+
+
+def matmul(a: Any, b: Any) -> MDArray:
+    """Return ``a @ b``; `mdqr.linalg` is imported by the first one."""
+    from mdqr import linalg
+
+    return linalg.matmul(a, b)
+
+
+def _positive(x: Any) -> MDArray:
+    return x.copy()
+
+
+def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
+    return rounding.floor_divide(x, y), rounding.remainder(x, y)
+
+
+# sinpi and cospi are not NumPy's.
+_ELEMENTARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+)
+
+
+def _ufuncs() -> dict[np.ufunc, Function]:
+    """Return what answers each ufunc."""
+    return {
+        np.add: elementwise.add,
+        np.subtract: elementwise.subtract,
+        np.multiply: elementwise.multiply,
+        np.divide: elementwise.divide,
+        np.negative: elementwise.negative,
+        np.positive: _positive,
+        np.absolute: elementwise.abs,
+        np.fabs: elementwise.abs,
+        np.sign: elementwise.sign,
+        np.sqrt: elementwise.sqrt,
+        np.square: elementwise.square,
+        np.reciprocal: elementwise.reciprocal,
+        np.conjugate: elementwise.conj,
+        np.hypot: elementwise.hypot,
+        np.floor: elementwise.floor,
+        np.ceil: elementwise.ceil,
+        np.trunc: rounding.trunc,
+        np.rint: elementwise.rint,
+        np.floor_divide: rounding.floor_divide,
+        np.remainder: rounding.remainder,
+        np.divmod: _divmod,
+        np.copysign: rounding.copysign,
+        np.nextafter: rounding.nextafter,
+        np.signbit: rounding.signbit,
+        np.power: power.power,
+        np.maximum: comparison.maximum,
+        np.minimum: comparison.minimum,
+        np.equal: comparison.equal,
+        np.not_equal: comparison.not_equal,
+        np.less: comparison.less,
+        np.less_equal: comparison.less_equal,
+        np.greater: comparison.greater,
+        np.greater_equal: comparison.greater_equal,
+        np.logical_and: logical.logical_and,
+        np.logical_or: logical.logical_or,
+        np.logical_xor: logical.logical_xor,
+        np.logical_not: logical.logical_not,
+        np.isfinite: comparison.isfinite,
+        np.isnan: comparison.isnan,
+        np.isinf: comparison.isinf,
+        np.matmul: matmul,
+        np.vecdot: contractions.vecdot,
+        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
+    }
+
+
+UFUNCS = _ufuncs()
+OPERATORS: dict[np.ufunc, str] = {
+    np.add: "+",
+    np.subtract: "-",
+    np.multiply: "*",
+    np.divide: "/",
+    np.floor_divide: "//",
+    np.remainder: "%",
+    np.matmul: "@",
+    np.power: "**",
+}
+
+
+def _method(name: str) -> Function:
+    def call(a: Any, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(a, ArrayBase):
+            raise TypeError(f"numpy.{name}: the first argument must be the MDArray")
+        return getattr(a, name)(*arguments, **options)
+
+    return call
+
+
+def _concatenate(arrays: Any, axis: int | None = 0) -> MDArray:
+    return sequences.concatenate(arrays, axis)
+
+
+def _stable(function: Function) -> Function:
+    """Take NumPy's choices of an algorithm: whatever they are, a stable sort is one."""
+
+    def call(
+        a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
+        if order is not None:
+            raise TypeError("an MDArray has no fields to order by")
+        return function(a, axis)
+
+    return call
+
+
+def _einsum(*operands: Any, optimize: Any = False) -> MDArray:
+    return einsum.einsum(*operands)
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Return views of one shape; what holds no MDArray stays an array of NumPy."""
+    given = [axes.operand(x) if precisions_in(x) else np.asarray(x) for x in args]
+    shape = np.broadcast_shapes(*(x.shape for x in given))
+    return tuple(
+        axes.broadcast_to(x, shape) if isinstance(x, ArrayBase) else np.broadcast_to(x, shape)
+        for x in given
+    )
+
+
+def _copyto(dst: Any, src: Any, where: Any = True) -> None:
+    dst[...] = src if where is True else comparison.where(where, src, dst)
+
+
+# Functions that NumPy has under the same name, with what of its signature there is.
+_SAME_NAME: dict[Any, tuple[str, ...]] = {
+    extremes: ("max", "min", "argmax", "argmin", "mean", "any", "all"),
+    moments: ("var", "std", "average", "cov", "ptp"),
+    quantiles: ("median", "quantile", "percentile"),
+    running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
+    sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
+    polynomials: ("polyval", "polyder", "polyfit"),
+    axes: (
+        *("reshape", "matrix_transpose", "moveaxis", "swapaxes", "expand_dims", "squeeze"),
+        *("flip", "roll", "broadcast_to", "diagonal"),
+        *("atleast_1d", "atleast_2d", "atleast_3d"),
+    ),
+    joining: (
+        *("vstack", "hstack", "column_stack", "append", "unstack", "split"),
+        *("meshgrid", "repeat", "tile"),
+    ),
+    selection: ("take", "take_along_axis", "nonzero", "count_nonzero"),
+    sorting: ("searchsorted",),
+    sets: ("isin", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
+    contractions: ("tensordot", "inner", "kron", "cross"),
+    rounding: ("round", "clip", "nan_to_num"),
+    logical: ("isclose", "allclose"),
+    reductions: ("dot", "vdot", "outer", "trace"),
+    comparison: ("where", "array_equal"),
+    sequences: ("stack", "linspace"),
+    matrices: ("diag", "tril", "triu", "vander"),
+    filled: ("zeros_like", "ones_like", "empty_like", "full_like"),
+}
+
+
+def _functions() -> dict[Function, Function]:
+    """Return what answers each other function of NumPy."""
+    methods = ("sum", "prod", "ravel", "transpose", "copy")
+    return {
+        **{getattr(np, name): _method(name) for name in methods},
+        **{
+            getattr(np, name): getattr(module, name)
+            for module, names in _SAME_NAME.items()
+            for name in names
+        },
+        np.sort: _stable(sorting.sort),
+        np.argsort: _stable(sorting.argsort),
+        np.concatenate: _concatenate,
+        np.einsum: _einsum,
+        np.broadcast_arrays: _broadcast_arrays,
+        np.copyto: _copyto,
+        np.shape: lambda a: a.shape,
+        np.ndim: lambda a: a.ndim,
+        np.size: lambda a: a.size,
+        np.real: lambda val: val.real,
+        np.imag: lambda val: val.imag,
+        np.iscomplexobj: lambda x: x.is_complex,
+        np.isrealobj: lambda x: not x.is_complex,
+        np.flatnonzero: lambda a: selection.nonzero(a.ravel())[0],
+        np.argwhere: lambda a: np.transpose(selection.nonzero(axes.atleast_1d(a))),
+    }
+
+
+FUNCTIONS = _functions()

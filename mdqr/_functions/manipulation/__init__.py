@@ -1,0 +1,1 @@
+"""Views and copies of arrays in other shapes and orders."""

@@ -1,0 +1,182 @@
+"""Polynomials by their coefficients, the one of the highest power first."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdqr._core.base import ArrayBase
+from mdqr._core.promotion import promote
+from mdqr._errors import advised
+from mdqr._functions import matrices
+from mdqr._functions.creation import asarray
+from mdqr._functions.manipulation.axes import flip, operand
+from mdqr._limbs import planes
+from mdqr._precision import Precision, as_precision
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
+
+
+@advised
+def polyval(p: Any, x: Any, *, increasing: bool = False) -> MDArray:
+    """Evaluate a polynomial, the coefficient of the highest power first.
+
+    Parameters
+    ----------
+    p : MDArray or array_like
+        The coefficients, one axis.
+    x : MDArray or array_like
+        Where to evaluate; `p` or `x` is an `MDArray`.
+    increasing : bool, optional
+        Whether the coefficient of the lowest power comes first, as the columns of
+        ``mdqr.vander(x, increasing=True)``.
+
+    Returns
+    -------
+    MDArray
+        Of the shape of `x`. For degree n: ``|error| <= 4 * n * eps * polyval(|p|, |x|)``, complex
+        ``10 * n * eps``, to first order.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis.
+
+    Notes
+    -----
+    Horner's rule.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.polyval([1, 0, -2], mdqr.qd(3)))
+    7.0
+    """
+    ops = promote(p, x)
+    coefficients, points = (ops.wrap(block) for block in ops.full_blocks())
+    if coefficients.ndim != 1:
+        raise ValueError(
+            f"polyval wants the coefficients along one axis; got shape {coefficients.shape}"
+        )
+    if increasing:
+        coefficients = flip(coefficients)
+    value = points._like(planes.namespace(points._block).zeros(points._block.shape))
+    for i in range(len(coefficients)):
+        value = value * points + coefficients[i] if i else value + coefficients[i]
+    return value
+
+
+def polyder(p: Any, m: int = 1) -> MDArray:
+    """Return the coefficients of a derivative.
+
+    Parameters
+    ----------
+    p : MDArray
+        The coefficients, the one of the highest power first.
+    m : int, optional
+        Which derivative.
+
+    Returns
+    -------
+    MDArray
+        The coefficients, empty for that of a constant; relative error at most ``2 * m * eps``.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis, or `m` is negative.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.polyder(mdqr.array([1, 0, -2, 5], precision=mdqr.qd)).to_numpy()
+    array([ 3.,  0., -2.])
+    """
+    given, order = operand(p), operator.index(m)
+    if given.ndim != 1:
+        raise ValueError(f"polyder wants the coefficients along one axis; got {given.shape}")
+    if order < 0:
+        raise ValueError(f"m must not be negative; got {m}")
+    for _ in range(order):
+        degree = given.size - 1
+        powers = planes.namespace(given._block).arange(degree, 0, -1, dtype=np.float64)
+        given = given[:-1] * powers
+    return given
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    *,
+    w: Any = None,
+    cov: bool = False,
+    precision: Precision | str | None = None,
+) -> Any:
+    """Fit a polynomial by least squares.
+
+    Parameters
+    ----------
+    x : array_like
+        The points, a vector.
+    y : array_like
+        The values, a vector, or a matrix whose columns are fitted one by one.
+    deg : int
+        The degree.
+    w : array_like, optional
+        Weights of the distances, not of their squares: one over the standard deviation.
+    cov : bool, optional
+        Whether to return the covariances of the coefficients, scaled by the residuals.
+    precision : Precision or str, optional
+        The precision of the answer; required unless `x` or `y` is an `MDArray`.
+
+    Returns
+    -------
+    MDArray or tuple of MDArray
+        The coefficients, the one of the highest power first, as `mdqr.linalg.lstsq` finds them, and
+        the covariances if wanted.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or `deg` is negative.
+    numpy.linalg.LinAlgError
+        If the points do not determine the polynomial.
+
+    Notes
+    -----
+    The powers of the points are rounded to the precision before the fit. For the error bounds and
+    digits of a fit call `mdqr.linalg.lstsq` with `mdqr.vander`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> x = mdqr.arange(5, precision=mdqr.qd)
+    >>> mdqr.polyfit(x, 2 * x**2 - 1, 2).to_numpy().round(30)
+    array([ 2.,  0., -1.])
+    """
+    from mdqr import linalg
+
+    degree = operator.index(deg)
+    if degree < 0:
+        raise ValueError(f"deg must not be negative; got {deg}")
+    target = as_precision(precision) if precision is not None else promote(x, y).precision
+    place = next((v.device for v in (x, y) if isinstance(v, ArrayBase)), None)
+    points, values = (asarray(v, precision=target, device=place) for v in (x, y))
+    if points.ndim != 1 or values.shape[:1] != points.shape or values.ndim > 2:
+        raise ValueError(
+            f"polyfit wants a vector of points and as many values; got {points.shape} and "
+            f"{values.shape}"
+        )
+    powers = matrices.vander(points, degree + 1)
+    if w is not None:
+        weights = asarray(w, precision=target, device=place)
+        if weights.shape != points.shape:
+            raise ValueError(f"as many weights as points are wanted; got shape {weights.shape}")
+        powers = powers * weights[:, None]
+        values = values * (weights[:, None] if values.ndim > 1 else weights)
+    fit = linalg.lstsq(powers, values)
+    return (fit.x, fit.info.covariance()) if cov else fit.x

@@ -1,0 +1,1 @@
+"""Moments, quantiles, and running and local combinations of values."""

@@ -1,0 +1,257 @@
+"""Variances and what is made of them."""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
+from mdqr._core.promotion import promote
+from mdqr._errors import advised
+from mdqr._functions import elementwise, reductions
+from mdqr._functions.manipulation.axes import broadcast_to, operand
+from mdqr._functions.manipulation.joining import vstack
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
+
+
+@advised
+def var(
+    a: Any,
+    axis: Axis = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    mean: Any = None,
+    correction: float | None = None,
+) -> MDArray:
+    """Return the variance: the sum of the squared distances from the mean, divided by a number.
+
+    Parameters
+    ----------
+    a : MDArray
+        The values; of complex ones the squares are of magnitudes.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
+    ddof : float, optional
+        What is taken from the number of values to divide by: 1 for samples.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
+    mean : MDArray, optional
+        The means, where they are known, with axes of length 1 for those that are reduced.
+    correction : float, optional
+        Another name of `ddof`, that of the array API.
+
+    Returns
+    -------
+    MDArray
+        Real; NaN and a RuntimeWarning if nothing is left to divide by. Of K values the relative
+        error is about ``(K + 12) * eps``, and that of the mean counts by its square.
+
+    Raises
+    ------
+    ValueError
+        If both `ddof` and `correction` are given.
+
+    Notes
+    -----
+    In two passes: the mean, then the distances from it.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.var(mdqr.array([1, 2, 3, 4], precision=mdqr.qd)))
+    1.25
+    """
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction are one thing; give one of them")
+        ddof = correction
+    given = operand(a)
+    places = () if is_only_axis(axis, given.ndim) else counted_axes(axis, given.ndim)
+    count = prod(given.shape[i] for i in places)
+    if count <= ddof:
+        warnings.warn("variance of too few values for ddof", RuntimeWarning, stacklevel=3)
+        if not count:
+            return reductions.sum(given.real, places, keepdims=keepdims) / 0.0
+    if mean is None:
+        mean = reductions.sum(given, places, keepdims=True) / count
+    return reductions.sum(squares(given - mean), places, keepdims=keepdims) / max(count - ddof, 0)
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    mean: Any = None,
+    correction: float | None = None,
+) -> MDArray:
+    """Return the standard deviation, the square root of the variance.
+
+    Parameters
+    ----------
+    a, axis, ddof, keepdims, mean, correction
+        As in `mdqr.var`.
+
+    Returns
+    -------
+    MDArray
+        Real.
+
+    Raises
+    ------
+    ValueError
+        As in `mdqr.var`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.std(mdqr.array([1, 3, 1, 3], precision=mdqr.qd)))
+    1.0
+    """
+    options = {"ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
+    return elementwise.sqrt(var(a, axis, **options))
+
+
+def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool = False) -> Any:
+    """Return the mean of values that count differently.
+
+    Parameters
+    ----------
+    a : MDArray
+        The values.
+    axis : int, optional
+        The axis; all values by default.
+    weights : array_like, optional
+        How much values count: of the shape of `a`, or one number for each place along the axis.
+    returned : bool, optional
+        Whether to return the sums of the weights, too.
+
+    Returns
+    -------
+    MDArray or tuple of MDArray
+        The means, and the sums of weights if wanted.
+
+    Raises
+    ------
+    ValueError
+        If the weights have another shape.
+    ZeroDivisionError
+        If the weights of a mean sum up to zero.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.average(mdqr.array([1, 4], precision=mdqr.qd), weights=[2, 1]))
+    2.0
+    """
+    ops = promote(a, 1.0 if weights is None else weights)
+    given, factors = map(ops.wrap, ops.full_blocks())
+    if weights is not None and factors.shape != given.shape:
+        if axis is None or factors.shape != (given.shape[counted_axis(axis, given.ndim)],):
+            raise ValueError(
+                f"weights have the shape of the values, {given.shape}, or are a vector along the "
+                f"axis; got shape {factors.shape}"
+            )
+        place = counted_axis(axis, given.ndim)
+        factors = factors.reshape([-1 if i == place else 1 for i in range(given.ndim)])
+    spread = broadcast_to(factors, given.shape)
+    total = reductions.sum(spread, axis)
+    if bool((total == 0).any()):
+        raise ZeroDivisionError("weights sum up to zero; there is no mean")
+    mean = reductions.sum(given * spread, axis) / total
+    return (mean, total) if returned else mean
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+) -> MDArray:
+    """Return the covariances of variables.
+
+    Parameters
+    ----------
+    m : MDArray
+        At most two axes; each row is a variable and each column an observation.
+    y : MDArray or array_like, optional
+        More variables.
+    rowvar : bool, optional
+        False: each column is a variable.
+    bias : bool, optional
+        Whether to divide by the number of observations, not by one less.
+    ddof : float, optional
+        What is taken from the number of observations, instead of `bias`.
+
+    Returns
+    -------
+    MDArray
+        A matrix, 0-d for one variable.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two axes.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.cov(mdqr.array([[1, 2, 3], [3, 2, 1]], precision=mdqr.qd)).to_numpy()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    ops = promote(m) if y is None else promote(m, y)
+    given = map(ops.wrap, ops.full_blocks())
+    rows = [x if rowvar or x.ndim < 2 else x.T for x in given]
+    if any(x.ndim > 2 for x in rows):
+        raise ValueError(f"cov wants at most two axes; got {[x.ndim for x in rows]}")
+    variables = vstack(rows)
+    count = variables.shape[1]
+    taken = ddof if ddof is not None else 0 if bias else 1
+    distances = variables - reductions.mean(variables, 1, keepdims=True)
+    conjugated = elementwise.conj(distances.T)
+    found = reductions.dot(distances, conjugated) / max(count - taken, 0)
+    return found.reshape(()) if found.size == 1 else found
+
+
+def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the range of values: the largest less the smallest.
+
+    Parameters
+    ----------
+    a : MDArray
+        The values.
+    axis, keepdims
+        As in `mdqr.sum`.
+
+    Returns
+    -------
+    MDArray
+        A new array.
+
+    Raises
+    ------
+    ValueError
+        If there are no values.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.ptp(mdqr.array([3, 1, 7], precision=mdqr.qd)))
+    6.0
+    """
+    largest = reductions.extreme("max", a, axis, keepdims=keepdims)
+    return largest - reductions.extreme("min", a, axis, keepdims=keepdims)
+
+
+def squares(x: MDArray) -> MDArray:
+    """Return the squared magnitudes, real."""
+    if not x.is_complex:
+        return elementwise.square(x)
+    return elementwise.square(x.real) + elementwise.square(x.imag)

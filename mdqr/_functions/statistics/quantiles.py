@@ -1,0 +1,175 @@
+"""Values by their rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdqr._core.axes import Axis, counted_axes, is_only_axis
+from mdqr._core.promotion import precisions_in
+from mdqr._errors import advised
+from mdqr._functions import comparison, elementwise
+from mdqr._functions.creation import asarray
+from mdqr._functions.manipulation.axes import moveaxis, operand
+from mdqr._functions.ordering.sorting import sort
+
+if TYPE_CHECKING:
+    from mdqr._array.array import MDArray
+
+# The rank between two places, by the part of the way.
+_METHODS: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda part: part,
+    "lower": lambda part: part * 0,
+    "higher": elementwise.ceil,
+    "midpoint": lambda part: elementwise.ceil(part) / 2,
+}
+
+
+def quantile(
+    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> MDArray:
+    """Return values below which given parts of the values lie.
+
+    Parameters
+    ----------
+    a : MDArray
+        Real values.
+    q : MDArray or array_like
+        The parts, from 0 to 1; texts such as ``"0.1"`` are what they say.
+    axis : int, tuple of int or None, optional
+        The axes to reduce, all by default.
+    method : {"linear", "lower", "higher", "midpoint", "nearest"}, optional
+        What is returned between two values.
+    keepdims : bool, optional
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    MDArray
+        The axes of `q`, then those of `a` that are left. NaN where a value is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there are no values, a part lies outside of 0 to 1, or there is no such method.
+    TypeError
+        If the values are complex.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.quantile(mdqr.arange(5, precision=mdqr.qd), [0.25, 0.625]).to_numpy()
+    array([1. , 2.5])
+    """
+    given = operand(a)
+    if given.is_complex:
+        raise TypeError("quantiles are of real values; take a.real and a.imag")
+    parts = _beside(given, q)
+    return _quantile(given, parts, axis, method, keepdims)
+
+
+def percentile(
+    a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> MDArray:
+    """Return values below which given percentages of the values lie.
+
+    Parameters
+    ----------
+    a : MDArray
+        Real values.
+    q : MDArray or array_like
+        The percentages, from 0 to 100.
+    axis, method, keepdims
+        As in `mdqr.quantile`.
+
+    Returns
+    -------
+    MDArray
+        As in `mdqr.quantile`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `mdqr.quantile`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.percentile(mdqr.arange(5, precision=mdqr.qd), 75))
+    3.0
+    """
+    given = operand(a)
+    parts = _beside(given, q) / 100
+    return quantile(given, parts, axis, method=method, keepdims=keepdims)
+
+
+def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
+    """Return the middle value, or the mean of the two in the middle.
+
+    Parameters
+    ----------
+    a : MDArray
+        The values; complex ones in lexicographic order.
+    axis, keepdims
+        As in `mdqr.sum`.
+
+    Returns
+    -------
+    MDArray
+        NaN where a value is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there are no values.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> float(mdqr.median(mdqr.array([5, 1, 2], precision=mdqr.qd)))
+    2.0
+    """
+    given = operand(a)
+    half = asarray(0.5, precision=given.precision, device=given.device)
+    return _quantile(given, half, axis, "linear", keepdims)
+
+
+def _beside(a: MDArray, q: Any) -> MDArray:
+    """Return parts as an array: of their own precision, or of that of `a` where it lives."""
+    return asarray(q) if precisions_in(q) else asarray(q, precision=a.precision, device=a.device)
+
+
+@advised
+def _quantile(a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool) -> MDArray:
+    if method not in (*_METHODS, "nearest"):
+        raise ValueError(f"method is one of {[*_METHODS, 'nearest']}; got {method!r}")
+    if not bool(((q >= 0) & (q <= 1)).all()):
+        raise ValueError(f"parts lie between 0 and 1, percentages between 0 and 100; got {q}")
+    reduced = () if is_only_axis(axis, a.ndim) else counted_axes(axis, a.ndim)
+    kept = [i for i in range(a.ndim) if i not in reduced]
+    rows = a.transpose(*kept, *reduced).reshape(
+        [*(a.shape[i] for i in kept), int(np.prod([a.shape[i] for i in reduced], dtype=int))]
+    )
+    count = rows.shape[-1]
+    if not count:
+        raise ValueError(f"there are no values to choose from: axis {axis} of shape {a.shape}")
+    ordered = sort(rows, -1)
+    position = q * (count - 1)
+    if method == "nearest":
+        position = elementwise.rint(position)
+    low = elementwise.floor(position)
+    part = _METHODS.get(method, _METHODS["linear"])(position - low)
+    place = low.limbs[0].astype(np.int64)  # small integers have one limb
+    below = ordered[..., place]
+    above = ordered[..., (place + 1).clip(0, count - 1)]
+    # No difference of infinities where nothing lies between.
+    span = comparison.where((below == above) | (part == 0), 0, above - below)
+    largest = ordered[..., -1].reshape(rows.shape[:-1] + (1,) * q.ndim)
+    values = comparison.where(comparison.isnan(largest), largest, below + part * span)
+    values = moveaxis(values, tuple(range(len(kept), len(kept) + q.ndim)), tuple(range(q.ndim)))
+    if keepdims:
+        left = [1 if i in reduced else n for i, n in enumerate(a.shape)]
+        return values.reshape([*q.shape, *left])
+    return values

@@ -1,0 +1,163 @@
+"""Rows of fields of delimited text, some thousand at a time."""
+
+from __future__ import annotations
+
+import csv
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+_ROWS = 4096  # rows read at a time: text of a number takes several times its limbs
+
+
+class CellError(ValueError):
+    """A place in a file that cannot be used; the message begins with file, line and column."""
+
+
+class Rows(NamedTuple):
+    """Some rows: the numbers of their lines, and their fields one after another."""
+
+    lines: list[int]
+    fields: list[str]
+    width: int
+
+    def behind(self, rows: int) -> Rows:
+        """Return the rows behind the first ones."""
+        return Rows(self.lines[rows:], self.fields[rows * self.width :], self.width)
+
+
+class Form:
+    """How a file is laid out; see `loadtxt`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option is none.
+    """
+
+    def __init__(
+        self,
+        delimiter: str | None = ",",
+        skiprows: int = 0,
+        comments: str | None = None,
+        missing: str | Sequence[str] | None = None,
+    ) -> None:
+        if delimiter is not None and (
+            not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
+        ):
+            raise ValueError(
+                f"delimiter must be one character between fields, or None; got {delimiter!r}"
+            )
+        if comments is not None and (not isinstance(comments, str) or not comments):
+            raise ValueError(f"comments must be a text that begins them, or None; got {comments!r}")
+        self.delimiter = delimiter
+        self.skiprows = operator.index(skiprows)
+        if self.skiprows < 0:
+            raise ValueError(f"skiprows must not be negative; got {skiprows}")
+        self.comments = comments
+        texts = [missing] if isinstance(missing, str) else missing or ()
+        self.missing = frozenset(text.strip() for text in texts)
+
+
+def read_rows(stream: Iterable[str], name: str, form: Form) -> Iterator[Rows]:
+    """Yield the rows that are not empty, all as wide as the first one.
+
+    Raises
+    ------
+    CellError
+        If a row has another width, or the text is no table.
+    """
+    lines = islice(iter(stream), form.skiprows, None)
+    width: int | None = None
+    place = form.skiprows
+    while chunk := list(islice(lines, _ROWS)):
+        uniform = _uniform(chunk, place + 1, form)
+        place += len(chunk)
+        if uniform is not None and uniform.width == (width or uniform.width):
+            width = uniform.width
+            yield uniform
+            continue
+        numbered = enumerate(chain(chunk, lines), place - len(chunk) + 1)
+        plain = _plain(zip(range(place - len(chunk) + 1, place + 1), chunk, strict=True), form)
+        if plain is None:
+            # A quoted field may go on behind the chunk, so that the rest is read in one.
+            rest = _quoted(numbered, name, form)
+            while rows := list(islice(rest, _ROWS)):
+                width = width or len(rows[0][1])
+                yield from _checked(rows, width, name)
+            return
+        if plain:
+            width = width or len(plain[0][1])
+            yield from _checked(plain, width, name)
+
+
+Row = tuple[int, list[str]]
+
+
+def _uniform(lines: list[str], start: int, form: Form) -> Rows | None:
+    """Return the rows of plain lines of one width at once, None where there are others."""
+    delimiter, text = form.delimiter, "".join(lines).replace("\r\n", "\n").removesuffix("\n")
+    if delimiter is None or form.comments is not None or '"' in text or "\r" in text:
+        return None
+    counts = {line.count(delimiter) for line in lines}
+    if len(counts) > 1 or 0 in counts or max(map(len, lines)) > csv.field_size_limit():
+        return None
+    fields = text.replace("\n", delimiter).split(delimiter)
+    return Rows(list(range(start, start + len(lines))), fields, counts.pop() + 1)
+
+
+def _plain(chunk: Iterable[tuple[int, str]], form: Form) -> list[Row] | None:
+    """Return the rows of lines without quotes; None if there are any."""
+    rows = []
+    delimiter, comments = form.delimiter, form.comments
+    for number, line in chunk:
+        if '"' in line or "\r" in line[:-2] or len(line) > csv.field_size_limit():
+            return None
+        if comments is not None:
+            line = line.partition(comments)[0]
+        cells = line.rstrip("\r\n").split(delimiter)
+        if len(cells) > 1 or (cells and cells[0].strip()):
+            rows.append((number, cells))
+    return rows
+
+
+def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator[Row]:
+    """Yield the rows of lines in the manner of RFC 4180, with the number of their last line."""
+    place = form.skiprows
+    blanks = form.delimiter is None
+
+    def texts() -> Iterator[str]:
+        nonlocal place
+        for number, line in lines:
+            place = number
+            is_comment = form.comments is not None and line.lstrip().startswith(form.comments)
+            if form.comments is not None and not is_comment and '"' not in line:
+                line = line.partition(form.comments)[0]
+            yield "\n" if is_comment else line.replace("\t", " ") if blanks else line
+
+    reader = csv.reader(
+        texts(), delimiter=form.delimiter or " ", skipinitialspace=blanks, strict=True
+    )
+    try:
+        for cells in reader:
+            if blanks and cells and not cells[-1]:
+                cells.pop()
+            if len(cells) > 1 or any(map(str.strip, cells)):
+                yield place, cells
+    except csv.Error as error:
+        raise CellError(f"{name}, line {place}: {error}") from None
+
+
+def _checked(rows: list[Row], width: int, name: str) -> Iterator[Rows]:
+    """Yield the rows up to the first one of another width, and raise for that one."""
+    bad = next((i for i, (_, cells) in enumerate(rows) if len(cells) != width), len(rows))
+    if bad:
+        fields = list(chain.from_iterable(cells for _, cells in rows[:bad]))
+        yield Rows([line for line, _ in rows[:bad]], fields, width)
+    if bad < len(rows):
+        line, cells = rows[bad]
+        raise CellError(
+            f"{name}, line {line}, column {min(len(cells), width) + 1}: "
+            f"the row has {len(cells)} fields, the first row has {width}"
+        )

@@ -1,0 +1,79 @@
+"""Writing numbers as delimited text that reads back."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from typing import IO, Any
+
+from mdqr._core.base import ArrayBase
+
+Target = str | os.PathLike[str] | IO[str]
+
+
+def savetxt(
+    file: Target,
+    a: Any,
+    *,
+    delimiter: str = ",",
+    header: Sequence[str] | None = None,
+    digits: int | None = None,
+) -> None:
+    r"""Write an array of at most two axes as delimited text.
+
+    Parameters
+    ----------
+    file : str, path or text file
+        Where to write, UTF-8.
+    a : MDArray
+        A matrix, a row a line; a vector is a column.
+    delimiter : str, default: ","
+        The character between fields.
+    header : sequence of str, optional
+        The names of the columns, for the first line.
+    digits : int, optional
+        Significant digits; by default the fewest that read back to the same limbs.
+
+    Raises
+    ------
+    TypeError
+        If `a` is no `MDArray`.
+    ValueError
+        If there are more than two axes, or another number of names than of columns.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import io, mdqr
+    >>> file = io.StringIO()
+    >>> mdqr.savetxt(file, mdqr.array([["0.1", "2"]], precision=mdqr.qd), header=["x", "y"])
+    >>> file.getvalue()
+    'x,y\n0.1,2.0\n'
+    """
+    if not isinstance(a, ArrayBase):
+        raise TypeError(f"mdqr.savetxt writes an MDArray; got {type(a).__name__}")
+    if a.ndim > 2:
+        raise ValueError(f"savetxt writes at most two axes; got shape {a.shape}")
+    rows = a if a.ndim == 2 else a.reshape(-1, 1)
+    if header is not None and len(header) != rows.shape[1]:
+        raise ValueError(f"{rows.shape[1]} names are wanted for as many columns; got {header}")
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "w", encoding="utf-8", newline="") as stream:
+            _write(stream, rows, delimiter, header, digits)
+    else:
+        _write(file, rows, delimiter, header, digits)
+
+
+savetxt.__module__ = "mdqr"
+
+
+def _write(
+    stream: IO[str], rows: Any, delimiter: str, header: Sequence[str] | None, digits: int | None
+) -> None:
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    if header is not None:
+        writer.writerow(header)
+    for start in range(0, rows.shape[0], 4096):
+        writer.writerows(rows[start : start + 4096].to_strings(digits).tolist())

@@ -1,0 +1,96 @@
+"""The linalg extension: what `mdqr.linalg` has of it, with the signatures of the array API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mdqr
+from mdqr.array_api import _dispatch as dispatch
+from mdqr.array_api._arrays import matmul, matrix_transpose, tensordot, vecdot
+from mdqr.array_api._dtypes import astype
+
+linalg = mdqr.linalg
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return the cross products of vectors of three values."""
+    return dispatch.call(linalg.cross, "cross", (x1, x2), axis=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """Return the diagonals of matrices."""
+    if dispatch.is_floating(x):
+        return linalg.diagonal(dispatch.floating(x), offset=offset)
+    return dispatch.module_of(x).diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """Return the sums along the diagonals of matrices, of a dtype."""
+    given = x if dtype is None else astype(x, dtype, copy=False)
+    if dispatch.is_floating(given):
+        return linalg.trace(dispatch.floating(given), offset=offset)
+    options = {} if dtype is None else {"dtype": dtype}
+    return dispatch.as_arrays(dispatch.module_of(x).trace(given, offset, -2, -1, **options))
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """Return all products of values of two vectors."""
+    return dispatch.call(linalg.outer, "outer", (x1, x2))
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Return the norm of matrices."""
+    (given,) = dispatch.of_floats("matrix_norm", x)
+    return linalg.matrix_norm(given, keepdims=keepdims, ord=ord)
+
+
+def vector_norm(
+    x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    """Return the norm of vectors."""
+    (given,) = dispatch.of_floats("vector_norm", x)
+    return linalg.vector_norm(given, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    """Return powers of square matrices; negative ones by the solution of a system."""
+    (given,) = dispatch.of_floats("matrix_power", x)
+    if n >= 0:
+        return linalg.matrix_power(given, n)
+    identity = linalg.matrix_power(given, 0)
+    return linalg.solve(linalg.matrix_power(given, -n), identity)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+    """Return Q and R."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f'mode is "reduced" or "complete"; got {mode!r}')
+    (given,) = dispatch.of_floats("qr", x)
+    return linalg.qr(given, "complete" if mode == "complete" else "reduced")
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    """Return the solution of systems."""
+    return linalg.solve(*dispatch.of_floats("solve", x1, x2))
+
+
+# Of one array and without options.
+_LATER = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
+
+
+def _single(name: str) -> dispatch.Function:
+    def function(x: Any, /) -> Any:
+        return getattr(linalg, name)(*dispatch.of_floats(name, x))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return `mdqr.linalg.{name}`."
+    return function
+
+
+FUNCTIONS: dict[str, dispatch.Function] = {
+    function.__name__: function
+    for function in (
+        *(cross, diagonal, trace, outer, matrix_norm, vector_norm, matrix_power, qr, solve),
+        *(matmul, matrix_transpose, tensordot, vecdot),
+    )
+} | {name: _single(name) for name in _LATER if hasattr(linalg, name)}

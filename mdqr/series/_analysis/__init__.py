@@ -1,0 +1,1 @@
+"""What series tell: roots, Pade approximants, singularities."""

@@ -1,0 +1,1 @@
+"""Truncated power series: products, functions, and the public class."""

@@ -1,0 +1,46 @@
+"""Why a series cannot be computed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class SingularJacobianError(np.linalg.LinAlgError):
+    """The Jacobian at the start point has dependent columns: there is no power series in t.
+
+    Attributes
+    ----------
+    rank : int
+        The rank found.
+    sigma : float
+        The smallest diagonal entry of R relative to the largest.
+    """
+
+    def __init__(self, rank: int, sigma: float, variables: int) -> None:
+        super().__init__(
+            f"the Jacobian at the start point has rank {rank} < {variables} (ratio {sigma:.1e}): "
+            "the solution is no power series in t there, but perhaps one in a root of t; start at "
+            "another t0"
+        )
+        self.rank, self.sigma = rank, sigma
+
+
+class NotASolutionError(ValueError):
+    """Newton's method does not lead from the start point to a solution.
+
+    Attributes
+    ----------
+    residual : float
+        The largest value of an equation at the last point, relative to the sum of its terms.
+    """
+
+    def __init__(self, residual: float) -> None:
+        super().__init__(
+            f"x0 is not near a solution at t0: equations are left with {residual:.1e} of the sum "
+            "of their terms; give a better start point, or another t0"
+        )
+        self.residual = residual
+
+
+for _error in (SingularJacobianError, NotASolutionError):
+    _error.__module__ = "mdqr.series"

@@ -1,0 +1,1 @@
+"""Series that solve systems, their digits, and paths."""

@@ -1,0 +1,116 @@
+"""What rounding errors do to the orders of a series, by random perturbations of first order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
+from mdqr._precision import Precision
+from mdqr.series._arithmetic.products import coefficient
+from mdqr.series._solver.equations import Equations
+from mdqr.series._solver.online import Start
+
+# Draws, and a factor for those that were not drawn.
+_PROBES, _SAFETY = 4, 8.0
+
+
+def perturbed(
+    equations: Equations, start: Start, values: Block, precision: Precision
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the moduli of coefficients, and estimates of their errors.
+
+    Every product, sum of an equation and coefficient is changed by eps of its terms, with random
+    signs; the changes go through the linearised equations order by order, in float64.
+
+    Parameters
+    ----------
+    equations : Equations
+        What was solved.
+    start : Start
+        Its start, for the inverse of the Jacobian.
+    values : Block
+        All nodes of the solution, ``(..., nodes, d + 1)``.
+    precision : Precision
+        That of the solution.
+
+    Returns
+    -------
+    tuple
+        Two arrays ``(..., n, d + 1)``, float64 on the host.
+    """
+    changes = _Changes(equations, start, values, precision.eps)
+    for k in range(values.shape[-1]):
+        changes.order(k)
+    size = changes.size[..., : changes.n, :]
+    errors = _SAFETY * equations.size(changes.wide[..., : changes.n, :]).max(axis=0)
+    size, errors = (x if isinstance(x, np.ndarray) else x.get() for x in (size, errors))
+    return size, errors
+
+
+class _Changes:
+    """Nodes and their changes ``(probes, ..., nodes, d + 1)``, in float64."""
+
+    def __init__(self, equations: Equations, start: Start, values: Block, eps: float) -> None:
+        field = equations.kind.is_complex
+        self.eqs, self.eps = equations.first_limbs(1), eps
+        self.n, self.xp = start.jacobian.shape[-1], equations.backend.xp
+        self.values = planes.narrow(values, field, 1)
+        self.inverse = planes.narrow(start.inverse, field, 1)
+        self.size = self.eqs.size(self.values)
+        self.batch = (_PROBES, *planes.value_shape(values, field)[:-2])
+        self.wide = self.eqs.kind.zeros(self.xp, (*self.batch, *values.shape[-2:]))
+        # Order 1 of two: the changes of one order, linear in each other.
+        self._ends = self.eqs.kind.zeros(self.xp, (*self.batch, values.shape[-2], 2))
+        self._ends[..., 0] = self._probes(self.values[..., 0])
+        self._rng = np.random.default_rng(2)
+        self._lead = (0,) * self.eqs.kind.lead
+
+    def order(self, k: int) -> None:
+        """Find the changes of order k of the products, then of x, then of the products again."""
+        kind, n = self.eqs.kind, self.n
+        sums = self._inner(k)
+        self._products(k, sums)
+        rest = self._equations(k)
+        rest[(*self._lead, ..., 0)] += self._signs(self.eqs.sizes(self.values, k))
+        dx = self.eqs.backend.matmul(self.inverse, rest, kind=kind)[..., 0]
+        self.wide[..., :n, k] = -dx
+        self.wide[(*self._lead, ..., slice(n), k)] += self._signs(self.size[..., :n, k])
+        self._products(k, sums)
+
+    def _probes(self, block: Block) -> Block:
+        """Repeat nodes ``(..., nodes)`` for all probes."""
+        return planes.broadcast(block, self.eqs.kind.is_complex, (*self.batch, *block.shape[-1:]))
+
+    def _signs(self, size: Block) -> Block:
+        """Return eps of sizes with random signs."""
+        shape = (_PROBES, *size.shape)
+        return self.xp.asarray(self._rng.choice([-self.eps, self.eps], shape)) * size
+
+    def _inner(self, k: int) -> Block:
+        """Return what products of order k change by without the changes of order k."""
+        graph, kind, wide = self.eqs.products.graph, self.eqs.kind, self.wide
+        shape = (*self.batch, len(graph.left), k + 1)
+        sizes = [self.size[..., at, : k + 1] for at in (graph.left, graph.right)]
+        total = kind.zeros(self.xp, shape[:-1])
+        total[self._lead] += self._signs((sizes[0] * sizes[1][..., ::-1]).sum(axis=-1))
+        for one, other in ((graph.left, graph.right), (graph.right, graph.left)):
+            a = planes.broadcast(self.values[..., one, : k + 1], kind.is_complex, shape)
+            # Changes of order k are zeros as yet.
+            total = total + coefficient(a, wide[..., other, : k + 1], kind)
+        return total
+
+    def _products(self, k: int, sums: Block) -> None:
+        products = self.eqs.products
+        self._ends[..., : self.n, 1] = self.wide[..., : self.n, k]
+        kind = self.eqs.kind
+        self.eqs.backend.series_order(self._ends, sums, products.graph, 1, kind=kind, again=True)
+        self.wide[..., self.n :, k] = self._ends[..., self.n :, 1]
+
+    def _equations(self, k: int) -> Block:
+        total = 0.0
+        monomials = self.wide[..., self.eqs.products.monomials, :]
+        for j, matrix in enumerate(self.eqs.matrices[: k + 1]):
+            column = monomials[..., k - j, None]
+            total = total + self.eqs.backend.matmul(matrix, column, kind=self.eqs.kind)
+        return total

@@ -1,0 +1,77 @@
+"""Newton's method on series: each step makes twice as many orders right.
+
+The linear equations of a step have a block Toeplitz matrix, whose diagonal blocks are the Jacobian
+at the start (N. Bliss and J. Verschelde 2017). Orders that are right are not computed again (J.
+Verschelde 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block
+from mdqr.series._solver.equations import Equations
+from mdqr.series._solver.online import Start
+
+# A change of an order counts as rounding below so many eps of what the order is made of.
+_NOISE = 64.0
+_MOST_STEPS = 100
+
+
+def expand(
+    equations: Equations,
+    begin: Start,
+    degree: int,
+    eps: float,
+    callback: Callable[[str, int, int], object] | None = None,
+) -> tuple[Block, list[int]]:
+    """Return the nodes of the series from a start, and the orders that were right after each step.
+
+    Raises
+    ------
+    ArithmeticError
+        If orders do not settle.
+    """
+    kind, backend, n = equations.kind, equations.backend, begin.jacobian.shape[-1]
+    batch = planes.value_shape(begin.values, kind.is_complex)[:-2]
+    values = equations.empty(batch, degree + 1)
+    values[..., 0] = begin.values[..., 0]
+    right, width, history = 1, min(1, degree), [1]
+    while right <= degree:
+        if len(history) > _MOST_STEPS:
+            raise ArithmeticError(f"orders from {right} on do not settle")
+        some = values[..., : width + 1]
+        equations.products.evaluate(some, kind)
+        series = equations.jacobian_series(some)
+        rest = [equations.order(some, k) for k in range(right, width + 1)]
+        changes: list[Block] = []
+        for place, left in enumerate(rest):
+            for back, dx in enumerate(reversed(changes), start=1):
+                left = backend.matmul(series[back], dx, c=left, subtract=True, kind=kind)
+            dx = backend.matmul(begin.inverse, left, kind=kind)
+            again = backend.matmul(begin.jacobian, dx, c=left, subtract=True, kind=kind)
+            dx = backend.matmul(begin.inverse, again, c=dx, kind=kind)
+            changes.append(dx)
+            at = right + place
+            values[..., :n, at] = backend.binary(
+                "subtract", values[..., :n, at], dx[..., 0], kind=kind
+            )
+        sizes = equations.size(values[..., :n, right : width + 1])
+        steps = backend.xp.stack([equations.size(dx[..., 0]) for dx in changes], axis=-1)
+        flat = [x.reshape(-1, steps.shape[-1]).max(axis=0) for x in (steps, sizes)]
+        step, size = (x if isinstance(x, np.ndarray) else x.get() for x in flat)
+        settled = step <= _NOISE * eps * np.maximum(size, np.finfo(float).tiny)
+        # Doubling: with `right` orders right before, as many more are after the step.
+        known = min(2 * right, width + 1)
+        while known <= width and settled[known - right]:
+            known += 1
+        right = known
+        history.append(right)
+        width = min(degree, 2 * right - 1)
+        if callback is not None:
+            callback("orders", right, degree + 1)
+    equations.products.evaluate(values, kind)
+    return values, history

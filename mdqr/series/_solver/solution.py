@@ -1,0 +1,213 @@
+"""Series solutions, and how many of their digits hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend import for_block
+from mdqr._functions.comparison import where
+from mdqr._limbs.planes import Block
+from mdqr._precision import Precision
+from mdqr.series._analysis.pade import Pade, pade
+from mdqr.series._analysis.radius import Radius, radius
+from mdqr.series._arithmetic.convert import to_sympy
+from mdqr.series._arithmetic.series import PowerSeries
+from mdqr.series._solver.digits import perturbed
+from mdqr.series._solver.equations import Equations
+from mdqr.series._solver.online import Start
+from mdqr.series._systems.system import System
+
+
+@dataclass(frozen=True)
+class SeriesInfo:
+    """How a series solution was found.
+
+    Attributes
+    ----------
+    method : str
+        "online" or "newton".
+    start_steps : int
+        Newton steps at the start point.
+    condition : float
+        Estimated condition of the Jacobian there: the norm of the matrix times that of its inverse,
+        the worst of a batch.
+    exponent : int
+        The series were computed in s with ``t = t0 + 2**exponent s``.
+    orders : list of int
+        Orders that were right after each step of Newton's method; empty for "online".
+    verified : Precision or None
+        The precision that the digits were measured in, by solving again.
+    """
+
+    method: str
+    start_steps: int
+    condition: float
+    exponent: int
+    orders: list[int] = field(default_factory=list)
+    verified: Precision | None = None
+
+
+class SeriesSolution:
+    """Power series of the unknowns; made by `newton_series`.
+
+    Attributes
+    ----------
+    coeffs : MDArray
+        Coefficients ``(..., n, d + 1)`` of powers of ``t - t0``.
+    t0 : MDArray
+        Where the series are expanded, 0-d.
+    system : System
+        What they solve.
+    info : SeriesInfo
+        How they were found.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        t0: MDArray,
+        precision: Precision,
+        equations: Equations,
+        start: Start,
+        values: Block,
+        info: SeriesInfo,
+        better: MDArray | None = None,
+    ) -> None:
+        self.system, self.t0, self.info = system, t0, info
+        self._precision, self._equations = precision, equations
+        self._start, self._values, self._better = start, values, better
+        n, kind = len(system.variables), equations.kind
+        self._scaled = MDArray._wrap(values[..., :n, :], precision, kind.is_complex)
+        self.coeffs = _rescaled(self._scaled, -equations.exponent)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SeriesSolution in {', '.join(self.system.variables)} about t0 = "
+            f"{complex(self.t0) if self.t0.is_complex else float(self.t0):.6g}, degree "
+            f"{self.degree}, {self._precision}>"
+        )
+
+    @property
+    def _variable(self) -> str:
+        """What the series are series of, as text."""
+        t0 = complex(self.t0) if self.t0.is_complex else float(self.t0)
+        return self.system.parameter if t0 == 0 else f"({self.system.parameter} - {t0:g})"
+
+    @property
+    def degree(self) -> int:
+        """The last order."""
+        return self.coeffs.shape[-1] - 1
+
+    def __getitem__(self, key: str | int) -> PowerSeries:
+        """Return the series of one unknown, by its name or place."""
+        if isinstance(key, str):
+            if key not in self.system.variables:
+                raise KeyError(f"no unknown {key!r}; there are {', '.join(self.system.variables)}")
+            key = self.system.variables.index(key)
+        return PowerSeries(self.coeffs[..., key, :], variable=self._variable)
+
+    def __call__(self, t: Any) -> MDArray:
+        """Return the values ``(..., n)`` of the truncated series at a number t."""
+        point = (t if isinstance(t, MDArray) else self.t0 * 0 + t) - self.t0
+        return PowerSeries(self.coeffs)(point)
+
+    def residual(self) -> MDArray:
+        """Return the orders of the equations that are left, ``(..., m, d + 1)``.
+
+        Those of overdetermined systems are what the unknowns cannot fit: each order is solved for
+        by least squares, after those before it.
+        """
+        orders = [self._equations.order(self._values, k) for k in range(self.degree + 1)]
+        block = self._equations.backend.xp.concatenate(orders, axis=-1)
+        found = MDArray._wrap(block, self._precision, self._equations.kind.is_complex)
+        return _rescaled(found, -self._equations.exponent)
+
+    @cached_property
+    def _errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Moduli of the coefficients, and of their errors, ``(..., n, d + 1)``."""
+        if self._better is None:
+            return perturbed(self._equations, self._start, self._values, self._precision)
+        found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
+        # The rounding of the difference, and of what it is compared with.
+        return abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Estimated relative errors of all coefficients, float64 ``(..., n, d + 1)``.
+
+        Rounding errors of all operations, with random signs, are carried through the linearised
+        equations, order by order; the largest of four draws, times 8. With ``verify=True``, the
+        differences from series in the next precision. Infinite for components that are zero and
+        in error.
+        """
+        sizes, errors = self._errors
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(errors > 0, errors / sizes, 0.0)
+
+    @cached_property
+    def digits(self) -> np.ndarray:
+        """Decimal digits of each order that hold, ``(..., d + 1)``, by `errors`.
+
+        Relative to the largest component of the order; all components by themselves are in
+        `errors`.
+        """
+        sizes, errors = (each.max(axis=-2) for each in self._errors)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            digits = np.where(errors > 0, -np.log10(errors / sizes), np.inf)
+        return np.clip(np.nan_to_num(digits, nan=0.0), 0.0, float(self._precision.digits))
+
+    def to_numpy(self) -> np.ndarray:
+        """Return the coefficients rounded to float64 or complex128, ``(..., n, d + 1)``."""
+        return self.coeffs.to_device("cpu").to_numpy()
+
+    def to_mpmath(self) -> np.ndarray:
+        """Return the coefficients as an object array of mpmath numbers, exactly."""
+        return self.coeffs.to_device("cpu").to_mpmath()
+
+    def to_sympy(self) -> dict[Any, Any]:
+        """Return the polynomials in ``t - t0`` of one path, by the symbols of the unknowns.
+
+        Raises
+        ------
+        ValueError
+            If it is a batch.
+        """
+        if self.coeffs.ndim > 2:
+            raise ValueError(f"to_sympy takes one path; the batch is {self.coeffs.shape[:-2]}")
+        import sympy
+
+        variable = sympy.Symbol(self.system.parameter)
+        return {
+            sympy.Symbol(name): to_sympy(row, variable, self.t0)
+            for name, row in zip(self.system.variables, self.coeffs, strict=True)
+        }
+
+    def pade(self, L: int, M: int) -> list[Pade]:
+        """Return the Pade approximants of the unknowns of one path; see `pade`."""
+        return [pade(self[i], L, M) for i in range(len(self.system.variables))]
+
+    def radius(self, method: str = "auto") -> Radius:
+        """Return the distance of the nearest singularity from t0, of one path; see `radius`."""
+        sizes, errors = self._errors
+        # What may be rounding errors alone tells of no singularity.
+        coeffs = self.coeffs.to_device("cpu")
+        return radius(PowerSeries(where(sizes <= errors, coeffs * 0, coeffs)), method)
+
+
+for _class in (SeriesInfo, SeriesSolution):
+    _class.__module__ = "mdqr.series"
+
+
+def _rescaled(coeffs: MDArray, exponent: int) -> MDArray:
+    """Multiply order k by ``2**(exponent k)``."""
+    if not exponent:
+        return coeffs
+    backend = for_block(coeffs._block)
+    orders = exponent * backend.xp.arange(coeffs.shape[-1])
+    block = backend.ldexp(coeffs._block, orders, is_complex=coeffs.is_complex)
+    return MDArray._wrap(block, coeffs.precision, coeffs.is_complex)

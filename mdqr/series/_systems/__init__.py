@@ -1,0 +1,1 @@
+"""Polynomial systems: what is read, exact coefficients, shared products."""

@@ -1,0 +1,27 @@
+"""SciPy computes with MDArrays where it follows the array API."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import flint
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_example_gives_sixty_digits():
+    """In a process of its own: SciPy looks at its environment when it is imported."""
+    run = subprocess.run(
+        [sys.executable, ROOT / "examples" / "roots_and_integrals.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    label, _, digits = run.stdout.strip().rpartition(" ")
+    assert label == "the cube root of 2:"
+    with flint.ctx.workprec(300):
+        error = abs(flint.arb(digits) ** 3 - 2)
+    assert error < flint.arb("1e-60")

@@ -1,0 +1,183 @@
+"""Polynomials and sampled functions: exact where integers are, else with derived bounds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from array_cases import exact, full_width, same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import mdqr
+
+SMALL = st.integers(-9, 9).map(float)
+# Powers of two, so that quotients of differences are exact.
+STEPS = st.sampled_from([0.5, 1.0, 2.0])
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_differences_are_numpys(data, dtype):
+    x = data.draw(hnp.arrays(dtype, (3, data.draw(st.integers(0, 4))), elements=SMALL))
+    a = mdqr.array(x, precision=mdqr.qd)
+    n, axis = data.draw(st.integers(0, 3)), data.draw(st.sampled_from([0, 1, -1]))
+    options = data.draw(st.sampled_from([{}, {"prepend": 1.0}, {"append": x}, {"prepend": x}]))
+    got = mdqr.diff(a, n, axis, **options)
+    np.testing.assert_array_equal(got.to_numpy(), np.diff(x, n, axis, **options))
+
+
+def test_differences_refuse(precision):
+    with pytest.raises(ValueError, match="negative"):
+        mdqr.diff(mdqr.ones(2, precision=precision), -1)
+    with pytest.raises(ValueError, match="0-d"):
+        mdqr.diff(mdqr.array(1, precision=precision))
+
+
+@given(data=st.data())
+def test_gradients_are_numpys(data):
+    x = data.draw(hnp.arrays(float, (4, 3), elements=SMALL))
+    a = mdqr.array(x, precision=mdqr.dd)
+    order = data.draw(st.sampled_from([1, 2]))
+    points = np.cumsum(data.draw(hnp.arrays(float, 4, elements=STEPS)))
+    for arguments, axis in (
+        ((), None),
+        ((0.5,), None),
+        ((2.0, 0.5), None),
+        ((points,), 0),
+        ((), 1),
+    ):
+        theirs = np.gradient(x, *arguments, axis=axis, edge_order=order)
+        ours = mdqr.gradient(a, *arguments, axis=axis, edge_order=order)
+        pairs = zip(ours, theirs, strict=True) if axis is None else [(ours, theirs)]
+        for got, wanted in pairs:
+            np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-14, atol=1e-14)
+
+
+def test_gradients_of_parabolas_are_exact(multiple):
+    points = mdqr.array([0, "0.25", 1, "1.5", 4], precision=multiple)
+    got = mdqr.gradient(3 * points**2, points, edge_order=2)
+    assert (abs(got - 6 * points) <= 64 * multiple.eps * 24).all()
+    for match, arguments, options in (
+        ("distances", (1, 2), {}),
+        ("coordinates", ([1, 2],), {}),
+        ("edge_order", (), {"edge_order": 3}),
+    ):
+        with pytest.raises((TypeError, ValueError), match=match):
+            mdqr.gradient(points, *arguments, **options)
+    with pytest.raises(ValueError, match="points are wanted"):
+        mdqr.gradient(points[:1])
+
+
+@given(data=st.data())
+def test_integrals_are_numpys(data, dtype):
+    y = data.draw(hnp.arrays(dtype, (3, 4), elements=SMALL))
+    points = np.cumsum(data.draw(hnp.arrays(float, 4, elements=STEPS)))
+    a = mdqr.array(y, precision=mdqr.qd)
+    for options in ({}, {"dx": 0.5}, {"x": points}, {"axis": 0}, {"x": y.real, "axis": 0}):
+        np.testing.assert_array_equal(
+            mdqr.trapezoid(a, **options).to_numpy(), np.trapezoid(y, **options)
+        )
+    got = mdqr.trapezoid(y, mdqr.array(points, precision=mdqr.dd))
+    np.testing.assert_array_equal(got.to_numpy(), np.trapezoid(y, points))
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_values_between_are_numpys(data, dtype):
+    count = data.draw(st.integers(1, 5))
+    points = np.cumsum(data.draw(hnp.arrays(float, count, elements=STEPS)))
+    values = data.draw(hnp.arrays(dtype, count, elements=SMALL))
+    x = data.draw(hnp.arrays(float, (2, 3), elements=st.integers(-16, 48).map(lambda k: k / 4)))
+    x[0, 0] = data.draw(st.sampled_from([np.inf, -np.inf, points[0]]))
+    for options in ({}, {"left": -1.0, "right": 2.0}):
+        got = mdqr.interp(mdqr.array(x, precision=mdqr.dd), points, values, **options)
+        np.testing.assert_allclose(got.to_numpy(), np.interp(x, points, values, **options))
+        assert got.is_complex == (dtype is complex)
+    finite = np.where(np.isfinite(x), x, 0)
+    wanted = np.interp(finite, points, values, period=11.0)
+    got = mdqr.interp(mdqr.array(finite, precision=mdqr.dd), points, values, period=11)
+    np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-14, atol=1e-14)
+
+
+def test_values_between_are_right(multiple, rng):
+    points = mdqr.sort(full_width(rng, multiple, 9))
+    values, x = full_width(rng, multiple, 9), full_width(rng, multiple, 30)
+    got, known, heights = mdqr.interp(x, points, values), exact(points), exact(values)
+    for where, found in zip(exact(x), exact(got), strict=True):
+        i = int(np.searchsorted(known, where)) - 1
+        if 0 <= i < 8:
+            slope = (heights[i + 1] - heights[i]) / (known[i + 1] - known[i])
+            wanted = heights[i] + slope * (where - known[i])
+            size = abs(heights[i]) + abs(slope * (where - known[i]))
+            assert abs(found - wanted) <= 12 * multiple.eps * size
+    assert same_bits(mdqr.interp(points, points, values), values)
+
+
+def test_values_between_refuse(precision):
+    a = mdqr.ones(2, precision=precision)
+    with pytest.raises(ValueError, match="vectors"):
+        mdqr.interp(a, a, [1.0])
+    with pytest.raises(ValueError, match="vectors"):
+        mdqr.interp(a, [], [])
+    with pytest.raises(ValueError, match="period"):
+        mdqr.interp(a, a, a, period=0)
+
+
+@given(data=st.data())
+def test_convolutions_are_numpys(data, dtype):
+    a, v = (
+        data.draw(hnp.arrays(dtype, data.draw(st.integers(1, 6)), elements=SMALL)) for _ in "av"
+    )
+    for mode in ("full", "same", "valid"):
+        got = mdqr.convolve(mdqr.array(a, precision=mdqr.qd), v, mode)
+        np.testing.assert_array_equal(got.to_numpy(), np.convolve(a, v, mode))
+
+
+def test_convolutions_refuse(precision):
+    a = mdqr.ones(2, precision=precision)
+    for arguments in ((a, []), (a, [[1.0]]), (a, a, "half")):
+        with pytest.raises(ValueError, match=r"convolve|mode"):
+            mdqr.convolve(*arguments)
+
+
+@given(p=hnp.arrays(float, st.integers(0, 6), elements=SMALL), m=st.integers(0, 4))
+def test_derivatives_are_numpys(p, m):
+    got = mdqr.polyder(mdqr.array(p, precision=mdqr.dd), m)
+    np.testing.assert_array_equal(got.to_numpy(), np.polyder(p, m))
+
+
+def test_polynomials_in_increasing_order(multiple, rng):
+    p, x = full_width(rng, multiple, 4), full_width(rng, multiple, 3)
+    assert same_bits(mdqr.polyval(p, x, increasing=True), mdqr.polyval(p[::-1], x))
+    product = mdqr.vander(x, 4, increasing=True) @ p
+    assert mdqr.allclose(product, mdqr.polyval(p, x, increasing=True))
+
+
+def test_fits_of_polynomials(multiple, rng):
+    coefficients = mdqr.array([Fraction(1, 3), -2, 0, 5], precision=multiple)
+    x = mdqr.linspace(-1, 1, 9, precision=multiple)
+    y = mdqr.polyval(coefficients, x)
+    fit = mdqr.polyfit(x, y, 3)
+    # The values are rounded, by some eps of theirs; the problem has condition 5.
+    assert (abs(fit - coefficients) <= 256 * multiple.eps).all()
+    noisy, w = rng.normal(size=9), np.arange(1.0, 10)
+    got, covariance = mdqr.polyfit(x.to_numpy(), noisy, 2, w=w, cov=True, precision=multiple)
+    wanted, theirs = np.polyfit(x.to_numpy(), noisy, 2, w=w, cov=True)
+    np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-10)
+    np.testing.assert_allclose(covariance.to_numpy(), theirs, rtol=1e-10)
+    both = mdqr.polyfit(x, mdqr.column_stack([y, -y]), 3)
+    assert mdqr.allclose(both, mdqr.column_stack([fit, -fit]), atol=1e-20)
+
+
+def test_fits_of_polynomials_refuse(precision):
+    x = mdqr.arange(4, precision=precision)
+    for arguments in ((x, x, -1), (x[None], x, 1), (x, x[:2], 1)):
+        with pytest.raises(ValueError, match=r"polyfit|deg"):
+            mdqr.polyfit(*arguments)
+    with pytest.raises(ValueError, match="weights"):
+        mdqr.polyfit(x, x, 1, w=[1.0])
+    with pytest.raises(TypeError, match="precision"):
+        mdqr.polyfit([0.0, 1.0], [0.0, 1.0], 1)
+    with pytest.raises(np.linalg.LinAlgError):
+        mdqr.polyfit(x * 0, x, 1)

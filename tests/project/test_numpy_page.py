@@ -1,0 +1,46 @@
+"""The page of NumPy's functions is that of the tables."""
+
+import numpy as np
+import pytest
+from numpy_page import ATTRIBUTES, PAGE, page
+
+import mdqr
+
+
+def test_the_page_is_that_of_the_tables():
+    assert PAGE.read_text() == page(), "python tests/project/numpy_page.py writes it anew"
+
+
+def test_what_the_page_names_is_there():
+    text = page()
+    assert text.count("| `numpy.") > 150
+    for line in text.split("\n"):
+        if line.startswith("| `numpy."):
+            assert (
+                "| of NumPy's name alone |" in line or "`mdqr." in line or "a" in line.split("|")[2]
+            )
+            value: object = np
+            for part in line.split("`")[1].split(".")[1:]:
+                value = getattr(value, part)
+            assert callable(value)
+
+
+@pytest.mark.parametrize("name", sorted({n for n in dir(np.ndarray) if n[0] != "_"}))
+def test_attributes_of_arrays_are_there_or_named(name):
+    """So that no attribute of NumPy's arrays is forgotten."""
+    absent = {"choose", "compress", "put", "resize", "setflags", "byteswap", "view", "partition"}
+    elsewhere = {"base", "ctypes", "data", "dump", "dumps", "flags", "flat", "strides", "tofile"}
+    later = {
+        "argpartition",
+        "tobytes",
+        "getfield",
+        "setfield",
+        "newbyteorder",
+        "tostring",
+        "device",
+    }
+    if name in absent | elsewhere:
+        assert not hasattr(mdqr.MDArray, name)
+        assert f"`{name}" in ATTRIBUTES or name in ("dumps", "flat")
+    elif name not in later:
+        assert hasattr(mdqr.MDArray, name)

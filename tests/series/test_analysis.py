@@ -1,0 +1,154 @@
+"""Pade approximants, roots, radii: rational coefficients, known singularities."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr.series import PowerSeries, System, newton_series, pade, radius
+from mdqr.series._analysis.roots import roots
+
+QUOTIENT = System.from_strings(["(1-t)*(x^2-1) + t*(3*x^2-3/2)"], ["x"])
+
+
+def quotient(degree, precision):
+    """The series of ``sqrt((1 + t/2) / (1 + 2 t))``."""
+    return newton_series(QUOTIENT, [1], degree=degree, precision=precision)["x"]
+
+
+def errors(found, exact):
+    values = found.to_fractions().ravel()
+    return max(abs(a - b) / abs(b) for a, b in zip(values, exact, strict=True))
+
+
+def test_coefficients_of_a_quotient(precision):
+    texts = "1 -3/4 39/32 -267/128 7563/2048 -54789/8192 806595/65536"
+    exact = [Fraction(text) for text in texts.split()]
+    assert errors(quotient(6, precision).coeffs, exact) <= 4 * Fraction(precision.eps)
+
+
+def test_approximant_of_a_quotient(precision):
+    found = pade(quotient(4, precision), 2, 2)
+    tolerance = 1000 * Fraction(precision.eps)
+    assert errors(found.numerator, [1, Fraction(17, 8), Fraction(61, 64)]) <= tolerance
+    assert errors(found.denominator, [1, Fraction(23, 8), Fraction(121, 64)]) <= tolerance
+    assert repr(found) == f"<Pade [2/2], {precision}>"
+
+
+def test_values_of_approximants():
+    """Inside the circle of convergence, and outside."""
+    series = quotient(32, "qd")
+    for t, bound in ((Fraction(1, 10), 4e-49), (1, 8e-26)):
+        exact = mdqr.sqrt(mdqr.qd((1 + Fraction(t) / 2) / (1 + 2 * Fraction(t))))
+        assert abs(float(pade(series, 16, 16)(t) - exact)) <= bound
+    first = pade(series, 4, 4)
+    assert float(first.error) == pytest.approx(
+        float((pade(series, 4, 4)(0.01) - pade(series, 16, 16)(0.01)) / mdqr.qd(0.01) ** 9) * -1,
+        rel=0.2,
+    )
+
+
+def test_simple_quotients_lower_degrees():
+    """A geometric series has the approximant [0/1], whatever is asked for."""
+    t = PowerSeries.variable(12, precision="qd")
+    found = pade(1 / (1 - 2 * t), 5, 5)
+    assert found.denominator.shape == (2,)
+    poles = found.poles
+    assert poles.values.to_numpy().tolist() == [0.5]
+    assert poles.radii.max() <= 1e-60
+    assert pade(1 + t + t**2, 2, 3).denominator.shape == (1,)
+
+
+def test_limit_of_ratios():
+    """Fabry's ratios of a branch point, extrapolated."""
+    series = quotient(129, "qd")
+    ratio = series.coeffs[128] / series.coeffs[129]
+    assert abs(float(ratio) + 0.5) == pytest.approx(1.9e-3, rel=0.05)
+    found = radius(series, "fabry")
+    assert abs(float(found.location.real + Fraction(1, 2))) <= 1e-17
+    assert found.uncertainty <= 1e-13
+    assert float(found.value) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("degree", "bound"), [(31, 0.05), (63, 0.025), (127, 0.013)])
+def test_conjugate_singularities(degree, bound):
+    """Ratios of a real hyperbola do not converge; poles and the recurrence find its pair."""
+    system = System.from_strings(["x^2 - (t-1/2)^2 - 1/100"], ["x"])
+    series = newton_series(system, [math.sqrt(0.26)], degree=degree, precision="qd")
+    true = math.sqrt(0.26)
+    by_recurrence = series.radius("recurrence")
+    assert float(by_recurrence.value) == pytest.approx(true, rel=bound)
+    pole = pade(series["x"], 8, 8).poles.values[:2].to_numpy()
+    for part, exact in ((pole.real, 0.502994), (abs(pole.imag), 0.092994)):
+        np.testing.assert_allclose(part, exact, atol=1e-6)
+    best = series.radius()
+    assert float(best.value) == pytest.approx(true, rel=0.004)
+    assert best.location.imag > 0
+    assert best.uncertainty <= by_recurrence.uncertainty
+
+
+def test_radius_of_a_curve():
+    """Viviani's curve about t = 1/2: branch points at a distance of 1/2."""
+    system = System.from_strings(
+        ["x - 2*t^2", "x^2 + y^2 + z^2 - 4", "(x-1)^2 + y^2 - 1"], ["x", "y", "z"]
+    )
+    start = [0.5, math.sqrt(0.75), math.sqrt(3)]
+    s = newton_series(system, start, degree=63, precision="qd", t0=Fraction(1, 2))
+    found = s.radius()
+    assert abs(float(found.value) - 0.5) <= 1e-13
+    assert abs(float(found.value) - 0.5) <= 100 * found.uncertainty
+    assert np.isinf(found.components[0])
+    assert found.component in (1, 2)
+
+
+def test_series_without_singularities():
+    t = PowerSeries.variable(20, precision="dd")
+    assert np.isinf(float(radius((1 + t) ** 3).value))
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=8, unique=True))
+def test_roots_of_products(multiple, wanted):
+    """Each root lies in its disk, which is small where roots are apart."""
+    with mpmath.workdps(150):
+        p = np.array([1], dtype=object)
+        for root in wanted:
+            p = np.convolve(p, [-root, 1])
+        found = roots(mdqr.array(p, precision=multiple))
+        for value, r in zip(found.values.to_mpmath(), found.radii, strict=True):
+            assert min(abs(value - root) for root in wanted) <= r
+            assert r <= 1e9 * multiple.eps * 10
+
+
+def test_multiple_roots_have_wide_disks():
+    found = roots(mdqr.qd([1, -3, 3, -1]))
+    assert (abs(found.values.to_numpy() - 1) <= found.radii).all()
+    assert found.radii.min() >= 1e-25
+
+
+def test_extreme_roots():
+    """Beyond float64's sight at both ends."""
+    found = roots(mdqr.qd([1e-120, -1, 1e-100]))
+    np.testing.assert_allclose(found.values.to_numpy().real, [1e-120, 1e100], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: pade(t, 2, 2), r"\[2/2\] needs a series of degree 4; this has 3"),
+        (lambda t: pade(t, -1, 2), "degrees must be at least 0"),
+        (lambda t: pade(PowerSeries([[1, 2]], precision="dd"), 0, 1), "pade takes one series"),
+        (lambda t: radius(t), "degree of at least 4; got 3"),
+        (lambda t: radius(t.extended(8), "best"), "method must be one of auto, fabry"),
+        (lambda t: radius(PowerSeries(np.ones((2, 2, 8)), precision="dd")), "one series or n"),
+    ],
+)
+def test_wrong_requests(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(PowerSeries.variable(3, precision="dd"))

@@ -1,0 +1,313 @@
+"""Series of polynomial systems against closed forms, and what is said of their digits."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from families import (
+    cyclic,
+    cyclic_errors,
+    cyclic_start,
+    triangular_exponential,
+    triangular_rational,
+)
+
+import mdqr
+from mdqr.series import (
+    NotASolutionError,
+    PowerSeries,
+    SingularJacobianError,
+    System,
+    newton_series,
+    recommended_precision,
+)
+from mdqr.testing import ulp_error
+
+# Of research on these families: 2,000 to 20,000 eps.
+CYCLIC = {"d": 1e-12, "dd": 1e-28, "qd": 1e-60, "od": 1e-123}
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 10, 11, 13])
+def test_cyclic_roots(n, precision):
+    """Every order of a dense complex system."""
+    s = newton_series(cyclic(n), cyclic_start(n), degree=31, precision=precision)
+    errors = cyclic_errors(s.coeffs, n)
+    assert errors.max() <= CYCLIC[precision.name]
+    with np.errstate(divide="ignore"):
+        true = -np.log10(errors.max(axis=0))
+    assert (s.digits <= true + 1).all()
+
+
+@pytest.mark.parametrize("precision", [mdqr.qd, mdqr.od], ids=str)
+def test_cyclic_roots_of_high_degree(precision):
+    s = newton_series(cyclic(7), cyclic_start(7), degree=63, precision=precision)
+    assert cyclic_errors(s.coeffs, 7).max() <= CYCLIC[precision.name]
+
+
+@pytest.mark.parametrize("n", [4, 8, 9])
+def test_singular_starts(n, precision):
+    with pytest.raises(SingularJacobianError, match="no power series in t") as caught:
+        newton_series(cyclic(n), cyclic_start(n), degree=3, precision=precision)
+    assert caught.value.rank < n
+
+
+@pytest.mark.parametrize("n", [8, 32, 64])
+def test_triangular_systems(n, precision):
+    """Coefficients are rational; those that cancel are right relative to 1."""
+    system, exact = triangular_rational(n)
+    s = newton_series(system, np.ones(n), degree=31, precision=precision)
+    found = s.coeffs.to_fractions()
+    for i, k in np.ndindex(found.shape):
+        truth = exact(i + 1, k)
+        error = abs(found[i, k] - truth) / max(1, abs(truth))
+        assert error <= 1e3 * Fraction(precision.eps)
+
+
+EXPONENTIAL = [
+    pytest.param(n, degree, marks=[pytest.mark.long] if n * degree > 1024 else [])
+    for n in (8, 16, 32)
+    for degree in (15, 31, 63)
+]
+
+
+@pytest.mark.parametrize(("n", "degree"), EXPONENTIAL)
+def test_exponential_systems(n, degree, precision):
+    """Errors grow as local rounding errors do; digits claim no more than is true.
+
+    The sums of product i, of size ``(|b_(i-1)| + 1)^k / k!``, are rounded, and x_i is a quotient by
+    product i - 1: that of sums i, or x_i times that of sums i - 1.
+    """
+    system, a, b = triangular_exponential(n, degree, precision)
+    s = newton_series(system, np.ones(n), degree=degree, precision=precision)
+    found = s.coeffs.to_fractions()
+    sums = [0, 0, *map(abs, b)]
+    worst, sizes = np.zeros(degree + 1), np.zeros(degree + 1)
+    for i, k in np.ndindex(found.shape):
+        truth = abs(a[i] ** k / math.factorial(k))
+        error = abs(abs(found[i, k]) - truth)
+        growth = 1 + sums[i + 1] + max(sums[i + 1], 1 + sums[i])
+        # What is wrong in all digits is no small error any more.
+        if s.digits[k] > 0:
+            assert error <= truth * n * Fraction(precision.eps) * growth**k
+        worst[k] = max(worst[k], float(error))
+        sizes[k] = max(sizes[k], float(truth))
+    with np.errstate(divide="ignore"):
+        true = -np.log10(worst / sizes)
+    assert (s.digits <= np.maximum(true, 0.0) + 1).all()
+    # Estimates are 8 times the largest of few draws of eps, of which od rounds far less.
+    assert (s.digits >= np.minimum(true, precision.digits) - 8).all()
+
+
+def test_newton_doubles_orders():
+    s = newton_series(cyclic(5), cyclic_start(5), degree=31, precision="qd", method="newton")
+    assert s.info.orders == [1, 2, 4, 8, 16, 32]
+    assert cyclic_errors(s.coeffs, 5).max() <= CYCLIC["qd"]
+
+
+@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd], ids=str)
+def test_both_methods_agree(precision):
+    system, *_ = triangular_exponential(8, 31, precision)
+    online, newton = (
+        newton_series(system, np.ones(8), degree=31, precision=precision, method=method)
+        for method in ("online", "newton")
+    )
+    difference = abs(online.coeffs - newton.coeffs).max(axis=0).to_numpy()
+    size = abs(online.coeffs).max(axis=0).to_numpy()
+    larger = 10.0 ** -np.minimum(online.digits, newton.digits)
+    assert (difference <= 10 * larger * size).all()
+
+
+@pytest.mark.parametrize("precision", [mdqr.qd, mdqr.od], ids=str)
+def test_a_start_in_double_is_refined(precision):
+    system = System.from_strings(["x^2 - 2 - t"], ["x"])
+    s = newton_series(system, [1.4], degree=3, precision=precision)
+    root = mdqr.sqrt(mdqr.array(2, precision=precision))
+    for k, exact in ((0, root), (1, 1 / (2 * root))):
+        assert float(ulp_error(s.coeffs[0, k], exact.to_fractions())) <= 4
+
+
+def test_decimal_texts_are_exact():
+    """A float is the double it is; texts and rational numbers are rounded once."""
+    coefficients = {
+        "text": System.from_strings(["x - 0.1 - t"], ["x"]),
+        "fraction": System.from_strings(["x - 1/10 - t"], ["x"]),
+        "float": System.from_arrays([[1], [0]], [[1.0, 0.0], [-0.1, -1.0]], [0, 0]),
+    }
+    values = {
+        name: newton_series(system, [0.1], degree=1, precision="qd").coeffs[0, 0]
+        for name, system in coefficients.items()
+    }
+    assert values["text"] == values["fraction"] == mdqr.qd("0.1")
+    assert values["float"] == 0.1
+
+
+def test_overdetermined_systems():
+    """Consistent ones are exact; what others leave of an order does not touch those before."""
+    equations = ["(1-t)*x - 1", "(1-t)*y - x", "y - x^2"]
+    system = System.from_strings(equations, ["x", "y"])
+    s = newton_series(system, [1, 1], degree=15, precision="qd")
+    k = np.arange(16)
+    assert abs(s.coeffs - np.stack([np.ones(16), k + 1])).max() <= 1e3 * mdqr.qd.eps
+    equations[2] += " - t^3/1000"
+    other = newton_series(
+        System.from_strings(equations, ["x", "y"]), [1, 1], degree=15, precision="qd"
+    )
+    assert (abs(other.coeffs - s.coeffs)[:, :3] <= 1e2 * mdqr.qd.eps).all()
+    left = other.residual().to_numpy()
+    assert np.linalg.norm(left[:, 3]) > 1e-5
+    assert np.linalg.norm(left) == pytest.approx(8.451e-4, rel=1e-3)
+
+
+def test_batches():
+    starts = np.stack([cyclic_start(5) * np.exp(2j * np.pi * k / 5) for k in range(5)])
+    many = newton_series(cyclic(5), starts, degree=9, precision="dd")
+    assert many.coeffs.shape == (5, 5, 10)
+    assert many.digits.shape == (5, 10)
+    for one, start in zip(many.coeffs, starts, strict=True):
+        alone = newton_series(cyclic(5), start, degree=9, precision="dd")
+        assert abs(one - alone.coeffs).max() <= 1e3 * mdqr.dd.eps
+
+
+def test_another_point_of_the_parameter():
+    """Viviani's curve at t = 1/2, where its two square roots are series."""
+    system = System.from_strings(
+        ["x - 2*t^2", "x^2 + y^2 + z^2 - 4", "(x-1)^2 + y^2 - 1"], ["x", "y", "z"]
+    )
+    start = [0.5, math.sqrt(0.75), math.sqrt(3)]
+    s = newton_series(system, start, degree=63, precision="qd", t0=Fraction(1, 2))
+    t = mdqr.qd("0.6")
+    root = mdqr.sqrt(1 - t * t)
+    # 0.1 is a fifth of the radius of convergence.
+    assert abs(s(t) - mdqr.stack([2 * t * t, 2 * t * root, 2 * root])).max() <= 0.2**62
+
+
+def test_coefficients_that_would_leave_the_range():
+    """t is scaled: the coefficients grow as 2^(100 k)."""
+    system = System.from_strings([f"(1 - {2**100}*t)*x - 1"], ["x"])
+    s = newton_series(system, [1], degree=9, precision="od")
+    assert s.info.exponent == -100
+    assert (s.coeffs[0] == mdqr.array([2 ** (100 * k) for k in range(10)], precision="od")).all()
+
+
+def test_verified_digits():
+    system, a, _ = triangular_exponential(8, 31, mdqr.dd)
+    with pytest.warns(mdqr.PrecisionWarning, match="orders from"):
+        s = newton_series(system, np.ones(8), degree=31, precision="dd", verify=True)
+    found = s.coeffs.to_fractions()
+    for k in (5, 15, 31):
+        error = max(abs(found[i, k] - a[i] ** k / math.factorial(k)) for i in range(8))
+        size = max(abs(a[i] ** k / math.factorial(k)) for i in range(8))
+        assert s.digits[k] == pytest.approx(-math.log10(error / size), abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "od", "verify": True}, "highest precision"),
+        ({"method": "fast"}, 'method must be "auto"'),
+        ({"degree": -1}, "degree must be at least 0"),
+        ({"x0": np.ones((0, 1))}, r"no start point; its shape is \(0, 1\)"),
+        ({"t0": [0, 1]}, r"t0 must be one number; its shape is \(2,\)"),
+        ({"x0": [1, 2]}, r"x0 must have shape \(1,\)"),
+    ],
+)
+def test_wrong_options(options, message):
+    system = System.from_strings(["x^2 - 1 - t"], ["x"])
+    arguments = {"x0": [1], "degree": 3, "precision": "dd"} | options
+    with pytest.raises(ValueError, match=message):
+        newton_series(system, arguments.pop("x0"), **arguments)
+
+
+def test_fewer_equations_than_unknowns():
+    with pytest.raises(ValueError, match="1 equations do not determine 2 unknowns"):
+        newton_series(
+            System.from_strings(["x + y - t"], ["x", "y"]), [0, 0], degree=1, precision="dd"
+        )
+
+
+def test_a_start_that_is_no_solution():
+    with pytest.raises(NotASolutionError, match="not near a solution"):
+        newton_series(System.from_strings(["x^2 + 1 + t"], ["x"]), [0.3], degree=1, precision="dd")
+
+
+def test_recommended_precisions():
+    """As measured: the exponential systems need more than their coefficients' size tells."""
+    system, *_ = triangular_exponential(8, 31, mdqr.od)
+    assert recommended_precision(system, np.ones(8), degree=7) == mdqr.d
+    assert recommended_precision(system, np.ones(8), degree=31) == mdqr.dd
+    assert recommended_precision(system, np.ones(8), degree=31, digits=20) == mdqr.qd
+    with pytest.raises(ValueError, match="orders from 0 on have fewer than 200 digits even in od"):
+        recommended_precision(system, np.ones(8), degree=3, digits=200)
+
+
+def test_solutions_for_other_packages():
+    system = System.from_strings(["x^2 - 1 - t", "y - x"], ["x", "y"])
+    s = newton_series(system, [1, 1], degree=3, precision="qd", t0=3)
+    found = s.to_sympy()
+    x, t = sympy.symbols("x t")
+    assert abs(found[x].subs(t, 3) - 2) < 1e-60
+    assert abs(sympy.diff(found[x], t).subs(t, 3) - sympy.Rational(1, 4)) < 1e-60
+    np.testing.assert_array_equal(s.to_numpy()[0], [2, 0.25, -1 / 64, 1 / 512])
+    assert s.to_mpmath().shape == (2, 4)
+    assert repr(s["x"]).startswith("2 + 0.25 (t - 3) - 0.015625 (t - 3)^2")
+    assert repr(s) == "<SeriesSolution in x, y about t0 = 3, degree 3, qd>"
+    with pytest.raises(KeyError, match="no unknown 'z'; there are x, y"):
+        s["z"]
+    many = newton_series(system, [[1, 1], [-1, -1]], degree=3, precision="qd")
+    with pytest.raises(ValueError, match="takes one path; the batch is"):
+        many.to_sympy()
+
+
+def test_callbacks_count_orders():
+    calls = []
+    system = System.from_strings(["x^2 - 1 - t"], ["x"])
+    newton_series(system, [1], degree=3, precision="dd", callback=lambda *call: calls.append(call))
+    assert calls == [("orders", 1, 3), ("orders", 2, 3), ("orders", 3, 3)]
+
+
+def test_memory_of_the_online_method():
+    """No array of ``(d + 1) n^2`` numbers, as Newton's method on series has."""
+    n, degree = 64, 63
+    system, _ = triangular_rational(n)
+    newton_series(system, np.ones(n), degree=1, precision="od")
+    tracemalloc.start()
+    newton_series(system, np.ones(n), degree=degree, precision="od")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (degree + 1) * n**2 * 8 * mdqr.od.limbs / 2
+
+
+def test_batches_of_two_axes():
+    starts = np.array([[[1.0], [-1.0], [2.0]], [[3.0], [-2.0], [4.0]]])
+    system = System.from_strings(["(x-1)*(x+1)*(x-2)*(x+2)*(x-3)*(x-4) - t"], ["x"])
+    for method in ("online", "newton"):
+        many = newton_series(system, starts, degree=4, precision="dd", method=method)
+        assert many.coeffs.shape == (2, 3, 1, 5)
+        assert many.digits.shape == (2, 3, 5)
+        np.testing.assert_array_equal(many.coeffs[..., 0].to_numpy(), starts)
+        one = newton_series(system, starts[1, 2], degree=4, precision="dd").coeffs
+        assert (abs(many.coeffs[1, 2] - one) <= 64 * mdqr.dd.eps * abs(one)).all()
+
+
+def test_unknowns_that_are_zero():
+    """Products that vanish at the start, and powers of one variable."""
+    system = System.from_strings(["x^5*y^3 + x - t", "y^4 + 2*y - x*t"], ["x", "y"])
+    s = newton_series(system, [0, 0], degree=12, precision="qd")
+    x, y = s["x"], s["y"]
+    t = PowerSeries.variable(12, precision="qd")
+    for left in (x**5 * y**3 + x - t, y**4 + 2 * y - x * t):
+        assert abs(left.coeffs).max() <= 64 * mdqr.qd.eps
+    assert y.coeffs[2] == 0.5
+
+
+def test_constants_alone():
+    """A system without products, and one without unknowns in an equation."""
+    s = newton_series(System.from_strings(["2*x - 1 - t"], ["x"]), [0], degree=3, precision="dd")
+    np.testing.assert_array_equal(s.to_numpy(), [[0.5, 0.5, 0, 0]])
+    with pytest.raises(SingularJacobianError, match="rank 0 < 1"):
+        newton_series(System.from_strings(["t"], ["x"]), [0], degree=3, precision="dd")
