@@ -128,7 +128,7 @@ def lines(rows: list[Row]) -> list[str]:
         for row in group:
             shown = (found.value(field, what=row.what, precision=name) for name in names)
             cells.append([f"{field} {row.what}", f"{row.aim:g}", *(number(v, 2) for v in shown)])
-    sizes = found.sizes("real")
+    sizes = [row.size for row in rows if row.unit == "eps"]
     if cells:
         text += grid([f"largest error found, in eps, of {sizes[0]}", "bound", *names], cells)
     cells = []

@@ -215,7 +215,8 @@ template <class T, int N> MDQR_FN cmd<T, N> arctanh(const cmd<T, N>& z) {
     const wide<T, N> below = select(far, x, add_network(unit, neg(x)));
     const wide<T, N> above = select(far, neg(x), add_network(unit, x));
     const T gap = select(abs(y.limb[0]) > abs(below.limb[0]), y.limb[0], below.limb[0]);
-    const mask_t<T> close = abs(gap) < broadcast<T>(0x1p-400);
+    // Where 1 + u is u, and before the squares of all limbs leave the range.
+    const mask_t<T> close = abs(gap) < broadcast<T>(0x1p-240);
     T closeness;
     normalised(md<T, 1>{gap}, closeness);
     closeness = select(close, closeness, zero);
