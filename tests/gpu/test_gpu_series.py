@@ -52,6 +52,8 @@ def assert_near(here, there, factor=8):
     assert there.coeffs.device.startswith("cuda")
     size = abs(here.coeffs).to_numpy().max(axis=-2, keepdims=True)
     error = abs(there.coeffs.to_device("cpu") - here.coeffs).to_numpy()
+    # In d the inverse of the Jacobian is the library's, on each device another, and rounds as eps.
+    factor *= 8 if here.coeffs.precision is mdqr.d else 1
     assert (error <= factor * here.coeffs.precision.eps * size).all()
 
 

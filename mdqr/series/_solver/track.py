@@ -181,11 +181,10 @@ def _follow(
         step = _step(system, s, found, radius, degrees, abs(t_end - t))
         while step >= min_step or step == abs(t_end - t):
             new = t_end if step == abs(t_end - t) else t + way * step
-            predicted = mdqr.stack([each(new - t) for each in found])
+            # Approximants are on the host.
+            predicted = mdqr.stack([each(new - t) for each in found]).to_device(x.device)
             try:
-                s = newton_series(
-                    system, predicted, degree=degree, precision=precision, t0=new, device=x.device
-                )
+                s = newton_series(system, predicted, degree=degree, precision=precision, t0=new)
             except (NotASolutionError, SingularJacobianError):
                 step /= 2
                 continue
