@@ -20,30 +20,18 @@ from mdqr._functions.comparison import (
     where,
 )
 from mdqr._functions.creation import array, asarray
-from mdqr._functions.elementary import (
+from mdqr._functions.elementary.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10
+from mdqr._functions.elementary.hyperbolic import arccosh, arcsinh, arctanh, cosh, sinh, tanh
+from mdqr._functions.elementary.trigonometric import (
     arccos,
-    arccosh,
     arcsin,
-    arcsinh,
     arctan,
     arctan2,
-    arctanh,
-    cbrt,
     cos,
-    cosh,
     cospi,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
     sin,
-    sinh,
     sinpi,
     tan,
-    tanh,
 )
 from mdqr._functions.elementwise import (
     abs,
@@ -78,20 +66,12 @@ from mdqr._functions.logical import (
     logical_xor,
 )
 from mdqr._functions.manipulation.axes import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_to,
     diagonal,
-    expand_dims,
     flip,
     matrix_transpose,
     moveaxis,
     permute_dims,
-    reshape,
     roll,
-    squeeze,
     swapaxes,
 )
 from mdqr._functions.manipulation.joining import (
@@ -106,6 +86,16 @@ from mdqr._functions.manipulation.joining import (
     vstack,
 )
 from mdqr._functions.manipulation.selection import count_nonzero, nonzero, take, take_along_axis
+from mdqr._functions.manipulation.shapes import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
+    expand_dims,
+    reshape,
+    squeeze,
+)
 from mdqr._functions.matrices import diag, eye, tril, triu, vander
 from mdqr._functions.ordering.sets import (
     isin,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mdqr._core.axes import Axis
 from mdqr._functions import elementwise, reductions, rounding
-from mdqr._functions.manipulation import axes, joining, selection
+from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sorting
 from mdqr._functions.statistics import moments, running
 
@@ -44,7 +44,7 @@ class Methods:
 
     def squeeze(self, axis: Any = None) -> MDArray:
         """Return a view without axes of length 1; see `mdqr.squeeze`."""
-        return axes.squeeze(self, axis)
+        return shapes.squeeze(self, axis)
 
     def swapaxes(self, axis1: int, axis2: int) -> MDArray:
         """Return a view with two axes swapped; see `mdqr.swapaxes`."""

@@ -11,7 +11,6 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in
 from mdqr._functions import (
     comparison,
-    elementary,
     elementwise,
     filled,
     logical,
@@ -23,7 +22,8 @@ from mdqr._functions import (
     sampled,
     sequences,
 )
-from mdqr._functions.manipulation import axes, joining, selection
+from mdqr._functions.elementary import exponential, hyperbolic, trigonometric
+from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sets, sorting
 from mdqr._functions.products import contractions, einsum
 from mdqr._functions.statistics import extremes, moments, quantiles, running
@@ -53,11 +53,11 @@ def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
 
 
 # sinpi and cospi are not NumPy's.
-_ELEMENTARY = (
-    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
-    *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
-    *("arcsinh", "arccosh", "arctanh", "cbrt"),
-)
+_ELEMENTARY = {
+    exponential: ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
+    trigonometric: ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
+    hyperbolic: ("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+}
 
 
 def _ufuncs() -> dict[np.ufunc, Function]:
@@ -105,7 +105,11 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.isinf: comparison.isinf,
         np.matmul: matmul,
         np.vecdot: contractions.vecdot,
-        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
+        **{
+            getattr(np, name): getattr(module, name)
+            for module, names in _ELEMENTARY.items()
+            for name in names
+        },
     }
 
 
@@ -157,7 +161,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     given = [axes.operand(x) if precisions_in(x) else np.asarray(x) for x in args]
     shape = np.broadcast_shapes(*(x.shape for x in given))
     return tuple(
-        axes.broadcast_to(x, shape) if isinstance(x, ArrayBase) else np.broadcast_to(x, shape)
+        shapes.broadcast_to(x, shape) if isinstance(x, ArrayBase) else np.broadcast_to(x, shape)
         for x in given
     )
 
@@ -174,9 +178,9 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
     sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
     polynomials: ("polyval", "polyder", "polyfit"),
-    axes: (
-        *("reshape", "matrix_transpose", "moveaxis", "swapaxes", "expand_dims", "squeeze"),
-        *("flip", "roll", "broadcast_to", "diagonal"),
+    axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
+    shapes: (
+        *("reshape", "expand_dims", "squeeze", "broadcast_to"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
     ),
     joining: (
@@ -221,7 +225,7 @@ def _functions() -> dict[Function, Function]:
         np.iscomplexobj: lambda x: x.is_complex,
         np.isrealobj: lambda x: not x.is_complex,
         np.flatnonzero: lambda a: selection.nonzero(a.ravel())[0],
-        np.argwhere: lambda a: np.transpose(selection.nonzero(axes.atleast_1d(a))),
+        np.argwhere: lambda a: np.transpose(selection.nonzero(shapes.atleast_1d(a))),
     }
 
 

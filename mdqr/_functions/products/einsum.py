@@ -11,7 +11,8 @@ from mdqr._backend import for_block
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import reductions
-from mdqr._functions.manipulation.axes import broadcast_to, diagonal
+from mdqr._functions.manipulation.axes import diagonal
+from mdqr._functions.manipulation.shapes import broadcast_to
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray

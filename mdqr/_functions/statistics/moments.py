@@ -10,8 +10,9 @@ from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import elementwise, reductions
-from mdqr._functions.manipulation.axes import broadcast_to, operand
+from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.joining import vstack
+from mdqr._functions.manipulation.shapes import broadcast_to
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray

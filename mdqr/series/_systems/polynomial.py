@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 # An expanded system may have so many terms, and no exponent may be larger.
 MOST_TERMS, MOST_DEGREE = 300_000, 10_000
 
 
-class Gaussian(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Gaussian:
     """A rational complex number."""
 
     real: Fraction
     imag: Fraction
 
-    def __add__(self, other: Gaussian) -> Gaussian:  # type: ignore[override]
+    def __add__(self, other: Gaussian) -> Gaussian:
         return Gaussian(self.real + other.real, self.imag + other.imag)
 
-    def __mul__(self, other: Gaussian) -> Gaussian:  # type: ignore[override]
-        a, b, c, d = *self, *other
+    def __mul__(self, other: Gaussian) -> Gaussian:
+        a, b, c, d = self.real, self.imag, other.real, other.imag
         if not (b or d):
             return Gaussian(a * c, b)
         return Gaussian(a * c - b * d, a * d + b * c)

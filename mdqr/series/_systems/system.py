@@ -313,12 +313,13 @@ class Coefficients:
         if self._exact is None:
             return array(self._given, precision=precision)
         shape = len(self._exact), len(self._exact[0]) if self._exact else 0
+        names = ("real", "imag") if self.is_complex else ("real",)
         parts = [
             array(
-                _objects([[value[part] for value in row] for row in self._exact], shape),
+                _objects([[getattr(value, name) for value in row] for row in self._exact], shape),
                 precision=precision,
             )
-            for part in range(1 + self.is_complex)
+            for name in names
         ]
         if len(parts) == 1:
             return parts[0]
