@@ -2,7 +2,7 @@
 #include "level/maps.hpp"
 
 #include "module/entries.hpp"
-#include "mdqr/compare.hpp"
+#include "mdqr/number/compare.hpp"
 #include "mdqr/operations.hpp"
 #include "mdqr/superacc.hpp"
 #include "level/networks.hpp"

@@ -6,7 +6,7 @@
 #include "level/elements.hpp"
 
 #include "module/entries.hpp"
-#include "mdqr/compare.hpp"
+#include "mdqr/number/compare.hpp"
 #include "mdqr/operations.hpp"
 #include "level/networks.hpp"
 

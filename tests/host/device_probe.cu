@@ -1,11 +1,11 @@
 // One kernel for each operation of the headers, at MDQR_LIMBS limbs: tests/host/test_headers.py
 // reads registers and spills.
-#include "mdqr/compare.hpp"
-#include "mdqr/complex.hpp"
-#include "mdqr/contract.hpp"
+#include "mdqr/number/compare.hpp"
+#include "mdqr/number/complex.hpp"
+#include "mdqr/number/contract.hpp"
 #include "mdqr/digits.hpp"
 #include "mdqr/householder.hpp"
-#include "mdqr/rounding.hpp"
+#include "mdqr/number/rounding.hpp"
 #include "mdqr/superacc.hpp"
 
 using real = mdqr::md<double, MDQR_LIMBS>;

@@ -115,7 +115,7 @@ def test_bare_tree_converts_and_says_how_to_get_arithmetic(tmp_path):
 
 
 def test_extension_beside_other_headers_is_refused(wheel, tmp_path):
-    header = wheel / "mdqr" / "kernels" / "include" / "mdqr" / "eft.hpp"
+    header = wheel / "mdqr" / "kernels" / "include" / "mdqr" / "number" / "eft.hpp"
     header.write_text(header.read_text() + "// edited\n")
     printed = python(ARITHMETIC, tmp_path, wheel, check=False)
     assert "ImportError" in printed

@@ -5,7 +5,7 @@
 // x; a fourth argument is the number of blocks that must fit on a multiprocessor.
 // tests/support/emulation/emulate.hpp gives the same names to threads that a CPU runs in turn.
 #pragma once
-#include "mdqr/md.hpp"
+#include "mdqr/number/md.hpp"
 
 #if defined(MDQR_EMULATE)
 #include "emulate.hpp"

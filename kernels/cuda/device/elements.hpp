@@ -1,7 +1,7 @@
 // Elements of several operands of one shape, one element a thread; the operations by name.
 #pragma once
 #include "device/device.hpp"
-#include "mdqr/compare.hpp"
+#include "mdqr/number/compare.hpp"
 #include "mdqr/operations.hpp"
 #include "device/views.hpp"
 

@@ -1,6 +1,6 @@
 // How a block of limbs is handed to a CUDA kernel. Strides are in doubles, may be 0 or negative.
 #pragma once
-#include "mdqr/complex.hpp"
+#include "mdqr/number/complex.hpp"
 
 MDQR_BEGIN
 

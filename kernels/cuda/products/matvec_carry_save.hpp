@@ -9,7 +9,7 @@
 // T = 10: 102 of 114, T = 8: 77 of 92. Nothing is scaled: sums that are not finite, or so small
 // that 2^-1074 a term counts, are left to the exact accumulator.
 #pragma once
-#include "mdqr/add.hpp"
+#include "mdqr/number/add.hpp"
 
 #include "products/matmul_range.hpp"
 

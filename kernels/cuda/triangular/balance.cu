@@ -7,7 +7,7 @@
 #include "device/inline_networks.hpp"
 
 #include "device/device.hpp"
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 #include "device/views.hpp"
 
 MDQR_BEGIN

@@ -2,7 +2,7 @@
 #pragma once
 #include "level/level.hpp"
 
-#include "mdqr/md.hpp"
+#include "mdqr/number/md.hpp"
 
 MDQR_BEGIN
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "level/level.hpp"
 
-#include "mdqr/complex.hpp"
+#include "mdqr/number/complex.hpp"
 
 MDQR_BEGIN
 

@@ -1,6 +1,6 @@
 // Vectors of doubles as a lane type (GCC and Clang vector extensions): the names of lane.hpp.
 #pragma once
-#include "mdqr/lane.hpp"
+#include "mdqr/number/lane.hpp"
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif

@@ -6,7 +6,7 @@
 #pragma once
 #include "level/level.hpp"
 
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 
 MDQR_BEGIN
 

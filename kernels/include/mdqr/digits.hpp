@@ -22,7 +22,7 @@
 // 2^(e+f) and a span e + f - max_k(E(a_k) + E(b_k)) <= L the sum of |a||b| is at least 2^(e+f-L),
 // and K terms err by at most K eps sum |a||b| if L <= 51D + log2(eps) - log2(4 (3D + 2)).
 #pragma once
-#include "mdqr/renormalize.hpp"
+#include "mdqr/number/renormalize.hpp"
 
 MDQR_BEGIN
 

@@ -5,7 +5,7 @@
 // tau = (beta - alpha) / beta; tau = 0 where x = 0 and alpha is real. The caller has divided the
 // column by the power of two of its maximum, so that squares neither overflow nor vanish.
 #pragma once
-#include "mdqr/complex.hpp"
+#include "mdqr/number/complex.hpp"
 
 MDQR_BEGIN
 

@@ -1,7 +1,7 @@
 // The operations of operations.def by name, on every lane type that they have a form for.
 #pragma once
-#include "mdqr/complex.hpp"
-#include "mdqr/rounding.hpp"
+#include "mdqr/number/complex.hpp"
+#include "mdqr/number/rounding.hpp"
 
 MDQR_BEGIN
 

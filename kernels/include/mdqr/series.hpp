@@ -8,7 +8,7 @@
 // A product errs by 2 eps at most and a sum by less than eps: k / 8 + 5 sums meet a term (complex:
 // k / 4 + 7), which is within (k + 9) eps of the sum of the moduli for all k.
 #pragma once
-#include "mdqr/complex.hpp"
+#include "mdqr/number/complex.hpp"
 
 MDQR_BEGIN
 

@@ -5,7 +5,7 @@
 // and end below 2^2048; the words above take 2^120 terms, the upper half of each word 2^28 deposits
 // between two carries.
 #pragma once
-#include "mdqr/eft.hpp"
+#include "mdqr/number/eft.hpp"
 
 MDQR_BEGIN
 

@@ -16,7 +16,7 @@
 // its numbers. A sum has `lanes` parts, which a tree adds up: threads that share a column get the
 // bits of one that has it alone.
 #pragma once
-#include "mdqr/complex.hpp"
+#include "mdqr/number/complex.hpp"
 
 MDQR_BEGIN
 

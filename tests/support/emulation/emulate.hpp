@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "mdqr/md.hpp"
+#include "mdqr/number/md.hpp"
 
 namespace mdqr_emulate {
 

@@ -7,9 +7,9 @@
 // left out. The elementary functions evaluate their series in these numbers, whose terms take the
 // fewer digits the smaller they are.
 #pragma once
-#include "mdqr/add.hpp"
+#include "mdqr/number/add.hpp"
 #include "mdqr/elementary/constants.hpp"
-#include "mdqr/mul.hpp"
+#include "mdqr/number/mul.hpp"
 
 // Steps on digits are inlined on a GPU while they fit into registers; elsewhere they are called.
 #if MDQR_DEVICE && defined(MDQR_LIMBS)

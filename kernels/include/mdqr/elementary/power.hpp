@@ -3,7 +3,7 @@
 #pragma once
 #include "mdqr/elementary/exp.hpp"
 #include "mdqr/elementary/log.hpp"
-#include "mdqr/rounding.hpp"
+#include "mdqr/number/rounding.hpp"
 
 MDQR_BEGIN
 

@@ -1,6 +1,6 @@
 // Between fixed-point digits, N + 1 limbs and results of N limbs.
 #pragma once
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 #include "mdqr/elementary/fixed.hpp"
 
 MDQR_BEGIN

@@ -1,6 +1,6 @@
 // From fixed-point numbers to limbs.
 #pragma once
-#include "mdqr/renormalize.hpp"
+#include "mdqr/number/renormalize.hpp"
 #include "mdqr/small/system.hpp"
 
 MDQR_BEGIN

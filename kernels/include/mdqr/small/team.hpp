@@ -5,7 +5,7 @@
 // stands outside of tasks every thread does for itself: it reads shared memory and changes nothing
 // there.
 #pragma once
-#include "mdqr/lane.hpp"
+#include "mdqr/number/lane.hpp"
 
 // What would reach an object through its address, which takes it from the registers of a GPU.
 #if MDQR_DEVICE

@@ -4,8 +4,8 @@
 // NaN and infinities follow IEEE 754 in limb 0 with +0 below; zeros keep IEEE's sign; where limbs
 // or their products leave the range of doubles the operands are scaled by powers of two.
 #pragma once
-#include "mdqr/div.hpp"
-#include "mdqr/sqrt.hpp"
+#include "mdqr/number/div.hpp"
+#include "mdqr/number/sqrt.hpp"
 
 MDQR_BEGIN
 

@@ -1,7 +1,7 @@
 // Comparison by the sign of the exact difference: normal forms are not unique, so limbs are not
 // compared one by one.
 #pragma once
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 
 MDQR_BEGIN
 

@@ -5,7 +5,7 @@
 // without it (Guard = 0, inner loops) up to 13.6 u^4 and 90 u^8 were found. Terms that swap under x
 // <-> y are added first, so products commute bitwise.
 #pragma once
-#include "mdqr/renormalize.hpp"
+#include "mdqr/number/renormalize.hpp"
 
 MDQR_BEGIN
 

@@ -1,6 +1,6 @@
 // The numbers: N limbs, largest first, and pairs of them for complex values.
 #pragma once
-#include "mdqr/lane.hpp"
+#include "mdqr/number/lane.hpp"
 
 MDQR_BEGIN
 

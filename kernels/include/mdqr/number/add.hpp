@@ -1,7 +1,7 @@
 // Addition. `add_network`: relative to the result, also under cancellation. `add_fast`: relative to
 // the operands.
 #pragma once
-#include "mdqr/renormalize.hpp"
+#include "mdqr/number/renormalize.hpp"
 
 MDQR_BEGIN
 

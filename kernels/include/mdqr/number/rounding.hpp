@@ -1,6 +1,6 @@
 // floor, ceil, rint: exact.
 #pragma once
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 
 MDQR_BEGIN
 

@@ -1,8 +1,8 @@
 // Division: long division with N + 1 quotient digits; N digits err up to 13 times more, two for N =
 // 2 by 8.8u^2.
 #pragma once
-#include "mdqr/add.hpp"
-#include "mdqr/mul.hpp"
+#include "mdqr/number/add.hpp"
+#include "mdqr/number/mul.hpp"
 
 MDQR_BEGIN
 

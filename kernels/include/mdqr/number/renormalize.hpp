@@ -8,8 +8,8 @@
 // branch for zeros: normalised words stay as they are, a word rises over all zeros above it, and
 // the chain of dependent operations is one addition a word instead of three.
 #pragma once
-#include "mdqr/eft.hpp"
-#include "mdqr/md.hpp"
+#include "mdqr/number/eft.hpp"
+#include "mdqr/number/md.hpp"
 
 MDQR_BEGIN
 

@@ -1,8 +1,8 @@
 // Square root, digit by digit as by hand: with S the digits so far, x - (S + q)^2 = (x - S^2) - q
 // (2 S + q). N + 1 digits.
 #pragma once
-#include "mdqr/add.hpp"
-#include "mdqr/mul.hpp"
+#include "mdqr/number/add.hpp"
+#include "mdqr/number/mul.hpp"
 
 MDQR_BEGIN
 

@@ -1,6 +1,6 @@
 // Complex operations; special values as NumPy's complex128 gives them in the leading limbs.
 #pragma once
-#include "mdqr/contract.hpp"
+#include "mdqr/number/contract.hpp"
 
 MDQR_BEGIN
 

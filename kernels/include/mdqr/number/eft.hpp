@@ -2,7 +2,7 @@
 // Round to nearest is assumed. Additions are exact as stated even when results are subnormal;
 // `two_prod` is exact where |a b| >= 2^-969 and otherwise leaves an error of at most 2^-1075.
 #pragma once
-#include "mdqr/lane.hpp"
+#include "mdqr/number/lane.hpp"
 
 MDQR_BEGIN
 
