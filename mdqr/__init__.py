@@ -20,18 +20,30 @@ from mdqr._functions.comparison import (
     where,
 )
 from mdqr._functions.creation import array, asarray
-from mdqr._functions.elementary.exponential import cbrt, exp, exp2, expm1, log, log1p, log2, log10
-from mdqr._functions.elementary.hyperbolic import arccosh, arcsinh, arctanh, cosh, sinh, tanh
-from mdqr._functions.elementary.trigonometric import (
+from mdqr._functions.elementary import (
     arccos,
+    arccosh,
     arcsin,
+    arcsinh,
     arctan,
     arctan2,
+    arctanh,
+    cbrt,
     cos,
+    cosh,
     cospi,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
     sin,
+    sinh,
     sinpi,
     tan,
+    tanh,
 )
 from mdqr._functions.elementwise import (
     abs,

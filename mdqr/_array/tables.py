@@ -11,6 +11,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in
 from mdqr._functions import (
     comparison,
+    elementary,
     elementwise,
     filled,
     logical,
@@ -22,7 +23,6 @@ from mdqr._functions import (
     sampled,
     sequences,
 )
-from mdqr._functions.elementary import exponential, hyperbolic, trigonometric
 from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sets, sorting
 from mdqr._functions.products import contractions, einsum
@@ -53,11 +53,11 @@ def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
 
 
 # sinpi and cospi are not NumPy's.
-_ELEMENTARY = {
-    exponential: ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt"),
-    trigonometric: ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2"),
-    hyperbolic: ("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
-}
+_ELEMENTARY = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+    *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+)
 
 
 def _ufuncs() -> dict[np.ufunc, Function]:
@@ -105,11 +105,7 @@ def _ufuncs() -> dict[np.ufunc, Function]:
         np.isinf: comparison.isinf,
         np.matmul: matmul,
         np.vecdot: contractions.vecdot,
-        **{
-            getattr(np, name): getattr(module, name)
-            for module, names in _ELEMENTARY.items()
-            for name in names
-        },
+        **{getattr(np, name): getattr(elementary, name) for name in _ELEMENTARY},
     }
 
 

@@ -87,7 +87,6 @@ MOST_MODULES = 15
 
 FEWEST_LINES = 40
 SMALLER_FILES = {
-    "mdqr/_functions/elementary/calls.py": "the calls of three files",
     "mdqr/__main__.py": "python -m mdqr",
     "mdqr/_array/reductions.py": "methods of one line, with the docstrings of the reference",
     "mdqr/_io/savetxt.py": "a public function",
