@@ -237,7 +237,7 @@ def parsed():
 
 def main():
     options = parsed()
-    sys.path[:0] = [str(ROOT), str(HERE)]
+    sys.path[:0] = [str(ROOT), str(HERE / "support")]
     from gpu_presence import why_absent
 
     reason = why_absent()
