@@ -9,7 +9,7 @@ correction of two limbs or more is found in the same way; each of its steps boun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from mdqr.linalg._solve.answer import Answer, Part
 from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.refine.approximate_inverse import UP, ApproximateInverse
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
+from mdqr.linalg._solve.separate import reached
 from mdqr.linalg._solve.system import System, taken
 from mdqr.linalg._solve.ways.mixed import Served, all_items
 
@@ -45,7 +46,8 @@ SMALL = 0.1
 class Problem:
     """A scaled problem, its approximate inverse, and right-hand sides near 1.
 
-    The sizes are moduli of leading limbs; that of the weights is 1.0 for none.
+    The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `held` tells which
+    unknowns may differ from zero; None stands for all.
     """
 
     system: System
@@ -54,6 +56,7 @@ class Problem:
     a_size: Block
     b_size: Block
     weight_size: Block | float
+    held: Block | None = None
 
     @classmethod
     def of(cls, system: System, inverse: ApproximateInverse, b: Block) -> Problem:
@@ -125,6 +128,10 @@ class Problem:
     def _pull(self, r: Block, limbs: int) -> Block:
         """Return ``A^H W r``."""
         return planes.negate(self.gradient(None, r, limbs), self.system.kind.is_complex)
+
+    def masked(self, x: Block) -> Block:
+        """Return `x` with zeros for unknowns that are zero."""
+        return x if self.held is None else self.system.backend.xp.where(self.held, x, 0.0)
 
     def add(self, x: Block, dx: Block, limbs: int) -> Block:
         """Return ``x + dx`` in so many limbs."""
@@ -235,12 +242,22 @@ def _climbed(
     b, powers = system.backend.balance_columns(
         given, system.rows, is_complex=system.kind.is_complex
     )
-    climbed = climb(Problem.of(system, inverse, b), callback)
-    if climbed is None:
-        return None
-    solution, error = climbed
-    rounded = scaling.leading(solution.low, system.kind.is_complex) != 0
-    return Answer(system, [Part(given, b, powers, solution, error, rounded)], inputs)
+    problem = Problem.of(system, inverse, b)
+
+    def answer(problem: Problem) -> Answer | None:
+        climbed = climb(problem, callback)
+        if climbed is None:
+            return None
+        solution, error = climbed
+        rounded = scaling.leading(solution.low, system.kind.is_complex) != 0
+        return Answer(system, [Part(given, b, powers, solution, error, rounded)], inputs)
+
+    found = answer(problem)
+    if found is None or found.kept.all():
+        return found
+    # No bound is below a component that is zero.
+    held = reached(system, given)
+    return found if held is None else answer(replace(problem, held=held))
 
 
 @np.errstate(all="ignore")
@@ -288,6 +305,7 @@ def climb(problem: Problem, callback: Callback | None = None) -> tuple[Solution,
                 return None
             if ready:
                 break
+    x = problem.masked(x)
     r = r if inverse.is_square else problem.less(problem.b, x, system.kind.limbs)
     return _finished(problem, x, r, sizes)
 
@@ -419,7 +437,7 @@ def _corrected(problem: Problem, x: Block, r: Block, limbs: int, wanted: float) 
             delta = problem.through(delta) + error_g
             delta = delta + problem.gradients(rest, problem.size(g), own)
         dx, error = inverse.correction(v, delta)
-        low = problem.add(low, dx, limbs)
+        low, error = problem.add(low, problem.masked(dx), limbs), problem.masked(error)
         # Of the sum, and of its rounding when x is rounded.
         error = error + 3.0 * own * problem.size(low)
         good, done = ((error <= part * eps * size).all() for part in (_ENOUGH, wanted))
