@@ -52,11 +52,11 @@ def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
     return rounding.floor_divide(x, y), rounding.remainder(x, y)
 
 
-# sinpi and cospi are not NumPy's.
+# sinpi, cospi, gamma, lgamma, erf and erfc are not NumPy's.
 _ELEMENTARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
-    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt", "logaddexp"),
 )
 
 
