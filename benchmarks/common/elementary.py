@@ -144,7 +144,7 @@ FUNCTIONS: dict[str, Function] = {
             *((_MIDDLE, _MIDDLE), (Region(-9, 10), Region(-9, 10)), (_ANY, _ANY)),
             *((_SMALL, Region(3, 9, 0, -1)), (Region(900, 1023), Region(900, 1023))),
         ),
-        lambda x, y: abs(x if x > y else y) * arb(2) ** -20,
+        lambda x, y: abs(x if x > y else y) * arb(2) ** -10,
     ),
 }
 

@@ -110,6 +110,15 @@ def _ufuncs() -> dict[np.ufunc, Function]:
 
 
 UFUNCS = _ufuncs()
+
+
+def _scipy_ufuncs() -> dict[str, Function]:
+    """Return what answers ufuncs of `scipy.special`, by name: SciPy is not imported."""
+    names = ("exp2", "expm1", "log1p", "cbrt", "gamma", "erf", "erfc")
+    return {name: getattr(elementary, name) for name in names} | {"gammaln": elementary.lgamma}
+
+
+SCIPY_UFUNCS = _scipy_ufuncs()
 OPERATORS: dict[np.ufunc, str] = {
     np.add: "+",
     np.subtract: "-",

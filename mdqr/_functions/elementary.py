@@ -821,7 +821,7 @@ def logaddexp(x: Any, y: Any) -> MDArray:
     -------
     MDArray
         A new array of the broadcast shape. The error is at most
-        ``4 * eps * max(abs(result), 2**-20 * abs(max(x, y)))``: relative, but for results next to
+        ``4 * eps * max(abs(result), 2**-10 * abs(max(x, y)))``: relative, but for results next to
         zero that larger terms leave.
 
     Raises

@@ -39,7 +39,7 @@ PROMISED = {
         maximum minimum where isfinite isnan isinf sum prod dot vdot outer trace
         allclose array_equal polyval save load loadtxt printoptions
         exp exp2 expm1 log log2 log10 log1p sin cos tan sinpi cospi arcsin arccos arctan arctan2
-        sinh cosh tanh arcsinh arccosh arctanh cbrt
+        sinh cosh tanh arcsinh arccosh arctanh cbrt gamma lgamma erf erfc logaddexp
     """,
     "mdqr.linalg": """
         matmul norm qr qr_factor solve_triangular solve lstsq certify
@@ -53,7 +53,6 @@ PROMISED = {
     "mdqr.config": "show set_num_threads",
 }
 LATER = {
-    "mdqr": "gamma lgamma erf erfc",
     "mdqr.linalg": """
         lowrank matrix_rank pinv svdvals
         null_space roots inv det slogdet

@@ -173,7 +173,9 @@ template <class T, int N> MDQR_CALL scaled_wide<T, N> lgamma_far(const md<T, N>&
                            spread<T, N + 1>(infinity()));
         r = select(left, reflected, r);
     }
-    return {r, select(huge, broadcast<T>(100.0), zero)};
+    T k;
+    const wide<T, N> unit = normalised(r, k);
+    return {select(huge, unit, r), select(huge, one_sum(k, broadcast<T>(100.0)), zero)};
 }
 
 // For |x| < 128: the logarithm of |gamma(x)|. Where that is near 1, for 1/2 <= x <= 5/2,

@@ -22,7 +22,8 @@ template <class T, int N> MDQR_FN md<T, N> logaddexp(const md<T, N>& x, const md
     const wide<T, N> safe = select(alone, spread<T, N + 1>(0.0), gap);
     const exponential<T, last_digit<N>> e = exp_of<last_digit<N>>(safe);
     const wide<T, N> ratio = times_power(to_limbs<N + 1>(e.value), e.k);
-    const md<T, N> high = larger_or_nan(x, y, swap);
+    md<T, N> high = larger_or_nan(x, y, swap);
+    high.limb[0] = one_sum(high.limb[0], zero); // -0 is +0
     const md<T, N> finite = select(alone, spread<T, N>(0.0), high);
     const wide<T, N> r = add_network(with_limbs<N + 1>(finite), log1p_wide<T, N>(ratio));
     return select(alone, high, narrow<T, N>(r));
