@@ -33,30 +33,34 @@ template <int F> MDQR_FN constexpr erf_plan<F> plan_erf() {
     return plan;
 }
 
-// From t_{k - 1} and t_k, in `before` and t, to t_k and t_{k + 1}, and the sum; a = 256 c s and b =
-// 256 s^2.
-template <int G, int F, class T>
-MDQR_STEP void erf_term(T* sum, T* t, T* before, const T* a, const T* b, int k) {
+// a = 256 c s, b = 256 s^2, t_k, t_{k - 1} and the sum. One object, since NVVM 13.0 lays arrays of
+// their own, passed to the same call, over one another.
+template <class T, int F> struct erf_state {
+    T a[F + 1], b[F + 1], t[F + 1], before[F + 1], sum[F + 1];
+};
+
+// From k to k + 1.
+template <int G, class T, int F> MDQR_STEP void erf_term(erf_state<T, F>& e, int k) {
     T product[F + 2], part[F + 1];
     MDQR_UNROLL
     for (int i = G; i <= F + 1; ++i) {
         T s = broadcast<T>(0.0);
         MDQR_UNROLL
         for (int j = i > F ? i - F : 0; j <= (i - G < F ? i - G : F); ++j) {
-            s = exact_fma(a[j], t[i - j], s);
-            s = exact_fma(b[j], before[i - j], s);
+            s = exact_fma(e.a[j], e.t[i - j], s);
+            s = exact_fma(e.b[j], e.before[i - j], s);
         }
         product[i] = s;
     }
     carry<G, F + 1>(product);
     MDQR_UNROLL
     for (int i = G; i <= F; ++i)
-        before[i] = t[i];
-    divide_by<G, F>(t, product, -128.0 * (k + 1));
-    divide_by<G, F>(part, t, k + 2.0);
+        e.before[i] = e.t[i];
+    divide_by<G, F>(e.t, product, -128.0 * (k + 1));
+    divide_by<G, F>(part, e.t, k + 2.0);
     MDQR_UNROLL
     for (int i = G; i <= F; ++i)
-        sum[i] = one_sum(sum[i], part[i]);
+        e.sum[i] = one_sum(e.sum[i], part[i]);
 }
 
 // erfc(x) = r 2^k for 0 <= x < 27.3; erf(x) = x ratio where x is near 0.
@@ -74,26 +78,31 @@ template <class T, int N> MDQR_CALL error_function<T, N> erfc_of(const md<T, N>&
     const T j = nearest(one_prod(x.limb[0], broadcast<T>(16.0)));
     fixed<T, F> s = to_fixed<F, 9>(scaled(x, broadcast<T>(16.0))); // 16 (x - c)
     s.digit[0] = one_sum(s.digit[0], -j);
-    fixed<T, F> a, b, t, before, sum;
+    const fixed<T, F> square = multiply(s, s);
+    erf_state<T, F> e;
     MDQR_UNROLL
     for (int i = 0; i <= F; ++i) {
-        a.digit[i] = one_prod(s.digit[i], j);
-        t.digit[i] = before.digit[i] = sum.digit[i] = zero;
+        e.a[i] = one_prod(s.digit[i], j);
+        e.b[i] = square.digit[i];
+        e.t[i] = e.sum[i] = broadcast<T>(i == 0 ? 1.0 : 0.0);
+        e.before[i] = zero;
     }
-    carry<0, F>(a.digit);
-    b = multiply(s, s);
-    t.digit[0] = sum.digit[0] = broadcast<T>(1.0);
+    carry<0, F>(e.a);
     int k = 0;
     static_for<0, F + 1>([&](auto g) MDQR_LAMBDA {
         for (; k < plan.begin[g.value + 1]; ++k)
-            erf_term<g.value, F>(sum.digit, t.digit, before.digit, a.digit, b.digit, k);
+            erf_term<g.value>(e, k);
     });
-    carry<0, F>(sum.digit);
+    carry<0, F>(e.sum);
+    fixed<T, F> sum;
+    MDQR_UNROLL
+    for (int i = 0; i <= F; ++i)
+        sum.digit[i] = e.sum[i];
     const fixed<T, F> slope = multiply(sum, constant<T, F>(eighth_over_root_pi_table));
     const fixed<T, F> value = plus(row_of<T, F>(erfc_16_table, j), minus(multiply(s, slope)));
     const T c = one_prod(j, broadcast<T>(0x1p-4));
-    const exponential<T, F> e = exp_of<F>(from_double<T, 1>(-one_prod(c, c)));
-    return {to_limbs<N + 1>(multiply(e.value, value)), e.k,
+    const exponential<T, F> factor = exp_of<F>(from_double<T, 1>(-one_prod(c, c)));
+    return {to_limbs<N + 1>(multiply(factor.value, value)), factor.k,
             multiply(sum, constant<T, F>(two_over_root_pi_table)), j == zero};
 }
 
