@@ -41,8 +41,6 @@ from mdqr.linalg._update.state import State, factored
 
 # Of the estimate of a condition number that only has to tell singular matrices.
 CONDITION_STEPS = 2
-# The biased exponent of rows and of R that stay within the range together.
-_SURE = 2000
 # An exponent below those of all doubles.
 _ABSENT = -(2**20)
 
@@ -194,16 +192,6 @@ def _shortened(fit: Fit) -> Block:
     Errors of ``Q^H b`` and of the squares are those of the longest.
     """
     return scaling.largest((fit.peak - _lengths(fit))[fit.n :], None, 0)
-
-
-def may_wait(fit: Fit, new: Block, *, first: bool) -> Block:
-    """Return whether rows `new` can wait with others and not leave the range, a 0-d bool.
-
-    R is asked for the `first` of them.
-    """
-    bits = scaling.magnitude_bits(fit.engine.to_block(new), fit.engine.kind.is_complex)
-    small = scaling.largest(bits, None, 0) <= _SURE << 52
-    return small & (scaling.largest(fit.peak, None, 0) <= _SURE - 1023) if first else small
 
 
 def _column_exponents(engine: Engine, x: Block) -> Block:

@@ -22,6 +22,7 @@ from mdqr.linalg._update.observations import (
     Leaving,
     are_neighbours,
     leaving_rows,
+    may_wait,
     mergeable,
     places_of,
     rows_of,
@@ -191,13 +192,13 @@ class UpdatableLstsq:
         place = m if k is None else operands.position(name, k, m, end=True)
         checks = Checks()
         require_finite(checks, name, held.engine, "[u b]", new)
-        (may_wait,) = checks.settle(fits.may_wait(held, new, first=not self._late))
+        (waits,) = checks.settle(may_wait(held, new, first=not self._late))
         waiting, late = (*self._waiting, new), self._late + int(new.shape[-2])
         if late == self._late:
             return
         if place < m:
             self._fit = attempted(held.engine, fits.with_rows, self._fit, new, place)
-        elif late >= _MOST_WAITING or not may_wait:
+        elif late >= _MOST_WAITING or not waits:
             self._work_in(waiting)
         else:
             self._waiting, self._late = waiting, late
