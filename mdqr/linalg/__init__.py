@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+import numpy as np
+
 from mdqr.linalg._factor.certify import Certificate, certify
+from mdqr.linalg._factor.cholesky import cho_solve, cholesky
+from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
+from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
@@ -22,26 +29,37 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
-from mdqr.linalg._solve.solve import solve
+from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
 from mdqr.linalg._update.operands import UpdateResult
 from mdqr.linalg._update.repair import repair
 from mdqr.linalg._update.solution import UpdatableLstsqInfo
 
+LinAlgError = np.linalg.LinAlgError
+
 __all__ = [
     "Certificate",
+    "LUFactors",
+    "LinAlgError",
     "LstsqInfo",
     "LstsqResult",
     "QRFactor",
     "QRResult",
+    "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
     "UpdateResult",
     "certify",
+    "cho_solve",
+    "cholesky",
     "cross",
+    "det",
     "diagonal",
+    "inv",
     "lstsq",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_norm",
     "matrix_power",
@@ -54,6 +72,7 @@ __all__ = [
     "qr_insert",
     "qr_update",
     "repair",
+    "slogdet",
     "solve",
     "solve_triangular",
     "tensordot",
@@ -61,3 +80,12 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in np.linalg.__all__:
+        raise AttributeError(
+            f"mdqr.linalg has no {name} yet; numpy.linalg.{name}(a.to_numpy()) computes with the "
+            "nearest float64 values"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,289 @@
+"""Determinants: products of pivots, corrected by the residual of the factors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
+from mdqr._errors import PrecisionWarning
+from mdqr._functions.elementary import log
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor import lu
+from mdqr.linalg._factor.triangular import substitute
+from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.operands import Inputs, gather, memory_guard, square_order
+
+
+class SlogdetResult(NamedTuple):
+    """Sign and logarithm of determinants.
+
+    Attributes
+    ----------
+    sign : MDArray
+        -1, 0 or 1, or a complex number of modulus 1 or 0: ``(...)``.
+    logabsdet : MDArray
+        The natural logarithm of the modulus, real; -inf for 0.
+    """
+
+    sign: MDArray
+    logabsdet: MDArray
+
+
+SlogdetResult.__module__ = "mdqr.linalg"
+
+
+class _Scaled(NamedTuple):
+    """Determinants ``2**exponent value`` of a batch; `error` bounds the relative errors.
+
+    The moduli of the values are between 2**-0.5 and 2**0.5, or 0.
+    """
+
+    value: Block
+    exponent: Block
+    error: np.ndarray
+
+    def worst(self) -> float:
+        """Return the largest bound."""
+        return float(self.error.max(initial=0.0))
+
+
+def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
+    """Return determinants; as `numpy.linalg.det`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., n, n)``.
+    precision : Precision or str, optional
+        The precision of the determinants; by default that of `a`.
+
+    Returns
+    -------
+    MDArray
+        The determinants, ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        If `a` is not square.
+    numpy.linalg.LinAlgError
+        If an entry is not finite, or a determinant is beyond the largest double.
+    MemoryError
+        If there is no memory for the factors; with what was wanted.
+
+    Warns
+    -----
+    PrecisionWarning
+        If a relative error is not shown to be below ``(4 n + 32) eps``, with the digits that are,
+        or a determinant is below `Precision.tiny`.
+
+    See Also
+    --------
+    slogdet : The logarithm, which is in range for all matrices.
+
+    Notes
+    -----
+    With ``P A = L U + R``, R computed as if in twice the limbs, ``det(A) = det(P) det(U)
+    det(I + Z)`` for ``Z = U^-1 L^-1 R``, and ``det(I + Z) = 1 + trace(Z)`` but for ``n |Z|_F^2``.
+    Where that does not show all digits, the factors are computed again with more limbs. The bound
+    takes no account of rounding errors within Z.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> i = mdqr.arange(1, 11, precision=mdqr.qd)
+    >>> mdqr.linalg.det(1 / (i[:, None] + i - 1)).to_strings(digits=20)  # the Hilbert matrix
+    array('2.1641792264314918691e-53', dtype=object)
+    """
+    inputs, found = _determinants("det", a, precision)
+    checks, field, backend = Checks(), inputs.is_complex, inputs.backend
+    block = backend.ldexp(found.value, found.exponent, is_complex=field)
+    checks.require(scaling.finite(block, field), _raise_overflow)
+    checks.settle()
+    value, least = fetch(scaling.leading(block, field), scaling.leading(found.value, field))
+    if ((value < inputs.precision.tiny) & (least != 0)).any():
+        warnings.warn(
+            "det: a determinant is below the smallest numbers that have all limbs, and loses "
+            "digits; slogdet has its logarithm",
+            PrecisionWarning,
+            stacklevel=2,
+        )
+    return inputs.wrap(block)
+
+
+def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResult:
+    """Return signs of determinants and logarithms of their moduli; as `numpy.linalg.slogdet`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., n, n)``.
+    precision : Precision or str, optional
+        The precision of the results; by default that of `a`.
+
+    Returns
+    -------
+    SlogdetResult
+        The fields `sign` and `logabsdet`.
+
+    Raises
+    ------
+    ValueError
+        If `a` is not square.
+    numpy.linalg.LinAlgError
+        If an entry is not finite.
+    MemoryError
+        If there is no memory for the factors; with what was wanted.
+
+    Warns
+    -----
+    PrecisionWarning
+        As `det`.
+
+    See Also
+    --------
+    det : The determinants, and how they are found.
+
+    Notes
+    -----
+    A relative error of the determinant is an absolute one of its logarithm.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> sign, logabsdet = mdqr.linalg.slogdet(-1e300 * mdqr.eye(3, precision=mdqr.qd))
+    >>> float(sign), float(logabsdet) == float(3 * mdqr.log(mdqr.qd(1e300)))
+    (-1.0, True)
+    """
+    inputs, found = _determinants("slogdet", a, precision)
+    kind, backend = inputs.kind, inputs.backend
+    modulus = backend.unary("abs", found.value, kind=kind)
+    one = backend.xp.where(scaling.magnitude_bits(modulus, False) == 0, 1.0, 0.0)
+    divisor = modulus.copy()
+    divisor[0] += one
+    if kind.is_complex:
+        divisor = planes.complexify(divisor)
+    sign = inputs.wrap(backend.binary("divide", found.value, divisor, kind=kind))
+    exponent = backend.xp.asarray(found.exponent, dtype=np.float64)
+    work = MDArray._wrap(modulus, inputs.work, False)
+    twos = MDArray._wrap(planes.widen(exponent[None], False, kind.limbs), inputs.work, False)
+    with np.errstate(divide="ignore"):
+        logabsdet = log(work) + twos * log(2 * inputs.work(1))
+    return SlogdetResult(sign, inputs.wrap(logabsdet._block, is_complex=False))
+
+
+def _raise_overflow() -> NoReturn:
+    raise np.linalg.LinAlgError(
+        "det: a determinant is beyond the largest double; slogdet has its logarithm"
+    )
+
+
+def _determinants(
+    function: str, a: Any, precision: Precision | str | None
+) -> tuple[Inputs, _Scaled]:
+    """Return determinants in the precision of the work, or of the first that shows all digits."""
+    inputs, checks = gather(a, precision=precision), Checks()
+    n = square_order(function, "a", inputs.shape(0))
+    field, batch = inputs.is_complex, inputs.shape(0)[:-2]
+    checks.require_finite(function, "a", inputs.blocks[0], field)
+    checks.settle()
+    matrices = lu.flat(inputs.blocks[0], field)
+    target = (4 * n + 32) * inputs.precision.eps
+    with memory_guard(function, inputs, 6 * n * n, "take fewer unknowns"):
+        for work in (p for p in PRECISIONS if p >= inputs.work):
+            inputs = inputs._replace(work=work)
+            found = _of_factors(lu.factor(inputs.backend, matrices, inputs.kind), matrices)
+            if found.worst() <= target:
+                break
+    if found.worst() > target:
+        digits = max(0.0, -math.log10(min(found.worst(), 1.0)))
+        warnings.warn(
+            f"{function}: {min(digits, inputs.precision.digits):.1f} of "
+            f"{inputs.precision.digits} digits are shown to be right: a matrix is singular or too "
+            f"near to it for {inputs.work.name}",
+            PrecisionWarning,
+            stacklevel=3,
+        )
+    front = found.value.shape[: 1 + field]
+    value, exponent = found.value.reshape(*front, *batch), found.exponent.reshape(batch)
+    return inputs, _Scaled(value, exponent, found.error)
+
+
+@np.errstate(all="ignore")
+def _of_factors(known: lu.Pivoted, a: Block) -> _Scaled:
+    """Return the determinants of matrices ``(batch, n, n)`` from their factors."""
+    backend, kind, n = known.backend, known.kind, int(a.shape[-1])
+    xp = backend.xp
+    pivots = diagonal(known.lu)
+    value, exponent = _product(backend, pivots, kind)
+    odd = ((known.swaps != xp.arange(n)).sum(axis=-1) & 1) == 1
+    value = planes.select(odd, planes.negate(value, kind.is_complex), value)
+    trace, size, exact = _correction(known, a)
+    usable = xp.isfinite(size) & (size < 1.0)
+    trace = planes.select(usable, trace, kind.zeros(xp, usable.shape))
+    factor = backend.binary("add", _ones(xp, kind, usable.shape), trace, kind=kind)
+    value = backend.binary("multiply", value, factor, kind=kind)
+    value, more = _near_one(backend, value, kind)
+    singular = known.singular()
+    error = 2.0 * n * size * size + (2 * n + 16) * _eps(kind)
+    error = xp.where(singular, xp.where(exact, 0.0, xp.inf), xp.where(usable, error, xp.inf))
+    return _Scaled(value, exponent - known.powers.sum(axis=-1) + more, fetch(error)[0])
+
+
+def _eps(kind: Kind) -> float:
+    return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+
+
+def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, Block, Block]:
+    """Return the trace of ``Z = U^-1 L^-1 R`` and its Frobenius norm; and whether R is zero."""
+    backend, kind, xp = known.backend, known.kind, known.backend.xp
+    lower, upper = xp.tril(known.lu, -1), xp.triu(known.lu)
+    planes.set_unit_diagonal(lower, kind.is_complex)
+    scaled = backend.ldexp(a, known.powers[:, None, :], is_complex=kind.is_complex)
+    scaled = planes.widen(scaled, kind.is_complex, kind.limbs)
+    given = lu.permuted(scaled, known.order(int(a.shape[-1])))
+    r = backend.residual([(1, given)], lower, upper, kind=kind)
+    exact = (scaling.magnitude_bits(r, kind.is_complex) == 0).all(axis=(-2, -1))
+    y = substitute(backend, lower, r, kind=kind, lower=True, unit_diagonal=True)
+    z = substitute(backend, upper, y, kind=kind, lower=False)
+    trace = backend.reduce("sum", diagonal(z), kind=kind)
+    sizes = scaling.leading(z, kind.is_complex) * (2.0 if kind.is_complex else 1.0)
+    return trace, xp.sqrt((sizes * sizes).sum(axis=(-2, -1))), exact
+
+
+def _product(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
+    """Return products along the last axis, by pairs, near 1, and their exponents."""
+    total = backend.xp.zeros(x.shape[kind.lead : -1], dtype=np.int64)
+    if not x.shape[-1]:
+        return _ones(backend.xp, kind, total.shape), total
+    while True:
+        x, exponents = _near_one(backend, x, kind)
+        total = total + exponents.sum(axis=-1)
+        half = int(x.shape[-1]) // 2
+        if not half:
+            return x[..., 0], total
+        pairs = backend.binary("multiply", x[..., :half], x[..., half : 2 * half], kind=kind)
+        x = backend.xp.concatenate([pairs, x[..., 2 * half :]], axis=-1)
+
+
+def _ones(xp: Any, kind: Kind, shape: tuple[int, ...]) -> Block:
+    block = kind.zeros(xp, shape)
+    (block[0] if kind.is_complex else block)[0] = 1.0
+    return block
+
+
+def _near_one(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
+    """Return values times ``2**-exponent``, of moduli from 2**-0.5 to 2**0.5, and the exponents."""
+    xp = backend.xp
+    exponents = scaling.exponents_of(scaling.magnitude_bits(x, kind.is_complex))
+    x = backend.ldexp(x, -exponents, is_complex=kind.is_complex)
+    size = xp.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
+    down = xp.where(size > 0, (size < 0.5**0.5).astype(np.int64), 0)
+    return backend.ldexp(x, down, is_complex=kind.is_complex), exponents - down
