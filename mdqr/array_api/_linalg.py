@@ -74,8 +74,13 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return linalg.solve(*dispatch.of_floats("solve", x1, x2))
 
 
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """Return Cholesky factors."""
+    return linalg.cholesky(*dispatch.of_floats("cholesky", x), upper=upper)
+
+
 # Of one array and without options.
-_LATER = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
+_LATER = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
 
 
 def _single(name: str) -> dispatch.Function:
@@ -91,6 +96,7 @@ FUNCTIONS: dict[str, dispatch.Function] = {
     function.__name__: function
     for function in (
         *(cross, diagonal, trace, outer, matrix_norm, vector_norm, matrix_power, qr, solve),
+        cholesky,
         *(matmul, matrix_transpose, tensordot, vecdot),
     )
 } | {name: _single(name) for name in _LATER if hasattr(linalg, name)}

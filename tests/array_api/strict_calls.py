@@ -200,6 +200,14 @@ LINALG = {
     "solve": lambda n: [
         n.xp.linalg.solve(n.m + 20.0 * n.xp.eye(3), b) for b in (20.0 + n.v, 20.0 + n.m[0, :, :2])
     ],
+    "cholesky": lambda n: [
+        n.xp.linalg.cholesky(a @ n.xp.matrix_transpose(a) + n.xp.eye(3), upper=upper)
+        for a in (n.m / 8.0, n.m[0, ...] / 8.0)
+        for upper in (False, True)
+    ],
+    "inv": lambda n: [n.xp.linalg.inv(n.m + 20.0 * n.xp.eye(3))],
+    "det": lambda n: [n.xp.linalg.det(n.m + 20.0 * n.xp.eye(3))],
+    "slogdet": lambda n: [*n.xp.linalg.slogdet(n.m + 20.0 * n.xp.eye(3))],
     "qr": lambda n: [
         n.xp.matmul(*n.xp.linalg.qr(n.m + 20.0 * n.xp.eye(3), mode=mode))
         for mode in ("reduced", "complete")

@@ -80,7 +80,11 @@ def other(name: str) -> str:
 
 
 def linalg() -> list[str]:
-    return sorted(name for name in mdqr.linalg.__all__ if hasattr(np.linalg, name))
+    return sorted(
+        name
+        for name in mdqr.linalg.__all__
+        if callable(getattr(np.linalg, name, None)) and name.islower()
+    )
 
 
 def page() -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.elementary import log
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS, Precision
@@ -171,12 +170,19 @@ def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResul
     if kind.is_complex:
         divisor = planes.complexify(divisor)
     sign = inputs.wrap(backend.binary("divide", found.value, divisor, kind=kind))
-    exponent = backend.xp.asarray(found.exponent, dtype=np.float64)
-    work = MDArray._wrap(modulus, inputs.work, False)
-    twos = MDArray._wrap(planes.widen(exponent[None], False, kind.limbs), inputs.work, False)
+    return SlogdetResult(sign, inputs.wrap(_logarithm(inputs, modulus, found.exponent), False))
+
+
+def _logarithm(inputs: Inputs, modulus: Block, exponent: Block) -> Block:
+    """Return the logarithms of ``2**exponent modulus``."""
+    backend, kind = inputs.backend, inputs.kind.real
+    two = kind.zeros(backend.xp, exponent.shape)
+    two[0] = 2.0
+    twos = planes.widen(exponent.astype(np.float64)[None], False, kind.limbs)
     with np.errstate(divide="ignore"):
-        logabsdet = log(work) + twos * log(2 * inputs.work(1))
-    return SlogdetResult(sign, inputs.wrap(logabsdet._block, is_complex=False))
+        near = backend.unary("log", modulus, kind=kind)
+    far = backend.binary("multiply", twos, backend.unary("log", two, kind=kind), kind=kind)
+    return backend.binary("add", near, far, kind=kind)
 
 
 def _raise_overflow() -> NoReturn:

@@ -146,7 +146,7 @@ def permutation(xp: Any, swaps: Block, rows: int) -> Block:
         place, top = host[:, i], order[:, i].copy()
         order[:, i] = order[batch, place]
         order[batch, place] = top
-    return xp.asarray(order)
+    return xp.asarray(order.tolist(), dtype=np.int64).reshape(order.shape)
 
 
 def permuted(block: Block, order: Block) -> Block:
@@ -330,7 +330,8 @@ def _order_of(piv: Any, shape: tuple[int, ...], backend: Backend) -> Block:
             f"lu_solve: piv must hold integers, one for each row of lu: shape {shape}; "
             f"got {swaps.dtype} {swaps.shape}"
         )
-    (host,) = fetch(swaps.astype(np.int64).reshape(math.prod(shape[:-1]), shape[-1]))
+    swaps = swaps.astype(np.int64).reshape(math.prod(shape[:-1]), shape[-1])
+    (host,) = fetch(swaps)
     if ((host < 0) | (host >= shape[-1])).any():
         raise ValueError(f"lu_solve: piv names rows from 0 to {shape[-1] - 1}; got others")
-    return permutation(xp, host, shape[-1]).reshape(shape)
+    return permutation(xp, swaps, shape[-1]).reshape(shape)
