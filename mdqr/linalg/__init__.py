@@ -30,6 +30,8 @@ from mdqr.linalg._products.standard import (
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import inv, solve
+from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
 from mdqr.linalg._update.operands import UpdateResult
@@ -46,6 +48,7 @@ __all__ = [
     "LstsqResult",
     "QRFactor",
     "QRResult",
+    "SVDResult",
     "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
@@ -53,6 +56,7 @@ __all__ = [
     "certify",
     "cho_solve",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
@@ -63,9 +67,12 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "norm",
+    "null_space",
     "outer",
+    "pinv",
     "qr",
     "qr_delete",
     "qr_factor",
@@ -75,6 +82,8 @@ __all__ = [
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",

@@ -205,6 +205,14 @@ LINALG = {
         for a in (n.m / 8.0, n.m[0, ...] / 8.0)
         for upper in (False, True)
     ],
+    "svd": lambda n: [
+        n.xp.matmul(u * s[..., None, :], vh)
+        for a in (n.m + 20.0 * n.xp.eye(3), n.m[0, ...])
+        for u, s, vh in [n.xp.linalg.svd(a, full_matrices=False)]
+    ],
+    "svdvals": lambda n: [n.xp.linalg.svdvals(n.m), n.xp.linalg.svdvals(n.m[..., :2])],
+    "matrix_rank": lambda n: [n.xp.linalg.matrix_rank(n.m + 20.0 * n.xp.eye(3))],
+    "pinv": lambda n: [n.xp.linalg.pinv(n.m + 20.0 * n.xp.eye(3))],
     "inv": lambda n: [n.xp.linalg.inv(n.m + 20.0 * n.xp.eye(3))],
     "det": lambda n: [n.xp.linalg.det(n.m + 20.0 * n.xp.eye(3))],
     "slogdet": lambda n: [*n.xp.linalg.slogdet(n.m + 20.0 * n.xp.eye(3))],

@@ -104,10 +104,6 @@ LATER = {
     "eigh",
     "eigvals",
     "eigvalsh",
-    "matrix_rank",
-    "pinv",
-    "svd",
-    "svdvals",
 }
 
 

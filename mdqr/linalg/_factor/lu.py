@@ -137,6 +137,15 @@ def _update(known: Pivoted, first: int, middle: int, last: int) -> None:
         rest[...] = backend.matmul(left, top, c=rest, subtract=True, kind=kind)
 
 
+def solved(known: Pivoted, b: Block) -> Block:
+    """Return the solutions of ``A x = b``, ``(batch, n, k)``, unscaled and unchecked."""
+    backend, kind = known.backend, known.kind
+    y = permuted(b, known.order(int(b.shape[-2])))
+    y = substitute(backend, known.lu, y, kind=kind, lower=True, unit_diagonal=True)
+    y = substitute(backend, known.lu, y, kind=kind, lower=False)
+    return backend.ldexp(y, known.powers[..., :, None], is_complex=kind.is_complex)
+
+
 def permutation(xp: Any, swaps: Block, rows: int) -> Block:
     """Return the order of `rows` after interchanges ``(batch, k)``, int64 ``(batch, rows)``."""
     (host,) = fetch(swaps)
