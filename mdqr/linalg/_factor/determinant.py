@@ -22,6 +22,7 @@ from mdqr.linalg._shared.operands import Inputs, gather, memory_guard, square_or
 # Of 2**-480: the product of two doubles above that is the sum of two doubles.
 _LEAST_BITS = (1023 - 480) << 52
 _GOLDEN = 0.6180339887498949
+_PROBES = 4
 
 
 class SlogdetResult(NamedTuple):
@@ -55,6 +56,17 @@ class _Scaled(NamedTuple):
     def worst(self) -> float:
         """Return the largest bound."""
         return float(self.error.max(initial=0.0))
+
+
+class _Sizes(NamedTuple):
+    """Of ``Z = U^-1 L^-1 R``: the Frobenius norm; estimates of the relative error, and of a unit.
+
+    `loss` is what a relative error of eps in ``abs(L) abs(U)`` does, in the precision of the work.
+    """
+
+    norm: Block
+    near: Block
+    loss: Block
 
 
 def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
@@ -95,9 +107,9 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     -----
     With ``P A = L U + R``, R computed as if in twice the limbs, ``det(A) = det(P) det(U)
     det(I + Z)`` for ``Z = U^-1 L^-1 R``, and ``det(I + Z) = 1 + trace(Z)`` but for ``n |Z|_F^2``.
-    Rows and columns are scaled by powers of two before. Rounding errors within Z are estimated by
-    ``U^-1 L^-1 d`` for two d with the sizes of the rows of ``abs(L) abs(U)``. Matrices whose digits
-    that does not show are factored again, with more limbs.
+    Rows and columns are scaled by powers of two before. Rounding errors within Z are estimated from
+    ``U^-1 L^-1 d`` for some d with the sizes of the rows of ``abs(L) abs(U)``: the bound is no
+    proof. Matrices whose digits it does not show are factored again, with more limbs.
 
     Examples
     --------
@@ -262,16 +274,16 @@ def _of_factors(known: lu.Pivoted, a: Block, kept: Block) -> _Scaled:
     value, exponent = _product(backend, pivots, kind)
     odd = ((known.swaps != xp.arange(n)).sum(axis=-1) & 1) == 1
     value = planes.select(odd, planes.negate(value, kind.is_complex), value)
-    trace, size, near, exact = _correction(known, a)
-    usable = (size < 1.0) & (near < 1.0)
+    trace, (size, near, loss), exact = _correction(known, a)
+    exact = exact & kept
+    usable = exact | ((size < 1.0) & (near < 1.0))
     trace = planes.select(usable, trace, kind.zeros(xp, usable.shape))
     factor = backend.binary("add", _ones(xp, kind, usable.shape), trace, kind=kind)
     value = backend.binary("multiply", value, factor, kind=kind)
     value, more = _near_one(backend, value, kind)
     rounding = ((4 if kind.is_complex else 2) * n + 8) * eps
-    error = 2.0 * n * size * (size + near) + n * eps * near + rounding
-    error = xp.where(usable, error, xp.inf)
-    error = xp.where(known.singular(), xp.where(exact & kept, 0.0, xp.inf), error)
+    error = 2.0 * n * size * (size + near) + n * eps * loss
+    error = xp.where(exact, 0.0, xp.where(usable & ~known.singular(), error, xp.inf)) + rounding
     return _Scaled(value, exponent - known.powers.sum(axis=-1) + more, fetch(error)[0])
 
 
@@ -295,38 +307,54 @@ def _multiplies_exactly(block: Block) -> Block:
     return _of_matrices((bits == 0) | (bits >= _LEAST_BITS))
 
 
-def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, Block, Block, Block]:
-    """Return what corrects the product of the pivots, and by how much that may be wrong.
+def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
+    """Return the trace of ``Z = U^-1 L^-1 R``, what says how far it is right, and whether R is 0.
 
-    The trace of ``Z = U^-1 L^-1 R``; the Frobenius norm of Z; an estimate of the relative error
-    of Z, eps times the condition number of ``L U`` for errors in rows as large as those of
-    ``abs(L) abs(U)``; and whether R is zero.
+    Errors of Z relative to `near` count as the square of its norm: few limbs do, where the
+    condition number is small.
     """
     backend, kind, xp = known.backend, known.kind, known.backend.xp
     n, field = int(a.shape[-1]), kind.is_complex
     lower, upper = xp.tril(known.lu, -1), xp.triu(known.lu)
     planes.set_unit_diagonal(lower, field)
-    scaled = planes.widen(a, field, kind.limbs)
-    given = lu.permuted(scaled, known.order(n))
+    given = lu.permuted(planes.widen(a, field, kind.limbs), known.order(n))
     r = backend.residual([(1, given)], lower, upper, kind=kind)
     exact = _of_matrices(_bits(r) == 0) & _multiplies_exactly(a) & _multiplies_exactly(known.lu)
+    condition = _condition(backend, lower, upper, field)
+    finite = xp.where(xp.isfinite(condition), condition, 0.0)
+    (worst,) = fetch(scaling.largest(finite, None, 0.0))
+    enough = (p.limbs for p in PRECISIONS if 2 * n * p.eps * float(worst) ** 2 <= 1.0)
+    few = Kind(min(next(enough, kind.limbs), kind.limbs), field)
+    lower, upper, r = (planes.first_limbs(x, field, few.limbs) for x in (lower, upper, r))
+    size, z = _solved(backend, lower, upper, r, few)
+    trace = planes.widen(backend.reduce("sum", diagonal(z), kind=few), field, kind.limbs)
+    return trace, _Sizes(size, _eps(few) * condition, _eps(kind) * condition), exact
+
+
+def _condition(backend: Backend, lower: Block, upper: Block, field: bool) -> Block:
+    """Return how much errors in the rows of ``abs(L) abs(U)`` grow in ``U^-1 L^-1``, estimated.
+
+    In float64: triangles show their condition in the leading limbs, by growth, not cancellation.
+    """
+    xp, n, kind = backend.xp, int(lower.shape[-1]), Kind(1, field)
     left, right = scaling.leading(lower, field), scaling.leading(upper, field)
-    probes = (left @ right.sum(axis=-1, keepdims=True)) * _irregular_signs(xp, n)
-    probes = planes.widen(probes[None], False, kind.limbs)
-    r = xp.concatenate([r, planes.complexify(probes) if field else probes], axis=-1)
-    y = substitute(backend, lower, r, kind=kind, lower=True, unit_diagonal=True)
-    z = substitute(backend, upper, y, kind=kind, lower=False)
-    trace = backend.reduce("sum", diagonal(z[..., :n]), kind=kind)
-    sizes = scaling.leading(z, field) * (2.0 if field else 1.0)
-    squares = (sizes * sizes).sum(axis=-2)
-    size, grown = xp.sqrt(squares[..., :n].sum(axis=-1)), xp.sqrt(squares[..., n:].sum(axis=-1))
-    return trace, size, _eps(kind) * grown, exact
-
-
-def _irregular_signs(xp: Any, n: int) -> Block:
-    """Return columns ``(n, 2)`` of 1 and -1 that no matrix is known to be orthogonal to."""
     row = xp.arange(1.0, n + 1.0)[:, None]
-    return xp.where((row * (row + xp.arange(1.0, 3.0)) * _GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
+    irregular = (row * (row + xp.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0
+    rows = left @ right.sum(axis=-1, keepdims=True)
+    probes = (xp.where(irregular < 0.5, -1.0, 1.0) * rows)[None]
+    lower, upper = (planes.first_limbs(x, field, 1) for x in (lower, upper))
+    size, _ = _solved(backend, lower, upper, planes.complexify(probes) if field else probes, kind)
+    return size
+
+
+def _solved(
+    backend: Backend, lower: Block, upper: Block, b: Block, kind: Kind
+) -> tuple[Block, Block]:
+    """Return the Frobenius norms of ``z = U^-1 L^-1 b``, and z."""
+    y = substitute(backend, lower, b, kind=kind, lower=True, unit_diagonal=True)
+    z = substitute(backend, upper, y, kind=kind, lower=False)
+    sizes = scaling.leading(z, kind.is_complex) * (2.0 if kind.is_complex else 1.0)
+    return backend.xp.sqrt((sizes * sizes).sum(axis=(-2, -1))), z
 
 
 def _product(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:

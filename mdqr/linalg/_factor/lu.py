@@ -105,8 +105,7 @@ def _eliminate_column(known: Pivoted, j: int, last: int) -> None:
     backend, lu, kind = known.backend, known.lu, known.kind
     xp = backend.xp
     # As LAPACK, the first entry whose parts have the largest sum of moduli.
-    sizes = abs(lu[..., j:, j])
-    sizes = sizes[0, 0] + sizes[1, 0] if kind.is_complex else sizes[0]
+    sizes = abs(lu[:, 0, ..., j:, j]).sum(axis=0) if kind.is_complex else abs(lu[0, ..., j:, j])
     place = j + sizes.argmax(axis=-1)
     known.swaps[:, j] = place
     batch = xp.arange(lu.shape[-3])
