@@ -253,7 +253,7 @@ def _with_all_digits(
         if not places.size:
             break
         inputs = inputs._replace(work=work)
-        kind, chosen = inputs.kind, backend.xp.asarray(places)
+        kind, chosen = inputs.kind, backend.xp.asarray(places.tolist())
         part = a[..., chosen, :, :]
         again = _of_factors(lu.factor(backend, part, kind), part, kept[chosen])
         found = found._replace(value=planes.widen(found.value, kind.is_complex, kind.limbs))
@@ -276,14 +276,14 @@ def _of_factors(known: lu.Pivoted, a: Block, kept: Block) -> _Scaled:
     value = planes.select(odd, planes.negate(value, kind.is_complex), value)
     trace, (size, near, loss), exact = _correction(known, a)
     exact = exact & kept
-    usable = exact | ((size < 1.0) & (near < 1.0))
+    usable = (size < 1.0) & (near < 1.0) & ~exact & ~known.singular()
     trace = planes.select(usable, trace, kind.zeros(xp, usable.shape))
     factor = backend.binary("add", _ones(xp, kind, usable.shape), trace, kind=kind)
     value = backend.binary("multiply", value, factor, kind=kind)
     value, more = _near_one(backend, value, kind)
     rounding = ((4 if kind.is_complex else 2) * n + 8) * eps
     error = 2.0 * n * size * (size + near) + n * eps * loss
-    error = xp.where(exact, 0.0, xp.where(usable & ~known.singular(), error, xp.inf)) + rounding
+    error = xp.where(exact, 0.0, xp.where(usable, error, xp.inf)) + rounding
     return _Scaled(value, exponent - known.powers.sum(axis=-1) + more, fetch(error)[0])
 
 
@@ -321,14 +321,23 @@ def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
     r = backend.residual([(1, given)], lower, upper, kind=kind)
     exact = _of_matrices(_bits(r) == 0) & _multiplies_exactly(a) & _multiplies_exactly(known.lu)
     condition = _condition(backend, lower, upper, field)
-    finite = xp.where(xp.isfinite(condition), condition, 0.0)
-    (worst,) = fetch(scaling.largest(finite, None, 0.0))
-    enough = (p.limbs for p in PRECISIONS if 2 * n * p.eps * float(worst) ** 2 <= 1.0)
-    few = Kind(min(next(enough, kind.limbs), kind.limbs), field)
-    lower, upper, r = (planes.first_limbs(x, field, few.limbs) for x in (lower, upper, r))
-    size, z = _solved(backend, lower, upper, r, few)
-    trace = planes.widen(backend.reduce("sum", diagonal(z), kind=few), field, kind.limbs)
-    return trace, _Sizes(size, _eps(few) * condition, _eps(kind) * condition), exact
+    choices = [p for p in PRECISIONS if p.limbs <= kind.limbs]
+    (grown,) = fetch(2.0 * n * condition * condition)
+    chosen = (np.multiply.outer([p.eps for p in choices[:-1]], grown) > 1.0).sum(axis=0)
+    trace = kind.zeros(xp, condition.shape)
+    size, near = xp.zeros(condition.shape), xp.zeros(condition.shape)
+    for i, few in enumerate(choices):
+        (places,) = np.nonzero(chosen == i)
+        if places.size:
+            here, low = xp.asarray(places.tolist()), Kind(few.limbs, field)
+            left, right, rest = (
+                planes.first_limbs(x, field, few.limbs)[..., here, :, :] for x in (lower, upper, r)
+            )
+            size[here], z = _solved(backend, left, right, rest, low)
+            found = backend.reduce("sum", diagonal(z), kind=low)
+            trace[..., here] = planes.widen(found, field, kind.limbs)
+            near[here] = few.eps * condition[here]
+    return trace, _Sizes(size, near, _eps(kind) * condition), exact
 
 
 def _condition(backend: Backend, lower: Block, upper: Block, field: bool) -> Block:
