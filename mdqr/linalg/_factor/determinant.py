@@ -321,7 +321,8 @@ def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
     r = backend.residual([(1, given)], lower, upper, kind=kind)
     exact = _of_matrices(_bits(r) == 0) & _multiplies_exactly(a) & _multiplies_exactly(known.lu)
     condition = _condition(backend, lower, upper, field)
-    choices = [p for p in PRECISIONS if p.limbs <= kind.limbs]
+    # Products in float64 depend on the BLAS and its threads, those of more limbs on nothing.
+    choices = [p for p in PRECISIONS if min(2, kind.limbs) <= p.limbs <= kind.limbs]
     (grown,) = fetch(2.0 * n * condition * condition)
     chosen = (np.multiply.outer([p.eps for p in choices[:-1]], grown) > 1.0).sum(axis=0)
     trace = kind.zeros(xp, condition.shape)

@@ -197,8 +197,9 @@ def lu_factor(
 
     Notes
     -----
-    ``abs(P A - L U) <= (k + 16) eps abs(L) abs(U)`` in every entry (N. J. Higham, Accuracy and
-    Stability of Numerical Algorithms, chapter 9), up to what is below the smallest doubles.
+    ``abs(P A - L U) <= (k + 8 log2(k) + 56) eps abs(L) abs(U)`` in every entry (N. J. Higham,
+    Accuracy and Stability of Numerical Algorithms, chapter 9, with the bound of `matmul`), up to
+    what is below the smallest doubles.
     Columns are halved until few are left, so that most work is in products (S. Toledo, Locality of
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
     there for singular matrices; rounding errors hide most of these.
@@ -265,8 +266,9 @@ def lu_solve(
 
     Notes
     -----
-    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 48) eps P^T abs(L) abs(U)`` (N. J. Higham,
-    chapter 9): the solution is not refined, since A is not known.
+    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
+    (N. J. Higham, chapter 9), for transposes with the bound transposed: the solution is not
+    refined, since A is not known.
 
     Examples
     --------
