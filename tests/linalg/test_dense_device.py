@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr._limbs import planes
 from mdqr.linalg import cho_solve, cholesky, det, inv, lu_factor, lu_solve, slogdet
 
 
@@ -35,3 +36,16 @@ def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs
         assert (np.asarray(fake_device.bare(found)) == np.asarray(known)).all()
+
+
+def test_determinants_that_take_more_limbs(monkeypatch, rng):
+    """Of a batch the matrices near singular ones are factored again, on the device."""
+    a = mdqr.random.normal((3, 4, 4), precision=mdqr.dd, rng=rng)
+    a[1, 3] = a[1, 2]
+    a[1, 3, 0] += 2.0**-80
+    wanted = det(a)
+    fake_device.install(monkeypatch)
+    # Rounding to fewer limbs waits for the device.
+    monkeypatch.setattr(planes, "narrow", fake_device.on_device(planes.narrow))
+    found = det(mdqr.MDArray._wrap(fake_device.DeviceArray(a.limbs), a.precision, a.is_complex))
+    assert (fake_device.bare(found.limbs) == wanted.limbs).all()

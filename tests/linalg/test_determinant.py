@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr import PrecisionWarning
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, det, inv, slogdet
 from mdqr.testing import assert_same_bits
 
@@ -22,7 +23,7 @@ from mdqr.testing import assert_same_bits
 def exact_det(a):
     """The determinant of limbs as held: two rationals."""
     held = cases.Exact.of(a)
-    unit = Fraction(1, 2**held.exponent) ** a.shape[0]
+    unit = Fraction(2) ** int(-held.exponent * a.shape[0])
     if held.imag is None:
         return _det(held.real) * unit, Fraction(0)
     # det(X + t Y) has degree n in t: take it at n + 1 integers, and t = i.
@@ -126,6 +127,63 @@ def test_batches_and_scales(multiple, dtype, rng):
     assert det(a[:0]).shape == (0, 3)
     assert_same_bits(np.linalg.det(a), found)
     assert_same_bits(np.linalg.slogdet(a)[1], logabsdet)
+
+
+def exact_slogdet(a):
+    """The sign, and the logarithm to 160 digits."""
+    value = exact_det(a)[0]
+    logarithm = mpmath.log(abs(value.numerator)) - mpmath.log(value.denominator)
+    return (1 if value > 0 else -1), logarithm
+
+
+@given(
+    st.sampled_from(PRECISIONS),
+    st.lists(st.integers(-440, 440), min_size=2, max_size=5),
+    st.integers(0, 2**32 - 1),
+)
+def test_rows_far_apart(precision, powers, seed):
+    """Limbs would underflow in products if columns alone were scaled."""
+    n = len(powers)
+    a = mdqr.random.normal((n, n), precision=precision, rng=np.random.default_rng(seed))
+    block = np.ldexp(a.limbs, np.array(powers, dtype=np.int32)[:, None])
+    a = mdqr.from_limbs(block)
+    found = slogdet(a)
+    with mpmath.workdps(160):
+        sign, wanted = exact_slogdet(a)
+        error = abs(found.logabsdet.to_mpmath().item() - wanted)
+        assert error <= (4 * n + 32 + 8 * abs(wanted)) * precision.eps
+    assert float(found.sign) == sign
+
+
+def test_zeros_by_underflow_are_not_exact(precision):
+    """The determinant is -2**-1200: products that count are below the smallest doubles."""
+    e = 2.0**-600
+    a = [[1.0, e, 0.0, 0.0], [e, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
+    for function in (det, slogdet):
+        with pytest.warns(PrecisionWarning, match=f"{function.__name__}: 0.0 of"):
+            function(mdqr.array(a, precision=precision))
+
+
+def test_exact_factors_need_no_condition(precision):
+    """Triangles however ill-conditioned, and integer matrices with integer factors."""
+    n = 40
+    lower = np.tril(np.ones((n, n)))
+    upper = np.triu(np.full((n, n), -3.0), 1) + np.eye(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for a in (lower, upper, (lower @ upper)[::-1]):
+            found = det(mdqr.array(a.tolist(), precision=precision))
+            assert abs(float(found)) == 1.0
+
+
+def test_one_singular_matrix_costs_the_others_no_bit(multiple, rng):
+    a = mdqr.random.normal((3, 5, 5), precision=multiple, rng=rng)
+    wanted = det(a[[0, 2]])
+    a[1, 4] = a[1, 3]
+    a[1, 4, 0] += 2.0**-90
+    found = det(a)
+    check_det(a[1], found[1])
+    assert_same_bits(found[[0, 2]], wanted)
 
 
 def test_beyond_the_range(multiple):

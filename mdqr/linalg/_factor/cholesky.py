@@ -55,9 +55,10 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
 
     Notes
     -----
-    ``abs(A - C^H C) <= (n + 16) eps abs(C^H) abs(C)`` in every entry (N. J. Higham, Accuracy and
-    Stability of Numerical Algorithms, chapter 10). Rows and columns are scaled by powers of two
-    before, which changes no bit. A matrix within ``n eps`` of the diagonal of a singular one may
+    ``abs(A - C^H C) <= (1.5 n + 160) eps abs(C^H) abs(C)`` in every entry (N. J. Higham, Accuracy
+    and Stability of Numerical Algorithms, chapter 10, with the bound of `matmul`), up to what is
+    below the smallest doubles. Rows and columns are scaled by powers of two before, which changes
+    no bit. A matrix within ``n eps`` of the diagonal of a singular one may
     count as either.
 
     Examples
@@ -136,7 +137,8 @@ def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = N
 
     Notes
     -----
-    ``(A + E) x = b`` with ``abs(E) <= (3 n + 48) eps abs(C^H) abs(C)`` (N. J. Higham, chapter 10).
+    ``(A + E) x = b`` with ``abs(E) <= (3.5 n + 192) eps abs(C^H) abs(C)`` (N. J. Higham,
+    chapter 10).
 
     Examples
     --------

@@ -19,6 +19,11 @@ from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs, gather, memory_guard, square_order
 
+# Of 2**-480: the product of two doubles above that is the sum of two doubles.
+_LEAST_BITS = (1023 - 480) << 52
+_GOLDEN = 0.6180339887498949
+_PROBES = 4
+
 
 class SlogdetResult(NamedTuple):
     """Sign and logarithm of determinants.
@@ -51,6 +56,17 @@ class _Scaled(NamedTuple):
     def worst(self) -> float:
         """Return the largest bound."""
         return float(self.error.max(initial=0.0))
+
+
+class _Sizes(NamedTuple):
+    """Of ``Z = U^-1 L^-1 R``: the Frobenius norm; estimates of the relative error, and of a unit.
+
+    `loss` is what a relative error of eps in ``abs(L) abs(U)`` does, in the precision of the work.
+    """
+
+    norm: Block
+    near: Block
+    loss: Block
 
 
 def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
@@ -91,8 +107,9 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     -----
     With ``P A = L U + R``, R computed as if in twice the limbs, ``det(A) = det(P) det(U)
     det(I + Z)`` for ``Z = U^-1 L^-1 R``, and ``det(I + Z) = 1 + trace(Z)`` but for ``n |Z|_F^2``.
-    Where that does not show all digits, the factors are computed again with more limbs. The bound
-    takes no account of rounding errors within Z.
+    Rows and columns are scaled by powers of two before. Rounding errors within Z are estimated from
+    ``U^-1 L^-1 d`` for some d with the sizes of the rows of ``abs(L) abs(U)``: the bound is no
+    proof. Matrices whose digits it does not show are factored again, with more limbs.
 
     Examples
     --------
@@ -197,17 +214,17 @@ def _determinants(
     """Return determinants in the precision of the work, or of the first that shows all digits."""
     inputs, checks = gather(a, precision=precision), Checks()
     n = square_order(function, "a", inputs.shape(0))
-    field, batch = inputs.is_complex, inputs.shape(0)[:-2]
+    field, batch, backend = inputs.is_complex, inputs.shape(0)[:-2], inputs.backend
     checks.require_finite(function, "a", inputs.blocks[0], field)
     checks.settle()
-    matrices = lu.flat(inputs.blocks[0], field)
+    given = lu.flat(inputs.blocks[0], field)
     target = (4 * n + 32) * inputs.precision.eps
     with memory_guard(function, inputs, 6 * n * n, "take fewer unknowns"):
-        for work in (p for p in PRECISIONS if p >= inputs.work):
-            inputs = inputs._replace(work=work)
-            found = _of_factors(lu.factor(inputs.backend, matrices, inputs.kind), matrices)
-            if found.worst() <= target:
-                break
+        rows = scaling.row_powers(scaling.magnitude_bits(given, field))
+        near, columns = backend.balance_columns(given, rows, is_complex=field)
+        kept = _of_matrices((_bits(near) == 0) == (_bits(given) == 0))
+        found, inputs = _with_all_digits(inputs, near, kept, target)
+        found = found._replace(exponent=found.exponent - (rows + columns).sum(axis=-1))
     if found.worst() > target:
         digits = max(0.0, -math.log10(min(found.worst(), 1.0)))
         warnings.warn(
@@ -222,24 +239,51 @@ def _determinants(
     return inputs, _Scaled(value, exponent, found.error)
 
 
+def _with_all_digits(
+    inputs: Inputs, a: Block, kept: Block, target: float
+) -> tuple[_Scaled, Inputs]:
+    """Return determinants of scaled matrices ``(batch, n, n)``, and inputs with the last work.
+
+    Those whose relative errors are not shown to be below `target` are found again, with more limbs.
+    """
+    backend, kind = inputs.backend, inputs.kind
+    found = _of_factors(lu.factor(backend, a, kind), a, kept)
+    for work in (p for p in PRECISIONS if p > inputs.work):
+        (places,) = np.nonzero(found.error > target)
+        if not places.size:
+            break
+        inputs = inputs._replace(work=work)
+        kind, chosen = inputs.kind, backend.xp.asarray(places.tolist())
+        part = a[..., chosen, :, :]
+        again = _of_factors(lu.factor(backend, part, kind), part, kept[chosen])
+        found = found._replace(value=planes.widen(found.value, kind.is_complex, kind.limbs))
+        found.value[..., chosen], found.exponent[chosen] = again.value, again.exponent
+        found.error[places] = again.error
+    return found, inputs
+
+
 @np.errstate(all="ignore")
-def _of_factors(known: lu.Pivoted, a: Block) -> _Scaled:
-    """Return the determinants of matrices ``(batch, n, n)`` from their factors."""
+def _of_factors(known: lu.Pivoted, a: Block, kept: Block) -> _Scaled:
+    """Return the determinants of matrices ``(batch, n, n)`` from their factors.
+
+    `kept`: whether `a` is the matrix that was given, up to powers of two.
+    """
     backend, kind, n = known.backend, known.kind, int(a.shape[-1])
-    xp = backend.xp
+    xp, eps = backend.xp, _eps(kind)
     pivots = diagonal(known.lu)
     value, exponent = _product(backend, pivots, kind)
     odd = ((known.swaps != xp.arange(n)).sum(axis=-1) & 1) == 1
     value = planes.select(odd, planes.negate(value, kind.is_complex), value)
-    trace, size, exact = _correction(known, a)
-    usable = xp.isfinite(size) & (size < 1.0)
+    trace, (size, near, loss), exact = _correction(known, a)
+    exact = exact & kept
+    usable = (size < 1.0) & (near < 1.0) & ~exact & ~known.singular()
     trace = planes.select(usable, trace, kind.zeros(xp, usable.shape))
     factor = backend.binary("add", _ones(xp, kind, usable.shape), trace, kind=kind)
     value = backend.binary("multiply", value, factor, kind=kind)
     value, more = _near_one(backend, value, kind)
-    singular = known.singular()
-    error = 2.0 * n * size * size + (2 * n + 16) * _eps(kind)
-    error = xp.where(singular, xp.where(exact, 0.0, xp.inf), xp.where(usable, error, xp.inf))
+    rounding = ((4 if kind.is_complex else 2) * n + 8) * eps
+    error = 2.0 * n * size * (size + near) + n * eps * loss
+    error = xp.where(exact, 0.0, xp.where(usable, error, xp.inf)) + rounding
     return _Scaled(value, exponent - known.powers.sum(axis=-1) + more, fetch(error)[0])
 
 
@@ -247,21 +291,80 @@ def _eps(kind: Kind) -> float:
     return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
 
 
-def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, Block, Block]:
-    """Return the trace of ``Z = U^-1 L^-1 R`` and its Frobenius norm; and whether R is zero."""
+def _bits(limbs: Block) -> Block:
+    """Return the bits of moduli: who flushes subnormals would take them for zeros."""
+    return abs(limbs).view(np.int64)
+
+
+def _of_matrices(flags: Block) -> Block:
+    """Return whether the flags of all limbs of a matrix are true, bool ``(batch,)``."""
+    return flags.all(axis=(*range(flags.ndim - 3), -2, -1))
+
+
+def _multiplies_exactly(block: Block) -> Block:
+    """Return whether products of two limbs cannot underflow, bool ``(batch,)``."""
+    bits = _bits(block)
+    return _of_matrices((bits == 0) | (bits >= _LEAST_BITS))
+
+
+def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
+    """Return the trace of ``Z = U^-1 L^-1 R``, what says how far it is right, and whether R is 0.
+
+    Errors of Z relative to `near` count as the square of its norm: few limbs do, where the
+    condition number is small.
+    """
     backend, kind, xp = known.backend, known.kind, known.backend.xp
+    n, field = int(a.shape[-1]), kind.is_complex
     lower, upper = xp.tril(known.lu, -1), xp.triu(known.lu)
-    planes.set_unit_diagonal(lower, kind.is_complex)
-    scaled = backend.ldexp(a, known.powers[:, None, :], is_complex=kind.is_complex)
-    scaled = planes.widen(scaled, kind.is_complex, kind.limbs)
-    given = lu.permuted(scaled, known.order(int(a.shape[-1])))
+    planes.set_unit_diagonal(lower, field)
+    given = lu.permuted(planes.widen(a, field, kind.limbs), known.order(n))
     r = backend.residual([(1, given)], lower, upper, kind=kind)
-    exact = (scaling.magnitude_bits(r, kind.is_complex) == 0).all(axis=(-2, -1))
-    y = substitute(backend, lower, r, kind=kind, lower=True, unit_diagonal=True)
+    exact = _of_matrices(_bits(r) == 0) & _multiplies_exactly(a) & _multiplies_exactly(known.lu)
+    condition = _condition(backend, lower, upper, field)
+    # Products in float64 depend on the BLAS and its threads, those of more limbs on nothing.
+    choices = [p for p in PRECISIONS if min(2, kind.limbs) <= p.limbs <= kind.limbs]
+    (grown,) = fetch(2.0 * n * condition * condition)
+    chosen = (np.multiply.outer([p.eps for p in choices[:-1]], grown) > 1.0).sum(axis=0)
+    trace = kind.zeros(xp, condition.shape)
+    size, near = xp.zeros(condition.shape), xp.zeros(condition.shape)
+    for i, few in enumerate(choices):
+        (places,) = np.nonzero(chosen == i)
+        if places.size:
+            here, low = xp.asarray(places.tolist()), Kind(few.limbs, field)
+            left, right, rest = (
+                planes.first_limbs(x, field, few.limbs)[..., here, :, :] for x in (lower, upper, r)
+            )
+            size[here], z = _solved(backend, left, right, rest, low)
+            found = backend.reduce("sum", diagonal(z), kind=low)
+            trace[..., here] = planes.widen(found, field, kind.limbs)
+            near[here] = few.eps * condition[here]
+    return trace, _Sizes(size, near, _eps(kind) * condition), exact
+
+
+def _condition(backend: Backend, lower: Block, upper: Block, field: bool) -> Block:
+    """Return how much errors in the rows of ``abs(L) abs(U)`` grow in ``U^-1 L^-1``, estimated.
+
+    In float64: triangles show their condition in the leading limbs, by growth, not cancellation.
+    """
+    xp, n, kind = backend.xp, int(lower.shape[-1]), Kind(1, field)
+    left, right = scaling.leading(lower, field), scaling.leading(upper, field)
+    row = xp.arange(1.0, n + 1.0)[:, None]
+    irregular = (row * (row + xp.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0
+    rows = left @ right.sum(axis=-1, keepdims=True)
+    probes = (xp.where(irregular < 0.5, -1.0, 1.0) * rows)[None]
+    lower, upper = (planes.first_limbs(x, field, 1) for x in (lower, upper))
+    size, _ = _solved(backend, lower, upper, planes.complexify(probes) if field else probes, kind)
+    return size
+
+
+def _solved(
+    backend: Backend, lower: Block, upper: Block, b: Block, kind: Kind
+) -> tuple[Block, Block]:
+    """Return the Frobenius norms of ``z = U^-1 L^-1 b``, and z."""
+    y = substitute(backend, lower, b, kind=kind, lower=True, unit_diagonal=True)
     z = substitute(backend, upper, y, kind=kind, lower=False)
-    trace = backend.reduce("sum", diagonal(z), kind=kind)
     sizes = scaling.leading(z, kind.is_complex) * (2.0 if kind.is_complex else 1.0)
-    return trace, xp.sqrt((sizes * sizes).sum(axis=(-2, -1))), exact
+    return backend.xp.sqrt((sizes * sizes).sum(axis=(-2, -1))), z
 
 
 def _product(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:

@@ -105,8 +105,7 @@ def _eliminate_column(known: Pivoted, j: int, last: int) -> None:
     backend, lu, kind = known.backend, known.lu, known.kind
     xp = backend.xp
     # As LAPACK, the first entry whose parts have the largest sum of moduli.
-    sizes = abs(lu[..., j:, j])
-    sizes = sizes[0, 0] + sizes[1, 0] if kind.is_complex else sizes[0]
+    sizes = abs(lu[:, 0, ..., j:, j]).sum(axis=0) if kind.is_complex else abs(lu[0, ..., j:, j])
     place = j + sizes.argmax(axis=-1)
     known.swaps[:, j] = place
     batch = xp.arange(lu.shape[-3])
@@ -207,8 +206,9 @@ def lu_factor(
 
     Notes
     -----
-    ``abs(P A - L U) <= (k + 16) eps abs(L) abs(U)`` in every entry (N. J. Higham, Accuracy and
-    Stability of Numerical Algorithms, chapter 9), up to what is below the smallest doubles.
+    ``abs(P A - L U) <= (k + 8 log2(k) + 56) eps abs(L) abs(U)`` in every entry (N. J. Higham,
+    Accuracy and Stability of Numerical Algorithms, chapter 9, with the bound of `matmul`), up to
+    what is below the smallest doubles.
     Columns are halved until few are left, so that most work is in products (S. Toledo, Locality of
     reference in LU decomposition with partial pivoting, 1997). A zero on the diagonal of U is
     there for singular matrices; rounding errors hide most of these.
@@ -275,8 +275,9 @@ def lu_solve(
 
     Notes
     -----
-    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 48) eps P^T abs(L) abs(U)`` (N. J. Higham,
-    chapter 9): the solution is not refined, since A is not known.
+    ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
+    (N. J. Higham, chapter 9), for transposes with the bound transposed: the solution is not
+    refined, since A is not known.
 
     Examples
     --------

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -180,7 +180,7 @@ def _solved(
     checks.require_finite(function, "b", b, field)
     bits = scaling.magnitude_bits(a, field)
     require_columns(function, checks, bits)
-    rows = _row_powers(bits)
+    rows = scaling.row_powers(bits)
     system = System.of(
         function, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
     )
@@ -193,11 +193,3 @@ def _solved(
     found, condition, _ = answer(problem, method, small, verified=verified)
     found.warn(condition, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
-
-
-def _row_powers(bits: Block) -> Block:
-    """Return the powers of two that bring rows near 1, once the columns are."""
-    xp = planes.namespace(bits)
-    exponent = bits >> 52
-    exponent = exponent - scaling.largest(exponent, -2, 0, keepdims=True)
-    return -scaling.largest(xp.where(bits > 0, exponent, scaling.ABSENT), -1, 0)
