@@ -30,6 +30,7 @@ from mdqr.linalg._products.standard import (
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import inv, solve
+from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
@@ -42,6 +43,7 @@ LinAlgError = np.linalg.LinAlgError
 
 __all__ = [
     "Certificate",
+    "EighResult",
     "LUFactors",
     "LinAlgError",
     "LstsqInfo",
@@ -60,6 +62,8 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
     "inv",
     "lstsq",
     "lu_factor",

@@ -210,6 +210,11 @@ LINALG = {
         for a in (n.m + 20.0 * n.xp.eye(3), n.m[0, ...])
         for u, s, vh in [n.xp.linalg.svd(a, full_matrices=False)]
     ],
+    "eigh": lambda n: [
+        n.xp.matmul(v * w[..., None, :], n.xp.matrix_transpose(v))
+        for w, v in [n.xp.linalg.eigh(n.m + n.xp.matrix_transpose(n.m))]
+    ],
+    "eigvalsh": lambda n: [n.xp.linalg.eigvalsh(n.m + n.xp.matrix_transpose(n.m))],
     "svdvals": lambda n: [n.xp.linalg.svdvals(n.m), n.xp.linalg.svdvals(n.m[..., :2])],
     "matrix_rank": lambda n: [n.xp.linalg.matrix_rank(n.m + 20.0 * n.xp.eye(3))],
     "pinv": lambda n: [n.xp.linalg.pinv(n.m + 20.0 * n.xp.eye(3))],

@@ -101,9 +101,7 @@ ELEMENTARY = {
 }
 LATER = {
     "eig",
-    "eigh",
     "eigvals",
-    "eigvalsh",
 }
 
 

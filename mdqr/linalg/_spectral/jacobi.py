@@ -39,12 +39,12 @@ class Orthogonal(NamedTuple):
     """Vectors ``2**exponents[j] x[j]`` that are orthogonal, and the rotations that made them so.
 
     `x` holds the vectors as rows ``(batch, n, m)``, the largest entry of each near 1; `v`
-    ``(batch, n, n)`` a unitary matrix by rows with ``sum_i v[j, i] given[i] = x[j]``, or None.
+    ``(batch, n, n)`` is the unitary matrix with ``sum_i v[j, i] given[i] = 2**exponents[j] x[j]``.
     """
 
     x: Block
     exponents: Block
-    v: Block | None
+    v: Block
 
 
 class _Pairs(NamedTuple):
@@ -56,7 +56,7 @@ class _Pairs(NamedTuple):
     rows: Block  # (batch, pairs, 2, m)
 
 
-def orthogonalise(backend: Backend, x: Block, kind: Kind, *, keep_v: bool) -> Orthogonal:
+def orthogonalise(backend: Backend, x: Block, kind: Kind) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
     A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``.
@@ -75,10 +75,7 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, *, keep_v: bool) -> Or
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
-    if v is None and not keep_v:
-        return _orthogonal(backend, Orthogonal(x, exponents, None), kind)
-    found = _orthogonal(backend, _started(backend, x, exponents, v, kind), kind)
-    return found if keep_v else found._replace(v=None)
+    return _orthogonal(backend, _started(backend, x, exponents, v, kind), kind)
 
 
 def _started(
@@ -100,23 +97,28 @@ def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
     """
     xp, is_complex = backend.xp, given.x.ndim == given.exponents.ndim + 3
     values = to_native(xp, given.x, is_complex)
-    turn = xp.zeros((*values.shape[:-1], values.shape[-2]), dtype=values.dtype)
     bits = scaling.largest(scaling.magnitude_bits(given.x, is_complex), -1, 0)
     known, present = fetch(given.exponents, bits > 0)
+    apart = known.max(axis=-1, keepdims=True, initial=-_FAR) - known
+    if present.all() and (apart <= first).all():
+        top = scaling.largest(given.exponents, -1, 0, keepdims=True)
+        scale = xp.ldexp(1.0, (given.exponents - top).astype(np.int32))
+        return from_native(xp, _by_lapack(xp, values * scale[..., None]), is_complex)
+    turn = xp.zeros((*values.shape[:-1], values.shape[-2]), dtype=values.dtype)
     # Vectors of zeros stay where they are.
     planes.diagonal(turn)[...] = xp.where(bits > 0, 0.0, 1.0)
     for place in np.ndindex(known.shape[:-1]):
-        order = np.argsort(-known[place], kind="stable")
+        order = np.argsort(apart[place], kind="stable")
         order = order[present[place][order]]
         width, start = first, 0
         while start < order.size:
-            top = int(known[place][order[start]])
-            stop = int(np.searchsorted(top - known[place][order], width, side="right"))
+            below = apart[place][order] - apart[place][order[start]]
+            stop = int(np.searchsorted(below, width, side="right"))
             members = xp.asarray(order[start:stop].tolist())
+            top = int(known[place][order[start]])
             scale = xp.ldexp(1.0, (given.exponents[place][members] - top).astype(np.int32))
-            turn[(*place, members[:, None], members)] = _by_lapack(
-                xp, values[(*place, members)] * scale[:, None]
-            )
+            rows = values[(*place, members)] * scale[:, None]
+            turn[(*place, members[:, None], members)] = _by_lapack(xp, rows)
             width, start = _SPREAD, stop
     return from_native(xp, turn, is_complex)
 
@@ -124,7 +126,7 @@ def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
 def _by_lapack(xp: Any, rows: Block) -> Block:
     """Return a unitary matrix that makes rows orthogonal."""
     left = xp.linalg.svd(rows, full_matrices=True)[0]
-    return left.conj().T
+    return left.conj().swapaxes(-1, -2)
 
 
 def _turned(
@@ -187,7 +189,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
             first = _SPREAD if sweep % 2 == 0 else _SPREAD // 2
             turn = _unitary(backend, _blocks(backend, Orthogonal(x, exponents, v), first), kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
-            v = None if v is None else backend.matmul(turn, v, kind=kind)
+            v = backend.matmul(turn, v, kind=kind)
         else:
             for pairs in rounds:
                 _rotate(backend, x, v, exponents, pairs, kind, tolerance)
@@ -228,19 +230,17 @@ def _small_turns(
     return w, *map(float, largest)
 
 
-def _step(backend: Backend, w: Block, given: Orthogonal, kind: Kind) -> tuple[Block, Block | None]:
+def _step(backend: Backend, w: Block, given: Orthogonal, kind: Kind) -> tuple[Block, Block]:
     """Turn all pairs by small angles: by ``(1 - W / 2)^-1 (1 + W / 2)``, unitary for skew W."""
     xp, field, (x, exponents, v) = backend.xp, kind.is_complex, given
     half = backend.ldexp(w, xp.asarray(-1), is_complex=field)
     one = kind.identity(xp, half.shape[kind.lead :])
     factors = lu.factor(backend, backend.binary("subtract", one, half, kind=kind), kind)
     turn = lu.solved(factors, backend.binary("add", one, half, kind=kind))
-    x = backend.matmul(turn, x, kind=kind)
-    if v is not None:
-        apart = exponents[..., :, None] - exponents[..., None, :]
-        apart = xp.maximum(xp.minimum(apart, _FAR), -_FAR)
-        v = backend.matmul(backend.ldexp(turn, apart, is_complex=field), v, kind=kind)
-    return x, v
+    apart = exponents[..., :, None] - exponents[..., None, :]
+    apart = xp.maximum(xp.minimum(apart, _FAR), -_FAR)
+    of_v = backend.ldexp(turn, apart, is_complex=field)
+    return backend.matmul(turn, x, kind=kind), backend.matmul(of_v, v, kind=kind)
 
 
 def _rounds(n: int) -> list[np.ndarray]:
@@ -271,7 +271,7 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
 def _rotate(
     backend: Backend,
     x: Block,
-    v: Block | None,
+    v: Block,
     exponents: Block,
     indices: Block,
     kind: Kind,
@@ -307,8 +307,6 @@ def _rotate(
         (x, tangent * shift * shift, tangent),
         (v, tangent * shift, tangent * shift),
     ):
-        if target is None:
-            continue
         rows = pairs.rows if target is x else _stacked(xp, target, batch, pairs)
         turn = _rotation(backend, cosine, left, -right.conj(), kind)
         rows = backend.matmul(turn, rows, kind=kind)
@@ -353,3 +351,12 @@ def _rotation(backend: Backend, cosine: Block, right: Block, left: Block, kind: 
         block = from_native(xp, tangent, field)
         found[..., i, j] = backend.binary("multiply", full, block, kind=kind)
     return found
+
+
+def descending(xp: Any, values: Block) -> Block:
+    """Return the order of rows of normalised values by all limbs, the largest first."""
+    order = xp.broadcast_to(xp.arange(values.shape[-1]), values.shape[1:])
+    for limb in values[::-1]:
+        known = xp.take_along_axis(limb, order, axis=-1)
+        order = xp.take_along_axis(order, (-known).argsort(axis=-1, kind="stable"), axis=-1)
+    return order

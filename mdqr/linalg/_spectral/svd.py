@@ -14,7 +14,7 @@ from mdqr.linalg._factor import qr
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape, memory_guard
-from mdqr.linalg._spectral.jacobi import Orthogonal, adjoint, orthogonalise
+from mdqr.linalg._spectral.jacobi import Orthogonal, adjoint, descending, orthogonalise
 
 
 class SVDResult(NamedTuple):
@@ -226,10 +226,10 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
     second = _factored(inputs, adjoint(first.signed_r(n), kind), keep_q=vectors)
     rows = second.signed_r(n)
     rows = planes.conjugate(rows) if field else rows
-    found = orthogonalise(backend, rows, kind, keep_v=vectors)
+    found = orthogonalise(backend, rows, kind)
     units, values, found = _sorted(inputs, found)
     values = backend.ldexp(values, top[:, None])
-    if found.v is None:
+    if not vectors:
         return _Decomposed(None, values, None)
     left = backend.matmul(first.signed_q(n), units.swapaxes(-1, -2), kind=kind)
     right = backend.matmul(second.signed_q(n), found.v.swapaxes(-1, -2), kind=kind)
@@ -258,7 +258,7 @@ def _sorted(inputs: Inputs, found: Orthogonal) -> tuple[Block, Block, Orthogonal
     ]
     lengths = backend.unary("sqrt", squares[0] if field else squares, kind=real)
     values = backend.ldexp(lengths, found.exponents)
-    order = _descending(backend.xp, values)
+    order = descending(backend.xp, values)
     values = permuted(values[..., None], order)[..., 0]
     lengths = permuted(lengths[..., None], order)[..., 0]
     x = permuted(found.x, order)
@@ -272,17 +272,7 @@ def _sorted(inputs: Inputs, found: Orthogonal) -> tuple[Block, Block, Orthogonal
         # What is orthogonal to the others takes the place of vectors of zeros.
         q = _factored(inputs, units.swapaxes(-1, -2)).signed_q(int(units.shape[-2]))
         units = xp.where(zero, q.swapaxes(-1, -2), units)
-    v = None if found.v is None else permuted(found.v, order)
-    return units, values, found._replace(v=v)
-
-
-def _descending(xp: Any, values: Block) -> Block:
-    """Return the order of rows of normalised values by all limbs, the largest first."""
-    order = xp.broadcast_to(xp.arange(values.shape[-1]), values.shape[1:])
-    for limb in values[::-1]:
-        known = xp.take_along_axis(limb, order, axis=-1)
-        order = xp.take_along_axis(order, (-known).argsort(axis=-1, kind="stable"), axis=-1)
-    return order
+    return units, values, found._replace(v=permuted(found.v, order))
 
 
 def _completed(inputs: Inputs, q: Block) -> Block:
