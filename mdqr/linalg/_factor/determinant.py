@@ -59,9 +59,9 @@ class _Scaled(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """Of ``Z = U^-1 L^-1 R``: the Frobenius norm; estimates of the relative error, and of a unit.
+    """Of ``Z = U^-1 L^-1 R``: the Frobenius norm, and an estimate of its relative error, `near`.
 
-    `loss` is what a relative error of eps in ``abs(L) abs(U)`` does, in the precision of the work.
+    `loss` estimates what errors of eps in ``abs(L) abs(U)`` change, in the precision of the work.
     """
 
     norm: Block
@@ -308,10 +308,9 @@ def _multiplies_exactly(block: Block) -> Block:
 
 
 def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
-    """Return the trace of ``Z = U^-1 L^-1 R``, what says how far it is right, and whether R is 0.
+    """Return the trace of ``Z = U^-1 L^-1 R``, what its error is judged by, and whether R is 0.
 
-    Errors of Z relative to `near` count as the square of its norm: few limbs do, where the
-    condition number is small.
+    Where the condition number is small, so is Z, and few limbs of it count: so many are computed.
     """
     backend, kind, xp = known.backend, known.kind, known.backend.xp
     n, field = int(a.shape[-1]), kind.is_complex
