@@ -180,6 +180,8 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
         # Exactly Hermitian, or turns are not unitary where lengths are nearly equal.
         gram = xp.triu(gram) + adjoint(xp.triu(gram, 1), kind)
+        if kind.is_complex:
+            planes.diagonal(gram)[1] = 0.0
         w, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
