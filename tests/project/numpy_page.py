@@ -81,7 +81,11 @@ def other(name: str) -> str:
 
 
 def linalg() -> list[str]:
-    return sorted(name for name in mdqr.linalg.__all__ if hasattr(np.linalg, name))
+    return sorted(
+        name
+        for name in mdqr.linalg.__all__
+        if callable(getattr(np.linalg, name, None)) and name.islower()
+    )
 
 
 def lines(module: str, table: dict[str, str]) -> str:
