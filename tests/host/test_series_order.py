@@ -61,8 +61,8 @@ def test_orders_beyond_the_range(precision):
     [
         ([0, 3], [1, 1], 0, "product 1 of node 3"),
         ([0, 2], [1, -1], 0, "product 1 of node -1"),
-        ([0, 2], [1, 1], 5, "order 5 of 2 products"),
-        ([0, 2], [1, 1], -1, "order -1 of 2 products"),
+        ([0, 2], [1, 1], 5, "order 5 in values of shape"),
+        ([0, 2], [1, 1], -1, "order -1 in values of shape"),
         ([0, 2], [1], 0, r"values of shape \(1, \); it wants \(2, \)"),
     ],
 )

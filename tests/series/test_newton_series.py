@@ -212,7 +212,7 @@ def test_verified_digits():
         ({"method": "fast"}, 'method must be "auto"'),
         ({"degree": -1}, "degree must be at least 0"),
         ({"x0": np.ones((0, 1))}, r"no start point; its shape is \(0, 1\)"),
-        ({"t0": [0, 1]}, r"t0 must be one number; its shape is \(2,\)"),
+        ({"t0": [0, 1]}, r"one number, or one for each start point \(\); its shape is \(2,\)"),
         ({"x0": [1, 2]}, r"x0 must have shape \(1,\)"),
     ],
 )

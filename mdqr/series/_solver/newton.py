@@ -35,7 +35,7 @@ def expand(
     ArithmeticError
         If orders do not settle.
     """
-    kind, backend, n = equations.kind, equations.backend, begin.jacobian.shape[-1]
+    kind, backend, n = equations.kind, equations.backend, equations.variables
     batch = planes.value_shape(begin.values, kind.is_complex)[:-2]
     values = equations.empty(batch, degree + 1)
     values[..., 0] = begin.values[..., 0]
@@ -51,9 +51,7 @@ def expand(
         for place, left in enumerate(rest):
             for back, dx in enumerate(reversed(changes), start=1):
                 left = backend.matmul(series[back], dx, c=left, subtract=True, kind=kind)
-            dx = backend.matmul(begin.inverse, left, kind=kind)
-            again = backend.matmul(begin.jacobian, dx, c=left, subtract=True, kind=kind)
-            dx = backend.matmul(begin.inverse, again, c=dx, kind=kind)
+            dx = begin.inverse.solve(begin.jacobian, left, kind)
             changes.append(dx)
             at = right + place
             values[..., :n, at] = backend.binary(

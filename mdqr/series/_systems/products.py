@@ -78,7 +78,7 @@ class Products(NamedTuple):
             for_block(values).series_order(values, sums, self.graph, k, kind=kind)
 
     def derivatives(self, values: Block, kind: Kind) -> Block:
-        """Return the derivatives ``(..., variables, nodes)`` of the nodes at points.
+        """Return the nodes and their derivatives ``(..., variables, nodes, 2)`` at points.
 
         `values` has the nodes ``(..., nodes)``. A derivative is order 1 along one variable.
         """
@@ -90,7 +90,7 @@ class Products(NamedTuple):
         wide[(0,) * kind.lead + (..., own, own, 1)] = 1.0
         sums = self.sums(wide, kind)
         backend.series_order(wide, sums, self.graph, 1, kind=kind, again=True)
-        return wide[..., 1]
+        return wide
 
     def derivative_series(self, values: Block, kind: Kind) -> Block:
         """Return the derivatives ``(..., nodes, variables, d)`` of the nodes along series.
