@@ -281,11 +281,10 @@ class Backend(Protocol):
     ) -> None:
         """Write orders of series that solve equations, all after those before; a task an item.
 
-        `values` ``(..., nodes, d)`` has lower orders of all nodes and zeros from there on. Order k of
-        the
-        variables, the nodes before those of `graph`, is ``-inverse r`` for what is left, r, of
-        order k of the equations with zeros for it, with one step of refinement by `jacobian`
-        ``(..., rows, variables)``; what it changes of the products is added to them. The limbs are
+        `values` ``(..., nodes, d)`` has the lower orders of all nodes, and zeros behind. Order k of
+        the variables, which are the nodes before those of `graph`, is ``-inverse r``, with one step
+        of refinement by `jacobian` ``(..., rows, variables)``; r is what is left of order k of the
+        equations with zeros for it. What it changes of the products is added to them. The limbs are
         the same on every device.
         """
         ...

@@ -27,8 +27,8 @@ class SeriesOrders:
 
         left, right, _ = graph
         if values.size and len(left):
-            views = series_views(np, kind.is_complex, (values, 2), (sums, 1))
-            _mdqr_host.series_order(*views, left, right, order, again, *kind)
+            series, inner = series_views(np, kind.is_complex, (values, 2), (sums, 1))
+            _mdqr_host.series_order(series, inner, left, right, order, again, *kind)
 
     def series_equations(
         self, values: Block, terms: EquationTerms, order: int, *, kind: Kind
@@ -59,12 +59,23 @@ class SeriesOrders:
         """Write orders of series that solve equations."""
         import _mdqr_host
 
-        views = series_views(np, kind.is_complex, (values, 2), (jacobian, 2), (inverse, 2))
-        items, rows, variables = views[1].shape[-3:]
+        series, j, x = series_views(np, kind.is_complex, (values, 2), (jacobian, 2), (inverse, 2))
+        items, rows, variables = j.shape[-3:]
         work = kind.empty(np, (items, 2 * len(graph.left) + rows + 2 * variables))
         start, node, factors, constants = terms
         if values.size:
             _mdqr_host.series_expand(
-                *views, work, factors, constants, graph.left, graph.right, start, node,
-                orders.start, orders.stop, *kind,
+                series,
+                j,
+                x,
+                work,
+                factors,
+                constants,
+                graph.left,
+                graph.right,
+                start,
+                node,
+                orders.start,
+                orders.stop,
+                *kind,
             )

@@ -98,9 +98,9 @@ class Equations:
         return self.kind.zeros(self.backend.xp, (*batch, self.products.nodes, orders))
 
     def order(self, values: Block, k: int, *, changes: bool = False) -> Block:
-        """Return order k of the equations, ``(..., m, 1)``; of `changes` of nodes, without the rest.
+        """Return order k of the equations, ``(..., m, 1)``, of nodes or of changes of nodes.
 
-        Further axes of the batch come last.
+        `values` may have further axes behind those of the batch.
         """
         terms = self._changing if changes else self.terms
         return self.backend.series_equations(values, terms, k, kind=self.kind)[..., None]

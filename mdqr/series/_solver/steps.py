@@ -44,8 +44,7 @@ class Predictor(NamedTuple):
         """Return their values; not finite at a pole."""
         with np.errstate(divide="ignore", invalid="ignore"):
             p, q = (
-                np.polynomial.polynomial.polyval(t, np.moveaxis(part, -1, 0))
-                for part in self[:2]
+                np.polynomial.polynomial.polyval(t, np.moveaxis(part, -1, 0)) for part in self[:2]
             )
             return np.asarray(p / q)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -188,12 +188,13 @@ class _Paths:
         count = len(starts)
         self._t = np.full(count, self._begin)
         self._distance = Distances(system)
-        self._first = newton_series(
+        coeffs = newton_series(
             system, starts, degree=self._degree, precision=starts.precision, t0=self._t
-        )
-        self._series = list(self._first.coeffs)
+        ).coeffs
+        self._like = coeffs[:0]
+        self._series = _expansions(coeffs)
         self._times: list[list[float]] = [[self._begin] for _ in range(count)]
-        self._points = [[each[:, 0]] for each in self._series]
+        self._points = [[each.point] for each in self._series]
         self._radii: list[list[float]] = [[] for _ in range(count)]
         self._pieces: list[list[Piece]] = [[] for _ in range(count)]
         self._reasons = [""] * count
@@ -241,11 +242,11 @@ class _Paths:
             [self._plans[i](h) for i, h in zip(active, new - self._t[active], strict=True)]
         )
         right = np.isfinite(predicted).all(axis=-1)
-        found: dict[int, MDArray] = {}
+        found: dict[int, _Expansion] = {}
         if right.any():
             found = self._expand(active[right], predicted[right], new[right])
         for i, t, x in zip(active.tolist(), new.tolist(), predicted, strict=True):
-            if i in found and _is_near(found[i], x):
+            if i in found and found[i].is_near(x):
                 self._accept(i, t, found[i])
             else:
                 self._halve(i)
@@ -254,7 +255,7 @@ class _Paths:
         """Find approximants and steps from the series of paths."""
         if not which.size:
             return
-        values = np.stack([self._series[i].to_device("cpu").to_numpy() for i in which])
+        values = np.stack([self._series[i].values for i in which])
         plan = Predictor.of(values, *self._degrees)
         radius, error = plan.radius(), plan.error()
         distance = self._distance(values[..., 0], self._t[which])
@@ -280,26 +281,24 @@ class _Paths:
         self._reasons[i] = reason
         self._plans.pop(i, None)
 
-    def _accept(self, i: int, t: float, series: MDArray) -> None:
-        before = self._series[i].to_device("cpu")
-        self._pieces[i].append(Piece(float(self._t[i]), t, before, self._degrees))
+    def _accept(self, i: int, t: float, series: _Expansion) -> None:
+        coeffs = self._series[i].coeffs
+        self._pieces[i].append(Piece(float(self._t[i]), t, coeffs, self._degrees))
         self._radii[i].append(float(self._radius[i]))
         self._times[i].append(t)
-        self._points[i].append(series[:, 0])
+        self._points[i].append(series.point)
         self._series[i], self._t[i], self._planned[i] = series, t, False
         if t == self._end:
             self._stop(i, _AT_END)
         elif len(self._times[i]) > _MOST_STEPS:
             self._stop(i, f"more than {_MOST_STEPS} steps")
 
-    def _expand(self, which: np.ndarray, x: np.ndarray, t: np.ndarray) -> dict[int, MDArray]:
+    def _expand(self, which: np.ndarray, x: np.ndarray, t: np.ndarray) -> dict[int, _Expansion]:
         """Return the series of paths at points, without those that have none there."""
-        like = self._first.coeffs
-        starts = array(x, precision=like.precision, device=like.device)
+        precision, device = self._like.precision, self._like.device
+        starts = array(x, precision=precision, device=device)
         try:
-            s = newton_series(
-                self._system, starts, degree=self._degree, precision=like.precision, t0=t
-            )
+            s = newton_series(self._system, starts, degree=self._degree, precision=precision, t0=t)
         except (NotASolutionError, SingularJacobianError):
             if len(which) == 1:
                 return {}
@@ -307,10 +306,23 @@ class _Paths:
             parts = slice(half), slice(half, None)
             first, second = (self._expand(which[p], x[p], t[p]) for p in parts)
             return first | second
-        return dict(zip(which.tolist(), s.coeffs, strict=True))
+        return dict(zip(which.tolist(), _expansions(s.coeffs), strict=True))
 
 
-def _is_near(series: MDArray, predicted: np.ndarray) -> bool:
-    """Say whether a path is where it was predicted."""
-    moved = abs(series[:, 0].to_device("cpu").to_numpy() - predicted).max()
-    return bool(moved <= _LONGEST * max(1.0, float(abs(predicted).max())))
+class _Expansion(NamedTuple):
+    """The series of one path: its point on the device, all on the host, and that in float64."""
+
+    point: MDArray
+    coeffs: MDArray
+    values: np.ndarray
+
+    def is_near(self, predicted: np.ndarray) -> bool:
+        """Say whether the path is where it was predicted."""
+        moved = abs(self.values[:, 0] - predicted).max()
+        return bool(moved <= _LONGEST * max(1.0, float(abs(predicted).max())))
+
+
+def _expansions(coeffs: MDArray) -> list[_Expansion]:
+    """Return the series of paths ``(paths, n, d + 1)`` one by one; a device is read once."""
+    held = coeffs.to_device("cpu")
+    return list(map(_Expansion, coeffs[..., 0], held, held.to_numpy()))
