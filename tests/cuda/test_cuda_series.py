@@ -1,4 +1,4 @@
-"""Orders of products of series by emulated threads: the limbs of the host."""
+"""Orders of series and equations by emulated threads: the limbs of the host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cuda_cases import EVERY, assert_same
 from emulation.kernels import EmulatedKernels
-from series_cases import chain, drawn, wide
+from series_cases import chain, drawn, expansion, terms, wide
 
 from mdqr._backend.cuda.series.order import SeriesOrders
 from mdqr._backend.host import backend as host
@@ -36,6 +36,31 @@ def test_limbs_of_the_host(graph, precision, dtype, rng, kernel_folder):
         cuda.series_order(*here, graph, order, kind=kind, again=True)
         host.backend().series_order(*there, graph, order, kind=kind, again=True)
         assert_same(here[0], there[0])
+
+
+@pytest.mark.parametrize(("precision", "dtype"), CASES)
+def test_equations_have_the_limbs_of_the_host(precision, dtype, rng, kernel_folder):
+    kind = Kind(precision.limbs, dtype is complex)
+    cuda = SeriesOrders(EmulatedKernels(kernel_folder))
+    values, _ = drawn(rng, *kind, chain(5), 6, batch=4)
+    given = terms(rng, kind, 7, rows=11)
+    for order in (0, 1, 5):
+        results = (x.series_equations(values, given, order, kind=kind)
+                   for x in (cuda, host.backend()))  # fmt: skip
+        assert_same(*results)
+
+
+@pytest.mark.parametrize(("precision", "dtype"), CASES)
+@pytest.mark.parametrize("graph", [chain(3), wide(9)], ids=["chain", "wide"])
+def test_expansions_have_the_limbs_of_the_host(graph, precision, dtype, rng, kernel_folder):
+    kind = Kind(precision.limbs, dtype is complex)
+    cuda = SeriesOrders(EmulatedKernels(kernel_folder))
+    values, *rest = expansion(rng, kind, graph, 12, batch=3)
+    other = values.copy()
+    cuda.series_expand(values, *rest, range(1, 12), kind=kind)
+    host.backend().series_expand(other, *rest, range(1, 12), kind=kind)
+    assert_same(values, other)
+    assert np.isfinite(values).all()
 
 
 def test_no_products_start_nothing(kernel_folder):

@@ -15,7 +15,7 @@ from mdqr._functions.matrices import eye
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg import lstsq, qr, solve
+from mdqr.linalg import lstsq, qr, solve, solve_triangular
 from mdqr.series._errors import SingularJacobianError
 
 # A condition times eps above this is that of a singular Jacobian.
@@ -61,7 +61,7 @@ def left_inverse(jacobian: Block, kind: Kind) -> Inverse:
     m, n = jacobian.shape[-2:]
     if m == n > MOST_SMALL:
         for precision in PRECISIONS:
-            if precision.limbs < kind.limbs:
+            if precision.limbs <= kind.limbs:
                 found = _approximate(jacobian, kind, precision)
                 if found is not None:
                     return found
@@ -85,10 +85,10 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     field, backend = kind.is_complex, for_block(jacobian)
     low = Kind(precision.limbs, field)
     matrix = MDArray._wrap(planes.narrow(jacobian, field, low.limbs), precision, field)
-    try:
-        found = _inverted(matrix)
-    except np.linalg.LinAlgError:
+    q, r = qr(matrix)
+    if not all(map(np.isfinite, _extremes(r))) or not min(_extremes(r)):
         return None
+    found = solve_triangular(r, q.mT.conj())._block
     wide = Kind(min(2 * low.limbs, kind.limbs), field)
     some = planes.narrow(jacobian, field, wide.limbs)
     one = wide.identity(backend.xp, planes.value_shape(some, field))
@@ -101,6 +101,12 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
         return None
     eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
     return Inverse(found, low.limbs, math.ceil(math.log(eps) / math.log(worst)))
+
+
+def _extremes(r: MDArray) -> tuple[float, float]:
+    """Return the least and the largest modulus on the diagonals."""
+    diagonal = abs(r.to_device("cpu").to_numpy()).diagonal(axis1=-2, axis2=-1)
+    return float(diagonal.min()), float(diagonal.max())
 
 
 def _inverted(matrix: MDArray) -> Block:

@@ -13,7 +13,7 @@ from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, ProductGraph
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
@@ -79,6 +79,12 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     values, sums = blocks(limbs, is_complex, (3, 2), (1,))
     graph = ProductGraph(*(np.array(part) for part in ([0], [1], [0, 1])))
     backend.series_order(values, sums, graph, 1, **options)
+    rows = EquationTerms(
+        np.array([0, 1]), np.array([0]), *blocks(limbs, is_complex, (1, 1, 1), (1, 1, 1))
+    )
+    backend.series_equations(values, rows, 1, **options)
+    column_and_row = blocks(limbs, is_complex, (1, 2), (2, 1))
+    backend.series_expand(values, *column_and_row, graph, rows, range(1, 2), **options)
     for left, right in PRODUCTS:
         a, b = blocks(limbs, is_complex, left, right)
         backend.matmul(a, b, **options)
