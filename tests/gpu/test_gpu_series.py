@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import series_acceptance as acceptance
 from series_cases import chain, drawn, expansion, terms, wide
-from series_families import cyclic, cyclic_start, triangular_exponential, triangular_rational
+from series_families import cyclic, cyclic_start, triangular_rational
 
 import mdqr
 from mdqr._backend.host import backend as host
@@ -50,10 +50,7 @@ def test_limbs_of_the_host(precision, dtype, rng, cupy):
     from mdqr._backend.cuda import backend
 
     kind = Kind(precision.limbs, dtype is complex)
-    chain = [0, *range(2, 40)], [1] * 39, range(40)
-    wide = [0] * 300, [1] * 300, (0, 300)
-    for parts in (chain, wide):
-        graph = ProductGraph(*(np.array(part, dtype=np.int64) for part in parts))
+    for graph in (chain(39), wide(300)):
         shape = (5, 2 + len(graph.left), 32)
         values = cases.block(rng, kind.limbs, shape, kind.is_complex)
         sums = np.zeros((*values.shape[: 1 + kind.is_complex], 5, len(graph.left)))
@@ -173,7 +170,7 @@ def test_near_misses(exponent):
 def test_memory_of_the_online_method(cupy):
     """No array of ``(d + 1) n^2`` numbers, as Newton's method on series has."""
     n, degree = 512, 63
-    system, *_ = triangular_exponential(n, degree, mdqr.od)
+    system, _ = triangular_rational(n)
     pool = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(pool.malloc):
         s = newton_series(system, np.ones(n), degree=degree, precision="od", device=cases.DEVICE)

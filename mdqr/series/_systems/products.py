@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
@@ -122,6 +123,11 @@ def _parts(factors: Factors, known: set[Factors]) -> tuple[Factors, Factors]:
     if len(variables) == 1:
         half = (len(factors) + 1) // 2
         return factors[:half], factors[half:]
-    rests = {v: tuple(i for i in factors if i != v) for v in variables}
-    last = next((v for v in variables if rests[v] in known), variables[0])
-    return rests[last], (last,) * factors.count(last)
+
+    def rest(variable: int) -> Factors:
+        # Factors are in order.
+        first = bisect_left(factors, variable)
+        return factors[:first] + factors[bisect_right(factors, variable) :]
+
+    last = next((v for v in variables if rest(v) in known), variables[0])
+    return rest(last), (last,) * factors.count(last)
