@@ -12,11 +12,19 @@ template <int N> struct lanes_of<md<double, N>> {
     using type = md<lane, N>;
     // Lanes from `held` on are zeros.
     static type take(const view& x, const i64* offset, int held) {
+        bool is_run = held == host_lanes;
+        for (int i = 1; i < held; ++i)
+            is_run = is_run && offset[i] == offset[0] + i;
         type r;
         for (int l = 0; l < N; ++l) {
+            const double* plane = x.data + l * x.plane;
+            if (is_run) {
+                r.limb[l] = mdqr::load<lane>(plane + offset[0]);
+                continue;
+            }
             alignas(64) double buffer[host_lanes];
             for (int i = 0; i < host_lanes; ++i)
-                buffer[i] = i < held ? x.data[l * x.plane + offset[i]] : 0.0;
+                buffer[i] = i < held ? plane[offset[i]] : 0.0;
             r.limb[l] = mdqr::load<lane>(buffer);
         }
         return r;
@@ -39,33 +47,38 @@ template <class Number> struct host_team {
 
     void sync() const {}
 
-    template <class F> void layers(const graph& products, F f) const {
-        for (i64 i = 0; i < products.products; ++i)
-            f(i);
-    }
-
     template <class Sums> void dots(i64 from, i64 to, const Sums& sums) const {
         for (i64 i = from; i < to; ++i)
             sums.put(i, dot(i, sums));
     }
 
-    // All products of the ends at once, in lanes.
-    void add_end_terms(Number& sum, const series_ends<Number>& left,
-                       const series_ends<Number>& right, bool is_first) const {
+    // All products of the ends at once, in lanes; products come in an order that serves.
+    template <class Start, class Put>
+    void ends(const graph& products, const end_places& places, bool is_first, Start start,
+              Put put) const {
+        const auto of = [&](i64 node) {
+            return series_ends<Number>{load<Number>(places.first, places.first_of(node)),
+                                       load<Number>(places.last, places.last_of(node))};
+        };
         constexpr int most = 8, groups = (most + host_lanes - 1) / host_lanes;
-        md<lane, N> x[groups]{}, y[groups]{};
-        int part[most], count = 0;
-        for_end_terms(left, right, is_first,
-                      [&](int p, const md<double, N>& a, const md<double, N>& b) {
-                          set_lane_of(x[count / host_lanes], count % host_lanes, a);
-                          set_lane_of(y[count / host_lanes], count % host_lanes, b);
-                          part[count++] = p;
-                      });
-        for (int g = 0; g * host_lanes < count; ++g)
-            x[g] = mul_network(x[g], y[g]);
-        for (int i = 0; i < count; ++i) {
-            md<double, N>& to = part_of(sum, part[i]);
-            to = series_sum(to, lane_of(x[i / host_lanes], i % host_lanes));
+        for (i64 i = 0; i < products.products; ++i) {
+            md<lane, N> x[groups]{}, y[groups]{};
+            int part[most], count = 0;
+            for_end_terms(of(products.left[i]), of(products.right[i]), is_first,
+                          [&](int p, const md<double, N>& a, const md<double, N>& b) {
+                              set_lane_of(x[count / host_lanes], count % host_lanes, a);
+                              set_lane_of(y[count / host_lanes], count % host_lanes, b);
+                              part[count++] = p;
+                          });
+            for (int g = 0; g * host_lanes < count; ++g)
+                x[g] = mul_network(x[g], y[g]);
+            for (int p = 0; p < number_parts<Number>; ++p) {
+                md<double, N> sum = start(i, p);
+                for (int k = 0; k < count; ++k)
+                    if (part[k] == p)
+                        sum = series_sum(sum, lane_of(x[k / host_lanes], k % host_lanes));
+                put(i, p, sum);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // Power series that solve equations, order by order, written once for every device.
 //
 // A team (`host/series/team.hpp`, `cuda/series/team.hpp`) forms sums of products, eight virtual
-// lanes each, and says how tasks that do not depend on each other are shared.
+// lanes each, and the ends of products, layer by layer; it says how tasks are shared.
 #pragma once
 #include "mdqr/series.hpp"
 #include "mdqr/series_arguments.hpp"
@@ -101,42 +101,53 @@ template <class Number, class Put> struct matrix_sums {
     MDQR_FN void put(i64 i, const Number& sum) const { put_row(i, sum); }
 };
 
+// The real (part 0) or imaginary parts of numbers.
+MDQR_FN view parts_of(const view& x, int part) {
+    view r = x;
+    r.data += part * x.imag;
+    r.imag = 0;
+    return r;
+}
+
+// Where both ends of the series of a node are.
+struct end_places {
+    const view &first, &last;
+    i64 item, order; // column of `last`
+    MDQR_FN i64 first_of(i64 node) const { return at(first, item, node, 0); }
+    MDQR_FN i64 last_of(i64 node) const { return at(last, item, node, order); }
+};
+
 // Order `order` of the products, of which the terms in between are summed.
 template <class Team>
 MDQR_FN void add_ends(const Team& team, const view& values, const view& sums, const graph& products,
                       i64 item, i64 order) {
-    using Number = typename Team::number;
-    const auto ends = [&](i64 node) MDQR_LAMBDA {
-        return series_ends<Number>{load<Number>(values, at(values, item, node, 0)),
-                                   load<Number>(values, at(values, item, node, order))};
-    };
-    team.layers(products, [&](i64 i) MDQR_LAMBDA {
-        Number sum = load<Number>(sums, at(sums, item, i, 0));
-        team.add_end_terms(sum, ends(products.left[i]), ends(products.right[i]), order == 0);
-        finish_order(sum);
-        store(values, at(values, item, products.first + i, order), sum);
-    });
+    using real = md<double, Team::number::limbs>;
+    team.ends(
+        products, end_places{values, values, item, order}, order == 0,
+        [&](i64 i, int part)
+            MDQR_LAMBDA { return load<real>(parts_of(sums, part), at(sums, item, i, 0)); },
+        [&](i64 i, int part, real sum) MDQR_LAMBDA {
+            finish_order(sum);
+            store(parts_of(values, part), at(values, item, products.first + i, order), sum);
+        });
 }
 
 // What the change of the variables at one order changes of the products, added to them: the
 // rounding errors of a product stay with it.
 template <class Team>
 MDQR_FN void add_changes(const Team& team, const expand_arguments& p, i64 item, i64 order) {
-    using Number = typename Team::number;
-    const auto ends = [&](i64 node) MDQR_LAMBDA {
-        return series_ends<Number>{load<Number>(p.values, at(p.values, item, node, 0)),
-                                   load<Number>(p.changes, at(p.changes, item, node, 0))};
-    };
-    team.layers(p.products, [&](i64 i) MDQR_LAMBDA {
-        Number sum{};
-        team.add_end_terms(sum, ends(p.products.left[i]), ends(p.products.right[i]), false);
-        finish_order(sum);
-        const i64 node = p.products.first + i, place = at(p.values, item, node, order);
-        store(p.changes, at(p.changes, item, node, 0), sum);
-        sum = series_sum(load<Number>(p.values, place), sum);
-        finish_order(sum);
-        store(p.values, place, sum);
-    });
+    using real = md<double, Team::number::limbs>;
+    team.ends(
+        p.products, end_places{p.values, p.changes, item, 0}, false,
+        [&](i64, int) MDQR_LAMBDA { return real{}; },
+        [&](i64 i, int part, real sum) MDQR_LAMBDA {
+            finish_order(sum);
+            const i64 node = p.products.first + i, place = at(p.values, item, node, order);
+            store(parts_of(p.changes, part), at(p.changes, item, node, 0), sum);
+            sum = series_sum(load<real>(parts_of(p.values, part), place), sum);
+            finish_order(sum);
+            store(parts_of(p.values, part), place, sum);
+        });
 }
 
 // vector := matrix * other, or what `put` makes of the rows.
