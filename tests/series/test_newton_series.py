@@ -17,6 +17,7 @@ from series_families import (
 )
 
 import mdqr
+from mdqr import series
 from mdqr.series import (
     NotASolutionError,
     PowerSeries,
@@ -133,6 +134,11 @@ def test_fewer_equations_than_unknowns():
         newton_series(
             System.from_strings(["x + y - t"], ["x", "y"]), [0, 0], degree=1, precision="dd"
         )
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(AttributeError, match=r"'mdqr\.series' has no attribute 'solve'"):
+        _ = series.solve
 
 
 def test_a_start_that_is_no_solution():

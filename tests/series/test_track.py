@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.series import System, track
+from mdqr.series import NotASolutionError, SingularJacobianError, System, track
 
 
 def test_singular_ends():
@@ -39,3 +39,33 @@ def test_wrong_requests():
     system = System.from_strings(["x - t"], ["x"])
     with pytest.raises(ValueError, match="approximant must be two degrees"):
         track(system, [0.0], approximant=(0, 0))
+    with pytest.raises(ValueError, match=r"shape \(1,\) or \(paths, 1\); got \(1, 1, 1\)"):
+        track(system, [[[0.0]]])
+
+
+def test_too_many_steps(monkeypatch):
+    """A path that needs more stops where it is; others go on."""
+    monkeypatch.setattr("mdqr.series._solver.track._MOST_STEPS", 12)
+    system = System.from_strings(["x^2 - 1 - t/1000", "y^2 - (t-1/2)^2 - 1e-4"], ["x", "y"])
+    (path,) = track(system, [[1.0, np.hypot(0.5, 0.01)]])
+    assert path.reason == "more than 12 steps"
+    assert len(path.t) == 13
+    assert not path.success
+
+
+def test_starts_without_series():
+    """As `newton_series` says it, of any start."""
+    system = System.from_strings(["x^2 - t"], ["x"])
+    with pytest.raises(SingularJacobianError, match="no power series in t"):
+        track(system, [[0.0]])
+    with pytest.raises(NotASolutionError, match="not near a solution"):
+        track(System.from_strings(["x^2 + 1 - t"], ["x"]), [[0.3], [0.4]])
+
+
+def test_paths_that_stop_alone():
+    """One branch ends in a singularity, the other paths of the batch do not."""
+    system = System.from_strings(["(x^2 - 1 + 2*t)*(x - 3 - t)"], ["x"])
+    paths = track(system, [[1.0], [3.0], [-1.0]], precision="dd")
+    assert [path.success for path in paths] == [False, True, False]
+    assert abs(paths[1].x[-1, 0] - 4) <= 8 * mdqr.dd.eps
+    assert len({len(path.t) for path in paths}) > 1
