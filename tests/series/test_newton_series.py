@@ -146,6 +146,19 @@ def test_a_start_that_is_no_solution():
         newton_series(System.from_strings(["x^2 + 1 + t"], ["x"]), [0.3], degree=1, precision="dd")
 
 
+# Of docs/howto/choose-a-precision-for-series.md: the last order, by the number of unknowns.
+RECOMMENDED = {7: "d d dd", 15: "dd dd dd", 31: "dd qd qd", 47: "qd qd qd", 63: "qd qd od"}
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_table_of_recommended_precisions(place):
+    n = (8, 16, 32)[place]
+    system, *_ = triangular_exponential(n, 63, mdqr.od)
+    for degree, names in RECOMMENDED.items():
+        found = recommended_precision(system, np.ones(n), degree=degree)
+        assert found.name == names.split()[place]
+
+
 def test_recommended_precisions():
     """As measured: the exponential systems need more than their coefficients' size tells."""
     system, *_ = triangular_exponential(8, 31, mdqr.od)
