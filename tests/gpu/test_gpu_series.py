@@ -9,22 +9,18 @@ import gpu_cases as cases
 import numpy as np
 import pytest
 import series_acceptance as acceptance
-from series_cases import chain, drawn, expansion, terms, wide
+from series_cases import chain, pairs, wide
 from series_families import cyclic, cyclic_start, triangular_rational
 
 import mdqr
 from mdqr._backend.host import backend as host
-from mdqr._backend.protocol import EquationTerms, ProductGraph
+from mdqr._backend.protocol import ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr.series import PowerSeries, System, newton_series, track
 
 pytestmark = pytest.mark.gpu
 
 DEGREE = 31
-
-
-def same(here, there):
-    np.testing.assert_array_equal(there.get(), here)
 
 
 def both(system, x0, precision, **options):
@@ -69,21 +65,10 @@ def test_limbs_of_the_host(precision, dtype, rng, cupy):
 def test_equations_and_expansions_have_the_limbs_of_the_host(graph, precision, dtype, rng, cupy):
     from mdqr._backend.cuda import backend
 
-    kind, device = Kind(precision.limbs, dtype is complex), backend.backend()
-    values, _ = drawn(rng, *kind, graph, 6, batch=40)
-    given = terms(rng, kind, values.shape[-2], rows=11)
-    held, moved = EquationTerms(*map(cupy.asarray, given)), cupy.asarray(values)
-    for order in (0, 1, 5):
-        here = host.backend().series_equations(values, given, order, kind=kind)
-        same(here, device.series_equations(moved, held, order, kind=kind))
-    values, jacobian, inverse, _, given = expansion(rng, kind, graph, 20, batch=300)
-    there = [cupy.asarray(block) for block in (values, jacobian, inverse)]
-    device.series_expand(
-        *there, ProductGraph(*map(cupy.asarray, graph)), EquationTerms(*map(cupy.asarray, given)),
-        range(1, 20), kind=kind,
-    )  # fmt: skip
-    host.backend().series_expand(values, jacobian, inverse, graph, given, range(1, 20), kind=kind)
-    same(values, there[0])
+    kind = Kind(precision.limbs, dtype is complex)
+    options = {"batch": 300, "orders": 20, "moved": cupy.asarray}
+    for here, there in pairs(backend.backend(), rng, kind, graph, **options):
+        np.testing.assert_array_equal(there.get(), here)
 
 
 @pytest.mark.usefixtures("host")

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from kernel_hashes import draws
 
+from mdqr._backend.host import backend as host
 from mdqr._backend.protocol import EquationTerms, ProductGraph
 
 
@@ -46,6 +47,27 @@ def expansion(rng, kind, graph, orders, batch=2):
     given = given._replace(factors=given.factors / 16)
     matrices = [draws(rng, kind.limbs, (batch, 2, 2), kind.is_complex) for _ in range(2)]
     return values, *matrices, graph, given
+
+
+def pairs(device, rng, kind, graph, batch, orders=12, moved=lambda block: block):
+    """Yield blocks of the host and of a device: orders of equations, and expansions."""
+    here = host.backend()
+
+    def given(parts):
+        return type(parts)(*map(moved, parts))
+
+    values, _ = drawn(rng, *kind, graph, 6, batch=2 * batch)
+    rows = terms(rng, kind, values.shape[-2], rows=11)
+    for order in (0, 1, 5):
+        found = device.series_equations(moved(values), given(rows), order, kind=kind)
+        yield here.series_equations(values, rows, order, kind=kind), found
+    values, jacobian, inverse, _, rows = expansion(rng, kind, graph, orders, batch)
+    there = [moved(block.copy()) for block in (values, jacobian, inverse)]
+    every = range(1, orders)
+    device.series_expand(*there, given(graph), given(rows), every, kind=kind)
+    here.series_expand(values, jacobian, inverse, graph, rows, every, kind=kind)
+    assert np.isfinite(values).all()
+    yield values, there[0]
 
 
 def exact(block, is_complex):
