@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 from fractions import Fraction
@@ -90,6 +91,25 @@ def test_terms_of_one_monomial_are_added():
     )
     s = newton_series(system, [1], degree=2, precision="dd")
     np.testing.assert_array_equal(s.to_numpy(), [[1, 1, 0]])
+
+
+def test_many_products_are_shared_out():
+    """1,820 products of four of 16 unknowns: one start point, and a task for each of two."""
+    rng = np.random.default_rng(5)
+    fours = np.array(list(itertools.combinations(range(16), 4)))
+    powers = np.zeros((len(fours) + 32, 16), dtype=int)
+    powers[np.arange(len(fours))[:, None], fours] = 1
+    powers[len(fours) : len(fours) + 16] = np.eye(16)
+    factors = np.zeros((len(powers), 2))
+    factors[: len(fours), 1] = rng.uniform(-1, 1, len(fours)) / 64
+    factors[len(fours) :, 0] = np.repeat([1.0, -1.0], 16)
+    rows = [*(np.arange(len(fours)) % 16), *range(16), *range(16)]
+    system = System.from_arrays(powers, factors, rows)
+    alone = newton_series(system, np.ones(16), degree=8, precision="qd")
+    both = newton_series(system, np.ones((2, 16)), degree=8, precision="qd")
+    size = abs(alone.coeffs).max(axis=0)
+    assert (abs(both.coeffs - alone.coeffs) <= 1e3 * mdqr.qd.eps * size).all()
+    assert abs(alone.residual()).max() <= 1e3 * mdqr.qd.eps * float(size.max())
 
 
 def test_coefficients_that_would_leave_the_range():

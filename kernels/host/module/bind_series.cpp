@@ -144,6 +144,5 @@ void mdqr_host::bind_series(nb::module_& m) {
     m.def("series_expand", &series_expand, "values"_a.noconvert(), "jacobian"_a.noconvert(),
           "inverse"_a.noconvert(), "work"_a.noconvert(), "factors"_a.noconvert(),
           "constants"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
-          "start"_a.noconvert(), "node"_a.noconvert(), "first"_a, "end"_a, "limbs"_a,
-          "complex"_a);
+          "start"_a.noconvert(), "node"_a.noconvert(), "first"_a, "end"_a, "limbs"_a, "complex"_a);
 }

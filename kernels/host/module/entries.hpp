@@ -66,8 +66,8 @@ template <int N>
 void mdqr_window(const block_view& r, const block_view* left, const block_view* right, int below,
                  int lanes, bool single);
 
-// Order `order` of products in `items` graphs of series, from lower orders and what the factors have
-// there; the sums of the terms in between are kept, or taken as they are if `again`.
+// Order `order` of products in `items` graphs of series, from lower orders and what the factors
+// have there; the sums of the terms in between are kept, or taken as they are if `again`.
 template <int N>
 void mdqr_series_order(const mdqr_series::order_arguments& p, ptrdiff_t items, bool is_complex,
                        bool again);

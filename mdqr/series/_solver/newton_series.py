@@ -81,11 +81,12 @@ def newton_series(
 
     Notes
     -----
-    The Jacobian at the start is factored once, ``Q R``. With x_k = 0 first, what is left of order k
-    of the equations is ``-J0 x_k``; one step of refinement follows (the recurrence of the
-    asymptotic numerical method). t is scaled by a power of two, from the growth of the first
-    orders. Overdetermined systems are solved by least squares, order by order, each after those
-    before it: exact for consistent ones, and for others not the least sum over all orders.
+    The Jacobian at the start is inverted once; that of more than 64 unknowns by QR in as few limbs
+    as make steps of refinement converge. With x_k = 0 first, what is left of order k of the
+    equations is ``-J0 x_k``; steps of refinement follow (the recurrence of the asymptotic numerical
+    method). t is scaled by a power of two, from the growth of the first orders. Overdetermined
+    systems are solved by least squares, order by order, each after those before it: exact for
+    consistent ones, and for others not the least sum over all orders.
 
     A small residual does not make orders right: errors grow with the condition of the problem, see
     `SeriesSolution.digits`.

@@ -7,6 +7,7 @@ numerical method): with ``x_k = 0`` first, what is left of them gives x_k.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singu
 _MOST_STEPS, _GAIN = 50, 2.0**-10
 # Equations that are left with less, at a Jacobian near singular, tell of a singular solution.
 _NEAR = 2.0**-20
+# A task, of one thread or one block of them, makes no more products for each start point.
+_MOST_PRODUCTS = 1024
 
 
 class Start(NamedTuple):
@@ -114,8 +117,7 @@ def expand(
     batch = planes.value_shape(begin.values, kind.is_complex)[:-2]
     values = equations.empty(batch, degree + 1)
     values[..., 0] = begin.values[..., 0]
-    small = begin.inverse.limbs == kind.limbs and equations.variables <= MOST_SMALL
-    write = _write_small if small else _write_large
+    write = _write_small if _is_small(equations, begin.inverse, prod(batch)) else _write_large
     if callback is None:
         write(equations, begin, values, range(1, degree + 1))
         return values
@@ -123,6 +125,13 @@ def expand(
         write(equations, begin, values, range(k, k + 1))
         callback("orders", k, degree)
     return values
+
+
+def _is_small(equations: Equations, inverse: Inverse, items: int) -> bool:
+    """Return whether systems are small enough, or many enough, for one task each."""
+    products = equations.products.nodes - equations.variables
+    few = equations.variables <= MOST_SMALL and products <= _MOST_PRODUCTS * items
+    return few and inverse.limbs == equations.kind.limbs
 
 
 def _write_small(equations: Equations, begin: Start, values: Block, orders: range) -> None:
