@@ -1,6 +1,8 @@
-"""Figures of how systems are solved, from the recorded rows; no measurement is made here.
+"""Figures of how systems are solved and series grow, from recorded rows; nothing is measured here.
 
-python -m benchmarks.cpu.figures [systems.json [FOLDER]]
+python -m benchmarks.cpu.figures [RESULTS [FOLDER]]
+
+RESULTS is the folder of systems.json, series.json and gpu-series.json.
 """
 
 from __future__ import annotations
@@ -79,21 +81,43 @@ def orders(rows: Sequence[Row]) -> Any:
     return figure
 
 
+def growth(rows: Sequence[Row], device: str) -> Any:
+    """Milliseconds of series against the degree, and against the number of unknowns."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
+    by_degree = "degrees" if of(rows, "degrees") else "growth"
+    for one, group, label in ((axes[0], by_degree, "degree"), (axes[1], "sizes", "unknowns")):
+        for p in MULTIPLE:
+            found = of(rows, group, precision=p.name)
+            sizes = [int(row.size) for row in found]
+            one.loglog(sizes, [row.value for row in found], "o-", label=p.name)
+            one.set_xticks(sizes, [str(size) for size in sizes])
+        one.minorticks_off()
+        one.set(title=of(rows, group)[0].what, xlabel=label)
+    axes[1].set_title(f"{of(rows, 'sizes')[0].what}, degree 31")
+    axes[0].set_ylabel(f"milliseconds, {device}")
+    axes[0].legend(fontsize="small")
+    return figure
+
+
 def main() -> None:
     """Write one SVG file a figure."""
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS / "systems.json"
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else DOCS
-    rows = read(source, unknown).rows
+    systems, series, gpu = (
+        read(source / f"{name}.json", unknown).rows for name in ("systems", "series", "gpu-series")
+    )
     # The same file for the same rows.
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "mdqr"
     figures = {
-        "refinement-steps": convergence,
-        "refinement-digits": digits_and_times,
-        "refinement-orders": orders,
+        "refinement-steps": convergence(systems),
+        "refinement-digits": digits_and_times(systems),
+        "refinement-orders": orders(systems),
+        "series-cpu": growth(series, "CPU"),
+        "series-gpu": growth(gpu, "GPU"),
     }
-    for name, make in figures.items():
-        make(rows).savefig(folder / f"{name}.svg", metadata={"Date": None})
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -144,6 +144,16 @@ def growth(options: Options) -> Iterator[Row]:
             yield Row("growth", "cyclic 7", "mdqr", p.name, f"{degree}", value * 1e3, "ms")
 
 
+def sizes(options: Options) -> Iterator[Row]:
+    """Seconds by the number of unknowns."""
+    for n in (8, 32) if options.quick else (8, 16, 32, 64, 128, 256):
+        system, x0 = triangular(n)
+        for p in MULTIPLE:
+            call = partial(newton_series, system, x0, degree=DEGREE, precision=p)
+            value = seconds({"mdqr": call}, 3)["mdqr"]
+            yield Row("sizes", "triangular", "mdqr", p.name, f"{n}", value * 1e3, "ms")
+
+
 def batches(options: Options) -> Iterator[Row]:
     """Milliseconds of a thousand start points."""
     system, x0 = cyclic(7)
@@ -175,6 +185,6 @@ BENCHMARKS = {
     "series": Benchmark(
         "series",
         "Power series on a CPU",
-        {"times": times, "growth": growth, "batches": batches, "carried": carried},
+        {"times": times, "growth": growth, "sizes": sizes, "batches": batches, "carried": carried},
     )
 }

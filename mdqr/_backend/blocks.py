@@ -121,17 +121,14 @@ def replace_products(
         right[...] = backend.matmul(right, e, kind=kind)
 
 
-def series_views(
-    xp: ModuleType, values: Block, sums: Block, is_complex: bool
-) -> tuple[Block, Block]:
-    """Return blocks of series and of their sums with one batch axis, which are written to."""
-    batch = values.shape[1 + is_complex : -2]
-    views = (
-        batched(values, batch, 2, is_complex),
-        batched(sums, batch, 1, is_complex),
-    )
-    if not all(map(xp.may_share_memory, views, (values, sums))):
-        raise ValueError("the batch axes of series must be one run of memory")
+def series_views(xp: ModuleType, is_complex: bool, *blocks: tuple[Block, int]) -> list[Block]:
+    """Return blocks with one batch axis before their last axes, which are written to."""
+    views = []
+    for block, core in blocks:
+        batch = block.shape[1 + is_complex : block.ndim - core]
+        views.append(batched(block, batch, core, is_complex))
+        if not xp.may_share_memory(views[-1], block):
+            raise ValueError("the batch axes of series must be one run of memory")
     return views
 
 

@@ -87,6 +87,20 @@ class ProductGraph(NamedTuple):
     layers: Block
 
 
+class EquationTerms(NamedTuple):
+    """Terms of equations in nodes of a graph; see `Backend.series_equations`.
+
+    Row i has terms ``start[i]`` to ``start[i + 1]``, int64; term j is a factor times node
+    ``node[j]``. `factors` ``(sets, terms, orders)`` and `constants` ``(sets, rows, orders)`` are
+    blocks of series in the parameter; a batch has as many items for each set, one after the other.
+    """
+
+    start: Block
+    node: Block
+    factors: Block
+    constants: Block
+
+
 class Reflectors(Protocol):
     """Q of matrices of one limb, as float64 or complex128 arrays; see `Backend.reflectors`."""
 
@@ -247,6 +261,38 @@ class Backend(Protocol):
         and only the two ends, which changed, are added to it: order 1 of two is a derivative.
         ``|error| <= (order + 9) eps`` of the sum of the moduli of the terms, with the same limbs
         on every device. Where a sum leaves the range of doubles it is infinite or NaN.
+        """
+        ...
+
+    def series_equations(
+        self, values: Block, terms: EquationTerms, order: int, *, kind: Kind
+    ) -> Block:
+        """Return one order ``(..., rows)`` of equations whose nodes are `values`.
+
+        ``sum_j sum_i factors[i, j] values[node[i], order - j] + constants[order]`` for each row;
+        ``|error| <= (count / 8 + 10) eps`` of the sum of the moduli of its `count` terms, with the
+        same limbs on every device.
+        """
+        ...
+
+    def series_expand(
+        self,
+        values: Block,
+        jacobian: Block,
+        inverse: Block,
+        graph: ProductGraph,
+        terms: EquationTerms,
+        orders: range,
+        *,
+        kind: Kind,
+    ) -> None:
+        """Write orders of series that solve equations, all after those before; a task an item.
+
+        `values` ``(..., nodes, d)`` has the lower orders of all nodes, and zeros behind. Order k of
+        the variables, which are the nodes before those of `graph`, is ``-inverse r``, with one step
+        of refinement by `jacobian` ``(..., rows, variables)``; r is what is left of order k of the
+        equations with zeros for it. What it changes of the products is added to them. The limbs are
+        the same on every device.
         """
         ...
 

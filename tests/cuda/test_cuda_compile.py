@@ -23,7 +23,8 @@ PAIR, MOST = PRECISIONS[1].limbs, PRECISIONS[-1].limbs
 # Where the time of factorisations, products and large arrays goes.
 HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
 HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
-HOT |= {"panel/panel", "reflect/reflect", "series/order", "window/rise", "window/window"}
+HOT |= {"panel/panel", "reflect/reflect", "series/expand", "series/order"}
+HOT |= {"window/rise", "window/window"}
 HOT |= {
     f"tensorcore/{name}" for name in ("caqr", "cholesky", "reflector", "round", "scale", "vectors")
 }
@@ -52,7 +53,6 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("products/matvec", 8, True): 48,
         ("elementwise/reduce", 4, False): 8,
         ("elementwise/elementwise", 4, True): 32,
-        ("series/order", 8, False): 16,
         ("triangular/tile", 8, True): 420,
         ("triangular/triangular", 8, True): 256,
         ("window/rise", 4, False): 16,

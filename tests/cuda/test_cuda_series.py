@@ -1,4 +1,4 @@
-"""Orders of products of series by emulated threads: the limbs of the host."""
+"""Orders of series and equations by emulated threads: the limbs of the host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cuda_cases import EVERY, assert_same
 from emulation.kernels import EmulatedKernels
-from series_cases import chain, drawn, wide
+from series_cases import chain, drawn, pairs, wide
 
 from mdqr._backend.cuda.series.order import SeriesOrders
 from mdqr._backend.host import backend as host
@@ -16,7 +16,7 @@ from mdqr._precision import PRECISIONS
 CASES = [
     pytest.param(*case.values, id=case.id, marks=[] if plain else [pytest.mark.long])
     for case in EVERY
-    for plain in [case.values[0] in PRECISIONS[1:3] and case.values[1] is not complex]
+    for plain in [case.values[0] in PRECISIONS[1:] and case.values[1] is not complex]
 ]
 
 
@@ -36,6 +36,15 @@ def test_limbs_of_the_host(graph, precision, dtype, rng, kernel_folder):
         cuda.series_order(*here, graph, order, kind=kind, again=True)
         host.backend().series_order(*there, graph, order, kind=kind, again=True)
         assert_same(here[0], there[0])
+
+
+@pytest.mark.parametrize(("precision", "dtype"), CASES)
+@pytest.mark.parametrize("graph", [chain(3), wide(9)], ids=["chain", "wide"])
+def test_equations_and_expansions(graph, precision, dtype, rng, kernel_folder):
+    kind = Kind(precision.limbs, dtype is complex)
+    cuda = SeriesOrders(EmulatedKernels(kernel_folder))
+    for one, other in pairs(cuda, rng, kind, graph, batch=3):
+        assert_same(one, other)
 
 
 def test_no_products_start_nothing(kernel_folder):

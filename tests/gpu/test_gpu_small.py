@@ -12,6 +12,7 @@ import gpu_exact
 import numpy as np
 import pytest
 from exact_matrices import Exact
+from series_cases import chain, pairs, wide
 
 import mdqr
 from mdqr import tensorcore
@@ -60,6 +61,14 @@ def test_series_orders(device, options, rng):
         device.series_order(*moved, on_device, order, **options)
         host.backend().series_order(values, sums, graph, order, **options)
     np.testing.assert_array_equal(cases.to_host(moved[0]), values)
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("graph", [chain(3), wide(9)], ids=["chain", "wide"])
+def test_series_of_systems(device, options, graph, rng):
+    moved = device.xp.asarray
+    for here, there in pairs(device, rng, options["kind"], graph, batch=3, orders=5, moved=moved):
+        np.testing.assert_array_equal(cases.to_host(there), here)
 
 
 @pytest.mark.usefixtures("host")

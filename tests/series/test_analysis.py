@@ -10,36 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from series_acceptance import QUOTIENT, VIVIANI, VIVIANI_START
 
 import mdqr
 from mdqr.series import PowerSeries, System, newton_series, pade, radius
 from mdqr.series._analysis.roots import roots
 
-QUOTIENT = System.from_strings(["(1-t)*(x^2-1) + t*(3*x^2-3/2)"], ["x"])
-
 
 def quotient(degree, precision):
     """The series of ``sqrt((1 + t/2) / (1 + 2 t))``."""
     return newton_series(QUOTIENT, [1], degree=degree, precision=precision)["x"]
-
-
-def errors(found, exact):
-    values = found.to_fractions().ravel()
-    return max(abs(a - b) / abs(b) for a, b in zip(values, exact, strict=True))
-
-
-def test_coefficients_of_a_quotient(precision):
-    texts = "1 -3/4 39/32 -267/128 7563/2048 -54789/8192 806595/65536"
-    exact = [Fraction(text) for text in texts.split()]
-    assert errors(quotient(6, precision).coeffs, exact) <= 4 * Fraction(precision.eps)
-
-
-def test_approximant_of_a_quotient(precision):
-    found = pade(quotient(4, precision), 2, 2)
-    tolerance = 1000 * Fraction(precision.eps)
-    assert errors(found.numerator, [1, Fraction(17, 8), Fraction(61, 64)]) <= tolerance
-    assert errors(found.denominator, [1, Fraction(23, 8), Fraction(121, 64)]) <= tolerance
-    assert repr(found) == f"<Pade [2/2], {precision}>"
 
 
 def test_values_of_approximants():
@@ -96,11 +76,7 @@ def test_conjugate_singularities(degree, bound):
 
 def test_radius_of_a_curve():
     """Viviani's curve about t = 1/2: branch points at a distance of 1/2."""
-    system = System.from_strings(
-        ["x - 2*t^2", "x^2 + y^2 + z^2 - 4", "(x-1)^2 + y^2 - 1"], ["x", "y", "z"]
-    )
-    start = [0.5, math.sqrt(0.75), math.sqrt(3)]
-    s = newton_series(system, start, degree=63, precision="qd", t0=Fraction(1, 2))
+    s = newton_series(VIVIANI, VIVIANI_START, degree=63, precision="qd", t0=Fraction(1, 2))
     found = s.radius()
     assert abs(float(found.value) - 0.5) <= 1e-13
     assert abs(float(found.value) - 0.5) <= 100 * found.uncertainty

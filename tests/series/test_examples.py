@@ -6,8 +6,6 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "series"
 
 
@@ -40,6 +38,5 @@ def test_cyclic_roots(capsys):
     assert len(re.findall(r"error \de-12\d", text)) == 4
 
 
-@pytest.mark.long
 def test_katsura(capsys):
     assert "16 ends, at least 0.06 apart; 12 are real" in printed("katsura", capsys)

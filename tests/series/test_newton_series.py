@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 from fractions import Fraction
@@ -9,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from families import (
+from series_families import (
     cyclic,
-    cyclic_errors,
     cyclic_start,
     triangular_exponential,
     triangular_rational,
 )
 
 import mdqr
+from mdqr import series
 from mdqr.series import (
     NotASolutionError,
     PowerSeries,
@@ -26,109 +27,6 @@ from mdqr.series import (
     newton_series,
     recommended_precision,
 )
-from mdqr.testing import ulp_error
-
-# Of research on these families: 2,000 to 20,000 eps.
-CYCLIC = {"d": 1e-12, "dd": 1e-28, "qd": 1e-60, "od": 1e-123}
-
-
-@pytest.mark.parametrize("n", [5, 6, 7, 10, 11, 13])
-def test_cyclic_roots(n, precision):
-    """Every order of a dense complex system."""
-    s = newton_series(cyclic(n), cyclic_start(n), degree=31, precision=precision)
-    errors = cyclic_errors(s.coeffs, n)
-    assert errors.max() <= CYCLIC[precision.name]
-    with np.errstate(divide="ignore"):
-        true = -np.log10(errors.max(axis=0))
-    assert (s.digits <= true + 1).all()
-
-
-@pytest.mark.parametrize("precision", [mdqr.qd, mdqr.od], ids=str)
-def test_cyclic_roots_of_high_degree(precision):
-    s = newton_series(cyclic(7), cyclic_start(7), degree=63, precision=precision)
-    assert cyclic_errors(s.coeffs, 7).max() <= CYCLIC[precision.name]
-
-
-@pytest.mark.parametrize("n", [4, 8, 9])
-def test_singular_starts(n, precision):
-    with pytest.raises(SingularJacobianError, match="no power series in t") as caught:
-        newton_series(cyclic(n), cyclic_start(n), degree=3, precision=precision)
-    assert caught.value.rank < n
-
-
-@pytest.mark.parametrize("n", [8, 32, 64])
-def test_triangular_systems(n, precision):
-    """Coefficients are rational; those that cancel are right relative to 1."""
-    system, exact = triangular_rational(n)
-    s = newton_series(system, np.ones(n), degree=31, precision=precision)
-    found = s.coeffs.to_fractions()
-    for i, k in np.ndindex(found.shape):
-        truth = exact(i + 1, k)
-        error = abs(found[i, k] - truth) / max(1, abs(truth))
-        assert error <= 1e3 * Fraction(precision.eps)
-
-
-EXPONENTIAL = [
-    pytest.param(n, degree, marks=[pytest.mark.long] if n * degree > 1024 else [])
-    for n in (8, 16, 32)
-    for degree in (15, 31, 63)
-]
-
-
-@pytest.mark.parametrize(("n", "degree"), EXPONENTIAL)
-def test_exponential_systems(n, degree, precision):
-    """Errors grow as local rounding errors do; digits claim no more than is true.
-
-    The sums of product i, of size ``(|b_(i-1)| + 1)^k / k!``, are rounded, and x_i is a quotient by
-    product i - 1: that of sums i, or x_i times that of sums i - 1.
-    """
-    system, a, b = triangular_exponential(n, degree, precision)
-    s = newton_series(system, np.ones(n), degree=degree, precision=precision)
-    found = s.coeffs.to_fractions()
-    sums = [0, 0, *map(abs, b)]
-    worst, sizes = np.zeros(degree + 1), np.zeros(degree + 1)
-    for i, k in np.ndindex(found.shape):
-        truth = abs(a[i] ** k / math.factorial(k))
-        error = abs(abs(found[i, k]) - truth)
-        growth = 1 + sums[i + 1] + max(sums[i + 1], 1 + sums[i])
-        # What is wrong in all digits is no small error any more.
-        if s.digits[k] > 0:
-            assert error <= truth * n * Fraction(precision.eps) * growth**k
-        worst[k] = max(worst[k], float(error))
-        sizes[k] = max(sizes[k], float(truth))
-    with np.errstate(divide="ignore"):
-        true = -np.log10(worst / sizes)
-    assert (s.digits <= np.maximum(true, 0.0) + 1).all()
-    # Estimates are 8 times the largest of few draws of eps, of which od rounds far less.
-    assert (s.digits >= np.minimum(true, precision.digits) - 8).all()
-
-
-def test_newton_doubles_orders():
-    s = newton_series(cyclic(5), cyclic_start(5), degree=31, precision="qd", method="newton")
-    assert s.info.orders == [1, 2, 4, 8, 16, 32]
-    assert cyclic_errors(s.coeffs, 5).max() <= CYCLIC["qd"]
-
-
-@pytest.mark.parametrize("precision", [mdqr.dd, mdqr.qd], ids=str)
-def test_both_methods_agree(precision):
-    system, *_ = triangular_exponential(8, 31, precision)
-    online, newton = (
-        newton_series(system, np.ones(8), degree=31, precision=precision, method=method)
-        for method in ("online", "newton")
-    )
-    difference = abs(online.coeffs - newton.coeffs).max(axis=0).to_numpy()
-    size = abs(online.coeffs).max(axis=0).to_numpy()
-    larger = 10.0 ** -np.minimum(online.digits, newton.digits)
-    assert (difference <= 10 * larger * size).all()
-
-
-@pytest.mark.parametrize("precision", [mdqr.qd, mdqr.od], ids=str)
-def test_a_start_in_double_is_refined(precision):
-    system = System.from_strings(["x^2 - 2 - t"], ["x"])
-    s = newton_series(system, [1.4], degree=3, precision=precision)
-    root = mdqr.sqrt(mdqr.array(2, precision=precision))
-    for k, exact in ((0, root), (1, 1 / (2 * root))):
-        assert float(ulp_error(s.coeffs[0, k], exact.to_fractions())) <= 4
 
 
 def test_decimal_texts_are_exact():
@@ -144,23 +42,6 @@ def test_decimal_texts_are_exact():
     }
     assert values["text"] == values["fraction"] == mdqr.qd("0.1")
     assert values["float"] == 0.1
-
-
-def test_overdetermined_systems():
-    """Consistent ones are exact; what others leave of an order does not touch those before."""
-    equations = ["(1-t)*x - 1", "(1-t)*y - x", "y - x^2"]
-    system = System.from_strings(equations, ["x", "y"])
-    s = newton_series(system, [1, 1], degree=15, precision="qd")
-    k = np.arange(16)
-    assert abs(s.coeffs - np.stack([np.ones(16), k + 1])).max() <= 1e3 * mdqr.qd.eps
-    equations[2] += " - t^3/1000"
-    other = newton_series(
-        System.from_strings(equations, ["x", "y"]), [1, 1], degree=15, precision="qd"
-    )
-    assert (abs(other.coeffs - s.coeffs)[:, :3] <= 1e2 * mdqr.qd.eps).all()
-    left = other.residual().to_numpy()
-    assert np.linalg.norm(left[:, 3]) > 1e-5
-    assert np.linalg.norm(left) == pytest.approx(8.451e-4, rel=1e-3)
 
 
 def test_batches():
@@ -184,6 +65,51 @@ def test_another_point_of_the_parameter():
     root = mdqr.sqrt(1 - t * t)
     # 0.1 is a fifth of the radius of convergence.
     assert abs(s(t) - mdqr.stack([2 * t * t, 2 * t * root, 2 * root])).max() <= 0.2**62
+
+
+def test_every_start_point_has_its_parameter(precision):
+    """One call for points at different t, as many calls for one."""
+    system = System.from_strings(["x^2 - 1 - 3*t + t^2*y", "y - t*x - 2"], ["x", "y"])
+    where = np.array([0.0, 0.25, 0.5])
+    rough = newton_series(system, [1, 2], degree=20, precision="d")
+    starts = [rough(t).to_numpy() for t in where]
+    many = newton_series(system, starts, degree=9, precision=precision, t0=where)
+    assert repr(many).startswith("<SeriesSolution in x, y about t0 = t0, degree 9")
+    assert repr(many["x"][1]).endswith("... + O((t - t0)^10)")
+    values = many(0.3)
+    for i, t in enumerate(where):
+        one = newton_series(system, starts[i], degree=9, precision=precision, t0=t)
+        size = abs(one.coeffs).max(axis=0)
+        assert (abs(many.coeffs[i] - one.coeffs) <= 64 * precision.eps * size).all()
+        assert abs(values[i] - one(0.3)).max() <= 64 * precision.eps
+        assert abs(many.digits[i] - one.digits).max() <= 1
+
+
+def test_terms_of_one_monomial_are_added():
+    system = System.from_arrays(
+        [[1], [1], [0], [0]], [[1.0, 0], [2.0, 0], [-1.0, 0], [-2.0, -3.0]], [0, 0, 0, 0]
+    )
+    s = newton_series(system, [1], degree=2, precision="dd")
+    np.testing.assert_array_equal(s.to_numpy(), [[1, 1, 0]])
+
+
+def test_many_products_are_shared_out():
+    """1,820 products of four of 16 unknowns: one start point, and a task for each of two."""
+    rng = np.random.default_rng(5)
+    fours = np.array(list(itertools.combinations(range(16), 4)))
+    powers = np.zeros((len(fours) + 32, 16), dtype=int)
+    powers[np.arange(len(fours))[:, None], fours] = 1
+    powers[len(fours) : len(fours) + 16] = np.eye(16)
+    factors = np.zeros((len(powers), 2))
+    factors[: len(fours), 1] = rng.uniform(-1, 1, len(fours)) / 64
+    factors[len(fours) :, 0] = np.repeat([1.0, -1.0], 16)
+    rows = [*(np.arange(len(fours)) % 16), *range(16), *range(16)]
+    system = System.from_arrays(powers, factors, rows)
+    alone = newton_series(system, np.ones(16), degree=8, precision="qd")
+    both = newton_series(system, np.ones((2, 16)), degree=8, precision="qd")
+    size = abs(alone.coeffs).max(axis=0)
+    assert (abs(both.coeffs - alone.coeffs) <= 1e3 * mdqr.qd.eps * size).all()
+    assert abs(alone.residual()).max() <= 1e3 * mdqr.qd.eps * float(size.max())
 
 
 def test_coefficients_that_would_leave_the_range():
@@ -212,7 +138,7 @@ def test_verified_digits():
         ({"method": "fast"}, 'method must be "auto"'),
         ({"degree": -1}, "degree must be at least 0"),
         ({"x0": np.ones((0, 1))}, r"no start point; its shape is \(0, 1\)"),
-        ({"t0": [0, 1]}, r"t0 must be one number; its shape is \(2,\)"),
+        ({"t0": [0, 1]}, r"one number, or one for each start point \(\); its shape is \(2,\)"),
         ({"x0": [1, 2]}, r"x0 must have shape \(1,\)"),
     ],
 )
@@ -230,9 +156,27 @@ def test_fewer_equations_than_unknowns():
         )
 
 
+def test_names_that_are_not_there():
+    with pytest.raises(AttributeError, match=r"'mdqr\.series' has no attribute 'solve'"):
+        _ = series.solve
+
+
 def test_a_start_that_is_no_solution():
     with pytest.raises(NotASolutionError, match="not near a solution"):
         newton_series(System.from_strings(["x^2 + 1 + t"], ["x"]), [0.3], degree=1, precision="dd")
+
+
+# Of docs/howto/choose-a-precision-for-series.md: the last order, by the number of unknowns.
+RECOMMENDED = {7: "d d dd", 15: "dd dd dd", 31: "dd qd qd", 47: "qd qd qd", 63: "qd qd od"}
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_table_of_recommended_precisions(place):
+    n = (8, 16, 32)[place]
+    system, *_ = triangular_exponential(n, 63, mdqr.od)
+    for degree, names in RECOMMENDED.items():
+        found = recommended_precision(system, np.ones(n), degree=degree)
+        assert found.name == names.split()[place]
 
 
 def test_recommended_precisions():

@@ -7,7 +7,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
-from families import cyclic, cyclic_start
+from series_families import cyclic, cyclic_start
 
 from mdqr import series
 from mdqr.series import PowerSeries, System, newton_series

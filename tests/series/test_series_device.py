@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import fake_device
 import numpy as np
 import pytest
-from families import cyclic, cyclic_start
+from series_families import cyclic, cyclic_start
 
 import mdqr
 from mdqr import MDArray

@@ -21,6 +21,7 @@ from mdqr._backend.protocol import (
     REAL_ONLY,
     REDUCTIONS,
     UNARY,
+    EquationTerms,
     ProductGraph,
 )
 from mdqr._limbs.planes import Kind
@@ -153,6 +154,19 @@ def series(backend, limbs, is_complex) -> Results:
             backend.series_order(values, sums, graph, k, kind=Kind(limbs, is_complex))
         return values, sums
 
+    def expanded(count):
+        rng = np.random.default_rng(9)
+        values = draws(rng, limbs, (count, 8, 9), is_complex)
+        values[..., 1:] = 0.0
+        factors = draws(rng, limbs, (1, 20, 2), is_complex) / 8
+        constants = draws(rng, limbs, (1, 3, 9), is_complex)
+        terms = EquationTerms(np.array([0, 3, 11, 20]), rng.integers(0, 8, 20), factors, constants)
+        matrices = [draws(rng, limbs, (count, 3, 3), is_complex) for _ in range(2)]
+        options = {"kind": Kind(limbs, is_complex)}
+        backend.series_expand(values, *matrices, graph, terms, range(1, 9), **options)
+        return values, backend.series_equations(values, terms, 8, **options)
+
+    yield "series_expand", lambda: expanded(3)
     yield "series_order", lambda: orders(3)
     yield "series_order many", lambda: orders(300)
 

@@ -299,6 +299,12 @@ template <int N> MDQR_FN cmd<double, N> shuffle_xor(const cmd<double, N>& x, int
     return {shuffle_xor(x.re, mask), shuffle_xor(x.im, mask)};
 }
 
+template <int N> MDQR_FN md<double, N> shuffle(const md<double, N>& x, int lane) {
+    md<double, N> r;
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = shuffle(x.limb[i], lane); });
+    return r;
+}
+
 // A barrier for all blocks of one group of `count`; `step` counts them from 1 on.
 MDQR_FN void sync_blocks(i64* counter, i64 count, i64 step) {
     if (count == 1) {

@@ -1,68 +1,37 @@
-// One order of products of series: sums of inner terms by many blocks, then the ends by one block
-// an item of the batch.
-#include "mdqr/config.hpp"
-
-// Calls save registers, which takes longer than a network of few limbs.
-#if MDQR_LIMBS <= 2
-#undef MDQR_CALL
-#define MDQR_CALL MDQR_FN
-#endif
-#include "mdqr/series.hpp"
-
-#include "device/rows.hpp"
+// One order of products of series, and of equations: sums by many blocks, the ends by one block an
+// item of the batch.
+#include "series/team.hpp"
 
 MDQR_BEGIN
 
-struct order_arguments {
-    matrix_view values;              // (item, node, order), changed
-    matrix_view sums;                // (item, product, 1): of inner terms
-    const i64 *left, *right, *layer; // nodes of products; the product that each layer begins with
-    i64 first, products, layers, order;
-};
+namespace series {
 
-MDQR_FN series_ends<number> ends_of(const order_arguments& p, i64 node) {
-    return {load_as<number>(p.values.to, p.values.at(block_x(), node, 0)),
-            load_as<number>(p.values.to, p.values.at(block_x(), node, p.order))};
+MDQR_FN i64 first_sum() { return block_y() * team_sums; }
+MDQR_FN i64 sums_end(i64 count) {
+    const i64 end = first_sum() + team_sums;
+    return end < count ? end : count;
 }
 
-MDQR_FN void add_ends(const order_arguments& p, i64 i) {
-    number sum = load_as<number>(p.sums.to, p.sums.at(block_x(), i, 0));
-    for_end_terms(ends_of(p, p.left[i]), ends_of(p, p.right[i]), p.order == 0,
-                  [&](int part, const real_number& x, const real_number& y)
-                      MDQR_LAMBDA { add_series_term(part_of(sum, part), x, y); });
-    finish_order(sum);
-    store_number(p.values.to, p.values.at(block_x(), p.first + i, p.order), sum);
-}
+} // namespace series
 
 MDQR_END
 
-// Sums of inner terms, eight threads a product. Grid: items, groups of products.
-MDQR_KERNEL(mdqr_series_sums, mdqr::order_arguments, mdqr::row_threads) {
-    using namespace mdqr;
-    const lane_place here{thread_index() % virtual_lanes, thread_index() / virtual_lanes, 1};
-    const i64 i = block_y() * block_tasks + here.slot;
-    const bool is_one = i < p.products;
-    number sum{};
-    for (i64 j = 1 + here.lane; is_one && j < p.order + here.lane; j += virtual_lanes) {
-        number x{}, y{};
-        if (j < p.order) {
-            load_number(p.values.to, p.values.at(block_x(), p.left[i], j), x);
-            load_number(p.values.to, p.values.at(block_x(), p.right[i], p.order - j), y);
-        }
-        add_series_term(sum, x, y);
-    }
-    combine_lanes(here, virtual_lanes, sum,
-                  [](const number& a, const number& b) { return series_sum(a, b); });
-    if (is_one && here.lane == 0)
-        store_number(p.sums.to, p.sums.at(block_x(), i, 0), sum);
+// Sums of inner terms. Grid: items, groups of products.
+MDQR_KERNEL(mdqr_series_sums, mdqr_series::order_arguments, mdqr::series::team_threads) {
+    using namespace mdqr::series;
+    const inner_sums<mdqr::number> sums(p.values, p.sums, p.products, mdqr::block_x(), p.order);
+    block_team().dots(first_sum(), sums_end(p.products.products), sums);
 }
 
 // The ends, layer by layer. Grid: items.
-MDQR_KERNEL(mdqr_series_ends, mdqr::order_arguments, mdqr::row_threads) {
-    using namespace mdqr;
-    for (i64 layer = 0; layer < p.layers; ++layer) {
-        for (i64 i = p.layer[layer] + thread_index(); i < p.layer[layer + 1]; i += row_threads)
-            add_ends(p, i);
-        sync_threads();
-    }
+MDQR_KERNEL(mdqr_series_ends, mdqr_series::order_arguments, mdqr::series::team_threads) {
+    using namespace mdqr::series;
+    add_ends(block_team(), p.values, p.sums, p.products, mdqr::block_x(), p.order);
+}
+
+// Rows of equations. Grid: items, groups of rows.
+MDQR_KERNEL(mdqr_series_equations, mdqr_series::equation_arguments, mdqr::series::team_threads) {
+    using namespace mdqr::series;
+    const row_sums<mdqr::number> sums(p.out, p.values, p.terms, mdqr::block_x(), p.order);
+    block_team().dots(first_sum(), sums_end(p.terms.rows), sums);
 }

@@ -60,6 +60,33 @@ def series_order(
     limbs: int,
     complex: bool,
 ) -> None: ...
+def series_equations(
+    out: Block,
+    values: Block,
+    factors: Block,
+    constants: Block,
+    start: NDArray[np.int64],
+    node: NDArray[np.int64],
+    order: int,
+    limbs: int,
+    complex: bool,
+) -> None: ...
+def series_expand(
+    values: Block,
+    jacobian: Block,
+    inverse: Block,
+    work: Block,
+    factors: Block,
+    constants: Block,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    start: NDArray[np.int64],
+    node: NDArray[np.int64],
+    first: int,
+    end: int,
+    limbs: int,
+    complex: bool,
+) -> None: ...
 def solve_small(
     error: Block,
     condition: Block,

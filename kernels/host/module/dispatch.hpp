@@ -1,5 +1,6 @@
 // The entry points of the level chosen at load.
 #pragma once
+#include "mdqr/series_arguments.hpp"
 #include "module/ops.hpp"
 #include "module/view.hpp"
 
@@ -22,7 +23,9 @@ struct entry_table {
     void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
                                   bool);
     void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
-    void (*series_order)(const block_view&, const block_view&, const series_graph&, int, bool);
+    void (*series_order)(const mdqr_series::order_arguments&, ptrdiff_t, bool, bool);
+    void (*series_equations)(const mdqr_series::equation_arguments&, ptrdiff_t, bool);
+    void (*series_expand)(const mdqr_series::expand_arguments&, ptrdiff_t, bool);
     void (*solve_small)(const small_outputs&, const block_view&, const block_view&);
     void (*lstsq_small)(const small_outputs&, const block_view&, const block_view&,
                         const block_view&);

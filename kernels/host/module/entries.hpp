@@ -6,6 +6,7 @@
 // one field. What each entry computes is said in mdqr/_backend/protocol.py.
 #include "module/ops.hpp"
 #include "module/view.hpp"
+#include "mdqr/series_arguments.hpp"
 
 namespace mdqr {
 inline namespace MDQR_LEVEL {
@@ -14,7 +15,6 @@ using mdqr_host::binary_op;
 using mdqr_host::block_view;
 using mdqr_host::index_view;
 using mdqr_host::reduce_op;
-using mdqr_host::series_graph;
 using mdqr_host::small_outputs;
 using mdqr_host::unary_op;
 
@@ -66,12 +66,18 @@ template <int N>
 void mdqr_window(const block_view& r, const block_view* left, const block_view* right, int below,
                  int lanes, bool single);
 
-// Order `order` of the products of `graph`, in values (batch, nodes, orders), from lower orders and
-// what the factors have there; sums (batch, products) of the terms in between are kept, or taken as
-// they are if `again`.
+// Order `order` of products in `items` graphs of series, from lower orders and what the factors
+// have there; the sums of the terms in between are kept, or taken as they are if `again`.
 template <int N>
-void mdqr_series_order(const block_view& values, const block_view& sums, const series_graph& graph,
-                       int order, bool again);
+void mdqr_series_order(const mdqr_series::order_arguments& p, ptrdiff_t items, bool is_complex,
+                       bool again);
+// One order of equations.
+template <int N>
+void mdqr_series_equations(const mdqr_series::equation_arguments& p, ptrdiff_t items,
+                           bool is_complex);
+// Orders of series that solve equations, from `p.first` on.
+template <int N>
+void mdqr_series_expand(const mdqr_series::expand_arguments& p, ptrdiff_t items, bool is_complex);
 
 // x (batch, n, k) with a x = b, a (batch, n, n), b (batch, n, k), for any limb counts; what else is
 // written lies in C order.

@@ -23,6 +23,8 @@ template <int N> constexpr mdqr_host::entry_table entries_of() {
     t.solve_triangular_tile = mdqr_solve_triangular_tile<N>;
     t.window = mdqr_window<N>;
     t.series_order = mdqr_series_order<N>;
+    t.series_equations = mdqr_series_equations<N>;
+    t.series_expand = mdqr_series_expand<N>;
     t.solve_small = mdqr_solve_small;
     t.lstsq_small = mdqr_lstsq_small;
     return t;

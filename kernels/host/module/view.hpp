@@ -46,12 +46,6 @@ struct small_outputs {
     long long* status;
 };
 
-// Products of series: product i is that of nodes left[i] and right[i], and is node `first` + i.
-struct series_graph {
-    const long long *left, *right;
-    ptrdiff_t first, products;
-};
-
 // Row-major position: `offset[k]` follows the index for each of K operands of the same shape.
 template <int K> struct cursor {
     const ptrdiff_t* shape;

@@ -79,9 +79,8 @@ template <int N> MDQR_FN void finish_order(cmd<double, N>& x) {
     finish_order(x.im);
 }
 
-template <int N> MDQR_FN md<double, N>& part_of(md<double, N>& x, int) { return x; }
-template <int N> MDQR_FN md<double, N>& part_of(cmd<double, N>& x, int part) {
-    return part == 0 ? x.re : x.im;
-}
+// Real and imaginary parts.
+template <class Number> inline constexpr int number_parts = 1;
+template <int N> inline constexpr int number_parts<cmd<double, N>> = 2;
 
 MDQR_END

@@ -1,16 +1,16 @@
-"""Orders of products of power series on the CPU."""
+"""Power series on the CPU: orders of products and of equations, and series that solve them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mdqr._backend.blocks import series_views
-from mdqr._backend.protocol import ProductGraph
-from mdqr._limbs.planes import Block, Kind
+from mdqr._backend.blocks import batched, series_views
+from mdqr._backend.protocol import EquationTerms, ProductGraph
+from mdqr._limbs.planes import Block, Kind, value_shape
 
 
 class SeriesOrders:
-    """Orders of products of power series."""
+    """Orders of power series."""
 
     def series_order(
         self,
@@ -27,5 +27,55 @@ class SeriesOrders:
 
         left, right, _ = graph
         if values.size and len(left):
-            views = series_views(np, values, sums, kind.is_complex)
-            _mdqr_host.series_order(*views, left, right, order, again, *kind)
+            series, inner = series_views(np, kind.is_complex, (values, 2), (sums, 1))
+            _mdqr_host.series_order(series, inner, left, right, order, again, *kind)
+
+    def series_equations(
+        self, values: Block, terms: EquationTerms, order: int, *, kind: Kind
+    ) -> Block:
+        """Return one order of equations."""
+        import _mdqr_host
+
+        batch = value_shape(values, kind.is_complex)[:-2]
+        one = batched(values, batch, 2, kind.is_complex)
+        start, node, factors, constants = terms
+        rows = len(start) - 1
+        out = kind.empty(np, (one.shape[kind.lead], rows))
+        if out.size:
+            _mdqr_host.series_equations(out, one, factors, constants, start, node, order, *kind)
+        return out.reshape(kind.planes((*batch, rows)))
+
+    def series_expand(
+        self,
+        values: Block,
+        jacobian: Block,
+        inverse: Block,
+        graph: ProductGraph,
+        terms: EquationTerms,
+        orders: range,
+        *,
+        kind: Kind,
+    ) -> None:
+        """Write orders of series that solve equations."""
+        import _mdqr_host
+
+        series, j, x = series_views(np, kind.is_complex, (values, 2), (jacobian, 2), (inverse, 2))
+        items, rows, variables = j.shape[-3:]
+        work = kind.empty(np, (items, 2 * len(graph.left) + rows + 2 * variables))
+        start, node, factors, constants = terms
+        if values.size:
+            _mdqr_host.series_expand(
+                series,
+                j,
+                x,
+                work,
+                factors,
+                constants,
+                graph.left,
+                graph.right,
+                start,
+                node,
+                orders.start,
+                orders.stop,
+                *kind,
+            )

@@ -51,14 +51,14 @@ def multiply(a: MDArray, b: MDArray) -> MDArray:
 
 
 def shift_matrix(t0: MDArray, orders: int) -> MDArray:
-    """Return S with ``q @ S`` the coefficients of ``q(t0 + s)``, in the precision of t0."""
+    """Return S ``(..., d, d)`` with ``q @ S`` the coefficients of ``q(t0 + s)``, for each t0."""
     powers = [t0 * 0 + 1]
     for _ in range(orders - 1):
         powers.append(powers[-1] * t0)
     kind = Kind(t0.precision.limbs, t0.is_complex)
     xp = planes.namespace(t0._block)
-    found = MDArray._wrap(kind.zeros(xp, (orders, orders)), t0.precision, t0.is_complex)
+    found = MDArray._wrap(kind.zeros(xp, (*t0.shape, orders, orders)), t0.precision, t0.is_complex)
     for i in range(orders):
         for j in range(i + 1):
-            found[i, j] = powers[i - j] * math.comb(i, j)
+            found[..., i, j] = powers[i - j] * math.comb(i, j)
     return found

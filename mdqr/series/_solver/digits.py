@@ -42,23 +42,25 @@ def perturbed(
     changes = _Changes(equations, start, values, precision.eps)
     for k in range(values.shape[-1]):
         changes.order(k)
-    size = changes.size[..., : changes.n, :]
-    errors = _SAFETY * equations.size(changes.wide[..., : changes.n, :]).max(axis=0)
+    size = changes.size[..., 0, : changes.n, :]
+    errors = _SAFETY * equations.size(changes.wide[..., : changes.n, :]).max(axis=-3)
     size, errors = (x if isinstance(x, np.ndarray) else x.get() for x in (size, errors))
     return size, errors
 
 
 class _Changes:
-    """Nodes and their changes ``(probes, ..., nodes, d + 1)``, in float64."""
+    """Nodes and their changes ``(..., probes, nodes, d + 1)``, in float64."""
 
     def __init__(self, equations: Equations, start: Start, values: Block, eps: float) -> None:
         field = equations.kind.is_complex
         self.eqs, self.eps = equations.first_limbs(1), eps
-        self.n, self.xp = start.jacobian.shape[-1], equations.backend.xp
-        self.values = planes.narrow(values, field, 1)
-        self.inverse = planes.narrow(start.inverse, field, 1)
+        self.n, self.xp = equations.variables, equations.backend.xp
+        # An axis for the probes, behind those of the batch, which coefficients may depend on.
+        self.values = planes.narrow(values, field, 1)[..., None, :, :]
+        self.inverse = planes.narrow(start.inverse.block, field, 1)[..., None, :, :]
         self.size = self.eqs.size(self.values)
-        self.batch = (_PROBES, *planes.value_shape(values, field)[:-2])
+        self.moduli = self.eqs.magnitudes()
+        self.batch = (*planes.value_shape(values, field)[:-2], _PROBES)
         self.wide = self.eqs.kind.zeros(self.xp, (*self.batch, *values.shape[-2:]))
         # Order 1 of two: the changes of one order, linear in each other.
         self._ends = self.eqs.kind.zeros(self.xp, (*self.batch, values.shape[-2], 2))
@@ -69,22 +71,23 @@ class _Changes:
     def order(self, k: int) -> None:
         """Find the changes of order k of the products, then of x, then of the products again."""
         kind, n = self.eqs.kind, self.n
-        sums = self._inner(k)
-        self._products(k, sums)
+        inner = self._inner(k)
+        self._products(k, inner)
         rest = self._equations(k)
-        rest[(*self._lead, ..., 0)] += self._signs(self.eqs.sizes(self.values, k))
+        sums = self.moduli.order(self.size[None], k)[0, ..., 0]
+        rest[(*self._lead, ..., 0)] += self._signs(sums)
         dx = self.eqs.backend.matmul(self.inverse, rest, kind=kind)[..., 0]
         self.wide[..., :n, k] = -dx
         self.wide[(*self._lead, ..., slice(n), k)] += self._signs(self.size[..., :n, k])
-        self._products(k, sums)
+        self._products(k, inner)
 
     def _probes(self, block: Block) -> Block:
-        """Repeat nodes ``(..., nodes)`` for all probes."""
+        """Repeat nodes ``(..., 1, nodes)`` for all probes."""
         return planes.broadcast(block, self.eqs.kind.is_complex, (*self.batch, *block.shape[-1:]))
 
     def _signs(self, size: Block) -> Block:
-        """Return eps of sizes with random signs."""
-        shape = (_PROBES, *size.shape)
+        """Return eps of sizes ``(..., 1, p)`` with random signs."""
+        shape = (*self.batch, size.shape[-1])
         return self.xp.asarray(self._rng.choice([-self.eps, self.eps], shape)) * size
 
     def _inner(self, k: int) -> Block:
@@ -108,9 +111,4 @@ class _Changes:
         self.wide[..., self.n :, k] = self._ends[..., self.n :, 1]
 
     def _equations(self, k: int) -> Block:
-        total = 0.0
-        monomials = self.wide[..., self.eqs.products.monomials, :]
-        for j, matrix in enumerate(self.eqs.matrices[: k + 1]):
-            column = monomials[..., k - j, None]
-            total = total + self.eqs.backend.matmul(matrix, column, kind=self.eqs.kind)
-        return total
+        return self.eqs.order(self.wide, k, changes=True)

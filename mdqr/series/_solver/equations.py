@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
-from mdqr._backend.protocol import Backend
+from mdqr._backend.protocol import Backend, EquationTerms
 from mdqr._limbs import planes
 from mdqr._limbs.device import place
 from mdqr._limbs.planes import Block, Kind
@@ -19,16 +20,14 @@ from mdqr.series._systems.system import System
 
 @dataclass(frozen=True)
 class Equations:
-    """``F(x, t0 + rho s) = right(s) + sum_j matrices[j] s^j monomials(x)``.
+    """Sums of terms, series in s with ``t = t0 + rho s`` times products, and of constants.
 
-    `matrices` are blocks ``(m, monomials)``, `right` is one ``(m, orders)``; `exponent` is that of
-    rho, a power of two.
+    `exponent` is that of rho, a power of two.
     """
 
     kind: Kind
     products: Products
-    matrices: list[Block]
-    right: Block
+    terms: EquationTerms
     exponent: int = 0
 
     @classmethod
@@ -38,104 +37,111 @@ class Equations:
         kind = Kind(precision.limbs, is_complex)
         series = system.coefficients(precision).astype(dtype=complex if is_complex else None)
         if (t0 != 0).any():
-            series = series @ shift_matrix(t0, series.shape[1])
+            series = series @ shift_matrix(t0.reshape(-1), series.shape[1])
+        else:
+            series = series[None]
         products, monomial = system.monomials
-        block, equation, m = series.limbs, system.term_equations, system.equations
-        orders, lead = series.shape[1], (slice(None),) * kind.lead
-        held = monomial >= 0
-        right = kind.zeros(np, (m, orders))
-        # Terms of one monomial in one equation come once.
-        right[(*lead, equation[~held])] = block[(*lead, ~held)]
-        used = np.flatnonzero(block[(*lead, held)].any(axis=(*range(kind.lead), -2)))
-        matrices = []
-        for j in range(1 + used.max(initial=0)):
-            matrix = kind.zeros(np, (m, len(products.monomials)))
-            matrix[(*lead, equation[held], monomial[held])] = block[(*lead, held, j)]
-            matrices.append(place(matrix, device))
-        right = place(right, device)
-        return cls(kind, products.on(for_block(right).xp), matrices, right)
+        equation, m = system.term_equations, system.equations
+        held = np.flatnonzero(monomial >= 0)
+        held = held[np.argsort(equation[held], kind="stable")]
+        starts = np.searchsorted(equation[held], np.arange(m + 1)).astype(np.int64)
+        factors = series[:, held].limbs
+        used = np.flatnonzero(factors.any(axis=tuple(range(factors.ndim - 1))))
+        terms = EquationTerms(
+            starts,
+            products.monomials[monomial[held]],
+            np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)]),
+            _constants(series, equation, np.flatnonzero(monomial < 0), m).limbs,
+        )
+        on_device = EquationTerms(*(place(part, device) for part in terms))
+        return cls(kind, products.on(for_block(on_device.factors).xp), on_device)
 
     @property
     def backend(self) -> Backend:
         """Where the blocks are."""
-        return for_block(self.right)
+        return for_block(self.terms.factors)
+
+    @property
+    def variables(self) -> int:
+        """How many unknowns there are."""
+        return self.products.variables
 
     def scaled(self, exponent: int) -> Equations:
         """Return the equations with ``t = t0 + 2**exponent s``."""
         if exponent == self.exponent:
             return self
-        step = exponent - self.exponent
-        backend, field = self.backend, self.kind.is_complex
-        matrices = [
-            backend.ldexp(block, backend.xp.asarray(step * j), is_complex=field)
-            for j, block in enumerate(self.matrices)
-        ]
-        orders = backend.xp.arange(self.right.shape[-1])
-        right = backend.ldexp(self.right, step * orders, is_complex=field)
-        return replace(self, matrices=matrices, right=right, exponent=exponent)
+        step, backend = exponent - self.exponent, self.backend
+
+        def scale(block: Block) -> Block:
+            orders = step * backend.xp.arange(block.shape[-1])
+            return backend.ldexp(block, orders, is_complex=self.kind.is_complex)
+
+        return replace(self._with(scale), exponent=exponent)
 
     def first_limbs(self, limbs: int) -> Equations:
         """Return the equations in fewer limbs."""
         field = self.kind.is_complex
+        found = self._with(lambda block: planes.narrow(block, field, limbs))
+        return replace(found, kind=Kind(limbs, field))
 
-        def cut(block: Block) -> Block:
-            return planes.narrow(block, field, limbs)
+    def magnitudes(self) -> Equations:
+        """Return the equations with the moduli of all factors and constants, in float64."""
+        found = self._with(lambda block: self.size(block)[None])
+        return replace(found, kind=Kind(1, False))
 
-        return replace(
-            self,
-            kind=Kind(limbs, field),
-            matrices=[cut(block) for block in self.matrices],
-            right=cut(self.right),
-        )
+    def _with(self, change: Callable[[Block], Block]) -> Equations:
+        factors, constants = change(self.terms.factors), change(self.terms.constants)
+        return replace(self, terms=self.terms._replace(factors=factors, constants=constants))
 
     def empty(self, batch: tuple[int, ...], orders: int) -> Block:
         """Return zeros for the nodes ``(..., nodes, orders)``."""
         return self.kind.zeros(self.backend.xp, (*batch, self.products.nodes, orders))
 
-    def order(self, values: Block, k: int) -> Block:
-        """Return order k of the equations, ``(..., m, 1)``."""
-        backend, xp = self.backend, self.backend.xp
-        batch = planes.value_shape(values, self.kind.is_complex)[:-2]
-        if k < self.right.shape[-1]:
-            found = planes.broadcast(
-                self.right[..., k, None], self.kind.is_complex, (*batch, self.right.shape[-2], 1)
-            )
-        else:
-            found = self.kind.zeros(xp, (*batch, self.right.shape[-2], 1))
-        for j, matrix in enumerate(self.matrices[: k + 1]):
-            column = values[..., self.products.monomials, k - j, None]
-            found = backend.matmul(matrix, column, c=found, kind=self.kind)
-        return found
+    def order(self, values: Block, k: int, *, changes: bool = False) -> Block:
+        """Return order k of the equations, ``(..., m, 1)``, of nodes or of changes of nodes.
+
+        `values` may have further axes behind those of the batch.
+        """
+        terms = self._changing if changes else self.terms
+        return self.backend.series_equations(values, terms, k, kind=self.kind)[..., None]
+
+    @property
+    def _changing(self) -> EquationTerms:
+        """The terms without the constants."""
+        return self.terms._replace(constants=self.terms.constants[..., :0])
+
+    def _derivatives(self, wide: Block, k: int, terms: EquationTerms) -> Block:
+        """Return order k of the Jacobian, from derivatives ``(..., n, nodes, orders)``."""
+        found = self.backend.series_equations(wide, terms, k, kind=self.kind)
+        return self.backend.xp.ascontiguousarray(found.swapaxes(-1, -2))
 
     def jacobian(self, values: Block) -> Block:
         """Return the Jacobian ``(..., m, n)`` at points, of which `values` has the nodes."""
-        derivatives = self.products.derivatives(values[..., 0], self.kind)
-        some = derivatives[..., self.products.monomials].swapaxes(-1, -2)
-        return self.backend.matmul(self.matrices[0], some, kind=self.kind)
+        wide = self.products.derivatives(values[..., 0], self.kind)
+        # Order 1 is the derivative, and t stays.
+        terms = self._changing._replace(factors=self.terms.factors[..., :1])
+        return self._derivatives(wide, 1, terms)
 
     def jacobian_series(self, values: Block) -> list[Block]:
         """Return the orders of the Jacobian, each ``(..., m, n)``, along series."""
-        derivatives = self.products.derivative_series(values, self.kind)
-        some = derivatives[..., self.products.monomials, :, :]
-        found = []
-        for k in range(values.shape[-1]):
-            total = None
-            for j, matrix in enumerate(self.matrices[: k + 1]):
-                column = some[..., k - j]
-                total = self.backend.matmul(matrix, column, c=total, kind=self.kind)
-            found.append(total)
-        return found
-
-    def sizes(self, values: Block, k: int) -> Block:
-        """Return the sums of the moduli of the terms of order k, float64 ``(..., m)``."""
-        xp = self.backend.xp
-        found = self.size(self.right[..., k]) if k < self.right.shape[-1] else 0.0
-        for j, matrix in enumerate(self.matrices[: k + 1]):
-            column = self.size(values[..., self.products.monomials, k - j, None])
-            found = found + (self.size(matrix) @ column)[..., 0]
-        return xp.asarray(found)
+        wide = self.products.derivative_series(values, self.kind).swapaxes(-2, -3)
+        wide = self.backend.xp.ascontiguousarray(wide)
+        orders = range(values.shape[-1])
+        return [self._derivatives(wide, k, self._changing) for k in orders]
 
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
         xp = self.backend.xp
         return xp.hypot(block[0, 0], block[1, 0]) if self.kind.is_complex else abs(block[0])
+
+
+def _constants(series: MDArray, equation: np.ndarray, terms: np.ndarray, m: int) -> MDArray:
+    """Return the sums ``(sets, m, orders)`` of the terms without unknowns."""
+    sets, _, orders = series.shape
+    kind = Kind(series.precision.limbs, series.is_complex)
+    found = MDArray._wrap(kind.zeros(np, (sets, m, orders)), series.precision, series.is_complex)
+    while terms.size:
+        rows, first = np.unique(equation[terms], return_index=True)
+        found[:, rows] = found[:, rows] + series[:, terms[first]]
+        terms = np.delete(terms, first)
+    return found

@@ -18,7 +18,6 @@ from mdqr.series._solver.online import Start
 
 # A change of an order counts as rounding below so many eps of what the order is made of.
 _NOISE = 64.0
-_MOST_STEPS = 100
 
 
 def expand(
@@ -28,21 +27,13 @@ def expand(
     eps: float,
     callback: Callable[[str, int, int], object] | None = None,
 ) -> tuple[Block, list[int]]:
-    """Return the nodes of the series from a start, and the orders that were right after each step.
-
-    Raises
-    ------
-    ArithmeticError
-        If orders do not settle.
-    """
-    kind, backend, n = equations.kind, equations.backend, begin.jacobian.shape[-1]
+    """Return the nodes of the series, and how many orders were right after each step."""
+    kind, backend, n = equations.kind, equations.backend, equations.variables
     batch = planes.value_shape(begin.values, kind.is_complex)[:-2]
     values = equations.empty(batch, degree + 1)
     values[..., 0] = begin.values[..., 0]
     right, width, history = 1, min(1, degree), [1]
     while right <= degree:
-        if len(history) > _MOST_STEPS:
-            raise ArithmeticError(f"orders from {right} on do not settle")
         some = values[..., : width + 1]
         equations.products.evaluate(some, kind)
         series = equations.jacobian_series(some)
@@ -51,9 +42,7 @@ def expand(
         for place, left in enumerate(rest):
             for back, dx in enumerate(reversed(changes), start=1):
                 left = backend.matmul(series[back], dx, c=left, subtract=True, kind=kind)
-            dx = backend.matmul(begin.inverse, left, kind=kind)
-            again = backend.matmul(begin.jacobian, dx, c=left, subtract=True, kind=kind)
-            dx = backend.matmul(begin.inverse, again, c=dx, kind=kind)
+            dx = begin.inverse.solve(begin.jacobian, left, kind)
             changes.append(dx)
             at = right + place
             values[..., :n, at] = backend.binary(

@@ -12,9 +12,8 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
-from mdqr._limbs import planes
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr.series._solver import newton, online
+from mdqr.series._solver import inverse, newton, online
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
 from mdqr.series._systems.system import System
@@ -48,8 +47,8 @@ def newton_series(
         The last order.
     precision : Precision or str
         The precision of the work and of the result.
-    t0 : number, optional
-        Where the series are expanded.
+    t0 : number or array_like, optional
+        Where the series are expanded; for start points ``(..., n)`` also an array ``(...)``.
     method : {"auto", "online", "newton"}, optional
         "online": one order after the other. "newton": Newton's method on series, which takes more
         time and memory and serves as a check. "auto" is "online".
@@ -82,11 +81,12 @@ def newton_series(
 
     Notes
     -----
-    The Jacobian at the start is factored once, ``Q R``. With x_k = 0 first, what is left of order k
-    of the equations is ``-J0 x_k``; one step of refinement follows (the recurrence of the
-    asymptotic numerical method). t is scaled by a power of two, from the growth of the first
-    orders. Overdetermined systems are solved by least squares, order by order, each after those
-    before it: exact for consistent ones, and for others not the least sum over all orders.
+    The Jacobian at the start is inverted once; that of more than 64 unknowns by QR in as few limbs
+    as make steps of refinement converge. With x_k = 0 first, what is left of order k of the
+    equations is ``-J0 x_k``; steps of refinement follow (the recurrence of the asymptotic numerical
+    method). t is scaled by a power of two, from the growth of the first orders. Overdetermined
+    systems are solved by least squares, order by order, each after those before it: exact for
+    consistent ones, and for others not the least sum over all orders.
 
     A small residual does not make orders right: errors grow with the condition of the problem, see
     `SeriesSolution.digits`.
@@ -108,7 +108,7 @@ def newton_series(
     x, point = _operands(system, x0, t0, precision, device)
     equations = Equations.of(system, point, x.is_complex, x.device)
     begin = online.start(equations, x._block, precision)
-    condition = _condition(equations, begin)
+    condition = inverse.condition(begin.jacobian, begin.inverse, equations.kind)
     equations = equations.scaled(_exponent(equations, begin, degree))
     history: list[int] = []
     if method == "newton":
@@ -151,8 +151,11 @@ def _operands(
     if not x.size:
         raise ValueError(f"x0 has no start point; its shape is {x.shape}")
     point = array(t0, precision=precision, device="cpu")
-    if point.ndim:
-        raise ValueError(f"t0 must be one number; its shape is {point.shape}")
+    if point.shape not in ((), x.shape[:-1]):
+        raise ValueError(
+            f"t0 must be one number, or one for each start point {x.shape[:-1]}; its shape is "
+            f"{point.shape}"
+        )
     if x.is_complex or point.is_complex or system.is_complex:
         x, point = x.astype(dtype=complex), point.astype(dtype=complex)
     return x, point
@@ -170,26 +173,15 @@ def _warn(found: SeriesSolution, precision: Precision) -> None:
         )
 
 
-def _condition(equations: Equations, begin: online.Start) -> float:
-    """Return the product of the Frobenius norms of the Jacobian and its inverse, the worst."""
-    sizes = [(equations.size(x) ** 2).sum(axis=(-2, -1)) for x in (begin.jacobian, begin.inverse)]
-    return float((sizes[0] * sizes[1]).max() ** 0.5)
-
-
 def _exponent(equations: Equations, begin: online.Start, degree: int) -> int:
     """Return the power of two for t that keeps coefficients near one size."""
-    orders, field = min(degree, _GROWTH), equations.kind.is_complex
+    orders = min(degree, _GROWTH)
     if orders < 1:
         return 0
     single = equations.first_limbs(1)
-    low = begin._replace(
-        values=planes.narrow(begin.values, field, 1),
-        jacobian=planes.narrow(begin.jacobian, field, 1),
-        inverse=planes.narrow(begin.inverse, field, 1),
-    )
-    values = online.expand(single, low, orders)
-    size = single.size(values[..., : begin.jacobian.shape[-1], :])
-    top = [float(each) for each in size.reshape(-1, orders + 1).max(axis=0)]
+    values = online.expand(single, begin.first_limb(equations.kind), orders)
+    size = single.size(values[..., : equations.variables, :])
+    top = size.reshape(-1, orders + 1).max(axis=0).tolist()
     held = [(k, math.log2(size)) for k, size in enumerate(top) if 0.0 < size < math.inf]
     # Growth from the first order that is not zero; one order alone is brought to 1.
     if not held:

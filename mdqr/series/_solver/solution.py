@@ -60,7 +60,7 @@ class SeriesSolution:
     coeffs : MDArray
         Coefficients ``(..., n, d + 1)`` of powers of ``t - t0``.
     t0 : MDArray
-        Where the series are expanded, 0-d.
+        Where the series are expanded, 0-d or an array of the shape of the batch.
     system : System
         What they solve.
     info : SeriesInfo
@@ -87,16 +87,22 @@ class SeriesSolution:
 
     def __repr__(self) -> str:
         return (
-            f"<SeriesSolution in {', '.join(self.system.variables)} about t0 = "
-            f"{complex(self.t0) if self.t0.is_complex else float(self.t0):.6g}, degree "
-            f"{self.degree}, {self._precision}>"
+            f"<SeriesSolution in {', '.join(self.system.variables)} about t0 = {self._place}, "
+            f"degree {self.degree}, {self._precision}>"
         )
+
+    @property
+    def _place(self) -> str:
+        """Where the series are expanded, as text."""
+        if self.t0.ndim:
+            return "t0"
+        return f"{complex(self.t0) if self.t0.is_complex else float(self.t0):.6g}"
 
     @property
     def _variable(self) -> str:
         """What the series are series of, as text."""
-        t0 = complex(self.t0) if self.t0.is_complex else float(self.t0)
-        return self.system.parameter if t0 == 0 else f"({self.system.parameter} - {t0:g})"
+        name = self.system.parameter
+        return f"({name} - {self._place})" if self.t0.ndim or self.t0 != 0 else name
 
     @property
     def degree(self) -> int:
@@ -114,7 +120,7 @@ class SeriesSolution:
     def __call__(self, t: Any) -> MDArray:
         """Return the values ``(..., n)`` of the truncated series at a number t."""
         point = (t if isinstance(t, MDArray) else self.t0 * 0 + t) - self.t0
-        return PowerSeries(self.coeffs)(point)
+        return PowerSeries(self.coeffs)(point[..., None] if point.ndim else point)
 
     def residual(self) -> MDArray:
         """Return the orders of the equations that are left, ``(..., m, d + 1)``.

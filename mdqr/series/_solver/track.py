@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,23 +14,32 @@ from mdqr._array.array import MDArray
 from mdqr._functions.creation import array
 from mdqr._precision import Precision, as_precision
 from mdqr.series._analysis.pade import Pade, pade
+from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
 from mdqr.series._solver.newton_series import newton_series
-from mdqr.series._solver.solution import SeriesSolution
+from mdqr.series._solver.steps import Distances, Predictor
 from mdqr.series._systems.system import System
 
 # Of the distance to the nearest pole, and of the distance to the nearest path: S. Telen, M. Van
 # Barel and J. Verschelde 2020.
 _POLE, _CURVATURE = 0.5, 0.005
 _LONGEST, _MOST_STEPS = 0.1, 1000
+_AT_END = "the path has its end"
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True)
+class Piece:
     """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `stop`."""
 
     t0: float
     stop: float
-    approximants: list[Pade]
+    coeffs: MDArray
+    degrees: tuple[int, int]
+
+    @cached_property
+    def approximants(self) -> list[Pade]:
+        """The approximants, made of the series ``(n, d + 1)`` when they are asked for."""
+        return [pade(PowerSeries(row), *self.degrees) for row in self.coeffs]
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,8 @@ def track(
     A step is at most half of the distance of the nearest pole of the approximants, and so short
     that their error stays below 0.005 of the distance of other paths, which the second derivatives
     bound (S. Telen, M. Van Barel and J. Verschelde, SIAM J. Sci. Comput. 42, 2020). There is no
-    endgame: paths that end in singular solutions stop before.
+    endgame: paths that end in singular solutions stop before. Steps are predicted in float64, and
+    their ends refined; all paths are expanded at once, each at its value of the parameter.
 
     Examples
     --------
@@ -146,107 +156,173 @@ def track(
         raise ValueError(f"{system.equations} equations in {n} unknowns; as many are needed")
     if min(approximant) < 0 or not sum(approximant):
         raise ValueError(f"approximant must be two degrees; got {approximant}")
-    precision = as_precision(precision)
-    x = array(x0, precision=precision, device=device)
-    if x.ndim == 1:
-        return _follow(system, x, float(t0), float(t_end), approximant, min_step)
-    paths: list[Path] = []
-    for one in x:
-        paths.append(_follow(system, one, float(t0), float(t_end), approximant, min_step))
+    x = array(x0, precision=as_precision(precision), device=device)
+    if x.ndim not in (1, 2):
+        raise ValueError(f"x0 must have shape ({n},) or (paths, {n}); got {x.shape}")
+    starts = x.reshape(-1, x.shape[-1])
+    paths = _Paths(system, starts, (float(t0), float(t_end)), approximant, min_step)
+    while paths.active.size:
+        done = paths.finished
+        paths.advance()
         if callback is not None:
-            callback("paths", len(paths), len(x))
-    return paths
+            for count in range(done + 1, paths.finished + 1):
+                callback("paths", count, len(starts))
+    found = [paths.path(i) for i in range(len(starts))]
+    return found if x.ndim > 1 else found[0]
 
 
-def _follow(
-    system: System,
-    x: MDArray,
-    t0: float,
-    t_end: float,
-    degrees: tuple[int, int],
-    min_step: float,
-) -> Path:
-    way = 1.0 if t_end >= t0 else -1.0
-    times, points, radii, pieces = [t0], [], [], []
-    precision, t = x.precision, t0
-    degree, reason = sum(degrees) + 2, "the path has its end"
-    s = newton_series(system, x, degree=degree, precision=precision, t0=t)
-    points.append(s.coeffs[:, 0])
-    while t != t_end:
-        if len(times) > _MOST_STEPS:
-            reason = f"more than {_MOST_STEPS} steps"
-            break
-        found = [pade(s[i], *degrees) for i in range(len(system.variables))]
-        radius = _nearest(found)
-        step = _step(system, s, found, radius, degrees, abs(t_end - t))
-        while step >= min_step or step == abs(t_end - t):
-            new = t_end if step == abs(t_end - t) else t + way * step
-            # Approximants are on the host.
-            predicted = mdqr.stack([each(new - t) for each in found]).to_device(x.device)
-            try:
-                s = newton_series(system, predicted, degree=degree, precision=precision, t0=new)
-            except (NotASolutionError, SingularJacobianError):
-                step /= 2
-                continue
-            moved = abs(s.coeffs[:, 0] - predicted).max()
-            if float(moved) <= _LONGEST * max(1.0, float(abs(predicted).max())):
-                break
-            step /= 2
-        else:
-            reason = f"steps below {min_step:g}, singularity at a distance of about {radius:.2g}"
-            break
-        pieces.append(Piece(t, new, found))
-        radii.append(radius)
-        times.append(new)
-        points.append(s.coeffs[:, 0])
-        t = new
-    xs = mdqr.stack([p.astype(dtype=complex) if s.coeffs.is_complex else p for p in points])
-    return Path(np.array(times), xs, np.array(radii), pieces, t == t_end, reason)
+class _Paths:
+    """Paths that advance together, each by steps of its own length."""
+
+    def __init__(
+        self,
+        system: System,
+        starts: MDArray,
+        interval: tuple[float, float],
+        degrees: tuple[int, int],
+        min_step: float,
+    ) -> None:
+        self._system, self._degrees, self._least = system, degrees, min_step
+        self._begin, self._end = interval
+        self._way = 1.0 if self._end >= self._begin else -1.0
+        count = len(starts)
+        self._t = np.full(count, self._begin)
+        self._distance = Distances(system)
+        coeffs = newton_series(
+            system, starts, degree=self._degree, precision=starts.precision, t0=self._t
+        ).coeffs
+        self._like = coeffs[:0]
+        self._series = _expansions(coeffs)
+        self._times: list[list[float]] = [[self._begin] for _ in range(count)]
+        self._points = [[each.point] for each in self._series]
+        self._radii: list[list[float]] = [[] for _ in range(count)]
+        self._pieces: list[list[Piece]] = [[] for _ in range(count)]
+        self._reasons = [""] * count
+        self._step = np.zeros(count)
+        self._radius = np.zeros(count)
+        self._plans: dict[int, Predictor] = {}
+        self._planned = np.zeros(count, dtype=bool)
+        for i in np.flatnonzero(self._t == self._end):
+            self._stop(int(i), _AT_END)
+
+    @property
+    def _degree(self) -> int:
+        return sum(self._degrees) + 2
+
+    @property
+    def active(self) -> np.ndarray:
+        """Which paths go on."""
+        return np.array([i for i, reason in enumerate(self._reasons) if not reason], int)
+
+    @property
+    def finished(self) -> int:
+        """How many do not."""
+        return len(self._reasons) - len(self.active)
+
+    def path(self, i: int) -> Path:
+        """Return a path that is done."""
+        xs = mdqr.stack(self._points[i])
+        success = self._reasons[i] == _AT_END
+        return Path(
+            np.array(self._times[i]), xs, np.array(self._radii[i]), self._pieces[i], success,
+            self._reasons[i],
+        )  # fmt: skip
+
+    def advance(self) -> None:
+        """Try one step of every path; those that fail are tried with half of it."""
+        self._plan(self.active[~self._planned[self.active]])
+        active = self.active
+        if not active.size:
+            return
+        left = abs(self._end - self._t[active])
+        new = np.where(
+            self._step[active] == left, self._end, self._t[active] + self._way * self._step[active]
+        )
+        predicted = np.stack(
+            [self._plans[i](h) for i, h in zip(active, new - self._t[active], strict=True)]
+        )
+        right = np.isfinite(predicted).all(axis=-1)
+        found: dict[int, _Expansion] = {}
+        if right.any():
+            found = self._expand(active[right], predicted[right], new[right])
+        for i, t, x in zip(active.tolist(), new.tolist(), predicted, strict=True):
+            if i in found and found[i].is_near(x):
+                self._accept(i, t, found[i])
+            else:
+                self._halve(i)
+
+    def _plan(self, which: np.ndarray) -> None:
+        """Find approximants and steps from the series of paths."""
+        if not which.size:
+            return
+        values = np.stack([self._series[i].values for i in which])
+        plan = Predictor.of(values, *self._degrees)
+        radius, error = plan.radius(), plan.error()
+        distance = self._distance(values[..., 0], self._t[which])
+        with np.errstate(divide="ignore"):
+            curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
+        left = abs(self._end - self._t[which])
+        steps = np.minimum.reduce([_POLE * radius, curved, np.full(len(which), _LONGEST), left])
+        self._step[which], self._radius[which], self._planned[which] = steps, radius, True
+        for place, i in enumerate(which):
+            self._plans[i] = plan.one(place)
+            self._check(int(i))
+
+    def _check(self, i: int) -> None:
+        if self._step[i] < self._least and self._step[i] != abs(self._end - self._t[i]):
+            near = f"singularity at a distance of about {self._radius[i]:.2g}"
+            self._stop(i, f"steps below {self._least:g}, {near}")
+
+    def _halve(self, i: int) -> None:
+        self._step[i] /= 2
+        self._check(i)
+
+    def _stop(self, i: int, reason: str) -> None:
+        self._reasons[i] = reason
+        self._plans.pop(i, None)
+
+    def _accept(self, i: int, t: float, series: _Expansion) -> None:
+        coeffs = self._series[i].coeffs
+        self._pieces[i].append(Piece(float(self._t[i]), t, coeffs, self._degrees))
+        self._radii[i].append(float(self._radius[i]))
+        self._times[i].append(t)
+        self._points[i].append(series.point)
+        self._series[i], self._t[i], self._planned[i] = series, t, False
+        if t == self._end:
+            self._stop(i, _AT_END)
+        elif len(self._times[i]) > _MOST_STEPS:
+            self._stop(i, f"more than {_MOST_STEPS} steps")
+
+    def _expand(self, which: np.ndarray, x: np.ndarray, t: np.ndarray) -> dict[int, _Expansion]:
+        """Return the series of paths at points, without those that have none there."""
+        precision, device = self._like.precision, self._like.device
+        starts = array(x, precision=precision, device=device)
+        try:
+            s = newton_series(self._system, starts, degree=self._degree, precision=precision, t0=t)
+        except (NotASolutionError, SingularJacobianError):
+            if len(which) == 1:
+                return {}
+            half = len(which) // 2
+            parts = slice(half), slice(half, None)
+            first, second = (self._expand(which[p], x[p], t[p]) for p in parts)
+            return first | second
+        return dict(zip(which.tolist(), _expansions(s.coeffs), strict=True))
 
 
-def _nearest(approximants: list[Pade]) -> float:
-    """Return the smallest modulus of a pole."""
-    moduli = [abs(each.poles.values).to_numpy() for each in approximants]
-    return float(min((m.min() for m in moduli if m.size), default=math.inf))
+class _Expansion(NamedTuple):
+    """The series of one path: its point on the device, all on the host, and that in float64."""
+
+    point: MDArray
+    coeffs: MDArray
+    values: np.ndarray
+
+    def is_near(self, predicted: np.ndarray) -> bool:
+        """Say whether the path is where it was predicted."""
+        moved = abs(self.values[:, 0] - predicted).max()
+        return bool(moved <= _LONGEST * max(1.0, float(abs(predicted).max())))
 
 
-def _step(
-    system: System,
-    s: SeriesSolution,
-    approximants: list[Pade],
-    radius: float,
-    degrees: tuple[int, int],
-    left: float,
-) -> float:
-    """Return a step by the distance of poles and by that of other paths."""
-    error = math.hypot(*(float(abs(each.error)) for each in approximants))
-    distance = _distance(system, s)
-    order = sum(degrees) + 1
-    curved = (_CURVATURE * distance / error) ** (1 / order) if error > 0 else math.inf
-    return min(_POLE * radius, curved, _LONGEST, left)
-
-
-def _distance(system: System, s: SeriesSolution) -> float:
-    """Estimate the distance of the nearest other solution, in float64.
-
-    ``2 sigma_min(J) / norm(sigma_max(H_1), ..., sigma_max(H_n))``, H_i the second derivatives.
-    """
-    x = s.coeffs[:, 0].to_device("cpu").to_numpy()
-    t = complex(s.t0) if s.t0.is_complex else float(s.t0)
-    powers, terms = system.float64(t)
-    n = len(x)
-    jacobian = np.zeros((n, n), dtype=complex)
-    hessians = np.zeros((n, n, n), dtype=complex)
-    for exponents, equation, value in zip(powers, system.term_equations, terms, strict=True):
-        for i in np.flatnonzero(exponents):
-            first = exponents.copy()
-            first[i] -= 1
-            scaled = value * exponents[i]
-            jacobian[equation, i] += scaled * np.prod(x**first)
-            for j in np.flatnonzero(first):
-                second = first.copy()
-                second[j] -= 1
-                hessians[equation, i, j] += scaled * first[j] * np.prod(x**second)
-    curvature = float(np.linalg.norm(np.linalg.norm(hessians, 2, axis=(1, 2))))
-    least = float(np.linalg.svd(jacobian, compute_uv=False).min())
-    return 2 * least / curvature if curvature > 0 else math.inf
+def _expansions(coeffs: MDArray) -> list[_Expansion]:
+    """Return the series of paths ``(paths, n, d + 1)`` one by one; a device is read once."""
+    held = coeffs.to_device("cpu")
+    return list(map(_Expansion, coeffs[..., 0], held, held.to_numpy()))

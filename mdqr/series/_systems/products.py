@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
@@ -78,7 +79,7 @@ class Products(NamedTuple):
             for_block(values).series_order(values, sums, self.graph, k, kind=kind)
 
     def derivatives(self, values: Block, kind: Kind) -> Block:
-        """Return the derivatives ``(..., variables, nodes)`` of the nodes at points.
+        """Return the nodes and their derivatives ``(..., variables, nodes, 2)`` at points.
 
         `values` has the nodes ``(..., nodes)``. A derivative is order 1 along one variable.
         """
@@ -90,7 +91,7 @@ class Products(NamedTuple):
         wide[(0,) * kind.lead + (..., own, own, 1)] = 1.0
         sums = self.sums(wide, kind)
         backend.series_order(wide, sums, self.graph, 1, kind=kind, again=True)
-        return wide[..., 1]
+        return wide
 
     def derivative_series(self, values: Block, kind: Kind) -> Block:
         """Return the derivatives ``(..., nodes, variables, d)`` of the nodes along series.
@@ -122,6 +123,11 @@ def _parts(factors: Factors, known: set[Factors]) -> tuple[Factors, Factors]:
     if len(variables) == 1:
         half = (len(factors) + 1) // 2
         return factors[:half], factors[half:]
-    rests = {v: tuple(i for i in factors if i != v) for v in variables}
-    last = next((v for v in variables if rests[v] in known), variables[0])
-    return rests[last], (last,) * factors.count(last)
+
+    def rest(variable: int) -> Factors:
+        # Factors are in order.
+        first = bisect_left(factors, variable)
+        return factors[:first] + factors[bisect_right(factors, variable) :]
+
+    last = next((v for v in variables if rest(v) in known), variables[0])
+    return rest(last), (last,) * factors.count(last)

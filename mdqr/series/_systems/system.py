@@ -298,6 +298,7 @@ class Coefficients:
 
     def __init__(self, *, exact: list[list[Gaussian]] | None = None, given: Any = None) -> None:
         self._exact, self._given = exact, given
+        self._rounded: dict[Precision, MDArray] = {}
 
     @property
     def is_complex(self) -> bool:
@@ -310,6 +311,11 @@ class Coefficients:
 
     def rounded(self, precision: Precision) -> MDArray:
         """Return them in a precision."""
+        if precision not in self._rounded:
+            self._rounded[precision] = self._round(precision)
+        return self._rounded[precision].copy()
+
+    def _round(self, precision: Precision) -> MDArray:
         if self._exact is None:
             return array(self._given, precision=precision)
         shape = len(self._exact), len(self._exact[0]) if self._exact else 0

@@ -13,7 +13,7 @@ from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.kernels import Module
-from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, ProductGraph
+from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.tensorcore._engine.formats import FORMATS
@@ -76,9 +76,6 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         backend.ldexp(x, np.zeros((3, 40), dtype=np.int64))
         for op in ("max", "min"):
             backend.argreduce(op, x)
-    values, sums = blocks(limbs, is_complex, (3, 2), (1,))
-    graph = ProductGraph(*(np.array(part) for part in ([0], [1], [0, 1])))
-    backend.series_order(values, sums, graph, 1, **options)
     for left, right in PRODUCTS:
         a, b = blocks(limbs, is_complex, left, right)
         backend.matmul(a, b, **options)
@@ -102,6 +99,20 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
         a, b = blocks(limbs, is_complex, (order, order), (order, columns))
         for lower in (False, True):
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
+
+
+def call_series(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
+    """Make the calls for power series."""
+    options = {"kind": Kind(limbs, is_complex)}
+    values, sums = blocks(limbs, is_complex, (3, 2), (1,))
+    graph = ProductGraph(*(np.array(part) for part in ([0], [1], [0, 1])))
+    backend.series_order(values, sums, graph, 1, **options)
+    rows = EquationTerms(
+        np.array([0, 1]), np.array([0]), *blocks(limbs, is_complex, (1, 1, 1), (1, 1, 1))
+    )
+    backend.series_equations(values, rows, 1, **options)
+    column_and_row = blocks(limbs, is_complex, (1, 2), (2, 1))
+    backend.series_expand(values, *column_and_row, graph, rows, range(1, 2), **options)
 
 
 def call_small(backend: CudaBackend) -> None:
@@ -143,6 +154,7 @@ def modules() -> dict[Module, set[str]]:
     for precision in PRECISIONS:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
+            call_series(backend, precision.limbs, is_complex)
     call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)

@@ -43,13 +43,15 @@ def cyclic_errors(coeffs, n):
 def triangular_rational(n):
     """``x_1 ... x_i (1 - c_i t) = 1``, and the exact coefficients of x_i as a function."""
     c = [Fraction(0), *(Fraction(i % 7 + 1, 8) for i in range(1, n + 1))]
-    names = [f"x{i}" for i in range(1, n + 1)]
-    equations = ["*".join(names[:i]) + f"*(1 - {c[i]}*t) - 1" for i in range(1, n + 1)]
+    exponents = np.concatenate([np.tri(n, dtype=int), np.zeros((n, n), int)])
+    coefficients = np.zeros((2 * n, 2))
+    coefficients[:n] = [[1.0, -float(value)] for value in c[1:]]
+    coefficients[n:, 0] = -1.0
 
     def exact(i, k):
         return c[i] ** k - c[i - 1] * c[i] ** (k - 1) if k else Fraction(1)
 
-    return System.from_strings(equations, names), exact
+    return System.from_arrays(exponents, coefficients, [*range(n), *range(n)]), exact
 
 
 def triangular_exponential(n, degree, precision):
