@@ -302,6 +302,7 @@ NB_MODULE(_mdqr_host, m) {
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
     bind_series(m);
     bind_small(m);
+    bind_text(m);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

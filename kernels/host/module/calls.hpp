@@ -44,5 +44,6 @@ template <class F> void without_gil(F f) {
 
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
+void bind_text(nb::module_& m);
 
 } // namespace mdqr_host
