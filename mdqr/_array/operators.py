@@ -225,7 +225,9 @@ class Operators:
     # -- dispatch --------------------------------------------------------------------------------
 
     def _forward(self, function: Function, other: Any) -> Any:
-        return function(self, other) if is_operand(other) else NotImplemented
+        # for two arrays, as in loops over single values, without the longer question
+        known = type(other) is type(self) or is_operand(other)
+        return function(self, other) if known else NotImplemented
 
     def _reflected(self, function: Function, other: Any) -> Any:
         return function(other, self) if is_operand(other) else NotImplemented

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._backend import for_block
+from mdqr._backend.host.backend import backend as host_backend
+from mdqr._convert.array_like import EXACT_INTEGER
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, alike, operands
 from mdqr._errors import advised
@@ -15,6 +17,7 @@ from mdqr._limbs.planes import Block, Kind
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+    from mdqr._precision import Precision
 
 
 def add(x: Any, y: Any) -> MDArray:
@@ -405,9 +408,31 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
     return for_block(block).unary(op, block, kind=ops.kind)
 
 
-@advised
 def _binary(op: str, x: Any, y: Any) -> MDArray:
-    if alike((x, y)):  # what operations on single values are made of
+    # What loops over single values are made of comes first, and calls little.
+    if isinstance(x, ArrayBase):
+        a, b = x._block, _value_block(y)
+        if b is not None and a.ndim == 1 and isinstance(a, np.ndarray):
+            longer = x if len(a) >= len(b) else y
+            precision: Precision = longer._precision
+            return ArrayBase._wrap(host_backend().values(op, a, b), precision, False)
+    return _any_binary(op, x, y)
+
+
+def _value_block(x: Any) -> Block | None:
+    """Return the limbs of one real value on the CPU, if that takes no conversion."""
+    if isinstance(x, ArrayBase):
+        block = x._block
+        return block if block.ndim == 1 and isinstance(block, np.ndarray) else None
+    kind = type(x)
+    if kind is float or (kind is int and -EXACT_INTEGER <= x <= EXACT_INTEGER):
+        return np.array((x,), dtype=np.float64)
+    return None
+
+
+@advised
+def _any_binary(op: str, x: Any, y: Any) -> MDArray:
+    if alike((x, y)):
         kind = Kind(x._precision.limbs, x._complex)
         array: MDArray = x._like(for_block(x._block).binary(op, x._block, y._block, kind=kind))
         return array

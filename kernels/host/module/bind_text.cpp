@@ -40,6 +40,8 @@ void read_texts(nb::list texts, planes out, flags done) {
         const char* first = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(text));
         const char* end = first + PyUnicode_GET_LENGTH(text);
         done.data()[i] = read_decimal(first, end, int(shape[0]), out.data() + i, count) == end;
+        for (ptrdiff_t k = 0; k < shape[0] && !done.data()[i]; ++k)
+            out.data()[k * count + i] = 0.0;
     }
 }
 

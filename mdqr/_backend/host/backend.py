@@ -116,6 +116,13 @@ class HostBackend(SeriesOrders):
             self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
 
+    def values(self, op: str, x: Block, y: Block) -> Block:
+        """Do `binary` to two real values, as many limbs as the longer one has."""
+        limbs = max(len(x), len(y))
+        out = np.empty(limbs)
+        self._kernels.binary(op, out, x, y, limbs, False)
+        return out
+
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""
         shape = broadcast_shapes(x.shape[1:], y.shape[1:])

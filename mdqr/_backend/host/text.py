@@ -24,9 +24,7 @@ def kernels() -> ModuleType | None:
         return None
 
 
-def read_texts(
-    texts: Sequence[str], limbs: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def read_texts(texts: Sequence[str], limbs: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Round ordinary decimals to greedy limbs ``(limbs, count)``, and tell which were read.
 
     Others are of another form, very long, very large or small, or no numbers.
@@ -96,7 +94,5 @@ def write_texts(
     module, count = kernels(), planes.shape[1]
     if module is None or (digits or 0) > MOST_DIGITS:
         return [None] * count, [0] * count
-    texts, leading = module.write_texts(
-        np.ascontiguousarray(planes), full, digits or 0, most or 0
-    )
+    texts, leading = module.write_texts(np.ascontiguousarray(planes), full, digits or 0, most or 0)
     return texts, leading
