@@ -18,6 +18,7 @@ from mdqr._precision import Precision
 Callback = Callable[[str, int, int | None], object]
 
 STDIN = "-"
+_ADVICE = "--drop-missing leaves such rows out"
 MISSING = ("", ".", "NA", "N/A", "NaN", "nan", "null")
 
 
@@ -35,7 +36,8 @@ class Layout:
     def form(self) -> Form:
         """The same for the reader."""
         missing = MISSING if self.drop_missing else None
-        return Form(self.delimiter, self.skiprows, self.comments, missing)
+        hints = dict.fromkeys(MISSING, f"; {_ADVICE}")
+        return Form(self.delimiter, self.skiprows, self.comments, missing, hints)
 
 
 class Values(NamedTuple):
@@ -72,7 +74,7 @@ def read_columns(
     ValueError, OSError
         If the columns are not there, or the file cannot be read.
     """
-    name = "standard input" if file == STDIN else file
+    name = name_of(file)
     table = read_table(
         _standard_input() if file == STDIN else file,
         # one limb more than the precision holds tells which numbers were rounded
@@ -90,6 +92,11 @@ def read_columns(
     values = {column: _split(table.real[..., i], precision) for i, column in enumerate(table.names)}
     labels = dict(zip(table.names, table.labels, strict=True))
     return Columns(precision, values, table.lines, dropped, labels)
+
+
+def name_of(file: str) -> str:
+    """Return what messages call a file."""
+    return "standard input" if file == STDIN else file
 
 
 def _standard_input() -> IO[str] | IO[bytes]:
@@ -110,8 +117,7 @@ def _check_values(file: str, table: Table) -> None:
     if table.imag is not None:
         refuse(file, table, table.imag[0] != 0, "a complex number; wanted a real one")
         raise CellError(f"{file}: there are complex numbers; wanted are real ones")
-    missing = "not a number; --drop-missing leaves such rows out"
-    refuse(file, table, np.isnan(table.real[0]), f"not a finite number: {missing}")
+    refuse(file, table, np.isnan(table.real[0]), f"not a finite number; {_ADVICE}")
     refuse(file, table, ~np.isfinite(table.real[0]), "not a finite number")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._cli.columns import Callback, Columns, Layout, read_columns
+from mdqr._cli.columns import Callback, Columns, Layout, name_of, read_columns
 from mdqr._cli.digits import Digits, Problem
 from mdqr._cli.model import ColumnModel, Model, formula_model
 from mdqr._convert.strings import TextError, strings_to_block
@@ -77,11 +77,12 @@ def read_problem(
     ImportError
         If a formula is given, and there is no package that reads it.
     """
+    name = name_of(file)
     given = None if choice.formula is None else formula_model(choice.formula)
     found: list[Model] = []
 
     def choose(names: tuple[str, ...]) -> list[str]:
-        _check_header(file, names, layout)
+        _check_header(name, names, layout)
         found.append(given or _chosen(choice, names))
         wanted = [*found[0].variables, *found[0].wanted]
         return wanted if choice.weights is None else [*wanted, choice.weights]
@@ -90,11 +91,11 @@ def read_problem(
     (model,) = found
     rows, coefficients = len(columns.lines), len(model.names)
     if rows < coefficients:
-        raise CellError(f"{file}: {rows} rows do not determine {coefficients} coefficients")
-    problem = _assembled(file, columns, model, choice.weights)
+        raise CellError(f"{name}: {rows} rows do not determine {coefficients} coefficients")
+    problem = _assembled(name, columns, model, choice.weights)
     if problem.degrees_of_freedom < 0:
         raise CellError(
-            f"{file}: {problem.used_rows} rows of positive weight do not determine "
+            f"{name}: {problem.used_rows} rows of positive weight do not determine "
             f"{coefficients} coefficients"
         )
     return problem, model, columns

@@ -17,6 +17,7 @@ import numpy as np
 import mdqr
 from mdqr._cli import options as lstsq_options
 from mdqr._cli import series as series_command
+from mdqr._cli.columns import name_of
 from mdqr._cli.files import WRITERS, Results
 from mdqr._cli.fit import read_problem, solve
 from mdqr._cli.plot import draw
@@ -144,13 +145,13 @@ def _lstsq(options: argparse.Namespace) -> int:
             fit = solve(problem, model, columns, progress)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
-        results = Results(options.file, fit)
+        results = Results(name_of(options.file), fit)
         if options.predict is not None:
             found = predict_file(fit, options.predict, layout, options.level, progress)
             results.predictions = found
         if options.residuals:
             results.residuals = residuals_of(fit)
-    _say(f"{report(options.file, fit)}\n", sys.stdout)
+    _say(f"{report(name_of(options.file), fit)}\n", sys.stdout)
     for name, records in results.records().items():
         _say(f"\n{name}\n\n{record_table(records)}\n", sys.stdout)
     for message in fit.messages:

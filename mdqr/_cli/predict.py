@@ -46,6 +46,7 @@ class Residuals:
     lines: np.ndarray
     observed: MDArray
     fitted: MDArray
+    fitted_digits: np.ndarray
     residuals: MDArray
     digits: np.ndarray
     standardized: MDArray
@@ -93,15 +94,17 @@ def residuals_of(fit: Fit) -> Residuals:
     fitted = problem.a @ fit.x
     rest = problem.b - fitted
     with np.errstate(all="ignore"):
-        bounds = _row_errors(fit, problem.a, problem.a_error) + problem.b_error
+        bounds = _row_errors(fit, problem.a, problem.a_error)
+        most = problem.precision.digits
         deviation = fit.info.residual_std**2 / (1 if problem.weights is None else problem.weights)
         spread = sqrt(deviation - standard_errors(fit, problem.a) ** 2)
         return Residuals(
             fit.columns.lines,
             problem.b,
             fitted,
+            _digits(fitted, bounds, most),
             rest,
-            _digits(rest, bounds, problem.precision.digits),
+            _digits(rest, bounds + problem.b_error, most),
             rest / spread,
             min(fit.digits.standard_errors, STATISTIC_DIGITS),
         )
@@ -140,13 +143,15 @@ def t_quantile(level: float, degrees: int) -> float:
     with mp.workdps(20):
         half = mp.mpf(degrees) / 2
 
-        def outside(t: float) -> float:
+        most = 1 - mp.mpf(repr(level))
+
+        def is_outside(t: float) -> bool:
             x = degrees / (degrees + mp.mpf(t) ** 2)
-            return float(betainc(half, 0.5, 0, x, regularized=True))
+            return bool(betainc(half, 0.5, 0, x, regularized=True) > most)
 
         low, high = 0.0, 1.0
-        while outside(high) > 1 - level:
+        while is_outside(high):
             low, high = high, 2 * high
         while (middle := (low + high) / 2) not in (low, high):
-            low, high = (middle, high) if outside(middle) > 1 - level else (low, middle)
+            low, high = (middle, high) if is_outside(middle) else (low, middle)
     return high

@@ -131,8 +131,6 @@ def printable(text: str) -> str:
 
 Record = dict[str, str | int | None]
 
-_SHOWN = 17  # digits of a fitted value beside its residual
-
 
 def prediction_records(found: Predictions) -> list[Record]:
     """Return one record a row; numbers as text, those without a digit None."""
@@ -162,7 +160,8 @@ def residual_records(found: Residuals) -> list[Record]:
     columns = zip(
         found.lines.tolist(),
         found.observed.to_strings().tolist(),
-        found.fitted.to_strings(_SHOWN).tolist(),
+        found.fitted,
+        found.fitted_digits.tolist(),
         found.residuals,
         found.digits.tolist(),
         texts(found.standardized, found.statistic_digits),
@@ -172,12 +171,12 @@ def residual_records(found: Residuals) -> list[Record]:
         {
             "line": line,
             "observed": observed,
-            "fitted": fitted,
-            "residual": known(number(residual, min(digits, _SHOWN))),
+            "fitted": known(number(fitted, fitted_digits)),
+            "residual": known(number(residual, digits)),
             "digits": digits,
             "standardized": standardized,
         }
-        for line, observed, fitted, residual, digits, standardized in columns
+        for line, observed, fitted, fitted_digits, residual, digits, standardized in columns
     ]
 
 

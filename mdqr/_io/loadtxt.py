@@ -312,8 +312,9 @@ class _Reading:
             return strings_to_block(texts, self.limbs)
         except TextError as error:
             line, column = place(error.index)
-            empty = not texts[error.index].strip()
-            reason = "the cell is empty; wanted a number" if empty else str(error)
+            text = texts[error.index].strip()
+            reason = str(error) if text else "the cell is empty; wanted a number"
+            reason += self._form.hints.get(text, "")
             raise CellError(
                 f"{self.name}, line {line}, {labels[column]}: {reason}{end if line == 1 else ''}"
             ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ class Rows(NamedTuple):
 class Form:
     """How a file is laid out; see `loadtxt`.
 
+    `hints` has what to say of fields that are no numbers, behind the reason.
+
     Raises
     ------
     ValueError, TypeError
@@ -42,6 +44,7 @@ class Form:
         skiprows: int = 0,
         comments: str | None = None,
         missing: str | Sequence[str] | None = None,
+        hints: Mapping[str, str] | None = None,
     ) -> None:
         if delimiter is not None and (
             not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
@@ -58,6 +61,7 @@ class Form:
         self.comments = comments
         texts = [missing] if isinstance(missing, str) else missing or ()
         self.missing = frozenset(text.strip() for text in texts)
+        self.hints = hints or {}
 
 
 def read_rows(
