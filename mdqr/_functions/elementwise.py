@@ -17,7 +17,6 @@ from mdqr._limbs.planes import Block, Kind
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
-    from mdqr._precision import Precision
 
 
 def add(x: Any, y: Any) -> MDArray:
@@ -411,21 +410,27 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
 def _binary(op: str, x: Any, y: Any) -> MDArray:
     # What loops over single values are made of comes first, and calls little.
     if isinstance(x, ArrayBase):
-        a, b = x._block, _value_block(y)
-        if b is not None and a.ndim == 1 and isinstance(a, np.ndarray):
-            longer = x if len(a) >= len(b) else y
-            precision: Precision = longer._precision
-            return ArrayBase._wrap(host_backend().values(op, a, b), precision, False)
+        a, precision = x._block, x._precision
+        if isinstance(y, ArrayBase):
+            b = y._block
+            precision = precision if len(a) >= len(b) else y._precision
+        else:
+            b = _limb(y)
+    elif isinstance(y, ArrayBase):
+        a, b, precision = _limb(x), y._block, y._precision
+    else:
+        return _any_binary(op, x, y)
+    # a real value has one axis, of its limbs
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim == 1 and b.ndim == 1:
+        out = np.empty(precision.limbs)
+        host_backend().values(op, out, a, b)
+        return ArrayBase._wrap(out, precision, False)
     return _any_binary(op, x, y)
 
 
-def _value_block(x: Any) -> Block | None:
-    """Return the limbs of one real value on the CPU, if that takes no conversion."""
-    if isinstance(x, ArrayBase):
-        block = x._block
-        return block if block.ndim == 1 and isinstance(block, np.ndarray) else None
-    kind = type(x)
-    if kind is float or (kind is int and -EXACT_INTEGER <= x <= EXACT_INTEGER):
+def _limb(x: Any) -> Block | None:
+    """Return a number of Python that is a double as one limb, None for other operands."""
+    if type(x) is float or (type(x) is int and -EXACT_INTEGER <= x <= EXACT_INTEGER):
         return np.array((x,), dtype=np.float64)
     return None
 

@@ -116,12 +116,9 @@ class HostBackend(SeriesOrders):
             self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
 
-    def values(self, op: str, x: Block, y: Block) -> Block:
-        """Do `binary` to two real values, as many limbs as the longer one has."""
-        limbs = max(len(x), len(y))
-        out = np.empty(limbs)
-        self._kernels.binary(op, out, x, y, limbs, False)
-        return out
+    def values(self, op: str, out: Block, x: Block, y: Block) -> None:
+        """Do `binary` to two real values."""
+        self._kernels.binary(op, out, x, y, len(out), False)
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""
