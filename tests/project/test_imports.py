@@ -76,6 +76,7 @@ OTHER_PACKAGES = {
     "cuda": "mdqr[cuda12], mdqr[cuda13]",
     "cupy": "mdqr[cuda12], mdqr[cuda13]",
     "cupy_backends": "mdqr[cuda12], mdqr[cuda13]",
+    "formulaic": "mdqr[formula]",
     "hypothesis": "the strategies of mdqr.testing",
     "matplotlib": "mdqr[plot]",
     "mpmath": "`import mdqr` does not wait for it",
