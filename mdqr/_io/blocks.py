@@ -145,7 +145,7 @@ def plain_cells(
 
 def _is_plain(data: bytes, form: Form) -> bool:
     """Return whether lines end at newlines and fields at delimiters, and the text is UTF-8."""
-    if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
+    if b'"' in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return False
     if data.isascii():
         return form.delimiter is None or form.delimiter.isascii()

@@ -26,46 +26,47 @@ word field(const natural& x, int at) {
     return bits & ((word(1) << 53) - 1);
 }
 
-// x mod 2^at, or 2^at less that.
+// x mod 2^at, or 2^at less that; without a branch, since the one is as likely as the other.
 void keep_low(natural& x, int at, bool complement) {
     const int place = at / 64, rest = at % 64;
+    const word flip = -word(complement);
+    word carry = complement;
     x.size = place + (rest != 0);
-    if (complement) {
-        word carry = 1;
-        for (int i = 0; i < x.size; ++i) {
-            x.words[i] = ~x.words[i] + carry;
-            carry = carry && x.words[i] == 0;
-        }
+    for (int i = 0; i < x.size; ++i) {
+        x.words[i] = (x.words[i] ^ flip) + carry;
+        carry &= x.words[i] == 0;
     }
     if (rest)
         x.words[place] &= (word(1) << rest) - 1;
     x.trim();
 }
 
+bool any_below(const natural& x, int at) {
+    const int place = at / 64, rest = at % 64;
+    if (rest && x.words[place] << (64 - rest))
+        return true;
+    for (int i = place - 1; i >= 0; --i)
+        if (x.words[i])
+            return true;
+    return false;
+}
+
 // Takes the nearest double off x, ties to even; `negative` is the sign of x before and after.
 double take_limb(natural& x, int exp, bool& negative) {
     const int at = x.bits() - 53;
-    const bool was_negative = negative;
-    double limb;
+    const double sign = negative ? -1.0 : 1.0;
     if (at <= 0) {
-        limb = x.size ? double(x.words[0]) * power_of_two(exp) : 0.0;
+        const double limb = x.size ? sign * double(x.words[0]) * power_of_two(exp) : 0.0;
         x.size = 0;
-    } else {
-        word top = field(x, at);
-        const bool half = x.words[(at - 1) / 64] >> (at - 1) % 64 & 1;
-        bool up = half && (top & 1);
-        if (half && !up) {
-            bool more = (at - 1) % 64 && x.words[(at - 1) / 64] << (64 - (at - 1) % 64);
-            for (int i = 0; i < (at - 1) / 64 && !more; ++i)
-                more = x.words[i] != 0;
-            up = more;
-        }
-        keep_low(x, at, up);
-        top += up;
-        negative ^= up;
-        limb = double(top) * power_of_two(exp + at);
+        return limb;
     }
-    return was_negative && limb != 0.0 ? -limb : limb;
+    word top = field(x, at);
+    const bool half = x.words[(at - 1) / 64] >> (at - 1) % 64 & 1;
+    const bool up = half & ((top & 1) | any_below(x, at - 1));
+    keep_low(x, at, up);
+    top += up;
+    negative ^= up;
+    return sign * double(top) * power_of_two(exp + at);
 }
 
 // Passes of FastTwoSum, which mend ties that a later limb breaks.
@@ -81,6 +82,17 @@ void normalize(double* x, int limbs) {
             }
         }
     }
+}
+
+// The quotient of n 2^(64 words) and a power of one word; returns whether it was none.
+bool divide_word(word n, int words, const power_of_five& power, natural& quotient) {
+    word rest = 0;
+    quotient.size = words + 1;
+    for (int i = words; i >= 0; --i)
+        quotient.words[i] =
+            divide_words(rest, i == words ? n : 0, power.words[0], power.inverse, rest);
+    quotient.trim();
+    return rest != 0;
 }
 
 // The digits of a text, 19 at a time, and the power of ten of the last one.
@@ -159,14 +171,18 @@ bool decimal_limbs(natural& digits, int exp, bool negative, int limbs, double* o
         multiply(digits, power, x);
         return greedy_limbs(x, exp - power.shift, false, negative, limbs, out);
     }
-    const int shift = bits_a_limb * limbs + spare_bits - digits.bits() + 64 * power.size;
-    if (shift > 0)
-        shift_left(digits, shift);
-    const bool inexact = divide(digits, power, x);
+    const int missing = bits_a_limb * limbs + spare_bits - digits.bits() + 64 * power.size;
+    const int words = missing > 0 ? (missing + 63) / 64 : 0;
+    bool inexact;
+    if (digits.size == 1 && power.size == 1) {
+        inexact = divide_word(digits.words[0], words, power, x);
+    } else {
+        shift_left(digits, 64 * words);
+        inexact = divide(digits, power, x);
+    }
     if (inexact) // to odd, so that later roundings are still right
         x.words[0] |= 1;
-    return greedy_limbs(x, exp + power.shift - (shift > 0 ? shift : 0), inexact, negative, limbs,
-                        out);
+    return greedy_limbs(x, exp + power.shift - 64 * words, inexact, negative, limbs, out);
 }
 
 const char* read_decimal(const char* text, const char* end, int limbs, double* out,
