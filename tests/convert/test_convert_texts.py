@@ -115,3 +115,33 @@ def test_without_the_extension_everything_is_converted(monkeypatch):
     assert text.write_texts(np.ones((2, 3)), 2, None, None) == ([None] * 3, [0] * 3)
     assert text.read_rows(b"1\n", np.array([1]), np.array([0]), 2, ",", None) is None
     assert strings_to_block(["0.1"], 2)[0].ravel().tolist() == text_to_limbs("0.1", 2)[0]
+
+
+def test_the_extension_refuses_what_does_not_fit():
+    module = text.kernels()
+    done, ends, targets = np.zeros(1, np.uint8), np.array([1]), np.array([0])
+    cells = np.zeros((1, 1), np.uint8)
+    for call in (
+        lambda: module.read_texts(["1", "2"], np.zeros((2, 1)), done),
+        lambda: module.read_texts(["1"], np.zeros((17, 1)), done),
+        lambda: module.read_texts(["1"], np.zeros((2, 1)), np.zeros(2, np.uint8)),
+        lambda: module.read_rows(
+            b"1", np.array([2]), targets, np.zeros((2, 1, 1)), done, cells, 44, ""
+        ),
+        lambda: module.read_rows(
+            b"1", np.array([-1]), targets, np.zeros((2, 1, 1)), done, cells, 44, ""
+        ),
+        lambda: module.read_rows(
+            b"1", ends, np.array([1]), np.zeros((2, 1, 1)), done, cells, 44, ""
+        ),
+        lambda: module.read_rows(
+            b"1", ends, np.array([-2]), np.zeros((2, 1, 1)), done, cells, 44, ""
+        ),
+        lambda: module.read_rows(b"1", ends, targets, np.zeros((2, 2, 1)), done, cells, 44, ""),
+        lambda: module.read_rows(b"1", ends, targets, np.zeros((2, 1)), done, cells, 44, ""),
+        lambda: module.write_texts(np.zeros((2, 1)), 1, 0, 0),
+        lambda: module.write_texts(np.zeros((2, 1)), 17, 0, 0),
+        lambda: module.write_texts(np.zeros((2, 1)), 2, -1, 0),
+    ):
+        with pytest.raises(ValueError, match="a kernel was given"):
+            call()
