@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._backend import for_block
-from mdqr._backend.host.backend import backend as host_backend
-from mdqr._convert.array_like import EXACT_INTEGER
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, alike, operands
 from mdqr._errors import advised
@@ -407,36 +405,8 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
     return for_block(block).unary(op, block, kind=ops.kind)
 
 
-def _binary(op: str, x: Any, y: Any) -> MDArray:
-    # What loops over single values are made of comes first, and calls little.
-    if isinstance(x, ArrayBase):
-        a, precision = x._block, x._precision
-        if isinstance(y, ArrayBase):
-            b = y._block
-            precision = precision if len(a) >= len(b) else y._precision
-        else:
-            b = _limb(y)
-    elif isinstance(y, ArrayBase):
-        a, b, precision = _limb(x), y._block, y._precision
-    else:
-        return _any_binary(op, x, y)
-    # a real value has one axis, of its limbs
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim == 1 and b.ndim == 1:
-        out = np.empty(precision.limbs)
-        host_backend().values(op, out, a, b)
-        return ArrayBase._wrap(out, precision, False)
-    return _any_binary(op, x, y)
-
-
-def _limb(x: Any) -> Block | None:
-    """Return a number of Python that is a double as one limb, None for other operands."""
-    if type(x) is float or (type(x) is int and -EXACT_INTEGER <= x <= EXACT_INTEGER):
-        return np.array((x,), dtype=np.float64)
-    return None
-
-
 @advised
-def _any_binary(op: str, x: Any, y: Any) -> MDArray:
+def _binary(op: str, x: Any, y: Any) -> MDArray:
     if alike((x, y)):
         kind = Kind(x._precision.limbs, x._complex)
         array: MDArray = x._like(for_block(x._block).binary(op, x._block, y._block, kind=kind))

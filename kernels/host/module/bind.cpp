@@ -304,6 +304,7 @@ NB_MODULE(_mdqr_host, m) {
     bind_series(m);
     bind_small(m);
     bind_text(m);
+    bind_values(m);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

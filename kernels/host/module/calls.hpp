@@ -55,5 +55,6 @@ template <class F> void elementwise(const block_view& out, F f) {
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
 void bind_text(nb::module_& m);
+void bind_values(nb::module_& m);
 
 } // namespace mdqr_host

@@ -116,10 +116,6 @@ class HostBackend(SeriesOrders):
             self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
 
-    def values(self, op: str, out: Block, x: Block, y: Block) -> None:
-        """Do `binary` to two real values."""
-        self._kernels.binary(op, out, x, y, len(out), False)
-
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""
         shape = broadcast_shapes(x.shape[1:], y.shape[1:])
