@@ -57,6 +57,8 @@ def files(options: Options) -> Iterator[Job]:
             for who, engine in (("pandas", None), ("pandas, round_trip", "round_trip")):
                 call = partial(pd.read_csv, path, header=None, float_precision=engine)
                 yield Job(f"read, {name}", who, "d", size, call)
+        rows //= 10
+        size = f"{rows}x{COLUMNS}"
         for p in PRECISIONS:
             a = mdqr.random.normal((rows, COLUMNS), precision=p, rng=1)
             call = partial(mdqr.savetxt, f"{folder}/out.csv", a)

@@ -103,6 +103,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
     "mdqr/_backend/cuda/series/order.py": "one kernel, one module",
     "mdqr/_backend/host/series.py": "one call",
+    "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",

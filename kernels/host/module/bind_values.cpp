@@ -126,5 +126,5 @@ void mdqr_host::bind_values(nb::module_& m) {
     if (_import_array() < 0)
         throw nb::python_error();
     m.def("register_arrays", &register_arrays, "type"_a);
-    m.def("operate", &operate, "op"_a, "x"_a, "y"_a);
+    m.def("operate", &operate, "op"_a, "x"_a.none(), "y"_a.none());
 }
