@@ -47,9 +47,7 @@ def ties(limbs):
     )
 
 
-@settings(max_examples=100)
-@given(data=st.data(), limbs=st.sampled_from(LIMBS))
-def test_limbs_are_those_of_single_texts(data, limbs):
+def check_reading(data, limbs):
     texts = data.draw(st.lists(decimals() | ties(limbs) | STRANGE, min_size=1, max_size=40))
     block, read = text.read_texts(texts, limbs)
     for column, one, is_read in zip(block.T, texts, read, strict=True):
@@ -57,6 +55,19 @@ def test_limbs_are_those_of_single_texts(data, limbs):
             assert column.tobytes() == np.array(text_to_limbs(one, limbs)[0]).tobytes()
         else:
             assert not column.any()
+
+
+@settings(max_examples=100)
+@given(data=st.data(), limbs=st.sampled_from(LIMBS))
+def test_limbs_are_those_of_single_texts(data, limbs):
+    check_reading(data, limbs)
+
+
+@pytest.mark.long
+@settings(max_examples=5000)
+@given(data=st.data(), limbs=st.sampled_from(LIMBS))
+def test_limbs_are_those_of_many_single_texts(data, limbs):
+    check_reading(data, limbs)
 
 
 @pytest.mark.parametrize("limbs", LIMBS)
@@ -68,8 +79,7 @@ def test_plain_decimals_are_read(limbs):
     assert not text.read_texts(left, limbs)[1].any()
 
 
-@given(data=st.data(), precision=st.sampled_from(PRECISIONS))
-def test_digits_are_those_of_integers(data, precision):
+def check_writing(data, precision):
     rows = data.draw(st.lists(stored(precision.limbs), min_size=1, max_size=12))
     block = np.array(rows).T.copy()
     digits = data.draw(st.none() | st.integers(1, 160))
@@ -79,6 +89,18 @@ def test_digits_are_those_of_integers(data, precision):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "write_texts", lambda *_: nothing)
         assert found.tolist() == block_to_strings(block, precision, False, digits, most).tolist()
+
+
+@given(data=st.data(), precision=st.sampled_from(PRECISIONS))
+def test_digits_are_those_of_integers(data, precision):
+    check_writing(data, precision)
+
+
+@pytest.mark.long
+@settings(max_examples=20_000)
+@given(data=st.data(), precision=st.sampled_from(PRECISIONS))
+def test_digits_of_many_numbers_are_those_of_integers(data, precision):
+    check_writing(data, precision)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
