@@ -16,7 +16,9 @@ from mpmath import mpf
 
 BITS = 24  # of a digit
 DIGITS = 22  # of a row; octo-double works with 21 and a guard
-TWO_OVER_PI_DIGITS = 94  # (1024 + 53 * 8 + guard bits) of any argument, see trigonometric.hpp
+TWO_OVER_PI_DIGITS = 94  # (1024 + 53 * 8 + guard bits) of any argument, see reduction.hpp
+STIRLING_FROM = 128  # as in gamma.hpp: an octo-double takes 56 terms there
+ERFC_STEPS, ERFC_ROWS = 16, 438  # as in erf.hpp: erfc(27.3) underflows
 TARGET = Path(__file__).parent / "include" / "mdqr" / "elementary" / "constants.hpp"
 
 HEAD = """// Written by kernels/generate_constants.py; do not edit.
@@ -42,19 +44,44 @@ def digits(value: mpf, count: int = DIGITS) -> list[int]:
     return [whole, *reversed(row)]
 
 
-def zero_bits(value: mpf) -> int:
-    """Return the largest z with value <= 2**-z."""
-    return -int(mpmath.ceil(mpmath.log(value, 2)))
+def zero_bits(values: list[mpf]) -> int:
+    """Return the largest z with abs(value) <= 2**-z for all values."""
+    return -int(mpmath.ceil(mpmath.log(max(map(abs, values)), 2)))
+
+
+def gamma_coefficients(count: int) -> list[mpf]:
+    """Return those of ``1 / gamma(1 + t)``, from the ones of its logarithm (A&S 6.1.33)."""
+    logarithm = [mpmath.euler, *((-1) ** (k - 1) * mpmath.zeta(k) for k in range(2, count))]
+    coefficients = [mpf(1)]
+    for k in range(1, count):
+        terms = zip(logarithm, reversed(coefficients), strict=False)
+        coefficients.append(mpmath.fsum(a * c for a, c in terms) / k)
+    return coefficients
+
+
+def stirling(k: int) -> mpf:
+    """Return the coefficient of ``t**(2 k + 1)`` of Stirling's series in STIRLING_FROM / x."""
+    n = 2 * k + 2
+    return mpmath.bernoulli(n) / (n * (n - 1)) / mpf(STIRLING_FROM) ** (n - 1)
+
+
+def scaled_erfc(x: mpf) -> mpf:
+    """Return ``exp(x**2) erfc(x)``."""
+    with mpmath.workprec(BITS * DIGITS + 200):
+        return mpmath.erfc(x) * mpmath.exp(x * x)
 
 
 def series() -> dict[str, tuple[Callable[[int], mpf], int]]:
     """Return the coefficients of each power series, and how many an octo-double takes."""
+    gamma = gamma_coefficients(110)
     return {
         "exp": (lambda k: 1 / mpmath.factorial(k + 1), 31),
         "sin": (lambda k: 1 / mpmath.factorial(2 * k + 1), 24),
         "cos": (lambda k: 1 / mpmath.factorial(2 * k), 24),
         "log": (lambda k: mpf(1) / (k + 1), 29),
         "atan": (lambda k: mpf(1) / (2 * k + 1), 36),
+        "gamma": (lambda k: gamma[k + 1], 107),
+        "stirling": (stirling, 57),
     }
 
 
@@ -75,6 +102,11 @@ def tables() -> dict[str, list[mpf]]:
         "inverse_ln10": [1 / mpmath.log(10)],
         "half_pi": [mpmath.pi / 2],
         "third": [mpf(1) / 3],
+        "erfc_16": [scaled_erfc(mpf(j) / ERFC_STEPS) for j in range(ERFC_ROWS)],
+        "two_over_root_pi": [2 / mpmath.sqrt(mpmath.pi)],
+        "eighth_over_root_pi": [1 / (8 * mpmath.sqrt(mpmath.pi))],
+        "half_log_2pi": [mpmath.log(2 * mpmath.pi) / 2],
+        "log_pi": [mpmath.log(mpmath.pi)],
     }
 
 
@@ -90,7 +122,7 @@ def source() -> str:
     parts = [HEAD % DIGITS]
     for name, (coefficient, count) in series().items():
         values = [coefficient(k) for k in range(count)]
-        zeros = ", ".join(str(zero_bits(v)) for v in values)
+        zeros = ", ".join(str(zero_bits(values[k:])) for k in range(count))
         parts.append(f"inline constexpr int {name}_zero_bits[] = {{{zeros}}};\n")
         parts.append(array(f"{name}_series", map(digits, values)))
     for name, values in tables().items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mdqr._array.tables import FUNCTIONS, OPERATORS, UFUNCS
+from mdqr._array.tables import FUNCTIONS, OPERATORS, SCIPY_UFUNCS, UFUNCS
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
 from mdqr._functions import elementwise
@@ -36,11 +36,12 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     out = options.pop("out", (None,))
     if any(not _known(x) for x in (*inputs, *out)):
         return NotImplemented
-    name = f"numpy.{ufunc.__name__}"
-    if ufunc not in UFUNCS or method != "__call__":
+    name = _name(ufunc)
+    answer = UFUNCS.get(ufunc) or SCIPY_UFUNCS.get(name)
+    if answer is None or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
         raise TypeError(_missing(called))
-    result = UFUNCS[ufunc](*inputs)  # what is wrong with the operands is said first
+    result = answer(*inputs)  # what is wrong with the operands is said first
     (target,) = out
     if target is not None and not isinstance(target, ArrayBase):
         raise TypeError(
@@ -100,6 +101,12 @@ def _from_linalg(function: Function) -> Function | None:
 
     found: Function | None = getattr(linalg, function.__name__, None)
     return found
+
+
+def _name(ufunc: np.ufunc) -> str:
+    """Return where NumPy has it, or the bare name of one that is not NumPy's."""
+    name = ufunc.__name__
+    return f"numpy.{name}" if getattr(np, name, None) is ufunc else name
 
 
 def _without_out(ufunc: np.ufunc, name: str) -> str:

@@ -52,11 +52,11 @@ def _divmod(x: Any, y: Any) -> tuple[MDArray, MDArray]:
     return rounding.floor_divide(x, y), rounding.remainder(x, y)
 
 
-# sinpi and cospi are not NumPy's.
+# sinpi, cospi, gamma, lgamma, erf and erfc are not NumPy's.
 _ELEMENTARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
     *("arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh"),
-    *("arcsinh", "arccosh", "arctanh", "cbrt"),
+    *("arcsinh", "arccosh", "arctanh", "cbrt", "logaddexp"),
 )
 
 
@@ -110,6 +110,15 @@ def _ufuncs() -> dict[np.ufunc, Function]:
 
 
 UFUNCS = _ufuncs()
+
+
+def _scipy_ufuncs() -> dict[str, Function]:
+    """Return what answers ufuncs of `scipy.special`, by name: SciPy is not imported."""
+    names = ("exp2", "expm1", "log1p", "cbrt", "gamma", "erf", "erfc")
+    return {name: getattr(elementary, name) for name in names} | {"gammaln": elementary.lgamma}
+
+
+SCIPY_UFUNCS = _scipy_ufuncs()
 OPERATORS: dict[np.ufunc, str] = {
     np.add: "+",
     np.subtract: "-",

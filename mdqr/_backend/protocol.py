@@ -22,8 +22,9 @@ ELEMENTARY_UNARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
     *("sin", "cos", "tan", "sinpi", "cospi", "arcsin", "arccos", "arctan"),
     *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt"),
+    *("gamma", "lgamma", "erf", "erfc"),
 )
-ELEMENTARY_BINARY = ("arctan2", "power")
+ELEMENTARY_BINARY = ("arctan2", "power", "logaddexp")
 
 # The operations of `Backend.unary`, `Backend.binary` and `Backend.reduce`, and those of them that
 # have no complex form: the lists of kernels/include/mdqr/operations.def.
@@ -33,7 +34,12 @@ UNARY = (
 )
 BINARY = ("add", "subtract", "multiply", "divide", "hypot", *ELEMENTARY_BINARY)
 REDUCTIONS = ("sum", "prod")
-REAL_ONLY = frozenset({"floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"})
+REAL_ONLY = frozenset(
+    {
+        *("floor", "ceil", "rint", "hypot", "sinpi", "cospi", "cbrt", "arctan2"),
+        *("gamma", "lgamma", "erf", "erfc", "logaddexp"),
+    }
+)
 
 # The largest systems that the calls are for.
 MOST_ROWS = 256
@@ -114,7 +120,8 @@ class Backend(Protocol):
     def binary(self, op: str, x: Block, y: Block, *, kind: Kind, out: Block | None = None) -> Block:
         """Apply ``op`` to the broadcast pairs; `x` and `y` are both real or both complex.
 
-        Operations: "add", "subtract", "multiply", "divide"; "hypot", "arctan2" (real); "power".
+        Operations: "add", "subtract", "multiply", "divide"; "hypot", "arctan2",
+        "logaddexp" (real); "power".
         """
         ...
 

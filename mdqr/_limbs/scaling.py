@@ -62,6 +62,13 @@ def column_exponents(block: Block, is_complex: bool) -> Block:
     return exponents(magnitude_bits(block, is_complex), -2)
 
 
+def row_powers(bits: Block) -> Block:
+    """Return the powers of two that bring rows near 1, once the columns are."""
+    xp, exponent = namespace(bits), bits >> 52
+    exponent = exponent - largest(exponent, -2, 0, keepdims=True)
+    return -largest(xp.where(bits > 0, exponent, ABSENT), -1, 0)
+
+
 def largest(
     values: Block, axis: int | tuple[int, ...] | None, empty: float, *, keepdims: bool = False
 ) -> Block:

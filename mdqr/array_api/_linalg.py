@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import mdqr
 from mdqr.array_api import _dispatch as dispatch
 from mdqr.array_api._arrays import matmul, matrix_transpose, tensordot, vecdot
@@ -74,8 +76,29 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return linalg.solve(*dispatch.of_floats("solve", x1, x2))
 
 
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """Return Cholesky factors."""
+    return linalg.cholesky(*dispatch.of_floats("cholesky", x), upper=upper)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+    """Return the singular value decomposition."""
+    (given,) = dispatch.of_floats("svd", x)
+    return linalg.svd(given, full_matrices)
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """Return pseudoinverses."""
+    return linalg.pinv(*dispatch.of_floats("pinv", x), rtol=rtol)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """Return ranks, an array of integers."""
+    return np.asarray(linalg.matrix_rank(*dispatch.of_floats("matrix_rank", x), rtol=rtol))
+
+
 # Of one array and without options.
-_LATER = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
+_LATER = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
 
 
 def _single(name: str) -> dispatch.Function:
@@ -91,6 +114,7 @@ FUNCTIONS: dict[str, dispatch.Function] = {
     function.__name__: function
     for function in (
         *(cross, diagonal, trace, outer, matrix_norm, vector_norm, matrix_power, qr, solve),
+        *(cholesky, matrix_rank, pinv, svd),
         *(matmul, matrix_transpose, tensordot, vecdot),
     )
 } | {name: _single(name) for name in _LATER if hasattr(linalg, name)}

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+import numpy as np
+
 from mdqr.linalg._factor.certify import Certificate, certify
+from mdqr.linalg._factor.cholesky import cho_solve, cholesky
+from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
+from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
@@ -22,42 +29,76 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
-from mdqr.linalg._solve.solve import solve
+from mdqr.linalg._solve.solve import inv, solve
+from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
+from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
 from mdqr.linalg._update.operands import UpdateResult
 from mdqr.linalg._update.repair import repair
 from mdqr.linalg._update.solution import UpdatableLstsqInfo
 
+LinAlgError = np.linalg.LinAlgError
+
 __all__ = [
     "Certificate",
+    "EighResult",
+    "LUFactors",
+    "LinAlgError",
     "LstsqInfo",
     "LstsqResult",
     "QRFactor",
     "QRResult",
+    "SVDResult",
+    "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
     "UpdateResult",
     "certify",
+    "cho_solve",
+    "cholesky",
+    "cond",
     "cross",
+    "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
     "lstsq",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "norm",
+    "null_space",
     "outer",
+    "pinv",
     "qr",
     "qr_delete",
     "qr_factor",
     "qr_insert",
     "qr_update",
     "repair",
+    "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",
     "vector_norm",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in np.linalg.__all__:
+        raise AttributeError(
+            f"mdqr.linalg has no {name} yet; numpy.linalg.{name}(a.to_numpy()) computes with the "
+            "nearest float64 values"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

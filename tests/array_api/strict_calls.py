@@ -200,6 +200,27 @@ LINALG = {
     "solve": lambda n: [
         n.xp.linalg.solve(n.m + 20.0 * n.xp.eye(3), b) for b in (20.0 + n.v, 20.0 + n.m[0, :, :2])
     ],
+    "cholesky": lambda n: [
+        n.xp.linalg.cholesky(a @ n.xp.matrix_transpose(a) + n.xp.eye(3), upper=upper)
+        for a in (n.m / 8.0, n.m[0, ...] / 8.0)
+        for upper in (False, True)
+    ],
+    "svd": lambda n: [
+        n.xp.matmul(u * s[..., None, :], vh)
+        for a in (n.m + 20.0 * n.xp.eye(3), n.m[0, ...])
+        for u, s, vh in [n.xp.linalg.svd(a, full_matrices=False)]
+    ],
+    "eigh": lambda n: [
+        n.xp.matmul(v * w[..., None, :], n.xp.matrix_transpose(v))
+        for w, v in [n.xp.linalg.eigh(n.m + n.xp.matrix_transpose(n.m))]
+    ],
+    "eigvalsh": lambda n: [n.xp.linalg.eigvalsh(n.m + n.xp.matrix_transpose(n.m))],
+    "svdvals": lambda n: [n.xp.linalg.svdvals(n.m), n.xp.linalg.svdvals(n.m[..., :2])],
+    "matrix_rank": lambda n: [n.xp.linalg.matrix_rank(n.m + 20.0 * n.xp.eye(3))],
+    "pinv": lambda n: [n.xp.linalg.pinv(n.m + 20.0 * n.xp.eye(3))],
+    "inv": lambda n: [n.xp.linalg.inv(n.m + 20.0 * n.xp.eye(3))],
+    "det": lambda n: [n.xp.linalg.det(n.m + 20.0 * n.xp.eye(3))],
+    "slogdet": lambda n: [*n.xp.linalg.slogdet(n.m + 20.0 * n.xp.eye(3))],
     "qr": lambda n: [
         n.xp.matmul(*n.xp.linalg.qr(n.m + 20.0 * n.xp.eye(3), mode=mode))
         for mode in ("reduced", "complete")

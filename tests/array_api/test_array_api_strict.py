@@ -100,18 +100,8 @@ ELEMENTARY = {
     "tanh",
 }
 LATER = {
-    "cholesky",
-    "det",
     "eig",
-    "eigh",
     "eigvals",
-    "eigvalsh",
-    "inv",
-    "matrix_rank",
-    "pinv",
-    "slogdet",
-    "svd",
-    "svdvals",
 }
 
 

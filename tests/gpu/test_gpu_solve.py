@@ -11,6 +11,7 @@ import pytest
 from exact_matrices import Exact
 
 import mdqr
+from mdqr import linalg
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, qr_factor, solve, solve_triangular
 from mdqr.testing import LSTSQ_PROBLEMS, assert_close, assert_same_bits, lstsq_problem
@@ -300,3 +301,25 @@ def test_a_thousand_small_systems(multiple, dtype):
     # Unrefined: 20 n eps times a condition below 1e3, squared for residuals of the size of b.
     worst = abs(plain - fit.x).to_numpy().max() / abs(fit.x.to_numpy()).max()
     assert worst <= 20 * 16 * 1e6 * multiple.eps
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_factors_determinants_and_inverses(precision, dtype, batch, rng):
+    """LU and Cholesky choose and round as the host does, up to the order of products."""
+    n = 20
+    g = mdqr.random.normal((*batch, n, n), precision=precision, dtype=dtype, rng=rng)
+    a = g @ (g.mT.conj() if dtype is complex else g.mT) + mdqr.eye(n, precision=precision)
+    b = mdqr.random.normal((n, 2), precision=precision, dtype=dtype, rng=rng)
+    device, sides = a.to_device(cases.DEVICE), b.to_device(cases.DEVICE)
+    factors, c = linalg.lu_factor(device), linalg.cholesky(device)
+    assert (factors.piv.get() == linalg.lu_factor(a).piv).all()
+    x = linalg.solve(a, b)
+    size, tolerance = float(abs(x).max()), 1e5 * n * precision.eps
+    for found in (linalg.lu_solve(factors, sides), linalg.cho_solve((c, True), sides)):
+        assert found.device == device.device
+        assert float(abs(found.to_device("cpu") - x).max()) < tolerance * size
+    # All digits, on both.
+    found, wanted = linalg.det(device).to_device("cpu"), linalg.det(a)
+    assert float(abs(found / wanted - 1).max()) <= 2 * (4 * n + 32) * precision.eps
+    inverse, wanted = linalg.inv(device).to_device("cpu"), linalg.inv(a)
+    assert float(abs(inverse - wanted).max()) < tolerance * float(abs(wanted).max())

@@ -10,7 +10,19 @@ import linalg_cases as cases
 import numpy as np
 import pytest
 
-from mdqr.linalg import lstsq, matmul, norm, qr, qr_factor, solve, solve_triangular
+from mdqr.linalg import (
+    cholesky,
+    inv,
+    lstsq,
+    lu_factor,
+    matmul,
+    norm,
+    qr,
+    qr_factor,
+    slogdet,
+    solve,
+    solve_triangular,
+)
 from mdqr.testing import assert_same_bits
 
 
@@ -46,6 +58,10 @@ def results(a, b):
         norm(a),
         norm(a, np.inf),
         matmul(a.H, b),
+        lu_factor(a).lu,
+        *slogdet(a[:n]),
+        inv(a[:n]),
+        cholesky(matmul(a[:, :12].H, a[:, :12])),
     ]
 
 

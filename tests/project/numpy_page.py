@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 import mdqr
-from mdqr._array.tables import FUNCTIONS, UFUNCS
+from mdqr._array.tables import FUNCTIONS, SCIPY_UFUNCS, UFUNCS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "numpy.md"
 
 HEAD = """# NumPy's functions
 
-NumPy's functions take MDArrays and call those of mdqr: `np.sort(a)` is `mdqr.sort(a)`. Options
+NumPy's functions take MDArrays and call those of mdqr: `np.sort(a)` is `mdqr.sort(a)`, and
+`scipy.special.gammaln(a)` is `mdqr.lgamma(a)`. Options
 that mdqr's function does not have raise TypeError, as do functions that are not listed; the message
 says the way out. Nothing is rounded to float64 on the way.
 
@@ -80,7 +81,16 @@ def other(name: str) -> str:
 
 
 def linalg() -> list[str]:
-    return sorted(name for name in mdqr.linalg.__all__ if hasattr(np.linalg, name))
+    return sorted(
+        name
+        for name in mdqr.linalg.__all__
+        if callable(getattr(np.linalg, name, None)) and name.islower()
+    )
+
+
+def lines(module: str, table: dict[str, str]) -> str:
+    """Return the lines of a table, in the order of names."""
+    return "".join(f"| `{module}.{name}` | {table[name]} |\n" for name in sorted(table))
 
 
 def page() -> str:
@@ -94,8 +104,9 @@ def page() -> str:
     ]
     text = HEAD
     for title, table in tables:
-        rows = "".join(f"| `numpy.{name}` | {table[name]} |\n" for name in sorted(table))
-        text += f"## {title}\n\n| of NumPy | of mdqr |\n|---|---|\n{rows}\n"
+        text += f"## {title}\n\n| of NumPy | of mdqr |\n|---|---|\n{lines('numpy', table)}\n"
+    special = {name: ours(g) for name, g in SCIPY_UFUNCS.items()}
+    text += f"## SciPy\n\n| of SciPy | of mdqr |\n|---|---|\n{lines('scipy.special', special)}\n"
     return text.rstrip("\n") + "\n" + ATTRIBUTES
 
 

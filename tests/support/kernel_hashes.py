@@ -81,6 +81,14 @@ def elementwise(backend, limbs, is_complex) -> Results:
         if op not in without:
             a, b = (few_x, few_y) if op in ELEMENTARY_BINARY else (x, y)
             yield op, lambda op=op, a=a, b=b: backend.binary(op, a, b, **options)
+    # Where series and recurrences have the most terms.
+    near_x, near_y = (16 * draws(rng, limbs, (FEW,), is_complex) for _ in range(2))
+    for op in ELEMENTARY_UNARY:
+        if op not in without:
+            yield f"{op} near", lambda op=op: backend.unary(op, near_x, **options)
+    for op in ELEMENTARY_BINARY:
+        if op not in without:
+            yield f"{op} near", lambda op=op: backend.binary(op, near_x, near_y, **options)
     exponents = rng.integers(-1100, 1100, size=COUNT)
     yield "ldexp", lambda: backend.ldexp(x, exponents, is_complex=is_complex)
     if not is_complex:

@@ -208,36 +208,63 @@ class Triangle:
     def _substitute(
         self, a: Block, b: Block, *, lower: bool, conjugate: bool, callback: Callback | None
     ) -> Block:
-        width = self.backend.triangular_tile(self.order, b.shape[-1], kind=self.kind)
-        x = self.kind.empty(self.backend.xp, b.shape[self.kind.lead :])
-        starts = range(0, self.order, width)
-        done = 0
-        for start in starts if lower else reversed(starts):
-            stop = min(start + width, self.order)
-            rows = slice(start, stop)
-            known = slice(0, start) if lower else slice(stop, self.order)
-            right = b[..., rows, :]
-            if done:
-                right = self.backend.matmul(
-                    a[..., rows, known],
-                    x[..., known, :],
-                    conj_a=conjugate,
-                    c=right,
-                    subtract=True,
-                    kind=self.kind,
-                )
-            tile = a[..., rows, rows]
-            x[..., rows, :] = self.backend.solve_triangular_tile(
-                planes.conjugate(tile) if conjugate else tile,
-                right,
-                lower=lower,
-                unit_diagonal=False,
-                kind=self.kind,
+        return substitute(
+            self.backend,
+            a,
+            b,
+            kind=self.kind,
+            lower=lower,
+            conjugate=conjugate,
+            callback=callback,
+        )
+
+
+def substitute(
+    backend: Backend,
+    a: Block,
+    b: Block,
+    *,
+    kind: Kind,
+    lower: bool,
+    unit_diagonal: bool = False,
+    conjugate: bool = False,
+    callback: Callback | None = None,
+) -> Block:
+    """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``, by tiles of rows.
+
+    `conjugate`: with the conjugate of `a`. Nothing is scaled, and nothing checked.
+    """
+    order = int(a.shape[-1])
+    width = backend.triangular_tile(order, b.shape[-1], kind=kind)
+    x = kind.empty(backend.xp, b.shape[kind.lead :])
+    starts = range(0, order, width)
+    done = 0
+    for start in starts if lower else reversed(starts):
+        stop = min(start + width, order)
+        rows = slice(start, stop)
+        known = slice(0, start) if lower else slice(stop, order)
+        right = b[..., rows, :]
+        if done:
+            right = backend.matmul(
+                a[..., rows, known],
+                x[..., known, :],
+                conj_a=conjugate,
+                c=right,
+                subtract=True,
+                kind=kind,
             )
-            done += stop - start
-            if callback is not None:
-                callback("substitute", done, self.order)
-        return x
+        tile = a[..., rows, rows]
+        x[..., rows, :] = backend.solve_triangular_tile(
+            planes.conjugate(tile) if conjugate else tile,
+            right,
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+            kind=kind,
+        )
+        done += stop - start
+        if callback is not None:
+            callback("substitute", done, order)
+    return x
 
 
 @advised
@@ -301,7 +328,7 @@ def solve_triangular(
     [1.0, 2.0]
     """
     check_callback("solve_triangular", callback)
-    letter = _letter_of(trans)
+    letter = letter_of("solve_triangular", trans)
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     n = square_order("solve_triangular", "a", inputs.shape(0))
     right, is_vector = right_hand_side("solve_triangular", inputs.blocks[1], inputs.shape(1), n)
@@ -327,7 +354,7 @@ def solve_triangular(
     return inputs.wrap(x[..., 0] if is_vector else x)
 
 
-def _letter_of(trans: Any) -> str:
+def letter_of(function: str, trans: Any) -> str:
     """Return "N", "T" or "C".
 
     Raises
@@ -340,4 +367,4 @@ def _letter_of(trans: Any) -> str:
         return _TRANS[number]
     if isinstance(trans, str) and len(trans) == 1 and trans in _TRANS:
         return trans
-    raise ValueError(f'solve_triangular: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')
+    raise ValueError(f'{function}: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')

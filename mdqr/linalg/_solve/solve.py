@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
@@ -94,42 +94,102 @@ def solve(
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(inputs, n, method, callback, verified)
+        return _solved("solve", inputs, method, callback, verified)
+
+
+def inv(
+    a: Any,
+    *,
+    method: str = "auto",
+    verified: bool = False,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> MDArray:
+    """Return inverses of matrices; as `numpy.linalg.inv`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., n, n)``.
+    method : {"auto", "householder", "refine"}, optional
+        As in `lstsq`.
+    verified : bool, optional
+        Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
+    precision : Precision or str, optional
+        The precision of the inverse; by default that of `a`.
+    callback : callable, optional
+        As in `solve`.
+
+    Returns
+    -------
+    MDArray
+        The inverses, ``(..., n, n)``.
+
+    Raises
+    ------
+    TypeError
+        If `callback` cannot be called.
+    ValueError
+        If `a` is not square, or `verified` is asked of "householder".
+    numpy.linalg.LinAlgError
+        As `solve`.
+    MemoryError
+        If there is no memory for the factorisation; with what was wanted.
+
+    Warns
+    -----
+    PrecisionWarning
+        If an entry is not shown to be right to ``4 eps``, with the digits of the worst.
+
+    See Also
+    --------
+    solve : The solution of a system, in less time than by an inverse.
+
+    Notes
+    -----
+    `solve` with the identity: every entry is refined, and has its own bound.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.linalg.inv(mdqr.array([[2.0, 1.0], [7.0, 4.0]], precision=mdqr.qd)).to_numpy().tolist()
+    [[4.0, -1.0], [-7.0, 2.0]]
+    """
+    check_method("inv", method, verified=verified)
+    check_callback("inv", callback)
+    inputs = gather(a, precision=precision)
+    n, field, xp = square_order("inv", "a", inputs.shape(0)), inputs.is_complex, inputs.backend.xp
+    inputs = inputs._replace(blocks=[*inputs.blocks, Kind(1, field).identity(xp, (n, n))])
+    with memory_guard("inv", inputs, 6 * n * n, "take fewer unknowns"):
+        return _solved("inv", inputs, method, callback, verified)
 
 
 def _solved(
-    inputs: Inputs, n: int, method: str, callback: Callback | None, verified: bool
+    function: str, inputs: Inputs, method: str, callback: Callback | None, verified: bool
 ) -> MDArray:
     """Take the cheapest way that shows all digits."""
+    n = inputs.shape(0)[-1]
     field, work, checks = inputs.is_complex, inputs.work, Checks()
-    right, is_vector = right_hand_side("solve", inputs.blocks[1], inputs.shape(1), n)
-    _, (a, b) = broadcast_batch("solve", [inputs.blocks[0], right], field)
+    right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
+    _, (a, b) = broadcast_batch(function, [inputs.blocks[0], right], field)
     limit = n * work.eps
     small = None if callback else small_solution(inputs, a, b, method, limit)
     if small is not None and small.promised:
         return inputs.wrap(small.x[..., 0] if is_vector else small.x)
-    checks.require_finite("solve", "a", a, field)
-    checks.require_finite("solve", "b", b, field)
+    checks.require_finite(function, "a", a, field)
+    checks.require_finite(function, "b", b, field)
     bits = scaling.magnitude_bits(a, field)
-    require_columns("solve", checks, bits)
-    rows = _row_powers(bits)
+    require_columns(function, checks, bits)
+    rows = scaling.row_powers(bits)
     system = System.of(
-        "solve", inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
+        function, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
     )
 
     def decide(system: System, found: Decisive) -> np.ndarray:
-        require_regular("solve", system, found, work)
+        require_regular(function, system, found, work)
         return np.full(found.value.shape, n)
 
     problem = Problem(system, b, inputs, limit, decide, callback)
     found, condition, _ = answer(problem, method, small, verified=verified)
     found.warn(condition, stacklevel=3)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)
-
-
-def _row_powers(bits: Block) -> Block:
-    """Return the powers of two that bring rows near 1, once the columns are."""
-    xp = planes.namespace(bits)
-    exponent = bits >> 52
-    exponent = exponent - scaling.largest(exponent, -2, 0, keepdims=True)
-    return -scaling.largest(xp.where(bits > 0, exponent, scaling.ABSENT), -1, 0)

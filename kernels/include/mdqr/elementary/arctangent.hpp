@@ -10,18 +10,6 @@ MDQR_SERIES(atan, 14);
 
 template <class T> MDQR_FN mask_t<T> has_sign(T x) { return bits(x) < 0; }
 
-// x = r 2^e with 1 <= |r| < 2; zero stays zero.
-template <class T, int M> MDQR_FN md<T, M> normalised(const md<T, M>& x, T& e) {
-    const T size = abs(x.limb[0]);
-    const T zero = broadcast<T>(0.0), far = broadcast<T>(200.0);
-    const T shift = select(size < broadcast<T>(0x1p-800), far,
-                           select(size > broadcast<T>(0x1p800), -far, zero));
-    const md<T, M> y = scaled(x, to_the(shift));
-    const T top = clamped(exponent_of(y.limb[0]), -1022.0, 1022.0);
-    e = one_sum(top, -shift);
-    return scaled(y, to_the(-top));
-}
-
 // atan2(|y|, x) = r 2^e, 0 <= r 2^e <= pi; for numbers that are finite, zeros included.
 template <class T, int N>
 MDQR_CALL scaled_wide<T, N> atan2_wide(const wide<T, N>& y, const wide<T, N>& x) {

@@ -1,6 +1,9 @@
 // The elementary functions of operations.def by name.
 #pragma once
 #include "mdqr/elementary/complex_inverse.hpp"
+#include "mdqr/elementary/erf.hpp"
+#include "mdqr/elementary/gamma.hpp"
+#include "mdqr/elementary/logaddexp.hpp"
 
 MDQR_BEGIN
 
@@ -26,12 +29,19 @@ template <class Number> MDQR_FN Number apply_arcsinh(const Number& x) { return a
 template <class Number> MDQR_FN Number apply_arccosh(const Number& x) { return arccosh(x); }
 template <class Number> MDQR_FN Number apply_arctanh(const Number& x) { return arctanh(x); }
 template <class Number> MDQR_FN Number apply_cbrt(const Number& x) { return cbrt(x); }
+template <class Number> MDQR_FN Number apply_gamma(const Number& x) { return gamma(x); }
+template <class Number> MDQR_FN Number apply_lgamma(const Number& x) { return lgamma(x); }
+template <class Number> MDQR_FN Number apply_erf(const Number& x) { return erf(x); }
+template <class Number> MDQR_FN Number apply_erfc(const Number& x) { return erfc(x); }
 
 template <class Number> MDQR_FN Number apply_arctan2(const Number& y, const Number& x) {
     return arctan2(y, x);
 }
 template <class Number> MDQR_FN Number apply_power(const Number& x, const Number& y) {
     return power(x, y);
+}
+template <class Number> MDQR_FN Number apply_logaddexp(const Number& x, const Number& y) {
+    return logaddexp(x, y);
 }
 
 MDQR_END

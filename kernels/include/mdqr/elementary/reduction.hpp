@@ -83,9 +83,8 @@ template <int N, class T, int M> MDQR_CALL angle<T, N> reduce(const md<T, M>& x)
     return a;
 }
 
-// pi x = quadrant pi / 2 + r: exact but for the last product.
-template <class T, int N> MDQR_CALL angle<T, N> reduce_pi(const md<T, N>& x) {
-    constexpr int F = last_digit<N>;
+// x = quadrant / 2 + r, |r| <= 1/4, exactly.
+template <class T, int N> MDQR_FN angle<T, N> reduce_halves(const md<T, N>& x) {
     T v[N + 1];
     static_for<0, N>([&](auto l) MDQR_LAMBDA {
         const T limb = select(abs(x.limb[l]) < broadcast<T>(0x1p54), x.limb[l], broadcast<T>(0.0));
@@ -94,11 +93,18 @@ template <class T, int N> MDQR_CALL angle<T, N> reduce_pi(const md<T, N>& x) {
         v[l] = fma(nearest(one_prod(rest, broadcast<T>(0.5))), broadcast<T>(-2.0), rest);
     });
     v[N] = broadcast<T>(0.0);
-    md<T, N + 1> rest = renormalize<N + 1, N + 1>(v);
+    const md<T, N + 1> rest = renormalize<N + 1, N + 1>(v);
     angle<T, N> a;
     a.quadrant = nearest(one_prod(rest.limb[0], broadcast<T>(2.0)));
-    rest = add_network(rest, from_double<T, N + 1>(one_prod(a.quadrant, broadcast<T>(-0.5))));
-    a.r = mul_network(scaled(rest, broadcast<T>(2.0)),
+    a.r = add_network(rest, from_double<T, N + 1>(one_prod(a.quadrant, broadcast<T>(-0.5))));
+    return a;
+}
+
+// pi x = quadrant pi / 2 + r: exact but for the product.
+template <class T, int N> MDQR_CALL angle<T, N> reduce_pi(const md<T, N>& x) {
+    constexpr int F = last_digit<N>;
+    angle<T, N> a = reduce_halves(x);
+    a.r = mul_network(scaled(a.r, broadcast<T>(2.0)),
                       to_limbs<N + 1>(constant<T, F + 1>(half_pi_table)));
     return a;
 }

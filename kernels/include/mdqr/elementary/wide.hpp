@@ -38,6 +38,18 @@ template <class T> MDQR_FN T clamped(T x, double low, double high) {
     return select(x < a, a, select(x > b, b, x));
 }
 
+// x = r 2^e with 1 <= |r| < 2; zero stays zero.
+template <class T, int M> MDQR_FN md<T, M> normalised(const md<T, M>& x, T& e) {
+    const T size = abs(x.limb[0]);
+    const T zero = broadcast<T>(0.0), far = broadcast<T>(200.0);
+    const T shift = select(size < broadcast<T>(0x1p-800), far,
+                           select(size > broadcast<T>(0x1p800), -far, zero));
+    const md<T, M> y = scaled(x, to_the(shift));
+    const T top = clamped(exponent_of(y.limb[0]), -1022.0, 1022.0);
+    e = one_sum(top, -shift);
+    return scaled(y, to_the(-top));
+}
+
 // From N + 1 limbs to N. What lies 2^-(53 N + 14) below the leading limb is rounded away first:
 // values that fit into N limbs of one run of digits come out exactly, without the far smaller error
 // of the computation in a lower limb.

@@ -29,9 +29,9 @@ class SmallAnswer(Answer):
     """
 
     def __init__(self, inputs: Inputs, found: SmallSolution, served: np.ndarray) -> None:
-        self._inputs, self.found = inputs, found
-        self._r, right = _residual(inputs, found)
-        self.kept = served & right
+        self._inputs, self.found, self.kept = inputs, found, served
+        if inputs.blocks[0].shape[-1] != inputs.blocks[0].shape[-2]:
+            self.kept = served & self._residual[1]
 
     @property
     def x(self) -> Block:
@@ -58,7 +58,11 @@ class SmallAnswer(Answer):
     @property
     def r(self) -> Scaled:
         """The residuals."""
-        return self._r
+        return self._residual[0]
+
+    @cached_property
+    def _residual(self) -> tuple[Scaled, np.ndarray]:
+        return _residual(self._inputs, self.found)
 
     @property
     def steps(self) -> int:

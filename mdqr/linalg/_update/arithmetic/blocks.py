@@ -10,8 +10,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
-from mdqr.linalg._factor import householder
-from mdqr.linalg._factor.cholesky import cholesky
+from mdqr.linalg._factor import cholesky, householder
 from mdqr.linalg._factor.qr import clear_diagonal_signs, multiply_signs
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks
@@ -65,7 +64,7 @@ class Planes(Engine):
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor."""
-        return cholesky(self.backend, gram, self.kind)
+        return cholesky.factor(self.backend, gram, self.kind)
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""

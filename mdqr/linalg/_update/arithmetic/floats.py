@@ -17,7 +17,7 @@ import numpy as np
 from mdqr._backend.blocks import from_native, reflections, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, clear_below, diagonal
-from mdqr.linalg._factor.cholesky import cholesky
+from mdqr.linalg._factor import cholesky
 from mdqr.linalg._update.arithmetic.engine import Engine, Reflections
 from mdqr.linalg._update.arithmetic.matrices import adjoint_multiply
 
@@ -87,7 +87,7 @@ class Floats(Engine):
 
     def cholesky(self, gram: Block) -> Block:
         """Return the Cholesky factor; `numpy.linalg` raises where this has to go on."""
-        return self.from_block(cholesky(self.backend, self.to_block(gram), self.kind))
+        return self.from_block(cholesky.factor(self.backend, self.to_block(gram), self.kind))
 
     def factor(self, x: Block, tile: int | None = None, *, clear: bool = True) -> Reflections:
         """Replace `x` by R, and return the reflections."""

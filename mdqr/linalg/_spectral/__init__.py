@@ -1,0 +1,1 @@
+"""Singular values, and what follows from them."""

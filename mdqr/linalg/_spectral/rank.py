@@ -1,0 +1,228 @@
+"""What singular values decide: rank, condition, pseudoinverses and null spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._functions.comparison import where
+from mdqr._limbs import planes
+from mdqr._precision import Precision
+from mdqr.linalg._products.matmul import matmul
+from mdqr.linalg._products.norms import norm
+from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
+from mdqr.linalg._solve.solve import inv
+from mdqr.linalg._spectral.svd import svd, svdvals
+
+
+def matrix_rank(
+    A: Any,
+    tol: Any = None,
+    *,
+    rtol: Any = None,
+    precision: Precision | str | None = None,
+) -> Any:
+    """Return the number of singular values above a tolerance; as `numpy.linalg.matrix_rank`.
+
+    Parameters
+    ----------
+    A : array_like
+        Matrices ``(..., m, n)``; or a number or vector, whose rank is 0 or 1.
+    tol : array_like, optional
+        Singular values of at most `tol` count as zero; it broadcasts to the batch.
+    rtol : array_like, optional
+        The same, relative to the largest singular value. By default ``max(m, n) eps``, eps of the
+        precision of the entries of `A`: float64 entries are taken for rounded ones.
+    precision : Precision or str, optional
+        The precision in which singular values are found; by default that of `A`.
+
+    Returns
+    -------
+    int or numpy.ndarray
+        The ranks, ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        If both tolerances are given.
+    numpy.linalg.LinAlgError
+        As `svd`.
+
+    See Also
+    --------
+    svdvals : The singular values, and how accurate they are.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> i = mdqr.arange(1, 21, precision=mdqr.qd)
+    >>> hilbert = 1 / (i[:, None] + i - 1)  # condition 2e28
+    >>> mdqr.linalg.matrix_rank(hilbert), mdqr.linalg.matrix_rank(hilbert, rtol=2.0**-53)
+    (20, 14)
+    """
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: give tol or rtol")
+    given = gather(A, precision=precision)
+    if len(given.shape(0)) < 2:
+        return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
+    values = svdvals(A, precision=precision)
+    if not values.shape[-1]:
+        return np.zeros(values.shape[:-1], dtype=np.int64)[()]
+    if tol is None:
+        tol = values[..., 0] * _relative(given, A, rtol)
+    found = (values > _column(tol)).sum(axis=-1)
+    return int(found) if not values.shape[:-1] else found
+
+
+def cond(
+    x: Any, p: float | str | None = None, *, precision: Precision | str | None = None
+) -> MDArray:
+    """Return condition numbers; as `numpy.linalg.cond`.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrices ``(..., m, n)``; square ones unless `p` is None, 2 or -2.
+    p : {None, 1, -1, 2, -2, inf, -inf, "fro"}, optional
+        The norm; None means 2. -2 gives the inverse of the condition in the 2-norm.
+    precision : Precision or str, optional
+        The precision of the condition; by default that of `x`.
+
+    Returns
+    -------
+    MDArray
+        The conditions, ``(...)``: infinite for singular matrices.
+
+    Raises
+    ------
+    ValueError
+        If `p` is no norm, or a matrix has no entries.
+    numpy.linalg.LinAlgError
+        As `svd`; as `inv` for other norms.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> i = mdqr.arange(1, 11, precision=mdqr.qd)
+    >>> mdqr.linalg.cond(1 / (i[:, None] + i - 1)).to_strings(digits=20).item()
+    '16026286870216.882788'
+    """
+    if p is not None and p not in (2, -2):
+        return norm(x, p, axis=(-2, -1), precision=precision) * norm(
+            inv(x, precision=precision), p, axis=(-2, -1)
+        )
+    values = svdvals(x, precision=precision)
+    if not values.shape[-1]:
+        raise ValueError("cond: a matrix without entries has no condition")
+    largest, smallest = values[..., 0], values[..., -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return smallest / largest if p == -2 else largest / smallest
+
+
+def pinv(
+    a: Any, rcond: Any = None, *, rtol: Any = None, precision: Precision | str | None = None
+) -> MDArray:
+    """Return pseudoinverses (Moore and Penrose); as `numpy.linalg.pinv`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., m, n)``.
+    rcond, rtol : array_like, optional
+        Two names for the tolerance: singular values of at most that part of the largest count as
+        zero. By default as `matrix_rank`. It broadcasts to the batch.
+    precision : Precision or str, optional
+        The precision of the result; by default that of `a`.
+
+    Returns
+    -------
+    MDArray
+        The pseudoinverses, ``(..., n, m)``.
+
+    Raises
+    ------
+    ValueError
+        If both names are given, or `a` has less than two dimensions.
+    numpy.linalg.LinAlgError
+        As `svd`.
+
+    See Also
+    --------
+    lstsq : Solutions of least squares, refined, with error bounds.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.linalg.pinv(mdqr.array([[3.0, 0.0], [4.0, 0.0]], precision=mdqr.qd)).to_numpy()
+    array([[0.12, 0.16],
+           [0.  , 0.  ]])
+    """
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: give rcond or rtol")
+    given = gather(a, precision=precision)
+    matrix_shape("pinv", "a", given.shape(0))
+    u, s, vh = svd(a, False, precision=precision)
+    least = s[..., :1] * _column(_relative(given, a, rtol if rcond is None else rcond))
+    kept = s > least
+    inverse = where(kept, 1 / where(kept, s, 1), 0)
+    return matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
+
+
+def null_space(
+    A: Any,
+    rcond: float | None = None,
+    *,
+    precision: Precision | str | None = None,
+) -> MDArray:
+    """Return an orthonormal basis of the null space of a matrix; as `scipy.linalg.null_space`.
+
+    Parameters
+    ----------
+    A : array_like
+        A matrix ``(m, n)``.
+    rcond : float, optional
+        Singular values of at most that part of the largest count as zero; by default as
+        `matrix_rank`.
+    precision : Precision or str, optional
+        The precision of the result; by default that of `A`.
+
+    Returns
+    -------
+    MDArray
+        Orthonormal columns, ``(n, n - rank)``.
+
+    Raises
+    ------
+    ValueError
+        If `A` is not a matrix.
+    numpy.linalg.LinAlgError
+        As `svd`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> abs(mdqr.linalg.null_space(mdqr.array([[3.0, 4.0]], precision=mdqr.qd))).to_numpy()
+    array([[0.8],
+           [0.6]])
+    """
+    given = gather(A, precision=precision)
+    if len(given.shape(0)) != 2:
+        raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
+    _, s, vh = svd(A, precision=precision)
+    rank = int((s > s[:1] * _relative(given, A, rcond)).sum())
+    return vh[rank:].mT.conj()
+
+
+def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
+    """Return a tolerance relative to the largest singular value, by default that of the entries."""
+    if rtol is not None:
+        return rtol
+    return max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+
+
+def _column(tolerance: Any) -> Any:
+    """Return tolerances of a batch with an axis for singular values."""
+    array = tolerance if isinstance(tolerance, MDArray) else np.asarray(tolerance)
+    return array[..., None]

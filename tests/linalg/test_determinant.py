@@ -1,0 +1,261 @@
+"""Determinants and inverses against exact rationals; singular matrices are not passed over."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import flint
+import linalg_cases as cases
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr import PrecisionWarning
+from mdqr._precision import PRECISIONS
+from mdqr.linalg import LinAlgError, det, inv, slogdet
+from mdqr.testing import assert_same_bits
+
+
+def exact_det(a):
+    """The determinant of limbs as held: two rationals."""
+    held = cases.Exact.of(a)
+    unit = Fraction(2) ** int(-held.exponent * a.shape[0])
+    if held.imag is None:
+        return _det(held.real) * unit, Fraction(0)
+    # det(X + t Y) has degree n in t: take it at n + 1 integers, and t = i.
+    n = a.shape[0]
+    values = [_det(held.real + t * held.imag) for t in range(n + 1)]
+    poly = flint.fmpq_poly([])
+    for j, value in enumerate(values):
+        term = flint.fmpq_poly([flint.fmpq(int(value))])
+        for k in range(n + 1):
+            if k != j:
+                term *= flint.fmpq_poly([flint.fmpq(-k, j - k), flint.fmpq(1, j - k)])
+        poly += term
+    parts = [Fraction(0), Fraction(0)]
+    for k, c in enumerate(poly.coeffs()):
+        parts[k % 2] += (-1) ** (k // 2) * Fraction(int(c.p), int(c.q))
+    return parts[0] * unit, parts[1] * unit
+
+
+def _det(x):
+    rows, columns = x.shape
+    return Fraction(int(flint.fmpz_mat(rows, columns, [int(v) for v in x.ravel()]).det()))
+
+
+def check_det(a, found, factor=1):
+    """The relative error is below ``(4 n + 32) eps``, in modulus."""
+    wanted = exact_det(a)
+    parts = (found.real, found.imag) if found.is_complex else (found,)
+    got = [Fraction(p.to_fractions().item()) for p in parts]
+    error = sum((g - w) ** 2 for g, w in zip(got, wanted, strict=False))
+    size = sum(w**2 for w in wanted)
+    bound = (4 * a.shape[0] + 32) * factor * Fraction(found.precision.eps)
+    assert error <= bound**2 * size
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 12])
+def test_against_rationals(precision, dtype, n, rng):
+    a = cases.random(n, n, precision, dtype, rng)
+    found = det(a)
+    check_det(a, found)
+    assert found.shape == ()
+    with mpmath.workdps(160):
+        sign, logabsdet = slogdet(a)
+        real, imag = [mpmath.mpf(p.numerator) / p.denominator for p in exact_det(a)]
+        wanted = mpmath.log(mpmath.hypot(real, imag))
+        error = abs(logabsdet.to_mpmath().item() - wanted)
+        # The absolute error of the logarithm is the relative one of the determinant.
+        assert error <= (4 * n + 32) * precision.eps + 8 * precision.eps * abs(wanted)
+        phase = mpmath.mpc(real, imag) / mpmath.hypot(real, imag)
+        assert abs(sign.to_mpmath().item() - phase) <= (4 * n + 48) * precision.eps
+
+
+@given(
+    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.integers(2, 10),
+    st.floats(0.0, 1.0),
+    st.integers(0, 2**32 - 1),
+)
+def test_digits_are_right_or_there_is_a_warning(multiple, n, share, seed):
+    """All digits are shown up to conditions near the root of 1 / eps of od."""
+    rng = np.random.default_rng(seed)
+    cond = 10.0 ** (share * min(0.9 * multiple.digits, 100))
+    a = mdqr.testing.matrix("random", n, n, cond=cond, precision=multiple, rng=rng)
+    # The singular values lie between 1 and 1 / cond: the determinant stays in range.
+    a = cases.scaled(a, 0, int(rng.integers(-5, 5))) * 2.0 ** int(np.log2(cond) / 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = det(a)
+    assert not caught or cond > 1e58
+    if not caught:
+        check_det(a, found)
+
+
+def test_small_singular_matrices_of_integers(precision):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(det(mdqr.array([[1, 2], [2, 4]], precision=precision))) == 0.0
+        assert float(det(mdqr.zeros((3, 3), precision=precision))) == 0.0
+        sign, logabsdet = slogdet(mdqr.array([[1, 2], [2, 4]], precision=precision))
+    assert (float(sign), float(logabsdet)) == (0.0, -np.inf)
+
+
+def test_singular_matrices_are_not_passed_over(multiple, dtype, rng):
+    """No precision tells them from regular ones, but where no rounding error is made."""
+    x, y = rng.integers(-999, 999, (5, 4)), rng.integers(-999, 999, (4, 5))
+    a = mdqr.array((x @ y).tolist(), precision=multiple, dtype=dtype)
+    with pytest.warns(PrecisionWarning, match=r"det: 0.0 of \d+ digits are shown to be right"):
+        found = det(a)
+    assert abs(complex(found)) < 1e-10
+
+
+def test_batches_and_scales(multiple, dtype, rng):
+    a = mdqr.random.normal((2, 3, 5, 5), precision=multiple, dtype=dtype, rng=rng)
+    found, (sign, logabsdet) = det(a), slogdet(a)
+    for place in np.ndindex(2, 3):
+        assert_same_bits(found[place], det(a[place]))
+        assert_same_bits(logabsdet[place], slogdet(a[place]).logabsdet)
+        check_det(a[place], found[place])
+    back = sign * mdqr.exp(logabsdet)
+    # The exponential makes absolute errors relative.
+    assert float(abs(back / found - 1).max()) < 1000 * multiple.eps
+    assert det(a[:0]).shape == (0, 3)
+    assert_same_bits(np.linalg.det(a), found)
+    assert_same_bits(np.linalg.slogdet(a)[1], logabsdet)
+
+
+def exact_slogdet(a):
+    """The sign, and the logarithm to 160 digits."""
+    value = exact_det(a)[0]
+    logarithm = mpmath.log(abs(value.numerator)) - mpmath.log(value.denominator)
+    return (1 if value > 0 else -1), logarithm
+
+
+@given(
+    st.sampled_from(PRECISIONS),
+    st.lists(st.integers(-440, 440), min_size=2, max_size=5),
+    st.integers(0, 2**32 - 1),
+)
+def test_rows_far_apart(precision, powers, seed):
+    """Limbs would underflow in products if columns alone were scaled."""
+    n = len(powers)
+    a = mdqr.random.normal((n, n), precision=precision, rng=np.random.default_rng(seed))
+    block = np.ldexp(a.limbs, np.array(powers, dtype=np.int32)[:, None])
+    a = mdqr.from_limbs(block)
+    found = slogdet(a)
+    with mpmath.workdps(160):
+        sign, wanted = exact_slogdet(a)
+        error = abs(found.logabsdet.to_mpmath().item() - wanted)
+        assert error <= (4 * n + 32 + 8 * abs(wanted)) * precision.eps
+    assert float(found.sign) == sign
+
+
+def test_zeros_by_underflow_are_not_exact(precision):
+    """The determinant is -2**-1200: products that count are below the smallest doubles."""
+    e = 2.0**-600
+    a = [[1.0, e, 0.0, 0.0], [e, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
+    for function in (det, slogdet):
+        with pytest.warns(PrecisionWarning, match=f"{function.__name__}: 0.0 of"):
+            function(mdqr.array(a, precision=precision))
+
+
+def test_exact_factors_need_no_condition(precision):
+    """Triangles however ill-conditioned, and integer matrices with integer factors."""
+    n = 40
+    lower = np.tril(np.ones((n, n)))
+    upper = np.triu(np.full((n, n), -3.0), 1) + np.eye(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for a in (lower, upper, (lower @ upper)[::-1]):
+            found = det(mdqr.array(a.tolist(), precision=precision))
+            assert abs(float(found)) == 1.0
+
+
+def test_one_singular_matrix_costs_the_others_no_bit(multiple, rng):
+    a = mdqr.random.normal((3, 5, 5), precision=multiple, rng=rng)
+    wanted = det(a[[0, 2]])
+    a[1, 4] = a[1, 3]
+    a[1, 4, 0] += 2.0**-90
+    found = det(a)
+    check_det(a[1], found[1])
+    assert_same_bits(found[[0, 2]], wanted)
+
+
+def test_beyond_the_range(multiple):
+    large = 1e200 * mdqr.eye(3, precision=multiple)
+    with pytest.raises(LinAlgError, match="slogdet has its logarithm"):
+        det(large)
+    sign, logabsdet = slogdet(-large)
+    assert float(sign) == -1.0
+    assert float(logabsdet) == pytest.approx(600 * np.log(10), rel=1e-15)
+    with pytest.warns(PrecisionWarning, match="below the smallest numbers"):
+        assert float(det(1e-100 * mdqr.eye(3, precision=multiple))) == pytest.approx(1e-300)
+
+
+def test_of_a_matrix_near_one_the_logarithm_is_relative(multiple):
+    a = mdqr.eye(2, precision=multiple)
+    a[0, 0] = 1 + 2.0**-40
+    logabsdet = slogdet(a).logabsdet
+    with mpmath.workdps(160):
+        wanted = mpmath.log1p(mpmath.mpf(2) ** -40)
+        assert abs(logabsdet.to_mpmath().item() / wanted - 1) < 2.0**40 * 40 * multiple.eps
+
+
+def test_of_nothing(precision, dtype):
+    empty = mdqr.zeros((2, 0, 0), precision=precision, dtype=dtype)
+    assert det(empty).to_numpy().tolist() == [1.0, 1.0]
+    sign, logabsdet = slogdet(empty)
+    assert (sign.to_numpy() == 1).all()
+    assert (logabsdet.to_numpy() == 0).all()
+    assert inv(empty).shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["auto", "householder"])
+@pytest.mark.parametrize("n", [1, 6])
+def test_inverses_are_right_to_the_last_digit(multiple, dtype, method, n, rng):
+    a = mdqr.random.normal((2, n, n), precision=multiple, dtype=dtype, rng=rng)
+    x = inv(a, method=method)
+    for found, given_ in zip(x, a, strict=True):
+        left = cases.Exact.of(given_) @ cases.Exact.of(found) - cases.Exact.of(
+            mdqr.eye(n, precision=multiple)
+        )
+        # An error of 4 eps in every entry, complex ones in modulus.
+        bound = (4 if dtype is float else 40) * Fraction(multiple.eps)
+        allowed = cases.Exact.of(given_).moduli() @ cases.Exact.of(found).moduli()
+        assert left.moduli().within(bound, allowed)
+    assert_same_bits(np.linalg.inv(a), inv(a))
+
+
+def test_larger_inverses(dtype, rng):
+    a = cases.random(70, 70, mdqr.dd, dtype, rng)
+    error = a @ inv(a) - mdqr.eye(70, precision=mdqr.dd)
+    assert float(abs(error).max()) < 1e4 * mdqr.dd.eps
+
+
+@pytest.mark.parametrize("function", [det, slogdet, inv])
+def test_bad_input(function):
+    name = function.__name__
+    with pytest.raises(ValueError, match=f"{name}: a must be square"):
+        function(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="at least two dimensions"):
+        function(np.ones(3))
+    with pytest.raises(LinAlgError, match="row 0, column 1 of a is NaN or infinite"):
+        function(mdqr.array([[1.0, np.inf], [0.0, 1.0]], precision=mdqr.qd))
+
+
+def test_singular_matrices_have_no_inverse(multiple):
+    with pytest.raises(LinAlgError, match="inv: "):
+        inv(mdqr.array([[1, 2], [2, 4]], precision=multiple))
+
+
+def test_names_that_are_not_there_yet():
+    with pytest.raises(AttributeError, match=r"mdqr.linalg has no tensorsolve yet; numpy.linalg"):
+        getattr(mdqr.linalg, "tensor" + "solve")
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        getattr(mdqr.linalg, "no" + "thing")
+    assert mdqr.linalg.LinAlgError is np.linalg.LinAlgError
