@@ -17,6 +17,7 @@ GROUPS = {
     "systems": "cpu.systems",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
+    "texts": "cpu.texts",
     "gpu": "gpu.factors",
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",

@@ -12,6 +12,7 @@ from mdqr._array.exports import Exports
 from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
+from mdqr._backend.host import values
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
 from mdqr._core.dtypes import DType
@@ -194,3 +195,4 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
 MDArray.__module__ = "mdqr"
 Precision._array = creation.array
+values.register(MDArray)

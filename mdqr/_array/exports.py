@@ -81,6 +81,29 @@ class Exports:
         """
         return block_to_fractions(host_block(self._block), self._complex)
 
+    def _sympy_(self) -> Any:
+        """Return one value exactly, for `sympy.sympify`, which asks for it.
+
+        Raises
+        ------
+        TypeError
+            If there is not exactly one value.
+        """
+        from sympy import I, Rational, nan, oo
+
+        array = cast("MDArray", self)
+        if array.size != 1:
+            raise TypeError(f"only one value becomes a number of SymPy; the shape is {array.shape}")
+
+        def exact(part: MDArray) -> Any:
+            near = float(part)
+            if np.isfinite(near):
+                return Rational(*part.as_integer_ratio())
+            return nan if np.isnan(near) else oo if near > 0 else -oo
+
+        real = exact(array.real)
+        return real + I * exact(array.imag) if array.is_complex else real
+
     def to_strings(self, digits: int | None = None) -> np.ndarray:
         """Return decimal strings as an object array.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._array import protocols
 from mdqr._array.tables import matmul
+from mdqr._backend.host import values
 from mdqr._core.promotion import is_operand
 from mdqr._functions import comparison, elementwise, power, rounding
 from mdqr._io.format import format_scalar
@@ -31,28 +32,36 @@ class Operators:
     _op_priority = 100.0
 
     def __add__(self, other: Any) -> MDArray:
-        return self._forward(elementwise.add, other)
+        found = values.operate("add", self, other)
+        return self._forward(elementwise.add, other) if found is None else found
 
     def __radd__(self, other: Any) -> MDArray:
-        return self._reflected(elementwise.add, other)
+        found = values.operate("add", other, self)
+        return self._reflected(elementwise.add, other) if found is None else found
 
     def __sub__(self, other: Any) -> MDArray:
-        return self._forward(elementwise.subtract, other)
+        found = values.operate("subtract", self, other)
+        return self._forward(elementwise.subtract, other) if found is None else found
 
     def __rsub__(self, other: Any) -> MDArray:
-        return self._reflected(elementwise.subtract, other)
+        found = values.operate("subtract", other, self)
+        return self._reflected(elementwise.subtract, other) if found is None else found
 
     def __mul__(self, other: Any) -> MDArray:
-        return self._forward(elementwise.multiply, other)
+        found = values.operate("multiply", self, other)
+        return self._forward(elementwise.multiply, other) if found is None else found
 
     def __rmul__(self, other: Any) -> MDArray:
-        return self._reflected(elementwise.multiply, other)
+        found = values.operate("multiply", other, self)
+        return self._reflected(elementwise.multiply, other) if found is None else found
 
     def __truediv__(self, other: Any) -> MDArray:
-        return self._forward(elementwise.divide, other)
+        found = values.operate("divide", self, other)
+        return self._forward(elementwise.divide, other) if found is None else found
 
     def __rtruediv__(self, other: Any) -> MDArray:
-        return self._reflected(elementwise.divide, other)
+        found = values.operate("divide", other, self)
+        return self._reflected(elementwise.divide, other) if found is None else found
 
     def __matmul__(self, other: Any) -> MDArray:
         return self._forward(matmul, other)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import os
 import re
@@ -11,15 +10,19 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 import mdqr
+from mdqr._cli import options as lstsq_options
 from mdqr._cli import series as series_command
+from mdqr._cli.columns import name_of
+from mdqr._cli.files import WRITERS, Results
 from mdqr._cli.fit import read_problem, solve
-from mdqr._cli.report import WRITERS, printable, report, table
+from mdqr._cli.plot import draw
+from mdqr._cli.predict import predict_file, residuals_of
+from mdqr._cli.report import printable, record_table, report, table
 from mdqr._errors import shortened
 from mdqr._precision import PRECISIONS, as_precision
 
@@ -29,10 +32,6 @@ _INTERRUPTED = 130
 _PATIENCE = 1.0  # seconds without a progress bar
 
 _DESCRIPTION = "Least squares and power series in more precision than float64 has."
-_LSTSQ = """\
-Fit a linear model to columns of a CSV file. The first line names the columns; with --no-header
-they are c0, c1, ... Numbers are read as the decimals they are, not through float64. As many
-digits of an estimate are printed as its error bound, an estimate to first order, leaves."""
 _EXIT = "Exit code: 0, or 1 if there is no answer, 2 for bad input."
 
 
@@ -105,10 +104,13 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="show precisions, CPU level, threads and GPU")
     info.set_defaults(run=_info)
     lstsq = commands.add_parser(
-        "lstsq", help="fit a linear model to a CSV file", description=_LSTSQ, epilog=_EXIT
+        "lstsq",
+        help="fit a linear model to a CSV file",
+        description=lstsq_options.DESCRIPTION,
+        epilog=_EXIT,
     )
     lstsq.set_defaults(run=_lstsq)
-    _add_options(lstsq)
+    lstsq_options.add_options(lstsq)
     series = commands.add_parser(
         "series",
         help="expand the solution of a polynomial system",
@@ -118,67 +120,6 @@ def _parser() -> argparse.ArgumentParser:
     series.set_defaults(run=_series)
     series_command.add_options(series)
     return parser
-
-
-def _add_options(lstsq: argparse.ArgumentParser) -> None:
-    lstsq.add_argument("file", metavar="FILE", help="CSV file, UTF-8")
-    lstsq.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns; default: yes, and names that are all "
-        "numbers are refused",
-    )
-    lstsq.add_argument("--target", metavar="COLUMN", help="what to fit; default: the last column")
-    lstsq.add_argument(
-        "--features",
-        metavar="COLUMN[,COLUMN...]",
-        type=_names,
-        action="extend",
-        help="the columns of the model; default: all others",
-    )
-    lstsq.add_argument(
-        "--poly",
-        metavar="DEGREE",
-        type=_degree,
-        help="fit a polynomial in one column; its powers are formed in the precision of the fit",
-    )
-    lstsq.add_argument(
-        "--intercept",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="a constant term; default: yes",
-    )
-    lstsq.add_argument("--weights", metavar="COLUMN", help="weights of the rows, 1/variance")
-    lstsq.add_argument(
-        "--precision",
-        choices=[precision.name for precision in PRECISIONS],
-        default="qd",
-        help="default: qd",
-    )
-    lstsq.add_argument(
-        "--output",
-        metavar="FILE",
-        type=_output,
-        help="also write the results to a .csv, .json or .npz file",
-    )
-
-
-def _names(text: str) -> list[str]:
-    """Split names at commas; a name with a comma is quoted as in a CSV file."""
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-
-
-def _degree(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,4}", text):
-        raise argparse.ArgumentTypeError(f"the degree must be an integer from 0; got {text!r}")
-    return int(text)
-
-
-def _output(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in WRITERS:
-        raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(WRITERS)}")
-    return path
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -196,28 +137,33 @@ def _info(options: argparse.Namespace) -> int:
 
 def _lstsq(options: argparse.Namespace) -> int:
     precision = as_precision(options.precision)
+    layout = lstsq_options.layout_of(options)
+    choice = lstsq_options.choice_of(options)
     with _Progress() as progress:
-        problem = read_problem(
-            options.file,
-            precision,
-            target=options.target,
-            features=options.features,
-            degree=options.poly,
-            intercept=options.intercept,
-            weights=options.weights,
-            header=options.header,
-            callback=progress,
-        )
+        problem, model, columns = read_problem(options.file, precision, choice, layout, progress)
         try:
-            fit = solve(problem, progress)
+            fit = solve(problem, model, columns, progress)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(_named(str(error), problem.names)) from None
-    _say(f"{report(options.file, fit)}\n", sys.stdout)
+        results = Results(name_of(options.file), fit)
+        if options.predict is not None:
+            found = predict_file(fit, options.predict, layout, options.level, progress)
+            results.predictions = found
+        if options.residuals:
+            results.residuals = residuals_of(fit)
+    _say(f"{report(name_of(options.file), fit)}\n", sys.stdout)
+    for name, records in results.records().items():
+        _say(f"\n{name}\n\n{record_table(records)}\n", sys.stdout)
     for message in fit.messages:
         _say(f"mdqr: warning: {printable(_named(message, problem.names))}\n", sys.stderr)
+    written = []
     if options.output is not None:
-        WRITERS[options.output.suffix.lower()](options.output, options.file, fit)
-        _say(f"\nwritten to {printable(str(options.output))}\n", sys.stdout)
+        written += WRITERS[options.output.suffix.lower()](options.output, results)
+    if options.plot is not None:
+        draw(options.plot, fit, options.level)
+        written.append(options.plot)
+    for path in written:
+        _say(f"\nwritten to {printable(str(path))}\n", sys.stdout)
     return 0
 
 

@@ -1,28 +1,20 @@
-"""What ``mdqr lstsq`` prints and writes."""
+"""What ``mdqr lstsq`` prints."""
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_UP, Context
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._cli.fit import Fit
+from mdqr._cli.predict import Predictions, Residuals
 
 _WIDTH = 88
 _UNKNOWN = "?"
-_FLOAT64 = "numpy.linalg.lstsq, columns of norm 1, rcond=0"
+METHOD_FLOAT64 = "numpy.linalg.lstsq, columns of norm 1, rcond=0"
 _UP = Context(prec=2, rounding=ROUND_UP)
-
-
-# -- text ------------------------------------------------------------------------------------
 
 
 def report(file: str, fit: Fit) -> str:
@@ -33,10 +25,11 @@ def report(file: str, fit: Fit) -> str:
         f"{printable(problem.target)} = {' + '.join(names)}", _WIDTH, subsequent_indent="    "
     )
     rows, count = problem.a.shape
+    dropped = f", {fit.columns.dropped} rows dropped" if fit.columns.dropped else ""
     used = "" if problem.used_rows == rows else f" ({problem.used_rows} of positive weight)"
     size = (
         f"{printable(file)}: {rows} rows{used}, {count} coefficients, "
-        f"{problem.degrees_of_freedom} degrees of freedom"
+        f"{problem.degrees_of_freedom} degrees of freedom{dropped}"
     )
     if problem.weights is not None:
         size += ", weighted"
@@ -62,12 +55,12 @@ def _summary(fit: Fit) -> str:
     precision = fit.problem.precision
     lines = {
         "residual standard deviation": _or_bound(
-            number(fit.info.residual_std, fit.digits.residual_std), _residual_std_bound(fit)
+            number(fit.info.residual_std, fit.digits.residual_std), residual_std_bound(fit)
         ),
         "R^2": number(fit.info.r_squared, fit.digits.r_squared),
         "condition": f"{float(fit.info.condition):.3g} (columns scaled)",
         "method": f"{fit.info.method} in {precision.name} ({precision.digits} digits)",
-        "float64": _FLOAT64,
+        "float64": METHOD_FLOAT64,
         "seconds": f"{fit.seconds:.3g} (float64: {fit.seconds_float64:.3g})",
     }
     width = max(map(len, lines))
@@ -109,18 +102,18 @@ def number(x: MDArray, digits: int) -> str:
 
 def _standard_errors(fit: Fit) -> list[str]:
     texts = [number(error, fit.digits.standard_errors) for error in fit.standard_errors]
-    return [_or_bound(*pair) for pair in zip(texts, _standard_error_bounds(fit), strict=True)]
+    return [_or_bound(*pair) for pair in zip(texts, standard_error_bounds(fit), strict=True)]
 
 
 def _or_bound(text: str, bound: str | None) -> str:
     return text if bound is None else f"below {bound}"
 
 
-def _residual_std_bound(fit: Fit) -> str | None:
+def residual_std_bound(fit: Fit) -> str | None:
     return _bound(fit.digits.residual_std_bound)
 
 
-def _standard_error_bounds(fit: Fit) -> list[str | None]:
+def standard_error_bounds(fit: Fit) -> list[str | None]:
     return list(map(_bound, fit.digits.standard_error_bounds.tolist()))
 
 
@@ -134,106 +127,73 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-# -- files -----------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------
+
+Record = dict[str, str | int | None]
 
 
-def _write_csv(path: Path, file: str, fit: Fit) -> None:
-    heads = [
-        "coefficient",
-        "estimate",
-        "digits",
-        "standard_error",
-        "float64",
-        "standard_error_below",
-    ]
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(heads)
-        for row in _coefficients(fit):
-            writer.writerow([row["name"], *("" if row[h] is None else row[h] for h in heads[1:])])
-
-
-def _write_json(path: Path, file: str, fit: Fit) -> None:
-    content = {
-        "file": file,
-        "target": fit.problem.target,
-        "rows": fit.problem.a.shape[0],
-        "rows_of_positive_weight": fit.problem.used_rows,
-        "degrees_of_freedom": fit.problem.degrees_of_freedom,
-        "weighted": fit.problem.weights is not None,
-        "precision": fit.problem.precision.name,
-        "method": fit.info.method,
-        "iterations": fit.info.iterations,
-        "condition": _finite(float(fit.info.condition)),
-        "residual_std": _known(number(fit.info.residual_std, fit.digits.residual_std)),
-        "residual_std_below": _residual_std_bound(fit),
-        "r_squared": _known(number(fit.info.r_squared, fit.digits.r_squared)),
-        "seconds": fit.seconds,
-        "method_float64": _FLOAT64,
-        "seconds_float64": fit.seconds_float64,
-        "warnings": fit.messages,
-        "coefficients": _coefficients(fit),
-    }
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    # what is no text in the name of the file becomes JSON's own escape
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-
-
-def _write_npz(path: Path, file: str, fit: Fit) -> None:
-    with path.open("wb") as stream:
-        np.savez(
-            stream,
-            names=np.array(fit.problem.names),
-            limbs=fit.x.limbs,
-            standard_error_limbs=fit.standard_errors.limbs,
-            digits=fit.digits.estimates,
-            standard_error_digits=np.array(fit.digits.standard_errors),
-            standard_error_bounds=fit.digits.standard_error_bounds,
-            residual_std_digits=np.array(fit.digits.residual_std),
-            residual_std_bound=np.array(fit.digits.residual_std_bound),
-            r_squared_digits=np.array(fit.digits.r_squared),
-            float64=fit.x_float64,
-            residual_std_limbs=fit.info.residual_std.limbs,
-            r_squared_limbs=fit.info.r_squared.limbs,
-            condition=np.array(fit.info.condition),
-            precision=np.array(fit.problem.precision.name),
-        )
-
-
-WRITERS: dict[str, Callable[[Path, str, Fit], None]] = {
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".npz": _write_npz,
-}
-
-
-def _coefficients(fit: Fit) -> list[dict[str, Any]]:
-    """Return one record a coefficient; numbers beyond float64 as text, unknown ones as None."""
+def prediction_records(found: Predictions) -> list[Record]:
+    """Return one record a row; numbers as text, those without a digit None."""
+    few = found.statistic_digits
     columns = zip(
-        fit.problem.names,
-        estimate_texts(fit),
-        fit.digits.estimates.tolist(),
-        fit.standard_errors,
-        _standard_error_bounds(fit),
-        fit.x_float64.tolist(),
+        found.lines.tolist(),
+        found.values,
+        found.digits.tolist(),
+        *(texts(x, few) for x in (found.standard_errors, found.confidence, found.prediction)),
         strict=True,
     )
     return [
         {
-            "name": name,
-            "estimate": _known(estimate),
+            "line": line,
+            "value": known(number(value, digits)),
             "digits": digits,
-            "standard_error": _known(number(error, fit.digits.standard_errors)),
-            "standard_error_below": bound,
-            "float64": _finite(plain),
+            "standard_error": error,
+            "confidence_half_width": confidence,
+            "prediction_half_width": prediction,
         }
-        for name, estimate, digits, error, bound, plain in columns
+        for line, value, digits, error, confidence, prediction in columns
     ]
 
 
-def _known(text: str) -> str | None:
+def residual_records(found: Residuals) -> list[Record]:
+    """Return one record a row, as `prediction_records`."""
+    columns = zip(
+        found.lines.tolist(),
+        found.observed.to_strings().tolist(),
+        found.fitted,
+        found.fitted_digits.tolist(),
+        found.residuals,
+        found.digits.tolist(),
+        texts(found.standardized, found.statistic_digits),
+        strict=True,
+    )
+    return [
+        {
+            "line": line,
+            "observed": observed,
+            "fitted": known(number(fitted, fitted_digits)),
+            "residual": known(number(residual, digits)),
+            "digits": digits,
+            "standardized": standardized,
+        }
+        for line, observed, fitted, fitted_digits, residual, digits, standardized in columns
+    ]
+
+
+def texts(x: MDArray, digits: int) -> list[str | None]:
+    """Return numbers with so many digits, None for those that are not known."""
+    return [known(number(value, digits)) for value in x]
+
+
+def record_table(records: Sequence[Record]) -> str:
+    """Return records as a table of a terminal."""
+    heads = list(records[0]) if records else []
+    columns = [[_UNKNOWN if r[h] is None else str(r[h]) for r in records] for h in heads]
+    whole = {i for i, head in enumerate(heads) if head in ("line", "digits")}
+    shown = [c if i in whole else aligned(c) for i, c in enumerate(columns)]
+    return table([head.replace("_", " ") for head in heads], shown, right=whole)
+
+
+def known(text: str) -> str | None:
+    """Return None for what stands for no digit."""
     return None if text == _UNKNOWN else text
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mdqr._backend.host.text import write_texts
 from mdqr._convert.array_like import plain
-from mdqr._convert.digits import Dyadic, complex_text, real_text
+from mdqr._convert.digits import Dyadic, complex_text, layout, real_text
 from mdqr._convert.scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._limbs import planes as _limbs
@@ -348,15 +349,8 @@ def block_to_strings(
     """
     check_digits(digits)
     parts, shape = _planes(block, is_complex)
-    write = real_text(precision, digits, most)
     try:
-        columns = [
-            [
-                write(value, limbs)
-                for value, limbs in zip(_dyadics(planes), planes.T.tolist(), strict=True)
-            ]
-            for planes in parts
-        ]
+        columns = [_texts(planes, precision, digits, most) for planes in parts]
         if is_complex:
             return _objects([complex_text(*pair) for pair in zip(*columns, strict=True)], shape)
         return _objects(columns[0], shape)
@@ -365,6 +359,27 @@ def block_to_strings(
             f"no memory for {parts[0][0].size} texts of {digits or 'the'} digits of precision "
             f"{precision}; convert fewer values at a time, as in a[:1000].to_strings()"
         ) from None
+
+
+def _texts(
+    planes: np.ndarray, precision: Precision, digits: int | None, most: int | None
+) -> list[str]:
+    """Return the texts of real planes ``(N, count)``; see `block_to_strings`."""
+    limit, point = digits or max(precision.digits, 16), digits is None
+    found, leading = write_texts(planes, precision.limbs, digits, most)
+    negative = np.signbit(planes[0]).tolist()
+    texts = [
+        "" if text is None else ("-" if sign else "") + layout(text, place, limit, point=point)
+        for text, place, sign in zip(found, leading, negative, strict=True)
+    ]
+    left = [i for i, text in enumerate(found) if text is None]
+    if left:
+        rest = planes[:, left]
+        write = real_text(precision, digits, most)
+        pairs = zip(left, _dyadics(rest), rest.T.tolist(), strict=True)
+        for i, value, limbs in pairs:
+            texts[i] = write(value, limbs)
+    return texts
 
 
 def check_digits(digits: int | None) -> None:

@@ -18,7 +18,7 @@ from math import copysign, inf, nan
 
 import numpy as np
 
-from mdqr._convert.decimals import read_decimals
+from mdqr._backend.host.text import read_texts
 from mdqr._errors import shortened
 from mdqr._limbs.exact import (
     LOWEST,
@@ -43,7 +43,6 @@ _HEX_COMPLEX = re.compile(r"\(([^()]*)\)\+\(([^()]*)\)j").fullmatch
 _WORDS = {"inf": inf, "infinity": inf, "nan": nan}
 
 _CHUNK = 16384  # strings converted at a time, so that few Python floats live at once
-_FEW = 32  # so many strings are converted one by one sooner than all at once
 _INT_DIGITS = 600  # below the smallest limit that sys.set_int_max_str_digits takes
 _FINEST = 1100  # every rounding boundary is a multiple of 10**-1075
 _FAR = 10**18  # stands for any larger exponent
@@ -249,14 +248,12 @@ def strings_to_block(texts: Sequence[str], limbs: int) -> tuple[np.ndarray, np.n
     imag: np.ndarray | None = None
     for start in range(0, len(texts), _CHUNK):
         chunk = texts[start : start + _CHUNK]
-        if len(chunk) < _FEW:
-            places, left = np.arange(len(chunk)), chunk
-        else:
-            part, read = read_decimals(chunk, limbs)
-            normalize_block(part)
-            real[:, start : start + len(chunk)] = part
-            places = np.flatnonzero(~read)
-            left = [chunk[i] for i in places.tolist()]
+        part, read = read_texts(chunk, limbs)
+        real[:, start : start + len(chunk)] = part
+        places = np.flatnonzero(~read)
+        if not places.size:
+            continue
+        left = [chunk[i] for i in places.tolist()]
         values, exponents, others = _read_chunk(left, limbs, start + places)
         part = np.array(values).reshape(-1, limbs).T
         normalize_block(part)

@@ -41,6 +41,13 @@ def get(block: Block, is_complex: bool, key: Key) -> Block:
     IndexError
         As NumPy: out of bounds, too many indices, not an index.
     """
+    if isinstance(block, np.ndarray) and _are_integers(key):
+        try:
+            found = block[_behind(is_complex, key)]
+        except IndexError:  # it names an axis of the block
+            pass
+        else:
+            return found.copy() if found.ndim == _limbs.lead(is_complex) else found
     key = _checked(block, key)
     planes = _limbs.flat_planes(block, is_complex)
     first = planes[0][key]
@@ -76,6 +83,10 @@ def put(block: Block, is_complex: bool, key: Key, value: Block) -> None:
 def _behind(is_complex: bool, key: Key) -> tuple[Any, ...]:
     """Return `key` behind full slices for the limb axes."""
     return (slice(None),) * _limbs.lead(is_complex) + (key if isinstance(key, tuple) else (key,))
+
+
+def _are_integers(key: Key) -> bool:
+    return type(key) is int or (type(key) is tuple and all(type(part) is int for part in key))
 
 
 def _has_ellipsis(key: Key) -> bool:

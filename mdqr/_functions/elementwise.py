@@ -407,7 +407,7 @@ def _unary_block(op: str, block: Block, ops: Operands) -> Block:
 
 @advised
 def _binary(op: str, x: Any, y: Any) -> MDArray:
-    if alike((x, y)):  # what operations on single values are made of
+    if alike((x, y)):
         kind = Kind(x._precision.limbs, x._complex)
         array: MDArray = x._like(for_block(x._block).binary(op, x._block, y._block, kind=kind))
         return array

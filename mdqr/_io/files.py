@@ -60,14 +60,62 @@ def save(file: File, a: MDArray) -> None:
     >>> mdqr.load(file).precision
     mdqr.qd
     """
-    if not isinstance(a, ArrayBase):
-        raise TypeError(f"mdqr.save writes an MDArray; got {type(a).__name__}: use numpy.save")
-    _check_file("mdqr.save", file, "write")
-    members: dict[str, Any] = {
-        "limbs": host_block(a._block),
-        "precision": np.array(a._precision.name),
-        "complex": np.array(a._complex),
-    }
+    _write("mdqr.save", file, {"": a})
+
+
+def savez(file: File, /, *arrays: MDArray, **named: MDArray) -> None:
+    """Write several arrays to an uncompressed ``.npz`` file of their limbs.
+
+    Parameters
+    ----------
+    file : str, path or binary file
+        Where to write; the name is taken as it is.
+    *arrays : MDArray
+        Arrays that get the names ``arr_0``, ``arr_1`` and so on.
+    **named : MDArray
+        Arrays with their names.
+
+    Raises
+    ------
+    TypeError
+        If one is not an `MDArray`, or `file` is no file.
+    ValueError
+        If there is no array, two have one name, or a name is empty or has a slash.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import io
+    >>> import mdqr
+    >>> file = io.BytesIO()
+    >>> mdqr.savez(file, x=mdqr.qd("0.1"), y=mdqr.ones((2, 3), precision=mdqr.dd))
+    >>> _ = file.seek(0)
+    >>> {name: a.shape for name, a in mdqr.load(file).items()}
+    {'x': (), 'y': (2, 3)}
+    """
+    found = {f"arr_{i}": a for i, a in enumerate(arrays)}
+    if both := sorted(found.keys() & named.keys()):
+        raise ValueError(f"mdqr.savez: the name {both[0]!r} is that of an array without a name")
+    found |= named
+    if not found:
+        raise ValueError("mdqr.savez writes one array or more; none was given")
+    for name in found:
+        if not name or "/" in name or "\0" in name:
+            raise ValueError(f"mdqr.savez: {name!r} is no name of an array; give it one without /")
+    _write("mdqr.savez", file, {f"{name}/": a for name, a in found.items()})
+
+
+def _write(function: str, file: File, arrays: dict[str, MDArray]) -> None:
+    """Write arrays, each with what stands in front of the names of its members."""
+    for a in arrays.values():
+        if not isinstance(a, ArrayBase):
+            raise TypeError(f"{function} writes an MDArray; got {type(a).__name__}: use numpy.save")
+    _check_file(function, file, "write")
+    members: dict[str, Any] = {}
+    for front, a in arrays.items():
+        values = (host_block(a._block), np.array(a._precision.name), np.array(a._complex))
+        members |= {front + name[:-4]: x for name, x in zip(_MEMBERS, values, strict=True)}
     if isinstance(file, (str, PathLike)):
         # numpy.savez would append .npz to the name.
         with open(file, "wb") as stream:
@@ -76,8 +124,8 @@ def save(file: File, a: MDArray) -> None:
         np.savez(file, **members)
 
 
-def load(file: File, *, device: str | None = None) -> MDArray:
-    """Read an array that `mdqr.save` wrote.
+def load(file: File, *, device: str | None = None) -> Any:
+    """Read an array that `mdqr.save` wrote, or those of `mdqr.savez`.
 
     Parameters
     ----------
@@ -85,19 +133,19 @@ def load(file: File, *, device: str | None = None) -> MDArray:
         Where to read. Nothing in it is executed, and no memory is taken for more data than there
         are.
     device : str, optional
-        Where the array shall live: "cpu" (default), "cuda" or "cuda:k".
+        Where the arrays shall live: "cpu" (default), "cuda" or "cuda:k".
 
     Returns
     -------
-    MDArray
-        The array, limb for limb.
+    MDArray or dict of str to MDArray
+        The array, limb for limb; the arrays of `mdqr.savez` by name, in the order of the file.
 
     Raises
     ------
     TypeError
         If `file` is no file.
     ValueError
-        If the file is not one of these, is damaged, or holds limbs that are not normalised.
+        If the file is none of theirs, is damaged, or holds limbs that are not normalised.
     OSError
         If the file cannot be read.
     MemoryError
@@ -117,16 +165,50 @@ def load(file: File, *, device: str | None = None) -> MDArray:
     _check_file("mdqr.load", file, "read")
     try:
         with zipfile.ZipFile(file) as archive:
-            limbs, name, is_complex = (_member(archive, member) for member in _MEMBERS)
+            fronts = _fronts(archive)
+            found = {front: _read(archive, front) for front in fronts}
     except (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError) as error:
         # RuntimeError: encrypted members, and zip features that Python does not have
         raise ValueError(
             f"{file} is not a file that mdqr.save wrote: {shortened(str(error), _SHOWN)}"
         ) from error
+    if device is not None:
+        found = {front: a.to_device(device) for front, a in found.items()}
+    return found[""] if "" in found else {front[:-1]: a for front, a in found.items()}
+
+
+def _fronts(archive: zipfile.ZipFile) -> list[str]:
+    """Return what stands in front of the names of the members of each array.
+
+    Raises
+    ------
+    ValueError
+        If the members are not those of arrays, or lie on top of each other.
+    """
+    names = archive.namelist()
+    fronts = list(dict.fromkeys(name[: name.rfind("/") + 1] for name in names)) or [""]
+    if "" in fronts:
+        return [""]  # who has the members of one array and others, has one array
+    wanted = {front + member for front in fronts for member in _MEMBERS}
+    if len(names) != len(wanted) or set(names) != wanted or any(f.count("/") > 1 for f in fronts):
+        raise ValueError(
+            f"the members are not those of arrays; mdqr.savez writes {', '.join(_MEMBERS)} in a "
+            "folder for each"
+        )
+    assert archive.fp is not None
+    length = archive.fp.seek(0, os.SEEK_END)
+    claimed = sum(info.file_size for info in archive.infolist())
+    if claimed > length:
+        raise ValueError(f"the members claim {claimed} bytes; the file has only {length} in all")
+    return fronts
+
+
+def _read(archive: zipfile.ZipFile, front: str) -> MDArray:
+    """Return one array."""
+    limbs, name, is_complex = (_member(archive, front + member) for member in _MEMBERS)
     if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
         raise ValueError("the precision must be one string and the field one boolean")
-    a = _checked(limbs, str(name), bool(is_complex))
-    return a if device is None else a.to_device(device)
+    return _checked(limbs, str(name), bool(is_complex))
 
 
 def _check_file(function: str, file: Any, method: str) -> None:

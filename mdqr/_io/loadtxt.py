@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._functions.creation import array
+from mdqr._io.blocks import Block, Cells, Source, behind, first_row, opened, plain_cells
 from mdqr._io.rows import CellError, Form, Rows, read_rows
 from mdqr._precision import Precision, as_precision
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
 Columns = str | int | Sequence[str | int]
-Source = str | os.PathLike[str] | IO[str]
 Progress = Callable[[str, int, int | None], object]
 
 _NAMES = 20  # names that a message lists
@@ -126,6 +126,7 @@ def read_table(
     file: Source,
     limbs: int,
     *,
+    name: str | None = None,
     form: Form | None = None,
     header: bool = False,
     usecols: Columns | Callable[[tuple[str, ...]], Columns] | None = None,
@@ -135,38 +136,32 @@ def read_table(
 ) -> Table:
     """Read columns of a file as limbs; `loadtxt` describes the parameters.
 
-    `usecols` may be a function of the names of all columns. Without a header they are called
-    `names_without_header` and their index, if it is given, and `hint` says how to ask for one.
+    `name` stands for the file in messages. `usecols` may be a function of the names of all
+    columns. Without a header they are called `names_without_header` and their index, if it is
+    given, and `hint` says how to ask for one.
     `callback` is called as ``callback("reading", rows, None)`` after each few thousand rows.
     """
-    name = _name_of(file)
-    lines: list[int] = []
+    name = name or _name_of(file)
     form = form or Form()
-    with _opened(file) as stream, _readable(name, lines, limbs):
-        chunks = read_rows(stream, name, form)
-        first = next(chunks, None)
-        if first is None:
+    reading = _Reading(name, limbs, form, callback)
+    with opened(file, form.skiprows) as blocks, _readable(reading):
+        head = reading.head(blocks, header)
+        if head is None:
             raise CellError(f"{name}: the file is empty")
-        width = first.width
-        names = tuple(cell.strip() for cell in first.fields[:width]) if header else ()
+        line, fields = head
+        width = len(fields)
+        names = tuple(cell.strip() for cell in fields) if header else ()
         if names_without_header is not None and not header:
             names = tuple(f"{names_without_header}{column}" for column in range(width))
         if callable(usecols):
             usecols = usecols(names)
-        columns = _places(usecols, names, width, name, first.lines[0])
+        columns = _places(usecols, names, width, name, line)
         labels = [_label(names, column) for column in columns]
         end = "" if header else f"; if the first line names the columns, {hint}"
-        pieces: list[tuple[np.ndarray, np.ndarray | None]] = []
-        for chunk in chain([first.behind(1) if header else first], chunks):
-            if not chunk.lines:
-                continue
-            pieces.append(_convert(chunk, columns, labels, limbs, name, end, form.missing))
-            lines += chunk.lines
-            if callback is not None:
-                callback("reading", len(lines), None)
-        real, imag = _joined(pieces, limbs, len(columns))
+        reading.read(columns, width, labels, end)
+        real, imag, lines = reading.joined(len(columns))
     picked = tuple(names[column] for column in columns) if names else ()
-    return Table(tuple(labels), picked, np.array(lines, dtype=np.int64), real, imag)
+    return Table(tuple(labels), picked, lines, real, imag)
 
 
 def _name_of(file: Source) -> str:
@@ -176,25 +171,16 @@ def _name_of(file: Source) -> str:
 
 
 @contextmanager
-def _opened(file: Source) -> Iterator[Iterable[str]]:
-    if isinstance(file, (str, os.PathLike)):
-        with open(file, encoding="utf-8-sig", newline="") as stream:
-            yield stream
-    else:
-        yield file
-
-
-@contextmanager
-def _readable(name: str, lines: list[int], limbs: int) -> Iterator[None]:
-    """Say what cannot be read; `lines` grows by the rows that are read."""
+def _readable(reading: _Reading) -> Iterator[None]:
+    """Say what cannot be read."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise CellError(f"{name}: the file is not UTF-8 text ({error.reason})") from None
+        raise CellError(f"{reading.name}: the file is not UTF-8 text ({error.reason})") from None
     except MemoryError:
         raise MemoryError(
-            f"{name}: no memory after {len(lines)} rows of numbers of {limbs} limbs; "
-            "read fewer columns or take a lower precision"
+            f"{reading.name}: no memory after {reading.rows} rows of numbers of {reading.limbs} "
+            "limbs; read fewer columns or take a lower precision"
         ) from None
 
 
@@ -235,45 +221,125 @@ def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str, lin
     return column % width
 
 
-def _convert(
-    chunk: Rows,
-    columns: list[int],
-    labels: list[str],
-    limbs: int,
-    name: str,
-    end: str,
-    missing: frozenset[str],
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Round the cells of some rows to planes ``(N, rows, columns)``.
+class _Reading:
+    """The pieces of a table that grows, block by block."""
 
-    `end` is what is added to the message of a cell in the first line.
-    """
-    texts = chunk.fields
-    if columns != list(range(chunk.width)):
-        parts = [texts[column :: chunk.width] for column in columns]
-        texts = [text for row in zip(*parts, strict=True) for text in row]
-    if missing:
-        texts = ["nan" if text.strip() in missing else text for text in texts]
-    try:
-        real, imag = strings_to_block(texts, limbs)
-    except TextError as error:
-        row, place = divmod(error.index, len(columns))
-        line, text = chunk.lines[row], texts[error.index]
-        reason = str(error) if text.strip() else "the cell is empty; wanted a number"
-        raise CellError(
-            f"{name}, line {line}, {labels[place]}: {reason}{end if line == 1 else ''}"
-        ) from None
-    shape = (limbs, len(chunk.lines), len(columns))
-    return real.reshape(shape), None if imag is None else imag.reshape(shape)
+    def __init__(self, name: str, limbs: int, form: Form, callback: Progress | None) -> None:
+        self.name, self.limbs, self.rows = name, limbs, 0
+        self._form, self._callback = form, callback
+        self._pieces: list[tuple[np.ndarray, np.ndarray | None]] = []
+        self._lines: list[np.ndarray] = []
+        self._blocks: Iterator[Block] = iter(())
+        self._rows: Iterator[Rows] = iter(())
+
+    def head(self, blocks: Iterator[Block], header: bool) -> tuple[int, list[str]] | None:
+        """Return the line and the fields of the first row, None if there is none.
+
+        It is read once more with the others, unless it is the header.
+        """
+        for block in blocks:
+            found = first_row(block, self._form)
+            if found is None:
+                self._rows = self._slowly(chain([block], blocks), None)
+                first = next(self._rows, None)
+                if first is None:
+                    return None
+                self._rows = chain([first.behind(1) if header else first], self._rows)
+                return first.lines[0], first.fields[: first.width]
+            line, fields, end = found
+            if line:
+                self._blocks = chain([behind(block, line, end) if header else block], blocks)
+                return line, fields
+        return None
+
+    def _slowly(self, blocks: Iterator[Block], width: int | None) -> Iterator[Rows]:
+        """Return the rows of all blocks, line by line."""
+        first = next(blocks, None)
+        if first is None:
+            return iter(())
+        lines = chain.from_iterable(block.lines() for block in chain([first], blocks))
+        return read_rows(lines, self.name, self._form, first.start, width)
+
+    def read(self, columns: list[int], width: int, labels: list[str], end: str) -> None:
+        """Read what is left; `end` is added to the message of a cell in the first line."""
+
+        def rounded(
+            texts: Sequence[str], place: Callable[[int], tuple[int, int]]
+        ) -> tuple[np.ndarray, np.ndarray | None]:
+            return self._rounded(texts, place, labels, end)
+
+        for block in self._blocks:
+            cells = plain_cells(block, self._form, width, columns, self.limbs)
+            if cells is None:
+                self._rows = self._slowly(chain([block], self._blocks), width)
+                break
+            self._add(cells.lines, *_filled(cells, rounded))
+        for chunk in self._rows:
+            if chunk.lines:
+                texts = chunk.fields
+                if columns != list(range(width)):
+                    parts = [texts[column::width] for column in columns]
+                    texts = [text for row in zip(*parts, strict=True) for text in row]
+
+                def place(i: int, lines: list[int] = chunk.lines) -> tuple[int, int]:
+                    row, column = divmod(i, len(columns))
+                    return lines[row], column
+
+                shape = (self.limbs, len(chunk.lines), len(columns))
+                real, imag = rounded(texts, place)
+                imag = None if imag is None else imag.reshape(shape)
+                self._add(np.array(chunk.lines), real.reshape(shape), imag)
+
+    def _add(self, lines: np.ndarray, real: np.ndarray, imag: np.ndarray | None) -> None:
+        self._lines.append(lines)
+        self._pieces.append((real, imag))
+        self.rows += len(lines)
+        if self._callback is not None:
+            self._callback("reading", self.rows, None)
+
+    def _rounded(
+        self,
+        texts: Sequence[str],
+        place: Callable[[int], tuple[int, int]],
+        labels: list[str],
+        end: str,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Round cells to planes ``(N, count)``; `place` gives the line and the column of one."""
+        missing = self._form.missing
+        if missing:
+            texts = ["nan" if text.strip() in missing else text for text in texts]
+        try:
+            return strings_to_block(texts, self.limbs)
+        except TextError as error:
+            line, column = place(error.index)
+            text = texts[error.index].strip()
+            reason = str(error) if text else "the cell is empty; wanted a number"
+            reason += self._form.hints.get(text, "")
+            raise CellError(
+                f"{self.name}, line {line}, {labels[column]}: {reason}{end if line == 1 else ''}"
+            ) from None
+
+    def joined(self, columns: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+        """Return the planes of all rows, and their lines."""
+        lines = np.concatenate([np.zeros(0, dtype=np.int64), *self._lines])
+        if not self._pieces:
+            return np.zeros((self.limbs, 0, columns)), None, lines
+        real = np.concatenate([piece for piece, _ in self._pieces], axis=1)
+        if all(part is None for _, part in self._pieces):
+            return real, None, lines
+        imaginary = [np.zeros_like(p) if part is None else part for p, part in self._pieces]
+        return real, np.concatenate(imaginary, axis=1), lines
 
 
-def _joined(
-    pieces: list[tuple[np.ndarray, np.ndarray | None]], limbs: int, columns: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    if not pieces:
-        return np.zeros((limbs, 0, columns)), None
-    real = np.concatenate([piece for piece, _ in pieces], axis=1)
-    if all(part is None for _, part in pieces):
-        return real, None
-    imaginary = [np.zeros_like(piece) if part is None else part for piece, part in pieces]
-    return real, np.concatenate(imaginary, axis=1)
+def _filled(cells: Cells, rounded: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the planes of a block, with the cells that were left."""
+    if not cells.left:
+        return cells.real, None
+    rows, columns, texts = zip(*cells.left, strict=True)
+    real, imag = rounded(texts, lambda i: (int(cells.lines[rows[i]]), columns[i]))
+    cells.real[:, rows, columns] = real
+    if imag is None:
+        return cells.real, None
+    whole = np.zeros_like(cells.real)
+    whole[:, rows, columns] = imag
+    return cells.real, whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ class Rows(NamedTuple):
 class Form:
     """How a file is laid out; see `loadtxt`.
 
+    `hints` has what to say of fields that are no numbers, behind the reason.
+
     Raises
     ------
     ValueError, TypeError
@@ -42,6 +44,7 @@ class Form:
         skiprows: int = 0,
         comments: str | None = None,
         missing: str | Sequence[str] | None = None,
+        hints: Mapping[str, str] | None = None,
     ) -> None:
         if delimiter is not None and (
             not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
@@ -58,53 +61,46 @@ class Form:
         self.comments = comments
         texts = [missing] if isinstance(missing, str) else missing or ()
         self.missing = frozenset(text.strip() for text in texts)
+        self.hints = hints or {}
 
 
-def read_rows(stream: Iterable[str], name: str, form: Form) -> Iterator[Rows]:
-    """Yield the rows that are not empty, all as wide as the first one.
+def read_rows(
+    stream: Iterable[str], name: str, form: Form, start: int, width: int | None
+) -> Iterator[Rows]:
+    """Yield the rows that are not empty, all as wide as the first one, or of `width` fields.
+
+    `start` is the number of the first line of the stream.
 
     Raises
     ------
     CellError
         If a row has another width, or the text is no table.
     """
-    lines = islice(iter(stream), form.skiprows, None)
-    width: int | None = None
-    place = form.skiprows
+    lines = enumerate(stream, start)
     while chunk := list(islice(lines, _ROWS)):
-        uniform = _uniform(chunk, place + 1, form)
-        place += len(chunk)
-        if uniform is not None and uniform.width == (width or uniform.width):
-            width = uniform.width
-            yield uniform
-            continue
-        numbered = enumerate(chain(chunk, lines), place - len(chunk) + 1)
-        plain = _plain(zip(range(place - len(chunk) + 1, place + 1), chunk, strict=True), form)
-        if plain is None:
+        rows: Iterable[Row] | None = _plain(chunk, form)
+        if rows is None:
             # A quoted field may go on behind the chunk, so that the rest is read in one.
-            rest = _quoted(numbered, name, form)
-            while rows := list(islice(rest, _ROWS)):
-                width = width or len(rows[0][1])
-                yield from _checked(rows, width, name)
-            return
-        if plain:
-            width = width or len(plain[0][1])
-            yield from _checked(plain, width, name)
+            rows = _quoted(chain(chunk, lines), name, form)
+        remaining = iter(rows)
+        while some := list(islice(remaining, _ROWS)):
+            width = width or len(some[0][1])
+            yield from _checked(some, width, name)
 
 
 Row = tuple[int, list[str]]
 
 
-def _uniform(lines: list[str], start: int, form: Form) -> Rows | None:
-    """Return the rows of plain lines of one width at once, None where there are others."""
-    delimiter, text = form.delimiter, "".join(lines).replace("\r\n", "\n").removesuffix("\n")
-    if delimiter is None or form.comments is not None or '"' in text or "\r" in text:
+def one_row(line: str, form: Form) -> list[str] | None:
+    """Return the fields of one line, none if it is empty; None if it takes more than the line."""
+    rows = _plain([(1, line)], form)
+    try:
+        rows = list(_quoted([(1, line)], "", form)) if rows is None else rows
+    except CellError:
         return None
-    counts = {line.count(delimiter) for line in lines}
-    if len(counts) > 1 or 0 in counts or max(map(len, lines)) > csv.field_size_limit():
+    if len(rows) > 1 or "\r" in line.rstrip("\r\n"):
         return None
-    fields = text.replace("\n", delimiter).split(delimiter)
-    return Rows(list(range(start, start + len(lines))), fields, counts.pop() + 1)
+    return rows[0][1] if rows else []
 
 
 def _plain(chunk: Iterable[tuple[int, str]], form: Form) -> list[Row] | None:
@@ -124,7 +120,7 @@ def _plain(chunk: Iterable[tuple[int, str]], form: Form) -> list[Row] | None:
 
 def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator[Row]:
     """Yield the rows of lines in the manner of RFC 4180, with the number of their last line."""
-    place = form.skiprows
+    place = 0
     blanks = form.delimiter is None
 
     def texts() -> Iterator[str]:

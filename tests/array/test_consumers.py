@@ -1,11 +1,16 @@
 """What Matplotlib, notebooks and Python's own numbers get of arrays."""
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
+import flint
+import gmpy2
 import matplotlib as mpl
+import mpmath
 import numpy as np
 import pytest
+import sympy
 from array_cases import full_width
 
 import mdqr
@@ -102,3 +107,48 @@ def test_large_tables_show_their_edges(multiple):
     assert "<th>39</th>" in text
     assert "<pre>" in mdqr.ones((2, 2, 2), precision=multiple)._repr_html_()
     assert "<pre>[]</pre>" in a[:0]._repr_html_()
+
+
+def test_numbers_of_other_packages(precision):
+    """What docs/howto/use-numpy-pandas-matplotlib.md says of a single value."""
+    x = full_width(1, precision, ())
+    exact = x.to_fractions().item()
+    assert Fraction(*x.as_integer_ratio()) == exact
+    near = Decimal(x.to_strings(200).item())
+    assert abs(Fraction(near) - exact) < abs(exact) / 10**199
+    with mpmath.workprec(1200):
+        assert mpmath.mpf(x.to_mpmath().item()) == mpmath.mpf(exact.numerator) / exact.denominator
+    assert flint.fmpq(*x.as_integer_ratio()) == flint.fmpq(exact.numerator, exact.denominator)
+    assert flint.arb(flint.fmpq(*x.as_integer_ratio())).contains(
+        flint.fmpq(exact.numerator, exact.denominator)
+    )
+    assert gmpy2.mpq(*x.as_integer_ratio()) == gmpy2.mpq(exact)
+    assert sympy.sympify(x) == sympy.Rational(exact.numerator, exact.denominator)
+    assert (int(x), float(x), complex(x)) == (int(exact), float(exact), complex(float(exact)))
+
+
+@pytest.mark.parametrize(
+    "kind", [mpmath.mpf, mpmath.mpmathify, Decimal, flint.arb, flint.fmpq, gmpy2.mpfr, gmpy2.mpq]
+)
+def test_who_does_not_ask_raises(kind):
+    """They would ask in ``number + x``, too, or ask for nothing that an array has."""
+    with pytest.raises(TypeError):
+        kind(mdqr.qd("0.1"))
+
+
+def test_sums_with_numbers_of_other_packages_are_arrays():
+    x = mdqr.qd("0.1")
+    numbers = (mpmath.mpf(1), flint.arb(1), gmpy2.mpq(1), sympy.Integer(1), Fraction(1), Decimal(1))
+    for number in numbers:
+        for total in (number + x, x + number):
+            assert isinstance(total, mdqr.MDArray)
+            assert total.to_strings().item() == "1.1"
+
+
+def test_sympy_asks_for_the_exact_value():
+    assert sympy.sympify(mdqr.qd(1 + 2j)) == 1 + 2 * sympy.I
+    texts = {"inf": sympy.oo, "-inf": -sympy.oo, "nan": sympy.nan, "-0.0": sympy.Integer(0)}
+    for text, wanted in texts.items():
+        assert sympy.sympify(mdqr.dd(text)) is wanted
+    with pytest.raises(TypeError, match="only one value becomes a number of SymPy"):
+        sympy.sympify(mdqr.ones(2, precision=mdqr.dd))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
@@ -40,6 +41,81 @@ def test_names_are_taken_as_they_are(tmp_path, precision):
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b.npz"}
     with np.load(tmp_path / "a", allow_pickle=False) as plain:
         np.testing.assert_array_equal(plain["limbs"], a.limbs)
+
+
+@few_examples
+@given(data=st.data())
+def test_several_arrays(data):
+    def draw():
+        precision = data.draw(st.sampled_from(PRECISIONS))
+        dtype = data.draw(st.sampled_from([float, complex]))
+        return data.draw(arrays(precision, data.draw(SHAPES), dtype=dtype))
+
+    names = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1)
+    named = {name: draw() for name in data.draw(st.lists(names, max_size=3, unique=True))}
+    unnamed = [draw() for _ in range(data.draw(st.integers(not named, 2)))]
+    file = io.BytesIO()
+    mdqr.savez(file, *unnamed, **named)
+    file.seek(0)
+    found = mdqr.load(file, device="cpu")
+    wanted = {f"arr_{i}": a for i, a in enumerate(unnamed)} | named
+    assert list(found) == list(wanted)
+    assert all(same_bits(found[name], a) for name, a in wanted.items())
+
+
+def test_names_of_several_arrays(tmp_path):
+    one = mdqr.ones(2, precision=mdqr.dd)
+    path = tmp_path / "a"
+    for arguments, named, message in (
+        ((one,), {"arr_0": one}, "'arr_0' is that of an array without a name"),
+        ((), {}, "one array or more"),
+        ((), {"a/b": one}, "'a/b' is no name of an array"),
+        ((), {"": one}, "'' is no name of an array"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mdqr.savez(path, *arguments, **named)
+    with pytest.raises(TypeError, match=r"mdqr\.savez writes an MDArray; got list"):
+        mdqr.savez(path, one, x=[1.0])
+    assert not path.exists()
+    mdqr.savez(path, file=one)
+    assert list(mdqr.load(path)) == ["file"]
+
+
+def test_members_of_several_arrays_are_checked(tmp_path):
+    path = tmp_path / "a"
+    mdqr.savez(path, x=mdqr.ones(200, precision=mdqr.dd), y=mdqr.ones(1, precision=mdqr.d))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        assert set(members) == {
+            f"{a}/{name}.npy" for a in "xy" for name in ("limbs", "precision", "complex")
+        }
+
+    def rewritten(changed):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, value in changed.items():
+                archive.writestr(name, value)
+        return path
+
+    few = {name: value for name, value in members.items() if name != "y/complex.npy"}
+    for changed in (
+        few,
+        {**members, "z/limbs.npy": b""},
+        {f"a/{n}": v for n, v in members.items()},
+    ):
+        with pytest.raises(ValueError, match="members are not those of arrays"):
+            mdqr.load(rewritten(changed))
+    with pytest.raises(ValueError, match="does not begin with the header"):
+        mdqr.load(rewritten({**members, "y/limbs.npy": b"no array"}))
+    # a directory whose entries are one member: each fits into the file, and all do not
+    rewritten(members)
+    with zipfile.ZipFile(path, "a") as archive:
+        (large,) = [info for info in archive.infolist() if info.filename == "x/limbs.npy"]
+        for info in archive.infolist():
+            info.header_offset, info.file_size = large.header_offset, large.file_size
+            info.compress_size = large.compress_size
+        archive.comment = b"written again"
+    with pytest.raises(ValueError, match=r"the members claim \d+ bytes; the file has only \d+"):
+        mdqr.load(path)
 
 
 def test_only_arrays_are_saved(tmp_path):

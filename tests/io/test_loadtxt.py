@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr._convert.arrays import fraction_to_limbs
-from mdqr._io import loadtxt
+from mdqr._io import blocks, loadtxt
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
 
@@ -135,12 +135,15 @@ def test_place_of_a_bad_cell_far_down():
 
 
 def test_no_memory_is_said(monkeypatch):
-    def exhausted(texts, limbs):
-        if len(texts) < 8000:
-            raise MemoryError
-        return np.zeros((limbs, len(texts))), None
+    plain_cells = loadtxt.plain_cells
 
-    monkeypatch.setattr(loadtxt, "strings_to_block", exhausted)
+    def exhausted(block, *arguments):
+        if block.start > 1:
+            raise MemoryError
+        return plain_cells(block, *arguments)
+
+    monkeypatch.setattr(loadtxt, "plain_cells", exhausted)
+    monkeypatch.setattr(blocks, "_LINES", 4096)
     with pytest.raises(MemoryError, match=r"<text>: no memory after 4096 rows of numbers of 4 li"):
         read("1,2\n" * 5000)
 
@@ -222,6 +225,52 @@ def test_many_rows_are_those_of_a_few(end):
     assert same_bits(read(end.join(rows)), wanted)
     with pytest.raises(ValueError, match="line 5001, column 3: the row has 2 fields"):
         read(end.join([*rows[:5000], "1,2", *rows[6000:]]))
+
+
+FIELDS = st.sampled_from(
+    [
+        *("1", "-0.25", "  2 ", "1e-7", "12345678901234567890123", "1e400", "+.5", "5.", "\x0b7"),
+        *("nan", "-inf", "1_0", "0x1p3", "1+2j", "", "NA", "x", "1e", "²", "--1"),
+    ]
+)
+LINES = st.lists(
+    st.lists(FIELDS, min_size=2, max_size=2).map(",".join)
+    | st.sampled_from(["", "  ", "# 1,2", "3,4 # 5", "1", "1,2,3", '"1",2', "1,2\r", "3\r4,1"]),
+    max_size=6,
+)
+
+
+@given(
+    lines=LINES,
+    end=st.sampled_from(["\n", "\r\n"]),
+    comments=st.sampled_from([None, "#"]),
+    delimiter=st.sampled_from([",", None, ";"]),
+    missing=st.sampled_from([None, "NA"]),
+    usecols=st.sampled_from([None, 1, [1, 0], [0, 0]]),
+    header=st.booleans(),
+    skiprows=st.integers(0, 2),
+)
+def test_plain_lines_are_read_as_others(lines, end, usecols, delimiter, **options):
+    """By the extension, block by block; and line by line in Python."""
+    text = end.join(["1,2", *lines])
+    if delimiter != ",":
+        text = text.replace(",", delimiter or " \t")
+
+    def outcome(stream):
+        try:
+            return mdqr.loadtxt(
+                stream, precision="qd", usecols=usecols, delimiter=delimiter, **options
+            )
+        except ValueError as error:
+            return str(error)
+
+    found = outcome(io.StringIO(text, newline=""))
+    # an iterator whose lines are not those of one text is read line by line
+    slowly = outcome(iter(line.removesuffix("\n") for line in io.StringIO(text, newline="")))
+    if isinstance(found, str):
+        assert found == slowly
+    else:
+        assert same_bits(found, slowly)
 
 
 @given(data=st.data())

@@ -44,7 +44,9 @@ def page(tables):
     return make
 
 
-@pytest.mark.parametrize("group", ["cpu", "gpu", "tensorcore", "update-cpu", "update-cuda"])
+@pytest.mark.parametrize(
+    "group", ["cpu", "gpu", "tensorcore", "texts", "update-cpu", "update-cuda"]
+)
 def test_recorded_pages_are_those_of_the_recorded_rows(group):
     benchmark = load(load("__main__").GROUPS[group]).BENCHMARKS[group]
     source = RESULTS / f"{benchmark.name}.json"

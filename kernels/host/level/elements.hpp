@@ -140,8 +140,8 @@ template <int K>
 __attribute__((noinline)) void walk_groups(const block_view* const (&operand)[K],
                                            batch_visit<K> visit, void* context) {
     const block_view& first = *operand[0];
-    const ptrdiff_t size = first.size(), chunk = 512;
-    parallel_for((size + chunk - 1) / chunk, [&](ptrdiff_t t) {
+    const ptrdiff_t size = first.size(), chunk = mdqr_host::elements_a_task;
+    auto task = [&](ptrdiff_t t) {
         cursor<K> at;
         at.shape = first.shape;
         at.ndim = first.ndim;
@@ -157,7 +157,11 @@ __attribute__((noinline)) void walk_groups(const block_view* const (&operand)[K]
                               g[j / host_lanes]);
             visit(context, g, elements, i);
         }
-    });
+    };
+    if (size <= chunk)
+        task(0); // the pool takes longer than a few numbers do
+    else
+        parallel_for((size + chunk - 1) / chunk, task);
 }
 
 // Walk through K operands of one shape in groups of lanes. visit(groups, count, first) may be

@@ -5,6 +5,7 @@ one; results are written into the arrays that are handed in.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,22 @@ def qr_panel(h: Block, tau: Block, t: Block, a: Block, limbs: int, complex: bool
 def solve_triangular_tile(
     out: Block, a: Block, b: Block, limbs: int, complex: bool, lower: bool, unit_diagonal: bool
 ) -> None: ...
+def register_arrays(type: type) -> None: ...
+def operate(op: str, x: object, y: object) -> Any: ...
+def read_texts(texts: list[str], out: Block, done: NDArray[np.uint8]) -> None: ...
+def read_rows(
+    data: bytes,
+    ends: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    out: Block,
+    status: NDArray[np.uint8],
+    left: NDArray[np.uint8],
+    delimiter: int,
+    comment: str,
+) -> None: ...
+def write_texts(
+    x: Block, full: int, digits: int, most: int
+) -> tuple[list[str | None], list[int]]: ...
 def series_order(
     values: Block,
     sums: Block,

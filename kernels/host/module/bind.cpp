@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,11 +22,11 @@ using namespace nanobind::literals;
 
 namespace {
 
-template <class Enum, int K> Enum find(const char* const (&names)[K], const std::string& op) {
+template <class Enum, int K> Enum find(const char* const (&names)[K], const char* op) {
     for (int i = 0; i < K; ++i)
-        if (op == names[i])
+        if (std::strcmp(op, names[i]) == 0)
             return Enum(i);
-    throw std::invalid_argument("unknown operation '" + op + "'");
+    throw std::invalid_argument("unknown operation '" + std::string(op) + "'");
 }
 
 const char* const unary_names[] = {
@@ -57,23 +58,23 @@ void run_signal_handlers() {
         throw nb::python_error();
 }
 
-void unary(const std::string& op, output out, input x, int limbs, bool complex) {
+void unary(const char* op, output out, input x, int limbs, bool complex) {
     const unary_op code = find<unary_op>(unary_names, op);
     const entry_table& t = table(limbs);
     const block_view o = output_view(out, complex && code != unary_op::abs, limbs),
                      a = input_view(x, complex, code == unary_op::renormalize ? any_limbs : limbs);
     require_same_shape(a, o);
-    without_gil([&] { t.unary(code, o, a); });
+    elementwise(o, [&] { t.unary(code, o, a); });
 }
 
-void binary(const std::string& op, output out, input x, input y, int limbs, bool complex) {
+void binary(const char* op, output out, input x, input y, int limbs, bool complex) {
     const binary_op code = find<binary_op>(binary_names, op);
     const entry_table& t = table(limbs);
     const block_view o = output_view(out, complex, limbs), a = input_view(x, complex, limbs),
                      b = input_view(y, complex, limbs);
     require_same_shape(a, o);
     require_same_shape(b, o);
-    without_gil([&] { t.binary(code, o, a, b); });
+    elementwise(o, [&] { t.binary(code, o, a, b); });
 }
 
 void compare(nb::ndarray<signed char, nb::c_contig, nb::device::cpu> out, input x, input y,
@@ -83,7 +84,7 @@ void compare(nb::ndarray<signed char, nb::c_contig, nb::device::cpu> out, input 
     require_same_shape(b, a);
     require_values(out, a.shape, a.ndim);
     signed char* p = out.data();
-    without_gil([&] { t.compare(p, a, b); });
+    elementwise(a, [&] { t.compare(p, a, b); });
 }
 
 void ldexp_blocks(output out, input x, nb::ndarray<const long long, nb::device::cpu> exponent,
@@ -100,7 +101,7 @@ void ldexp_blocks(output out, input x, nb::ndarray<const long long, nb::device::
     without_gil([&] { t.ldexp(o, a, e); });
 }
 
-void reduce(const std::string& op, output out, input x, int limbs, bool complex) {
+void reduce(const char* op, output out, input x, int limbs, bool complex) {
     const reduce_op code = find<reduce_op>(reduce_names, op);
     const entry_table& t = table(limbs);
     const block_view o = output_view(out, complex, limbs), a = input_view(x, complex, limbs);
@@ -302,6 +303,8 @@ NB_MODULE(_mdqr_host, m) {
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
     bind_series(m);
     bind_small(m);
+    bind_text(m);
+    bind_values(m);
     m.def("window", &window<output>, "r"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "below"_a, "lanes"_a, "limbs"_a, "complex"_a);
     m.def("window_float32", &window<nb::ndarray<float, nb::device::cpu>>, "r"_a.noconvert(),

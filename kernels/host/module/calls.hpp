@@ -42,7 +42,19 @@ template <class F> void without_gil(F f) {
     f();
 }
 
+// The same for elementwise calls: for a few values others need not be let in.
+constexpr ptrdiff_t few_values = 16;
+template <class F> void elementwise(const block_view& out, F f) {
+    static_assert(few_values <= elements_a_task, "a pause would take the lock back");
+    if (out.size() > few_values)
+        return without_gil(f);
+    float_environment environment;
+    f();
+}
+
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
+void bind_text(nb::module_& m);
+void bind_values(nb::module_& m);
 
 } // namespace mdqr_host

@@ -8,6 +8,9 @@ using std::ptrdiff_t;
 
 constexpr int max_ndim = 64; // of NumPy
 
+// Of elementwise calls: no more are computed by the caller's thread alone, without the pool.
+constexpr ptrdiff_t elements_a_task = 512;
+
 // The values have `shape`; limb l of the value at index i starts at data[l * plane + sum(i *
 // stride)], its imaginary part at the same place plus `imag`. Strides are in doubles and may be 0
 // or negative.

@@ -1,0 +1,190 @@
+"""Expressions of columns, evaluated in the precision of a fit, with bounds of their errors.
+
+An error of the operands is carried on to first order by the derivative, and each operation adds
+its own: 2 eps, elementary functions 4 eps of the result. Products of short numbers are exact.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import mdqr
+from mdqr._array.array import MDArray
+from mdqr._cli.columns import Values
+from mdqr._convert.arrays import exact_parts, objects_to_block
+from mdqr._errors import shortened
+from mdqr._precision import Precision
+
+Derivative = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the operand and the result
+
+FUNCTIONS: dict[str, Derivative] = {
+    "exp": lambda x, r: r,
+    "expm1": lambda x, r: r + 1,
+    "log": lambda x, r: 1 / x,
+    "log1p": lambda x, r: 1 / (1 + x),
+    "log2": lambda x, r: 1 / (x * np.log(2)),
+    "log10": lambda x, r: 1 / (x * np.log(10)),
+    "sqrt": lambda x, r: 0.5 / r,
+    "cbrt": lambda x, r: 1 / (3 * r * r),
+    "abs": lambda x, r: np.ones_like(x),
+    "sin": lambda x, r: np.cos(x),
+    "cos": lambda x, r: np.sin(x),
+    "tan": lambda x, r: 1 + r * r,
+    "arctan": lambda x, r: 1 / (1 + x * x),
+    "sinh": lambda x, r: np.cosh(x),
+    "cosh": lambda x, r: np.sinh(x),
+    "tanh": lambda x, r: 1 - r * r,
+}
+_MODULES = ("np", "numpy", "mdqr")
+
+
+class ExpressionError(ValueError):
+    """A formula that is none, or means nothing here."""
+
+
+def evaluate(text: str, columns: Mapping[str, Values], precision: Precision) -> Values:
+    """Return the values of an expression of columns.
+
+    Raises
+    ------
+    ExpressionError
+        If the text is no expression, or has something else than columns, decimals, operators and
+        `FUNCTIONS`.
+    """
+    with np.errstate(all="ignore"):
+        return _value(parsed(text), text, columns, precision)
+
+
+def parsed(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise ExpressionError(f"cannot read {shortened(text)!r} as an expression") from None
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of columns in an expression, each once."""
+    tree = parsed(text)
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    inside = {child for node in called for child in ast.walk(node)}
+    names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n not in inside]
+    return list(dict.fromkeys(names))
+
+
+def _value(
+    node: ast.expr, text: str, columns: Mapping[str, Values], precision: Precision
+) -> Values:
+    def of(part: ast.expr) -> Values:
+        return _value(part, text, columns, precision)
+
+    if isinstance(node, ast.Name):
+        return columns[node.id]
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return constant(ast.get_source_segment(text.strip(), node) or "", precision)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        inner = of(node.operand)
+        return Values(-inner.value, inner.error) if isinstance(node.op, ast.USub) else inner
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return _power(of(node.left), of(node.right), node.right)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](of(node.left), of(node.right))
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        return _call(_called(node.func), of(node.args[0]))
+    raise ExpressionError(
+        f"{shortened(ast.unparse(node))!r} has no meaning in a formula; there are columns, "
+        f"numbers, + - * / **, I(...) and functions: {', '.join(FUNCTIONS)}"
+    )
+
+
+def _called(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return function.attr if function.value.id in _MODULES else ast.unparse(function)
+    return ast.unparse(function)
+
+
+def constant(text: str, precision: Precision) -> Values:
+    """Return a decimal as a column of one row."""
+    wide, _ = objects_to_block([text], precision.limbs + 1)
+    value = mdqr.array([text], precision=precision)
+    lost = wide[-1] != 0
+    return Values(value, np.where(lost, np.abs(value.to_numpy()) * precision.eps, 0.0))
+
+
+def _call(name: str, x: Values) -> Values:
+    if name == "I":
+        return x
+    if name not in FUNCTIONS:
+        raise ExpressionError(
+            f"{shortened(name)!r} is no function of formulas; there are I, {', '.join(FUNCTIONS)}"
+        )
+    result: MDArray = getattr(mdqr, name)(x.value)
+    near = result.to_numpy()
+    slope = np.abs(FUNCTIONS[name](x.value.to_numpy(), near))
+    own = 0.0 if name == "abs" else 4 * x.value.precision.eps
+    return Values(result, np.where(x.error == 0, 0.0, slope * x.error) + own * np.abs(near))
+
+
+def _power(x: Values, exponent: Values, node: ast.expr) -> Values:
+    if any(isinstance(part, ast.Name) for part in ast.walk(node)):
+        raise ExpressionError(f"the exponent {ast.unparse(node)!r} must be a number, not a column")
+    k = exponent.value[0]
+    result = x.value**k
+    near, power = np.abs(result.to_numpy()), float(k)
+    slope = np.abs(power) * np.abs(x.value.to_numpy()) ** (power - 1)
+    is_whole = power == int(power) and 0 <= power < 2**20
+    exact = is_whole and _fits(int(power) * widest(x), x)
+    carried = np.where(x.error == 0, 0.0, slope * x.error)
+    return Values(result, carried + (0.0 if exact else 4 * x.value.precision.eps * near))
+
+
+def _sum(sign: int) -> Callable[[Values, Values], Values]:
+    def combined(x: Values, y: Values) -> Values:
+        result: Any = x.value + y.value if sign > 0 else x.value - y.value
+        rounding = 2 * result.precision.eps * np.abs(result.to_numpy())
+        return Values(result, x.error + y.error + rounding)
+
+    return combined
+
+
+def product(x: Values, y: Values) -> Values:
+    """Return the product."""
+    result: Any = x.value * y.value
+    a, b = np.abs(x.value.to_numpy()), np.abs(y.value.to_numpy())
+    carried = a * y.error + b * x.error + x.error * y.error
+    exact = _fits(widest(x) + widest(y), x)
+    return Values(result, carried + (0.0 if exact else 2 * result.precision.eps * a * b))
+
+
+def _quotient(x: Values, y: Values) -> Values:
+    result: Any = x.value / y.value
+    near, b = np.abs(result.to_numpy()), np.abs(y.value.to_numpy())
+    carried = (x.error + near * y.error) / (b - y.error)
+    return Values(result, carried + 2 * result.precision.eps * near)
+
+
+_OPERATORS: dict[type, Callable[[Values, Values], Values]] = {
+    ast.Add: _sum(1),
+    ast.Sub: _sum(-1),
+    ast.Mult: product,
+    ast.Div: _quotient,
+}
+
+
+def _fits(bits: int, x: Values) -> bool:
+    """Return whether results of so many bits are exact."""
+    return bits <= 53 * x.value.precision.limbs
+
+
+def widest(x: Values) -> int:
+    """Return the number of bits between the first and the last set bit of any value."""
+    spans = [0]
+    for part in exact_parts(x.value.limbs):
+        if not isinstance(part, float):
+            man = abs(part[0])
+            spans.append((man // (man & -man)).bit_length())
+    return max(spans)

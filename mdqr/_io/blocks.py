@@ -1,0 +1,153 @@
+"""Blocks of whole lines of a file, and the rows of those that have no quotes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+
+from mdqr._backend.host import text as kernels
+from mdqr._io.rows import Form, one_row
+
+Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str]
+
+_BYTES = 1 << 22  # of a file read at a time
+_LINES = 1 << 15  # of a stream
+_MARK = b"\xef\xbb\xbf"  # of the byte order
+_NEWLINE = 10
+
+
+class Block(NamedTuple):
+    """Whole lines of text, the first of which is line `start` of the file.
+
+    `data` is their UTF-8, None where the lines are not those between its newlines.
+    """
+
+    start: int
+    data: bytes | None
+    lines: Callable[[], Iterable[str]]
+
+
+class Cells(NamedTuple):
+    """Rows of a block: planes ``(N, rows, columns)``, their lines, and cells that are left."""
+
+    real: np.ndarray
+    lines: np.ndarray
+    left: list[tuple[int, int, str]]
+
+
+@contextmanager
+def opened(file: Source, skiprows: int) -> Iterator[Iterator[Block]]:
+    """Open a file, leave some lines out, and give its blocks."""
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "rb") as stream:
+            yield _of_bytes(stream, skiprows)
+    elif isinstance(file, io.BufferedIOBase):
+        yield _of_bytes(file, skiprows)
+    else:
+        yield _of_lines(iter(cast(Iterable[str], file)), skiprows)
+
+
+def _of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[Block]:
+    start, mark = 1, _MARK
+    while data := stream.read(_BYTES) + stream.readline():
+        data, mark = data.removeprefix(mark), b""
+        while start <= skiprows and data:
+            data, start = data[data.find(b"\n") + 1 or len(data) :], start + 1
+        block = Block(start, data, partial(_lines_of, data))
+        start += data.count(b"\n")
+        if data:
+            yield block
+
+
+def _of_lines(stream: Iterator[str], skiprows: int) -> Iterator[Block]:
+    start = skiprows + 1
+    next(islice(stream, skiprows, skiprows), None)
+    while lines := list(islice(stream, _LINES)):
+        text = "".join(lines)
+        whole = text.count("\n") == len(lines) - (not text.endswith("\n"))
+        try:
+            data = text.encode() if whole else None
+        except UnicodeEncodeError:  # half of a pair
+            data = None
+        yield Block(start, data, partial(iter, lines))
+        start += len(lines)
+
+
+def _lines_of(data: bytes) -> Iterable[str]:
+    return io.StringIO(data.decode(), newline="")
+
+
+def first_row(block: Block, form: Form) -> tuple[int, list[str], int] | None:
+    """Return the line, the fields and the end in bytes of the first row, None if it is not plain.
+
+    The line is 0 where there is no row.
+    """
+    if block.data is None:
+        return None
+    line, end = block.start, 0
+    while end < len(block.data):
+        begin, end = end, block.data.find(b"\n", end) + 1 or len(block.data)
+        fields = one_row(block.data[begin:end].decode(), form)
+        if fields is None:
+            return None
+        if fields:
+            return line, fields, end
+        line += 1
+    return 0, [], end
+
+
+def behind(block: Block, line: int, end: int) -> Block:
+    """Return what follows the first row, which stands in `line` and ends at the byte `end`."""
+    assert block.data is not None
+    data = block.data[end:]
+    return Block(line + 1, data, partial(_lines_of, data))
+
+
+def plain_cells(
+    block: Block, form: Form, width: int, columns: list[int], limbs: int
+) -> Cells | None:
+    """Return the cells of a block, None if it is not plain or has a row of another width."""
+    data = block.data
+    if data is None or not _is_plain(data, form):
+        return None
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE)
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    if np.diff(ends, prepend=-1).max(initial=0) > csv.field_size_limit():
+        return None
+    wanted, order = np.unique(columns, return_inverse=True)
+    targets = np.full(width, -1, dtype=np.int64)
+    targets[wanted] = np.arange(len(wanted))
+    found = kernels.read_rows(data, ends, targets, limbs, form.delimiter, form.comments)
+    if found is None or (found[1] == kernels.OTHER).any():
+        return None
+    real, status, left = found
+    rows = np.flatnonzero(status == kernels.READ)
+    cells = []
+    for row in rows[left[rows].any(axis=1)].tolist():
+        fields = one_row(data[ends[row - 1] + 1 if row else 0 : ends[row]].decode(), form) or []
+        place = int(np.searchsorted(rows, row))
+        cells += [(place, i, fields[columns[i]]) for i in np.flatnonzero(left[row][order]).tolist()]
+    if len(rows) < len(ends):
+        real = real[:, rows]
+    if columns != wanted.tolist():
+        real = real[..., order]
+    return Cells(real, rows + block.start, cells)
+
+
+def _is_plain(data: bytes, form: Form) -> bool:
+    """Return whether lines end at newlines and fields at delimiters, and the text is UTF-8."""
+    if b'"' in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
+        return False
+    if data.isascii():
+        return form.delimiter is None or form.delimiter.isascii()
+    data.decode()
+    return form.delimiter is not None and form.delimiter.isascii()
