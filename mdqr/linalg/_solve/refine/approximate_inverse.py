@@ -37,7 +37,7 @@ class ApproximateInverse:
     ``(..., 1, 1)`` bounds the norm of the maximum of square matrices, and the 2-norm of others;
     `rows` ``(..., n, 1)`` are the sums of the rows of ``|I - X A|``, or the lengths of the rows of
     X times `rate`; `seen` is what float64 shows of `rate`; `condition` ``(...)``, on the host,
-    estimates the 2-norm condition of A from below.
+    estimates the 2-norm condition of A from below, and `gain` the bits of a step.
     """
 
     backend: Backend
@@ -48,6 +48,7 @@ class ApproximateInverse:
     rows: Block
     seen: Block
     condition: np.ndarray
+    gain: float = 1.0
 
     def take(self, items: Items) -> ApproximateInverse:
         """Return those of some matrices of a batch."""
@@ -206,26 +207,73 @@ class Operand:
         return 2.0 * found if limbs == 1 else found + self.unit
 
     def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
-        """Return X with bounds of what it leaves, from its `product` `p`."""
-        xp, n, c = self.backend.xp, self.columns, self.constant(plan.product)
-        size = xp.abs(self.first(x))
-        # Last terms are for the rounding of p, and what underflows in it.
-        if self.is_square:
-            left = xp.abs(xp.eye(n) - p).sum(axis=-1, keepdims=True)
-            rows = (left + c * self._rows(size) + 4 * U * (1 + left)) * UP
-            rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
-        else:
-            norm = _frobenius(xp, p)
-            off = c * plan.absolute + 4 * U * (1 + norm)
-            gram = constant(Kind(1, self.is_complex), int(p.shape[-2])) * (norm**2 + n**0.5)
-            seen = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p)
-            left = seen + gram
-            # The 2-norm of p squared is at most 1 + left.
-            rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
-            rows = (size**2).sum(axis=-1, keepdims=True) ** 0.5 * rate * UP
+        """Return X of square matrices with bounds of what it leaves, from its `product` `p`."""
+        xp = self.backend.xp
+        left = xp.abs(xp.eye(self.columns) - p).sum(axis=-1, keepdims=True)
+        # The last term is for the rounding of p, and what underflows in it.
+        off = self.constant(plan.product) * self._rows(xp.abs(self.first(x)))
+        rows = (left + off + 4 * U * (1 + left)) * UP
+        rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
         return ApproximateInverse(
-            self.backend, plan.steps, self.is_square, x, rate, rows, seen, plan.condition
+            self.backend, plan.steps, True, x, rate, rows, seen, plan.condition
         )
+
+    def gram(self, x: Block, p: Block, plan: Plan) -> Gram:
+        """Return the Gram matrix of ``A X`` from its `product` `p`."""
+        norm = _frobenius(self.backend.xp, p)
+        unit = constant(Kind(1, self.is_complex), int(p.shape[-2]))
+        # The last term is for the rounding of p, and what underflows in it.
+        off = self.constant(plan.product) * plan.absolute + 4 * U * (1 + norm)
+        error = unit * (norm**2 + self.columns**0.5)
+        return Gram(self, plan, x, p.swapaxes(-1, -2).conj() @ p, off, error)
+
+
+@dataclass(frozen=True)
+class Gram:
+    """``G`` within `error` of ``P^H P``, where ``A X`` is within `off` of P; in 2-norms."""
+
+    operand: Operand
+    plan: Plan
+    x: Block
+    g: Block
+    off: Block
+    error: Block
+
+    @property
+    def inverse(self) -> ApproximateInverse:
+        """X with bounds of what it leaves."""
+        operand, plan, xp = self.operand, self.plan, self.operand.backend.xp
+        seen = _frobenius(xp, xp.eye(operand.columns) - self.g)
+        left = seen + self.error
+        # The 2-norm of P squared is at most 1 + left.
+        rate = (left + self.off * (2 * (1 + left) ** 0.5 + self.off)) * UP
+        rows = _frobenius_of_rows(xp, operand.first(self.x)) * rate * UP
+        return ApproximateInverse(
+            operand.backend, plan.steps, False, self.x, rate, rows, seen, plan.condition
+        )
+
+    def improved(self) -> Gram:
+        """Return that of ``X (I + T)``, near ``X G^(-1/2)``: ``T = E / 2 + 3 E^2 / 8``, E = I - G.
+
+        For X of one limb. What G leaves becomes its cube; no product with A is needed, since that
+        of X is.
+        """
+        operand, xp = self.operand, self.operand.backend.xp
+        one = xp.eye(operand.columns)
+        e = one - self.g
+        t = 0.5 * e + 0.375 * (e @ e)
+        x = operand.first(self.x)
+        x = x + x @ t
+        h = self.g + self.g @ t
+        g = h + t.swapaxes(-1, -2).conj() @ h
+        size, left = _frobenius(xp, t), _frobenius(xp, e)
+        unit = constant(Kind(1, operand.is_complex), operand.columns)
+        off = self.off * (1 + size) + (unit * size + 4 * U * (1 + size)) * self.plan.absolute
+        error = self.error * (1 + size) ** 2
+        # The moduli of G have a norm of at most 1 + left.
+        error = error + 4 * (unit * size + 4 * U) * (1 + left) * (1 + size) ** 2
+        block = from_native(xp, x, operand.is_complex)
+        return Gram(operand, self.plan, block, g, off * UP, error * UP)
 
 
 def constant(kind: Kind, terms: int) -> float:
@@ -247,6 +295,10 @@ def _lengths(xp: ModuleType, sizes: Block) -> Block:
 
 def _frobenius(xp: ModuleType, x: Block) -> Block:
     return (xp.abs(x) ** 2).sum(axis=(-2, -1), keepdims=True) ** 0.5
+
+
+def _frobenius_of_rows(xp: ModuleType, x: Block) -> Block:
+    return (xp.abs(x) ** 2).sum(axis=-1, keepdims=True) ** 0.5
 
 
 def largest_singular_value(xp: ModuleType, a: Block) -> Block:

@@ -10,8 +10,9 @@ extremely ill-conditioned matrices).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from math import inf, log2
+from math import ceil, inf, log2
 from types import ModuleType
 
 import numpy as np
@@ -50,6 +51,10 @@ _BITS = 40.0
 # Each takes a limb more, or some bits; eight limbs and the last take ten.
 _MOST_ROUNDS = 12
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
+# X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
+# many bits; and what that costs, in steps, for each column.
+_NEAR, _GAIN = 0.5, 33.0
+_IMPROVED = {"cpu": 1 / 64, "cuda": 1 / 512}
 # The most limbs of X that are cheaper than Householder QR: (most limbs of the work, limbs of X).
 _LIMBS = {
     "cpu": ((2, 1), (4, 2), (inf, 3)),
@@ -111,17 +116,49 @@ def approximate_inverse(
             if x is None or plan is None:
                 break
             p = operand.product(x, plan.product)
-            inverse = operand.measured(x, p, plan)
-            rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
-            good = rate <= _MOST
+            inverse, good, left = _shown(operand, x, p, plan, kind, checks)
             if found is not None:
                 return (inverse, good) if (good | ~found[1]).all() else found
             if good.any():
                 found = inverse, good
-                if not _is_slow(operand, kind, float(seen[good].max())):
+                if not _saved(kind, inverse.gain) > _ROUND[backend.name] * operand.columns:
                     break
-            x = _further(operand, x, p, kind, checks) if np.isfinite(rate).any() else None
+            x = _further(operand, x, p, kind, checks) if np.isfinite(left).any() else None
     return found
+
+
+def _shown(
+    operand: Operand, x: Block, p: Block, plan: Plan, kind: Kind, checks: Checks
+) -> tuple[ApproximateInverse, np.ndarray, np.ndarray]:
+    """Return X, improved where that is cheap, whether it leaves little, and what float64 shows."""
+    if operand.is_square:
+        return _judged(operand.measured(x, p, plan), checks)
+    gram = operand.gram(x, p, plan)
+    first, good, seen = _judged(gram.inverse, checks)
+    worst = float(seen.max(where=seen < _NEAR, initial=0.0))
+    if planes.limb_count(x, operand.is_complex) > 1 or worst == 0.0:
+        return first, good, seen
+    # Each time leaves the cube.
+    times = max(1, ceil(log2(_GAIN / -log2(worst)) / log2(3.0)))
+    price = times * _IMPROVED[operand.backend.name] * operand.columns
+    if good.all() and _saved(kind, first.gain) <= price:
+        return first, good, seen
+    for _ in range(times):
+        gram = gram.improved()
+    found, better, less = _judged(gram.inverse, checks)
+    return (found, better, less) if (better | ~good).all() else (first, good, seen)
+
+
+def _judged(
+    inverse: ApproximateInverse, checks: Checks
+) -> tuple[ApproximateInverse, np.ndarray, np.ndarray]:
+    """Return X with the bits of a step, whether it leaves little, and what float64 shows."""
+    rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
+    good = rate <= _MOST
+    # Rounding errors of steps grow by the condition, and rates of 1/2 are the largest.
+    loose = 4 * U * inverse.condition if inverse.kind.limbs == 1 else 0.0
+    left = np.maximum(seen, loose)[good].max(initial=2.0**-_BITS)
+    return replace(inverse, gain=max(float(-np.log2(left)), 1.0)), good, seen
 
 
 def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
@@ -155,10 +192,9 @@ def _has_room(operand: Operand, condition: np.ndarray) -> np.ndarray:
     return np.asarray(growth * operand.eps <= ROOM)
 
 
-def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
-    """Return whether another round costs less than the steps that it saves."""
-    steps = 53.0 * (kind.limbs + 1) * (1.0 / max(-log2(seen + U), 1.0) - 1.0 / _BITS)
-    return steps > _ROUND[operand.backend.name] * operand.columns
+def _saved(kind: Kind, gain: float) -> float:
+    """Return how many steps are saved if each gains all the bits it can."""
+    return 53.0 * (kind.limbs + 1) * (1.0 / max(gain, 1.0) - 1.0 / _BITS)
 
 
 def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -> Block | None:
