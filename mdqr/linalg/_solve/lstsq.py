@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -285,8 +285,14 @@ def _solved(
     found, condition, rank = answer(problem, method, small, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
-    return _result(fit, found, condition, rank, batched)
+    r, size = found.r, moduli(found.x, inputs.is_complex)
+    constant = has_constant(inputs.blocks[0], inputs.kind, weights.positive, checks)
+
+    def fit() -> Fit:
+        rows = weights.positive
+        return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
+
+    return _result(inputs, found, r, fit, condition, rank, is_vector=is_vector, batched=batched)
 
 
 def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
@@ -345,16 +351,24 @@ def _raise_for_zero_weights() -> NoReturn:
 
 
 def _result(
-    fit: Fit, found: Answer, condition: np.ndarray, rank: np.ndarray, batched: bool
+    inputs: Inputs,
+    found: Answer,
+    r: Scaled,
+    fit: Callable[[], Fit],
+    condition: np.ndarray,
+    rank: np.ndarray,
+    *,
+    is_vector: bool,
+    batched: bool,
 ) -> LstsqResult:
-    """Wrap everything."""
-    inputs, report = fit.inputs, found.report
-    squares = inputs.backend.ldexp(sum_of_squares(fit, fit.r.block), 2 * fit.r.exponents)
+    """Wrap everything; `fit` makes what statistics need, when they are asked for."""
+    report = found.report
+    squares = inputs.backend.ldexp(sum_of_squares(found.system, r.block), 2 * r.exponents)
     x, bound, digits = found.x, report.bound, report.digits
-    if fit.is_vector:
+    if is_vector:
         x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
-        partial(_known, fit),
+        fit,
         inputs.precision,
         method=found.method,
         iterations=found.steps,
@@ -400,23 +414,10 @@ def _small_result(
     return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
 
 
-def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
-) -> Fit:
-    """Return what statistics need of an answer; `rows` tells those of positive weight."""
-    size = moduli(found.x, inputs.is_complex)
-    constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
-
-
-def _known(fit: Fit) -> Fit:
-    return fit
-
-
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
-    constant = has_constant(a, kind, None)
+    constant = has_constant(a, kind, None, system.checks)
     return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

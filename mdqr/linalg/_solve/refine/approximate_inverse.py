@@ -20,12 +20,16 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.refine import split
+from mdqr.linalg._solve.refine.split import Halves
 from mdqr.linalg._solve.system import Items, taken
 
 U = 2.0**-53
+# In place of a number of limbs: a product of halves of float64.
+SPLIT = 0
 # For the roundings of float64 in the bounds themselves.
 UP = 1 + 2.0**-30
-_POWER_STEPS = 12
+_POWER_STEPS = 8
 _GOLDEN = 0.6180339887498949
 
 
@@ -120,15 +124,17 @@ class ApproximateInverse:
 
 
 class Plan(NamedTuple):
-    """The limbs of a product with A, and the kind of those of steps.
+    """The limbs of a product with A, `SPLIT` for halves of float64, and the kind of those of steps.
 
-    `absolute` is that of X, and `condition`, on the host, estimates that of A from below.
+    `absolute` is that of X, and `condition`, on the host, estimates that of A from below; `off`
+    bounds the errors of the product, the sums of rows of square matrices and else its 2-norm.
     """
 
     product: int
     steps: Kind
     absolute: Block
     condition: np.ndarray
+    off: Block
 
 
 @dataclass(frozen=True)
@@ -191,8 +197,20 @@ class Operand:
     def _rows(self, size: Block) -> Block:
         return size @ self.size.sum(axis=-1, keepdims=True)
 
+    @cached_property
+    def halves(self) -> Halves:
+        """A for products by halves."""
+        return Halves.of(self.a, self.is_complex, -2 if self.is_square else -1)
+
+    def halved(self, x: Block) -> tuple[Halves, Halves]:
+        """Return the operands of ``X A`` or ``A X``."""
+        own = Halves.of(x, self.is_complex, -1 if self.is_square else -2)
+        return (own, self.halves) if self.is_square else (self.halves, own)
+
     def product(self, x: Block, limbs: int) -> Block:
         """Return ``X A`` or ``A X``, computed in so many limbs and rounded to float64."""
+        if limbs == SPLIT:
+            return split.product(*self.halved(x))
         pair = (x, self.a) if self.is_square else (self.a, x)
         if limbs == 1:
             left, right = map(self.first, pair)
@@ -206,13 +224,23 @@ class Operand:
         # Half of the room is for lower limbs, and for products of weights.
         return 2.0 * found if limbs == 1 else found + self.unit
 
+    def off(self, x: Block, limbs: int, absolute: Block) -> Block:
+        """Bound the errors of `product`, as `Plan` has them; `absolute` is that of X."""
+        if limbs != SPLIT:
+            sizes = self._rows(self.backend.xp.abs(self.first(x))) if self.is_square else absolute
+            return self.constant(limbs) * sizes
+        unit = constant(Kind(1, self.is_complex), self.columns)
+        bound = split.error_of_rows if self.is_square else split.error_norm
+        # Half of the room is for roundings of second halves; then limbs that are cut off.
+        off = bound(*self.halved(x), 2.0 * unit)
+        return off + (4.0 * precision_for(split.LIMBS).eps + self.unit) * absolute
+
     def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
         """Return X of square matrices with bounds of what it leaves, from its `product` `p`."""
         xp = self.backend.xp
         left = xp.abs(xp.eye(self.columns) - p).sum(axis=-1, keepdims=True)
         # The last term is for the rounding of p, and what underflows in it.
-        off = self.constant(plan.product) * self._rows(xp.abs(self.first(x)))
-        rows = (left + off + 4 * U * (1 + left)) * UP
+        rows = (left + plan.off + 4 * U * (1 + left)) * UP
         rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
         return ApproximateInverse(
             self.backend, plan.steps, True, x, rate, rows, seen, plan.condition
@@ -223,7 +251,7 @@ class Operand:
         norm = _frobenius(self.backend.xp, p)
         unit = constant(Kind(1, self.is_complex), int(p.shape[-2]))
         # The last term is for the rounding of p, and what underflows in it.
-        off = self.constant(plan.product) * plan.absolute + 4 * U * (1 + norm)
+        off = plan.off + 4 * U * (1 + norm)
         error = unit * (norm**2 + self.columns**0.5)
         return Gram(self, plan, x, p.swapaxes(-1, -2).conj() @ p, off, error)
 
@@ -307,8 +335,9 @@ def largest_singular_value(xp: ModuleType, a: Block) -> Block:
     x = xp.broadcast_to(
         (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5, (*a.shape[:-2], len(place), 1)
     )
+    # Vectors shrink by the order at most, and no square of them vanishes.
+    unit, adjoint = 1.0 / _frobenius(xp, a), a.swapaxes(-1, -2).conj()
     for _ in range(_POWER_STEPS):
-        x = x / _frobenius(xp, x)
-        y = a @ x
-        x = a.swapaxes(-1, -2).conj() @ y
-    return _frobenius(xp, y)[..., 0, 0]
+        last, y = x, unit * (a @ x)
+        x = unit * (adjoint @ y)
+    return (_frobenius(xp, y) / (unit * _frobenius(xp, last)))[..., 0, 0]

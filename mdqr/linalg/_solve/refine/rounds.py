@@ -19,24 +19,29 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.refine import split
 from mdqr.linalg._solve.refine.approximate_inverse import (
+    SPLIT,
     ApproximateInverse,
     Operand,
     Plan,
     U,
     largest_singular_value,
 )
+from mdqr.linalg._solve.refine.split import Halves
 
 # What is left is multiplied by at most this in each step.
 _MOST = 2.0**-6
 # What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
 # may be the next, and in steps; and what X may lose beyond its limbs.
 _PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
+# What a product by halves may leave.
+_HALVES = 2.0**-16
 # What X may lose that can have no more.
 _LOST = 2.0**-6
 # Of a condition, or its square for more rows than columns, times eps of the work.
@@ -173,12 +178,19 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     worst = float(known[served].max())
     counts = [p.limbs for p in PRECISIONS]
     product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
+    off = None
+    if product and product[0] > 1 and limbs <= split.LIMBS:
+        off = operand.off(x, SPLIT, absolute)
+        (found,) = checks.settle(scaling.largest(off, (-2, -1), 0.0))
+        product, off = ([SPLIT], off) if (found[served] <= _HALVES).all() else (product, None)
     steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
     if limbs == 1:
         steps = counts
     if not product or not steps:
         return None
-    return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
+    off = operand.off(x, product[0], absolute) if off is None else off
+    wide = kind._replace(limbs=steps[0])
+    return Plan(product[0], wide, absolute, np.maximum(condition, 1.0), off)
 
 
 def _least(values: np.ndarray) -> float:
@@ -223,6 +235,10 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
             return None
     y = from_native(xp, y, field)
     pair = (y, x) if operand.is_square else (x, y)
+    if limbs == split.LIMBS and planes.limb_count(x, field) == 1:
+        left, right = Halves.of(pair[0], field, -1), Halves.of(pair[1], field, -2)
+        if 2.0**-left.bits * root * U * worst <= _CUT:
+            return split.pair(left, right, field)
     wide = Kind(precision_for(limbs).limbs, field)
     return planes.first_limbs(operand.backend.matmul(*pair, kind=wide), field, limbs)
 
