@@ -9,7 +9,7 @@ lower limbs of A. With a bound below 1 every residual bounds the error of an app
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -210,11 +210,10 @@ class Operand:
     def product(self, x: Block, limbs: int) -> Block:
         """Return ``X A`` or ``A X``, computed in so many limbs and rounded to float64."""
         if limbs == SPLIT:
-            return split.product(*self.halved(x))
+            return split.product(self.backend, *self.halved(x))
         pair = (x, self.a) if self.is_square else (self.a, x)
         if limbs == 1:
-            left, right = map(self.first, pair)
-            return left @ right
+            return split.multiplied(self.backend, *map(self.first, pair))
         left, right = (planes.first_limbs(each, self.is_complex, limbs) for each in pair)
         return self.first(self.backend.matmul(left, right, kind=Kind(limbs, self.is_complex)))
 
@@ -253,7 +252,25 @@ class Operand:
         # The last term is for the rounding of p, and what underflows in it.
         off = plan.off + 4 * U * (1 + norm)
         error = unit * (norm**2 + self.columns**0.5)
-        return Gram(self, plan, x, p.swapaxes(-1, -2).conj() @ p, off, error)
+        g = split.multiplied(self.backend, p.swapaxes(-1, -2).conj(), p)
+        return Gram(self, plan, x, g, off, error)
+
+    def changed(self, x: Block, t: Block, absolute: Block) -> tuple[Block, Block]:
+        """Return ``X (I + T)`` and a bound of the norm of ``|A|`` times the moduli of its errors.
+
+        X has one or two limbs, `absolute` belongs to it; `t` is of float64, and small.
+        """
+        xp, field, size = self.backend.xp, self.is_complex, _frobenius(self.backend.xp, t)
+        unit = constant(Kind(1, field), self.columns)
+        if planes.limb_count(x, field) == 1:
+            x = self.first(x)
+            x = from_native(xp, x + split.multiplied(self.backend, x, t), field)
+            return x, (unit * size + 4 * U * (1 + size)) * absolute
+        pair = Halves.of(x, field, -1), Halves.of(from_native(xp, t, field), field, -2)
+        eps, kind = precision_for(split.LIMBS).eps, Kind(split.LIMBS, field)
+        change = split.pair(self.backend, *pair)
+        lost = split.error_norm(*pair, 2.0 * unit, self.size) + 8 * eps * (1 + size) * absolute
+        return self.backend.binary("add", x, change, kind=kind), lost
 
 
 @dataclass(frozen=True)
@@ -283,25 +300,21 @@ class Gram:
     def improved(self) -> Gram:
         """Return that of ``X (I + T)``, near ``X G^(-1/2)``: ``T = E / 2 + 3 E^2 / 8``, E = I - G.
 
-        For X of one limb. What G leaves becomes its cube; no product with A is needed, since that
-        of X is.
+        For X of one or two limbs. What G leaves becomes its cube, without a product with A.
         """
         operand, xp = self.operand, self.operand.backend.xp
-        one = xp.eye(operand.columns)
-        e = one - self.g
-        t = 0.5 * e + 0.375 * (e @ e)
-        x = operand.first(self.x)
-        x = x + x @ t
-        h = self.g + self.g @ t
-        g = h + t.swapaxes(-1, -2).conj() @ h
+        multiplied = partial(split.multiplied, operand.backend)
+        e = xp.eye(operand.columns) - self.g
+        t = 0.5 * e + 0.375 * multiplied(e, e)
+        x, lost = operand.changed(self.x, t, self.plan.absolute)
+        h = self.g + multiplied(self.g, t)
+        g = h + multiplied(t.swapaxes(-1, -2).conj(), h)
         size, left = _frobenius(xp, t), _frobenius(xp, e)
         unit = constant(Kind(1, operand.is_complex), operand.columns)
-        off = self.off * (1 + size) + (unit * size + 4 * U * (1 + size)) * self.plan.absolute
         error = self.error * (1 + size) ** 2
         # The moduli of G have a norm of at most 1 + left.
         error = error + 4 * (unit * size + 4 * U) * (1 + left) * (1 + size) ** 2
-        block = from_native(xp, x, operand.is_complex)
-        return Gram(operand, self.plan, block, g, off * UP, error * UP)
+        return Gram(operand, self.plan, x, g, (self.off * (1 + size) + lost) * UP, error * UP)
 
 
 def constant(kind: Kind, terms: int) -> float:

@@ -50,6 +50,8 @@ ROOM = 2.0**-12
 _HOPE = 0.5
 # Of the diagonal of a Cholesky factor: below, QR tells more about a matrix than its Gram matrix.
 _REGULAR = 2.0**-24
+# Of the trace of a Gram matrix, for its rounding errors.
+_SHIFT = 2.0**-51
 # An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
 # steps, for each column.
 _BITS = 40.0
@@ -113,7 +115,9 @@ def approximate_inverse(
             most = kind.limbs if at_any_cost else cheap
         operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
         x: Block | None = from_native(
-            backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
+            backend.xp,
+            _inverse(operand, operand.native, checks, shifts=backend.name == "cuda"),
+            kind.is_complex,
         )
         found: tuple[ApproximateInverse, np.ndarray] | None = None
         for _ in range(_MOST_ROUNDS):
@@ -141,7 +145,7 @@ def _shown(
     gram = operand.gram(x, p, plan)
     first, good, seen = _judged(gram.inverse, checks)
     worst = float(seen.max(where=seen < _NEAR, initial=0.0))
-    if planes.limb_count(x, operand.is_complex) > 1 or worst == 0.0:
+    if planes.limb_count(x, operand.is_complex) > split.LIMBS or worst == 0.0:
         return first, good, seen
     # Each time leaves the cube.
     times = max(1, ceil(log2(_GAIN / -log2(worst)) / log2(3.0)))
@@ -238,23 +242,41 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
     if limbs == split.LIMBS and planes.limb_count(x, field) == 1:
         left, right = Halves.of(pair[0], field, -1), Halves.of(pair[1], field, -2)
         if 2.0**-left.bits * root * U * worst <= _CUT:
-            return split.pair(left, right, field)
+            return split.pair(operand.backend, left, right)
     wide = Kind(precision_for(limbs).limbs, field)
     return planes.first_limbs(operand.backend.matmul(*pair, kind=wide), field, limbs)
 
 
-def _inverse(operand: Operand, p: Block, checks: Checks) -> Block:
-    """Return the inverse of float64 matrices, or of R of theirs; NaN where there is none."""
+def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False) -> Block:
+    """Return the inverse of float64 matrices, or of R of theirs; NaN where there is none.
+
+    Where the Gram matrix is not regular to float64 R is that of QR, or if it `shifts` of a Gram
+    matrix with more on its diagonal, which leaves a condition that the next round can take.
+    """
     xp = operand.backend.xp
     if operand.is_square:
         return _or_nan(xp, xp.linalg.inv, p)
-    lower = _or_nan(xp, xp.linalg.cholesky, p.swapaxes(-1, -2).conj() @ p)
-    diagonal = planes.diagonal(lower).real
-    regular = diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+    gram = split.multiplied(operand.backend, p.swapaxes(-1, -2).conj(), p)
+    lower = _or_nan(xp, xp.linalg.cholesky, gram)
+    regular = _is_regular(lower)
     if not checks.settle(regular.all())[0]:
-        by_qr = _lower_by_qr(xp, p)
-        lower = xp.where(regular[..., None, None], lower, by_qr)
+        shifted = _shifted(xp, gram) if shifts else None
+        sound = None if shifted is None else checks.settle(xp.isfinite(shifted).all())[0]
+        other = shifted if sound else _lower_by_qr(xp, p)
+        lower = xp.where(regular[..., None, None], lower, other)
     return _or_nan(xp, partial(inverse_of_lower, xp), lower).swapaxes(-1, -2).conj()
+
+
+def _is_regular(lower: Block) -> Block:
+    """Return whether Cholesky factors show more than rounding errors, a bool for each."""
+    diagonal = planes.diagonal(lower).real
+    return diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+
+
+def _shifted(xp: ModuleType, gram: Block) -> Block:
+    """Return Cholesky factors of Gram matrices with what rounds in them added (T. Fukaya 2020)."""
+    shift = _SHIFT * planes.diagonal(gram).real.sum(axis=-1)[..., None, None]
+    return _or_nan(xp, xp.linalg.cholesky, gram + shift * xp.eye(gram.shape[-1]))
 
 
 def _lower_by_qr(xp: ModuleType, p: Block) -> Block:

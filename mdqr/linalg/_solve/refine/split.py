@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 
 # The limbs of operands that are used, and those of products.
 LIMBS = 2
@@ -50,24 +51,35 @@ class Halves(NamedTuple):
         return cls(whole, first, second, largest, size.sum(axis=axis, keepdims=True), bits)
 
 
-def product(left: Halves, right: Halves) -> Block:
+def multiplied(backend: Backend, x: Block, y: Block) -> Block:
+    """Return the product of float64 or complex128 matrices, each sum in float64.
+
+    A GPU's library may else put other arithmetic in its place.
+    """
+    xp, is_complex = backend.xp, x.dtype.kind == "c"
+    pair = (from_native(xp, each, is_complex) for each in (x, y))
+    return to_native(xp, backend.matmul(*pair, kind=Kind(1, is_complex)), is_complex)
+
+
+def product(backend: Backend, left: Halves, right: Halves) -> Block:
     """Return the product, as float64 or complex128."""
-    return left.first @ right.first + _rest(left, right)
+    return multiplied(backend, left.first, right.first) + _rest(backend, left, right)
 
 
-def pair(left: Halves, right: Halves, is_complex: bool) -> Block:
+def pair(backend: Backend, left: Halves, right: Halves) -> Block:
     """Return the product as a block of two limbs."""
-    high, low = left.first @ right.first, _rest(left, right)
+    high, low = multiplied(backend, left.first, right.first), _rest(backend, left, right)
     total = high + low
     part = total - high
     error = (high - (total - part)) + (low - part)
-    xp, axis = planes.namespace(total), int(is_complex)
-    limbs = [from_native(xp, x, is_complex) for x in (total, error)]
-    return xp.concatenate(limbs, axis=axis)
+    is_complex = total.dtype.kind == "c"
+    limbs = [from_native(backend.xp, x, is_complex) for x in (total, error)]
+    return backend.xp.concatenate(limbs, axis=int(is_complex))
 
 
-def _rest(left: Halves, right: Halves) -> Block:
-    return left.first @ right.second + left.second @ right.whole
+def _rest(backend: Backend, left: Halves, right: Halves) -> Block:
+    first = multiplied(backend, left.first, right.second)
+    return first + multiplied(backend, left.second, right.whole)
 
 
 def error_of_rows(left: Halves, right: Halves, unit: float) -> Block:
@@ -76,8 +88,9 @@ def error_of_rows(left: Halves, right: Halves, unit: float) -> Block:
     return unit * 2.0 ** (1 - left.bits) * (left.sums * largest + left.largest * sums)
 
 
-def error_norm(left: Halves, right: Halves, unit: float) -> Block:
-    """Bound the 2-norm ``(..., 1, 1)`` of the errors."""
-    pairs = ((left.sums, right.largest), (left.largest, right.sums))
+def error_norm(left: Halves, right: Halves, unit: float, size: Block | None = None) -> Block:
+    """Bound the 2-norm ``(..., 1, 1)`` of the errors, or that of `size` times their moduli."""
+    rows = [x if size is None else size @ x for x in (left.sums, left.largest)]
+    pairs = zip(rows, (right.largest, right.sums), strict=True)
     norms = [(x**2).sum(axis=(-2, -1), keepdims=True) ** 0.5 for pair in pairs for x in pair]
     return unit * 2.0 ** (1 - left.bits) * (norms[0] * norms[1] + norms[2] * norms[3])
