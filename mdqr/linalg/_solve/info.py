@@ -16,7 +16,7 @@ from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.statistics import Measured, Statistics
-from mdqr.linalg._solve.answer import Scaled
+from mdqr.linalg._solve.answer import Report, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, moved
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
@@ -76,12 +76,10 @@ class LstsqInfo(Statistics):
 
     __slots__ = (
         "_make_fit",
+        "_make_report",
         "_precision",
         "bound_kind",
         "condition",
-        "digits",
-        "error_bound",
-        "history",
         "iterations",
         "method",
     )
@@ -89,20 +87,17 @@ class LstsqInfo(Statistics):
     def __init__(
         self,
         make_fit: Callable[[], Fit],
+        make_report: Callable[[], Report],
         precision: Precision,
         *,
         method: str,
         iterations: int,
         condition: Any,
-        error_bound: np.ndarray,
-        digits: np.ndarray,
         bound_kind: str,
-        history: np.ndarray,
     ) -> None:
-        self._make_fit, self._precision = make_fit, precision
+        self._make_fit, self._make_report, self._precision = make_fit, make_report, precision
         self.method, self.iterations, self.condition = method, iterations, condition
-        self.error_bound, self.digits, self.bound_kind = error_bound, digits, bound_kind
-        self.history = history
+        self.bound_kind = bound_kind
 
     def __repr__(self) -> str:
         full, own = self._precision.digits, "data_digits not computed"
@@ -114,6 +109,26 @@ class LstsqInfo(Statistics):
             f"condition={np.max(self.condition, initial=1.0):.2g} "
             f"digits>={np.min(self.digits, initial=full):.1f} (a, b as stored) {own}>"
         )
+
+    @cached_property
+    def _report(self) -> Report:
+        """Bounds, digits and changes, which come from a device when the first one is asked for."""
+        return self._make_report()
+
+    @property
+    def error_bound(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.bound
+
+    @property
+    def digits(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.digits
+
+    @property
+    def history(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.history
 
     @cached_property
     def _fit(self) -> Fit:

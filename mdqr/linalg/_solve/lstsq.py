@@ -29,7 +29,7 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.data_error import (
     DataErrors,
     check_data_error,
@@ -287,11 +287,9 @@ def _solved(
     found.warn(condition, stacklevel=3)
     r, size = found.r, moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, weights.positive, checks)
-
-    def fit() -> Fit:
-        rows = weights.positive
-        return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
-
+    fit = partial(
+        _fit_of_answer, found, inputs, r, weights.positive, is_vector, size, errors, constant
+    )
     return _result(inputs, found, r, fit, condition, rank, is_vector=is_vector, batched=batched)
 
 
@@ -362,24 +360,19 @@ def _result(
     batched: bool,
 ) -> LstsqResult:
     """Wrap everything; `fit` makes what statistics need, when they are asked for."""
-    report = found.report
     squares = inputs.backend.ldexp(sum_of_squares(found.system, r.block), 2 * r.exponents)
-    x, bound, digits = found.x, report.bound, report.digits
-    if is_vector:
-        x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
     info = LstsqInfo(
         fit,
+        partial(_report, found, is_vector),
         inputs.precision,
         method=found.method,
         iterations=found.steps,
         condition=condition if batched else float(condition),
-        error_bound=bound,
-        digits=digits,
         bound_kind=found.bound_kind,
-        history=report.history,
     )
+    found.system.checks.settle()
     return LstsqResult(
-        inputs.wrap(x),
+        inputs.wrap(found.x[..., 0] if is_vector else found.x),
         inputs.wrap(squares, is_complex=False),
         rank if batched else int(rank),
         info,
@@ -393,25 +386,42 @@ def _small_result(
     backend, r, size = inputs.backend, small.r, small.size
     squares = inner_products(backend, inputs.kind, r.block, r.block)
     squares = backend.ldexp(squares, 2 * r.exponents)
-    x, (bound, digits, history), condition = small.x, small.report, small.found.condition
-    if is_vector:
-        x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
+    condition = small.found.condition
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
         partial(_fit_of, inputs, r, is_vector, size, errors),
+        partial(_report, small, is_vector),
         inputs.precision,
         method="refine",
         iterations=small.steps,
         condition=condition if batched else float(condition),
-        error_bound=bound,
-        digits=digits,
         bound_kind="proven",
-        history=history,
     )
     n = inputs.shape(0)[-1]
     rank = np.full(condition.shape, n) if batched else n
-    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
+    x = inputs.wrap(small.x[..., 0] if is_vector else small.x)
+    return LstsqResult(x, inputs.wrap(squares, is_complex=False), rank, info)
+
+
+def _report(answer: Answer, is_vector: bool) -> Report:
+    """Return what is known of errors, in the shape of x."""
+    bound, digits, history = answer.report
+    return Report(bound[..., 0], digits[..., 0], history) if is_vector else answer.report
+
+
+def _fit_of_answer(
+    found: Answer,
+    inputs: Inputs,
+    r: Scaled,
+    rows: Block | None,
+    is_vector: bool,
+    size: Block,
+    errors: DataErrors,
+    constant: Block,
+) -> Fit:
+    """Return what statistics need of an answer; `rows` tells those of positive weight."""
+    return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
 
 
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mdqr._backend.protocol import SmallSolution
-from mdqr._limbs import planes, scaling
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
@@ -29,9 +29,7 @@ class SmallAnswer(Answer):
     """
 
     def __init__(self, inputs: Inputs, found: SmallSolution, served: np.ndarray) -> None:
-        self._inputs, self.found = inputs, found
-        self._r, right = _residual(inputs, found)
-        self.kept = served & right
+        self._inputs, self.found, self.kept = inputs, found, served
 
     @property
     def x(self) -> Block:
@@ -55,10 +53,16 @@ class SmallAnswer(Answer):
             digits = np.clip(-np.log10(relative * UP), 0.0, float(precision.digits))
         return Report(bound, digits, np.empty(0))
 
-    @property
+    @cached_property
     def r(self) -> Scaled:
         """The residuals."""
-        return self._r
+        backend, kind, rest = self._inputs.backend, self._inputs.kind, self.found.residual
+        if rest is None:
+            unit = backend.xp.zeros_like(self.found.error[..., 0, :], dtype=np.int64)
+            return Scaled(kind.zeros(backend.xp, self._inputs.shape(1)), unit)
+        # Near 1, where squares do not vanish.
+        r, powers = backend.balance_columns(rest, None, is_complex=kind.is_complex)
+        return Scaled(r, -powers)
 
     @property
     def steps(self) -> int:
@@ -69,21 +73,3 @@ class SmallAnswer(Answer):
 def moduli(x: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs."""
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
-
-
-@np.errstate(all="ignore")
-def _residual(inputs: Inputs, found: SmallSolution) -> tuple[Scaled, np.ndarray]:
-    """Return ``b - a x``, and where the rounding of x does not show in a sum of its squares."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    xp = backend.xp
-    if a.shape[-1] == a.shape[-2]:
-        unit = xp.zeros_like(found.error[..., 0, :], dtype=np.int64)
-        right = np.ones(found.status.shape, dtype=bool)
-        return Scaled(kind.zeros(xp, inputs.shape(1)), unit), right
-    r = backend.residual([(1, b)], a, found.x, kind=kind)
-    # Near 1, where squares do not vanish.
-    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    moved = scaling.leading(a, kind.is_complex) @ xp.ldexp(found.error, powers[..., None, :] + 1)
-    known = scaling.leading(r, kind.is_complex)
-    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
-    return Scaled(r, -powers), fetch(holds.all(axis=-1))[0]
