@@ -143,7 +143,7 @@ class Operand:
 
     They are within `unit`, relative to each entry, of those that are meant. `size` has the moduli
     of the leading limbs `native`, and `norm` estimates their 2-norms from below. Inverses have at
-    most `most` limbs, for a work of this `eps`.
+    most `most` limbs, and products at most `widest`, for a work of this `eps`.
     """
 
     backend: Backend
@@ -154,16 +154,26 @@ class Operand:
     size: Block
     norm: Block
     most: int
+    widest: int
     eps: float
 
     @classmethod
     def of(
-        cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int, eps: float
+        cls,
+        backend: Backend,
+        a: Block,
+        is_complex: bool,
+        unit: float,
+        most: int,
+        widest: int,
+        eps: float,
     ) -> Operand:
         """Find the sizes."""
         native = to_native(backend.xp, a, is_complex)
         norm = largest_singular_value(backend.xp, native)
-        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, eps)
+        return cls(
+            backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, widest, eps
+        )
 
     @property
     def is_square(self) -> bool:

@@ -62,10 +62,11 @@ _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
 # many bits; and what that costs, in steps, for each column.
 _NEAR, _GAIN = 0.5, 33.0
 _IMPROVED = {"cpu": 1 / 64, "cuda": 1 / 512}
-# The most limbs of X that are cheaper than Householder QR: (most limbs of the work, limbs of X).
+# The most limbs of X, and of products of it with A, that are cheaper than Householder QR, with the
+# most limbs of the work.
 _LIMBS = {
-    "cpu": ((2, 1), (4, 2), (inf, 3)),
-    "cuda": ((1, 1), (2, 2), (4, 4), (inf, 8)),
+    "cpu": ((2, 1, 2), (4, 2, 2), (inf, 3, 4)),
+    "cuda": ((1, 1, 8), (2, 2, 8), (4, 4, 8), (inf, 8, 8)),
 }
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
@@ -108,12 +109,13 @@ def approximate_inverse(
         since the matrices are too near to singular for the work, or for this to be cheap.
     """
     with np.errstate(all="ignore"):
-        eps = 0.0
+        eps, widest = 0.0, PRECISIONS[-1].limbs
         if most is None:
-            eps = precision_for(kind.limbs).eps
-            cheap = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
-            most = kind.limbs if at_any_cost else cheap
-        operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
+            eps, most = precision_for(kind.limbs).eps, kind.limbs
+            if not at_any_cost:
+                cheap = _LIMBS[backend.name]
+                most, widest = next(row[1:] for row in cheap if kind.limbs <= row[0])
+        operand = Operand.of(backend, a, kind.is_complex, unit, most, widest, eps)
         x: Block | None = from_native(
             backend.xp,
             _inverse(operand, operand.native, checks, shifts=backend.name == "cuda"),
@@ -182,6 +184,7 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     worst = float(known[served].max())
     counts = [p.limbs for p in PRECISIONS]
     product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
+    product = [n for n in product if n <= operand.widest]
     off = None
     if product and product[0] > 1 and limbs <= split.LIMBS:
         off = operand.off(x, SPLIT, absolute)
