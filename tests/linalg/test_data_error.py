@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._core import promotion
 from mdqr.linalg import lstsq
-from mdqr.linalg._solve import methods
+from mdqr.linalg._solve.ways import small
 
 FORMS = ["absolute", "relative", "both"]
 
@@ -250,7 +250,7 @@ def test_errors_beside_data_on_a_device(monkeypatch, dtype, weighted, rng):
     monkeypatch.setattr(promotion, "is_cuda_array", lambda x: isinstance(x, array))
     monkeypatch.setattr(promotion, "place_on_device_of", lambda x, _: array(x))
     monkeypatch.setattr(promotion, "check_together", lambda _: None)
-    monkeypatch.setattr(methods, "small_systems", lambda _: None)
+    monkeypatch.setattr(small, "small_systems", lambda _: None)
 
     def to_device(x):
         return mdqr.MDArray._wrap(array(x.limbs), x.precision, x.is_complex)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -37,10 +37,10 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
-from mdqr.linalg._solve.ways.small import SmallAnswer, moduli
+from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
 
 
 class LstsqResult(NamedTuple):
@@ -285,12 +285,8 @@ def _solved(
     found, condition, rank = answer(problem, method, small, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    r, size = found.r, moduli(found.x, inputs.is_complex)
-    constant = has_constant(inputs.blocks[0], inputs.kind, weights.positive, checks)
-    fit = partial(
-        _fit_of_answer, found, inputs, r, weights.positive, is_vector, size, errors, constant
-    )
-    return _result(inputs, found, r, fit, condition, rank, is_vector=is_vector, batched=batched)
+    known = condition, rank, weights.positive, errors
+    return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
 
 
 def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
@@ -351,18 +347,20 @@ def _raise_for_zero_weights() -> NoReturn:
 def _result(
     inputs: Inputs,
     found: Answer,
-    r: Scaled,
-    fit: Callable[[], Fit],
     condition: np.ndarray,
     rank: np.ndarray,
+    rows: Block | None,
+    errors: DataErrors,
     *,
     is_vector: bool,
     batched: bool,
 ) -> LstsqResult:
-    """Wrap everything; `fit` makes what statistics need, when they are asked for."""
+    """Wrap everything; `rows` tells those of positive weight."""
+    r, size = found.r, moduli(found.x, inputs.is_complex)
+    constant = has_constant(inputs.blocks[0], inputs.kind, rows, found.system.checks)
     squares = inputs.backend.ldexp(sum_of_squares(found.system, r.block), 2 * r.exponents)
     info = LstsqInfo(
-        fit,
+        partial(_fit_of_answer, found, inputs, r, rows, is_vector, size, errors, constant),
         partial(_report, found, is_vector),
         inputs.precision,
         method=found.method,
@@ -420,7 +418,7 @@ def _fit_of_answer(
     errors: DataErrors,
     constant: Block,
 ) -> Fit:
-    """Return what statistics need of an answer; `rows` tells those of positive weight."""
+    """Return what statistics need of an answer."""
     return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
 
 

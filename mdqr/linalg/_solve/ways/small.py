@@ -6,13 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.protocol import SmallSolution
+from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import UP
+from mdqr.linalg._solve.refine.ladder import SMALL
 
 
 class SmallAnswer(Answer):
@@ -73,3 +74,25 @@ class SmallAnswer(Answer):
 def moduli(x: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs."""
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
+
+
+def small_solution(
+    inputs: Inputs, a: Block, b: Block, method: str, limit: float
+) -> SmallAnswer | None:
+    """Return what one kernel call finds, and proves for matrices `kept`.
+
+    Not where a condition times `limit` is not small. None where there is no such kernel.
+    """
+    backend = small_systems(inputs.backend)
+    m, n = a.shape[-2:]
+    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
+        return None
+    if not (a.size and b.size):
+        return None
+    call = backend.solve_small if m == n else backend.lstsq_small
+    found = call(a, b, kind=inputs.kind)
+    condition, steps, status = fetch(found.condition, found.steps, found.status)
+    found = found._replace(condition=condition, steps=steps, status=status)
+    with np.errstate(invalid="ignore"):
+        served = (status == 0) & (condition * limit < SMALL)
+    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
