@@ -137,7 +137,7 @@ def _climbed(
         return found
     # No bound is below a component that is zero.
     held = reached(system, given)
-    return found if held is None else answer(replace(problem, held=held, sizes=[]))
+    return found if held is None else answer(replace(problem, held=held, steps=[]))
 
 
 @np.errstate(all="ignore")
@@ -247,7 +247,7 @@ def _finished(
         rounded = _whole(problem, x, r, found)
         right = _is_right(problem, rounded.r)[..., None, None]
         error = problem.system.backend.xp.where(right, found.error, np.inf)
-    return Solution(rounded.x, rounded.r, rounded.r, problem.sizes, rounded.low), error
+    return Solution(rounded.x, rounded.r, rounded.r, problem.sizes(), rounded.low), error
 
 
 class _Whole(NamedTuple):

@@ -35,8 +35,8 @@ class Problem:
     """A scaled problem, its approximate inverse, and right-hand sides near 1.
 
     The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `held` tells which
-    unknowns may differ from zero; None stands for all. `sizes` gets the largest component of every
-    step, ``(..., k)``, and `callback` is called as ``callback("refine", done, total)`` after each.
+    unknowns may differ from zero; None stands for all. `steps` gets the leading limbs of every
+    step, and `callback` is called as ``callback("refine", done, total)`` after each.
     """
 
     system: System
@@ -47,7 +47,7 @@ class Problem:
     weight_size: Block | float
     callback: Callback | None = None
     held: Block | None = None
-    sizes: list[Block] = field(default_factory=list)
+    steps: list[Block] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -115,10 +115,15 @@ class Problem:
     def _step(self, c: Block) -> Block:
         """Return what one step finds."""
         x = self.masked(self.inverse.times(c))
-        self.sizes.append(largest(self.size(x)))
-        if self.callback is not None and len(self.sizes) > 1:
-            self.callback("refine", len(self.sizes) - 1, len(self.sizes))
+        self.steps.append(self.native(x))
+        if self.callback is not None and len(self.steps) > 1:
+            self.callback("refine", len(self.steps) - 1, len(self.steps))
         return x
+
+    def sizes(self) -> list[Block]:
+        """Return the largest component of every step, ``(..., k)``."""
+        xp = self.system.backend.xp
+        return list(largest(xp.abs(xp.stack(self.steps))))
 
     def native(self, block: Block) -> Block:
         """Return the leading limbs as float64 or complex128."""
