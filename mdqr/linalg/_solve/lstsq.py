@@ -119,7 +119,7 @@ def lstsq(
         approximate inverse with proven bounds; LinAlgError where that does not show all digits:
         as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
         only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
-        in dd, 1e27 in qd and 1e40 in od, and else "householder".
+        in dd, 1e21 in qd and 1e40 in od, and else "householder".
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
         the message says what would do. Takes "refine" at any cost.
@@ -171,8 +171,8 @@ def lstsq(
     Notes
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
-    and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
-    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
+    and ``x += X X^H A^H W (b - A x)``, what a residual leaves in half the limbs, and so on (A.
+    Bjorck 1987 on seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
     ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
     At most 256 equations with 64 unknowns are one kernel call, unless there are weights
     or a callback. Each matrix of a batch takes its own way.
