@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr import PrecisionWarning
 from mdqr._core import promotion
 from mdqr.linalg import lstsq
 from mdqr.linalg._solve.ways import small
@@ -323,6 +324,30 @@ def test_weights_of_zero_with_an_error_are_refused():
     errors = {"weights_atol": [0, 0, 0, 0.01]}
     with pytest.raises(ValueError, match="weights_atol is positive where a weight is 0"):
         lstsq(a, b, weights=[0.1, 0.2, 0.1, 0], precision="qd", data_error=errors)
+
+
+@pytest.mark.parametrize("method", ["auto", "householder"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_entries_that_are_known_better_than_their_precision_have_full_rank(turned, method):
+    """Once the precision of the entries alone decided, and its warning was lost on who knew."""
+    i = np.arange(1.0, 17.0)
+    a = 1 / (i[:, None] + i[:14] - 1)  # condition 1e17 to 1e18
+    a, b = (a.T, np.ones(14)) if turned else (a, np.ones(16))
+
+    def rank(errors):
+        return lstsq(a, b, method=method, precision=mdqr.qd, data_error=errors).rank
+
+    for errors in (None, {"b_rtol": 0.1}, {"a_rtol": 1e-16}, {"a_atol": 1e-3}):
+        with pytest.warns(PrecisionWarning, match="numerical rank"):
+            assert rank(errors) < 14
+    for errors in ({"a_rtol": 0}, {"a_rtol": 1e-20}, {"a_atol": 1e-20, "a_rtol": 0, "b_rtol": 0.1}):
+        assert rank(errors) == 14
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
+def test_bounds_of_nothing_are_proven(shape):
+    fit = lstsq(mdqr.zeros(shape, precision=mdqr.dd), np.zeros(shape[0]), verified=True)
+    assert fit.info.bound_kind == "proven"
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 7.5), (np.float16, 3.5)])

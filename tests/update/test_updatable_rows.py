@@ -217,6 +217,24 @@ def _out_of_memory(*_):
     raise MemoryError
 
 
+@pytest.mark.parametrize(("keep_q", "keep_data"), KEPT)
+@pytest.mark.parametrize("precision", [mdqr.d, mdqr.qd], ids=str)
+@pytest.mark.parametrize("place", [None, 0])
+def test_rows_whose_factor_is_beyond_the_range_change_nothing(
+    precision, keep_q, keep_data, place, rng
+):
+    """Rows that come after them are taken; without the data R would be lost for good."""
+    a, b = draw(9, 2, precision, float, rng)
+    fit = UpdatableLstsq(a[:5], b[:5], keep_q=keep_q, keep_data=keep_data)
+    fit.insert_rows(a[5], b[5])
+    for rows, sides in (([[1.5e308, 1.0], [1.6e308, 2.0]], 1.0), ([[1e6, 0.0]] * 4, 1.7e308)):
+        sides = np.full(len(rows), sides)
+        with pytest.raises(np.linalg.LinAlgError, match=r"\[R Q\^H b\] is beyond the largest"):
+            fit.insert_rows(mdqr.array(rows, precision=precision), sides, place)
+    fit.insert_rows(a[6:], b[6:])
+    accept(fit, a, b)
+
+
 def test_no_rows_do_not_wait(rng):
     a, b = draw(6, 2, mdqr.dd, float, rng)
     fit = UpdatableLstsq(a, b)

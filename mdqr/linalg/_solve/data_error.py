@@ -12,7 +12,7 @@ from mdqr._backend.blocks import broadcast_shapes, from_native, to_native
 from mdqr._core.promotion import to_block, together
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, U
@@ -98,6 +98,20 @@ def data_errors(
         values = [_bounds(key, given.get(key, 0.0), shape, inputs, checks) for key in keys]
         found[place] = Errors(*[v[..., None] if is_column and v.ndim else v for v in values])
     return DataErrors(*found)
+
+
+@np.errstate(all="ignore")
+def relative_error(a: Block, errors: Errors, is_complex: bool) -> float:
+    """Return the largest error of an entry, relative to the largest one of its column.
+
+    Columns of a matrix ``(..., m, n)`` for m >= n, else rows: NaN where something is not finite.
+    """
+    xp = planes.namespace(a)
+    sizes = xp.abs(to_native(xp, a, is_complex))
+    axis = -2 if sizes.shape[-2] >= sizes.shape[-1] else -1
+    found = scaling.largest(errors.of(xp, sizes, 0), axis, 0.0)
+    relative = xp.where(found > 0, found / scaling.largest(sizes, axis, 0.0), 0.0)
+    return float(fetch(scaling.largest(relative, None, 0.0))[0])
 
 
 def require_certain_zeros(errors: DataErrors, positive: Block, checks: Checks) -> None:

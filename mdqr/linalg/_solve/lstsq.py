@@ -34,6 +34,7 @@ from mdqr.linalg._solve.data_error import (
     DataErrors,
     check_data_error,
     data_errors,
+    relative_error,
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
@@ -107,7 +108,8 @@ def lstsq(
     rcond : float, optional
         A matrix counts as rank deficient if its condition number, with columns (if m < n, rows)
         scaled by powers of two, exceeds ``1 / rcond``; then LinAlgError is raised. None means
-        ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`; then LinAlgError is
+        ``eps(a) * max(m, n)``, eps of the precision of the entries of `a`, or where `data_error`
+        tells of less, twice their largest error relative to the columns (rows); then LinAlgError is
         raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
     weights : array_like, optional
@@ -172,8 +174,9 @@ def lstsq(
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
     and ``x += X X^H A^H W (b - A x)``, what a residual leaves in half the limbs, and so on (A.
-    Bjorck 1987 on seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
-    ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
+    Bjorck 1987 on seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where
+    X leaves more, ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more
+    (T. Ogita 2010).
     At most 256 equations with 64 unknowns are one kernel call, unless there are weights
     or a callback. Each matrix of a batch takes its own way.
 
@@ -248,6 +251,8 @@ def _solved(
     checks = Checks()
     inputs, is_vector, batched = _checked(inputs)
     errors = data_errors(data_error, units, inputs, is_vector, checks)
+    if data_error is not None:
+        eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
     limit = _limit(inputs, eps, rcond)
     small = None
     if given is None and callback is None:
@@ -265,8 +270,23 @@ def _solved(
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
-    a, b = inputs.blocks
-    system = (Wide if a.shape[-2] < a.shape[-1] else System).of(
+    system = _system(inputs, weights, checks, callback)
+
+    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
+        return _rank.decide(system.factored, found, eps, rcond, inputs)
+
+    problem = Problem(system, inputs.blocks[1], inputs, limit, decide, callback)
+    found, condition, rank = answer(problem, method, small, verified=verified)
+    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
+    found.warn(condition, stacklevel=3)
+    known = condition, rank, weights.positive, errors
+    return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
+
+
+def _system(inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None) -> System:
+    """Return the scaled problem, or that of the shortest solution."""
+    a = inputs.blocks[0]
+    return (Wide if a.shape[-2] < a.shape[-1] else System).of(
         "lstsq",
         inputs.backend,
         a,
@@ -277,16 +297,6 @@ def _solved(
         root=weights.root,
         callback=callback,
     )
-
-    def decide(system: System, found: _rank.Decisive) -> np.ndarray:
-        return _rank.decide(system.factored, found, eps, rcond, inputs)
-
-    problem = Problem(system, b, inputs, limit, decide, callback)
-    found, condition, rank = answer(problem, method, small, verified=verified)
-    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
-    found.warn(condition, stacklevel=3)
-    known = condition, rank, weights.positive, errors
-    return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
 
 
 def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
@@ -366,7 +376,7 @@ def _result(
         method=found.method,
         iterations=found.steps,
         condition=condition if batched else float(condition),
-        bound_kind=found.bound_kind,
+        bound_kind=found.bound_kind if found.x.size else "proven",
     )
     found.system.checks.settle()
     return LstsqResult(

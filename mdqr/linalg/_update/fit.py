@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from mdqr.linalg._update.operands import (
     Scales,
     is_wide,
     require_finite,
+    require_in_range,
     scaled,
     scaled_with_sides,
     shifted,
@@ -101,7 +103,13 @@ def _start(fit: Fit, data: Block) -> None:
     checks = Checks()
     require_finite(checks, "UpdatableLstsq", fit.engine, "[a b]", data)
     refactor(fit, data)
-    settle(fit.engine, checks)
+    _settle(fit, checks)
+
+
+def _settle(fit: Fit, checks: Checks, *values: Block) -> tuple[Any, ...]:
+    """Return `settle` of the values; demand that nothing in R or ``Q^H b`` overflowed."""
+    require_in_range(checks, "UpdatableLstsq", fit.engine, "[R Q^H b]", fit.r)
+    return settle(fit.engine, checks, *values)
 
 
 def prefers_refactor(fit: Fit, work: cost.Work, m: int, n: int) -> bool:
@@ -259,7 +267,7 @@ def with_rows(fit: Fit, new: Block, k: int) -> Fit:
     fit.data = data
     if data is None:
         _note_constants(fit, constants(engine, new[..., : fit.n]))
-    settle(engine, Checks())
+    _settle(fit, Checks())
     return fit
 
 
@@ -271,7 +279,7 @@ def without_rows(fit: Fit, data: Block, k: int, p: int) -> Fit:
         return refactored(fit, rest)
     try:
         state = delete_rows(fit, data[..., k : k + p, :], k, checks, data[..., fit.n :])
-        smaller, *values = settle(engine, checks, _shortened(fit), *state.removals)
+        smaller, *values = _settle(fit, checks, _shortened(fit), *state.removals)
         fit.lost = lost_digits(state, tuple(values), fit.lost)
     except np.linalg.LinAlgError:
         # R is singular, and does not know what leaves.
@@ -286,7 +294,7 @@ def refactored(fit: Fit, data: Block) -> Fit:
     """Return a fit of `data`, factored anew."""
     fit = replace(fit, data=data)
     refactor(fit, data)
-    settle(fit.engine, Checks())
+    _settle(fit, Checks())
     return fit
 
 
@@ -329,7 +337,7 @@ def merged(fit: Fit, other: Fit) -> Fit:
     fit.peak = fit.engine.backend.xp.maximum(fit.peak, other.peak)
     if data is None:
         _note_constants(fit, other.constants)
-    settle(fit.engine, Checks())
+    _settle(fit, Checks())
     return fit
 
 
@@ -411,7 +419,7 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
         try:
             state = insert_columns(found, fit.data, new, k, checks)
             require_distance(function, checks, state, limit)
-            settle(found.engine, checks)
+            _settle(found, checks)
             return found
         except np.linalg.LinAlgError:
             # Without Q a singular R says nothing of new columns; the data do.
@@ -421,7 +429,7 @@ def with_columns(fit: Fit, new: Block, k: int, function: str, limit: float | Non
     refactor(found, found.data)
     if m >= n:
         require_distance(function, checks, independence(fit, new, found.r, k), limit)
-    settle(found.engine, checks)
+    _settle(found, checks)
     return found
 
 

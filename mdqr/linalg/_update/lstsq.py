@@ -22,6 +22,7 @@ from mdqr.linalg._update.observations import (
     Leaving,
     are_neighbours,
     leaving_rows,
+    may_wait,
     mergeable,
     places_of,
     rows_of,
@@ -63,7 +64,7 @@ class UpdatableLstsq:
     ValueError
         If the shapes do not fit, or there is a batch.
     numpy.linalg.LinAlgError
-        If `a` or `b` is not finite.
+        If `a` or `b` is not finite, or R is beyond the largest double.
 
     See Also
     --------
@@ -183,20 +184,21 @@ class UpdatableLstsq:
         ValueError
             If the shapes do not fit.
         numpy.linalg.LinAlgError
-            If something is not finite.
+            If something is not finite, or R would be beyond the largest double; nothing is changed
+            then.
         """
         name, held, m = "UpdatableLstsq.insert_rows", self._held, self.shape[0]
         new = rows_of(self._numbers, name, u, b, held.n, held.right, vector=self._vector)
         place = m if k is None else operands.position(name, k, m, end=True)
         checks = Checks()
         require_finite(checks, name, held.engine, "[u b]", new)
-        checks.settle()
+        (waits,) = checks.settle(may_wait(held, new, first=not self._late))
         waiting, late = (*self._waiting, new), self._late + int(new.shape[-2])
         if late == self._late:
             return
         if place < m:
             self._fit = attempted(held.engine, fits.with_rows, self._fit, new, place)
-        elif late >= _MOST_WAITING:
+        elif late >= _MOST_WAITING or not waits:
             self._work_in(waiting)
         else:
             self._waiting, self._late = waiting, late

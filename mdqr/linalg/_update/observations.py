@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import check_together
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
@@ -21,6 +21,9 @@ from mdqr.linalg._update.operands import (
     require_count,
     require_given,
 )
+
+# The biased exponent of rows and of R that stay within the range together.
+_SURE = 2000
 
 
 def rows_of(
@@ -62,6 +65,16 @@ def sides_of(
     if shape == single:
         found = found[..., None] if vector else found[..., None, :]
     return found[..., None] if vector else found
+
+
+def may_wait(fit: Fit, new: Block, *, first: bool) -> Block:
+    """Return whether rows `new` can wait with others and not leave the range, a 0-d bool.
+
+    R is asked for the `first` of them.
+    """
+    bits = scaling.magnitude_bits(fit.engine.to_block(new), fit.engine.kind.is_complex)
+    small = scaling.largest(bits, None, 0) <= _SURE << 52
+    return small & (scaling.largest(fit.peak, None, 0) <= _SURE - 1023) if first else small
 
 
 class Leaving(NamedTuple):

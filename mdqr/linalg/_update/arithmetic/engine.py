@@ -219,15 +219,19 @@ def _raise_breakdown() -> NoReturn:
 def attempted(
     engine: Engine, call: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs
 ) -> _T:
-    """Return what a call returns by the fast path, or by the other one after a breakdown."""
-    engine.fast = True
-    try:
-        return call(*arguments, **options)
-    except Breakdown:
-        engine.fast = False
-        return call(*arguments, **options)
-    finally:
-        engine.fast = False
+    """Return what a call returns by the fast path, or by the other one after a breakdown.
+
+    What overflows is raised by checks of the result, not warned of by NumPy.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        engine.fast = True
+        try:
+            return call(*arguments, **options)
+        except Breakdown:
+            engine.fast = False
+            return call(*arguments, **options)
+        finally:
+            engine.fast = False
 
 
 def fast_path(
