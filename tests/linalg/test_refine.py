@@ -354,3 +354,15 @@ def test_refusals_tell_why(rng):
         lstsq(a, b, precision="dd")
     with pytest.raises(np.linalg.LinAlgError, match="beyond the largest double"):
         lstsq(a[2], b[2], precision="dd", verified=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_rounding_b_leaves_of_an_exact_fit(weighted, dtype, rng):
+    """Far below what x is rounded by, of more unknowns than a kernel for small systems takes."""
+    a = cases.random(90, 66, mdqr.dd, dtype, rng, cond=1e2)
+    b = mdqr.linalg.matmul(a, cases.random(66, 1, mdqr.dd, dtype, rng))
+    weights = rng.uniform(0.1, 10, 90) if weighted else None
+    found = lstsq(a, b, weights=weights, method="refine")
+    wanted = lstsq(a, b, weights=weights, precision=mdqr.qd, method="householder")
+    # A few eps of the residual, whose square has twice as many, and a sum of 90.
+    assert_close(found.residuals, wanted.residuals, ulps=90)

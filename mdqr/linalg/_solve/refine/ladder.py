@@ -267,8 +267,8 @@ def _whole(problem: Problem, x: Block, r: Block, found: _Corrected) -> _Whole:
     if problem.inverse.is_square:
         return _Whole(whole, low, system.backend.xp.zeros_like(problem.b))
     # The distance of x from what was rounded counts where little or nothing is left.
-    r = problem.add(r, found.f, kind.limbs)
-    return _Whole(whole, low, problem.less(r, found.low, kind.limbs))
+    terms = [(1, r), (1, found.f)]
+    return _Whole(whole, low, system.backend.residual(terms, system.a, found.low, kind=kind))
 
 
 def _is_right(problem: Problem, r: Block) -> Block:
