@@ -429,7 +429,8 @@ class SmallSolution(NamedTuple):
     condition: Block  # (...): estimates of the 2-norm condition of the scaled matrices
     steps: Block  # (...): int64, steps of refinement, the most of all columns
     status: Block  # (...): int64, an index of `REASONS`
-    residual: Block | None  # (..., m, k): b - a x for the wider x, rounded once; None for solve
+    # (..., m, k): b - a x for the exact x, right to eps of its length; None for solve.
+    residual: Block | None
 
 
 class SmallSystems(Protocol):

@@ -12,7 +12,7 @@ import mdqr
 from mdqr import PrecisionWarning
 from mdqr._core import promotion
 from mdqr.linalg import lstsq
-from mdqr.linalg._solve import methods
+from mdqr.linalg._solve.ways import small
 
 FORMS = ["absolute", "relative", "both"]
 
@@ -251,7 +251,7 @@ def test_errors_beside_data_on_a_device(monkeypatch, dtype, weighted, rng):
     monkeypatch.setattr(promotion, "is_cuda_array", lambda x: isinstance(x, array))
     monkeypatch.setattr(promotion, "place_on_device_of", lambda x, _: array(x))
     monkeypatch.setattr(promotion, "check_together", lambda _: None)
-    monkeypatch.setattr(methods, "small_systems", lambda _: None)
+    monkeypatch.setattr(small, "small_systems", lambda _: None)
 
     def to_device(x):
         return mdqr.MDArray._wrap(array(x.limbs), x.precision, x.is_complex)

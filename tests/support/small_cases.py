@@ -94,6 +94,9 @@ def check(found, a, b, precision, is_complex):
         planes = np.moveaxis(found.x[..., item, :, :], -3, 0).reshape(precision.limbs, -1)
         assert all(is_normalised(limbs) for limbs in planes.T.tolist())
         if found.residual is not None:
-            largest = max(np.abs(parts_of(b, is_complex, item)).max(), np.abs(r).max())
-            assert (np.abs(parts_of(found.residual, is_complex, item) - r) <= eps * largest).all()
+            error = parts_of(found.residual, is_complex, item) - r
+            m, length = a.shape[-2], (r**2).sum(axis=0)
+            if m == n:
+                length = (parts_of(b, is_complex, item) ** 2).sum(axis=0)
+            assert ((error**2).sum(axis=0) <= eps**2 * length).all()
     return int((found.status == 0).sum())

@@ -13,9 +13,10 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.statistics import Measured, Statistics
-from mdqr.linalg._solve.answer import Scaled
+from mdqr.linalg._solve.answer import Report, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, moved
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
@@ -75,12 +76,10 @@ class LstsqInfo(Statistics):
 
     __slots__ = (
         "_make_fit",
+        "_make_report",
         "_precision",
         "bound_kind",
         "condition",
-        "digits",
-        "error_bound",
-        "history",
         "iterations",
         "method",
     )
@@ -88,20 +87,17 @@ class LstsqInfo(Statistics):
     def __init__(
         self,
         make_fit: Callable[[], Fit],
+        make_report: Callable[[], Report],
         precision: Precision,
         *,
         method: str,
         iterations: int,
         condition: Any,
-        error_bound: np.ndarray,
-        digits: np.ndarray,
         bound_kind: str,
-        history: np.ndarray,
     ) -> None:
-        self._make_fit, self._precision = make_fit, precision
+        self._make_fit, self._make_report, self._precision = make_fit, make_report, precision
         self.method, self.iterations, self.condition = method, iterations, condition
-        self.error_bound, self.digits, self.bound_kind = error_bound, digits, bound_kind
-        self.history = history
+        self.bound_kind = bound_kind
 
     def __repr__(self) -> str:
         full, own = self._precision.digits, "data_digits not computed"
@@ -113,6 +109,26 @@ class LstsqInfo(Statistics):
             f"condition={np.max(self.condition, initial=1.0):.2g} "
             f"digits>={np.min(self.digits, initial=full):.1f} (a, b as stored) {own}>"
         )
+
+    @cached_property
+    def _report(self) -> Report:
+        """Bounds, digits and changes, which come from a device when the first one is asked for."""
+        return self._make_report()
+
+    @property
+    def error_bound(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.bound
+
+    @property
+    def digits(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.digits
+
+    @property
+    def history(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return self._report.history
 
     @cached_property
     def _fit(self) -> Fit:
@@ -162,7 +178,7 @@ class LstsqInfo(Statistics):
             system.kind,
             partial(_inverse, system),
             system.powers,
-            (sum_of_squares(fit, fit.r.block), fit.r.exponents),
+            (sum_of_squares(system, fit.r.block), fit.r.exponents),
             (rows - system.columns).astype(xp.float64)[..., None],
             partial(_total, fit),
             fit.inputs.wrap,
@@ -182,13 +198,12 @@ def _inverse(system: System) -> Block:
 def _total(fit: Fit) -> tuple[Block, Block, Block]:
     """Return the sums of squares of b, and what rounding leaves of them for equal values."""
     b = fit.b
-    least = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit, b.block)[0]
-    return sum_of_squares(fit, centred(fit)), b.exponents, least
+    least = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit.system, b.block)[0]
+    return sum_of_squares(fit.system, centred(fit)), b.exponents, least
 
 
-def sum_of_squares(fit: Fit, r: Block) -> Block:
+def sum_of_squares(system: System, r: Block) -> Block:
     """Return the weighted sums of squares of the columns of `r`: a real block ``(..., k)``."""
-    system = fit.system
     weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
     return inner_products(system.backend, system.kind, r, weighted)
 
@@ -222,11 +237,15 @@ def centred(fit: Fit) -> Block:
     return system.backend.matmul(constant, mean, c=fit.b.block, subtract=True, kind=system.kind)
 
 
-def has_constant(a: Block, kind: Kind, rows: Block | None) -> Block:
+def has_constant(a: Block, kind: Kind, rows: Block | None, checks: Checks) -> Block:
     """Return whether a column of a is constant and not zero in the rows of positive weight."""
     front = tuple(range(kind.lead))
     if rows is None:
         first, same = a[..., :1, :], False
+        # Mostly two rows tell.
+        near = (first == a[..., 1:2, :]).all(axis=(*front, -2))
+        if a.shape[-2] > 1 and not checks.settle(near.any())[0]:
+            return near.any(axis=-1)
     else:
         first = take_rows(a, rows.argmax(axis=-1)[..., None])
         same = ~rows[..., :, None]

@@ -29,7 +29,7 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.answer import Answer, Scaled
+from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.data_error import (
     DataErrors,
     check_data_error,
@@ -38,10 +38,10 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
-from mdqr.linalg._solve.ways.small import SmallAnswer, moduli
+from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
 
 
 class LstsqResult(NamedTuple):
@@ -121,7 +121,7 @@ def lstsq(
         approximate inverse with proven bounds; LinAlgError where that does not show all digits:
         as a rule for conditions beyond ``0.01 / eps``, or of tall matrices its root, and zeros that
         only cancellation makes. "auto" takes "refine" where that is cheaper, on a CPU to some 1e13
-        in dd, 1e27 in qd and 1e40 in od, and else "householder".
+        in dd, 1e21 in qd and 1e40 in od, and else "householder".
     verified : bool, optional
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised;
         the message says what would do. Takes "refine" at any cost.
@@ -173,9 +173,10 @@ def lstsq(
     Notes
     -----
     "refine": with columns scaled by powers of two, X is the inverse in float64 of R, ``A = Q R``,
-    and ``x += X X^H A^H W (b - A x)`` in 2, 4, then all limbs of the work (A. Bjorck 1987 on
-    seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where X leaves more,
-    ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more (T. Ogita 2010).
+    and ``x += X X^H A^H W (b - A x)``, what a residual leaves in half the limbs, and so on (A.
+    Bjorck 1987 on seminormal equations); ``norm(I - (A X)^H W (A X)) < 1`` proves the bounds. Where
+    X leaves more, ``A X`` is rounded to float64 and its R multiplies X, which gets one limb more
+    (T. Ogita 2010).
     At most 256 equations with 64 unknowns are one kernel call, unless there are weights
     or a callback. Each matrix of a batch takes its own way.
 
@@ -278,8 +279,8 @@ def _solved(
     found, condition, rank = answer(problem, method, small, verified=verified)
     _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
     found.warn(condition, stacklevel=3)
-    fit = _fit_of_answer(inputs, found, weights.positive, is_vector, errors)
-    return _result(fit, found, condition, rank, batched)
+    known = condition, rank, weights.positive, errors
+    return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
 
 
 def _system(inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None) -> System:
@@ -354,27 +355,32 @@ def _raise_for_zero_weights() -> NoReturn:
 
 
 def _result(
-    fit: Fit, found: Answer, condition: np.ndarray, rank: np.ndarray, batched: bool
+    inputs: Inputs,
+    found: Answer,
+    condition: np.ndarray,
+    rank: np.ndarray,
+    rows: Block | None,
+    errors: DataErrors,
+    *,
+    is_vector: bool,
+    batched: bool,
 ) -> LstsqResult:
-    """Wrap everything."""
-    inputs, report = fit.inputs, found.report
-    squares = inputs.backend.ldexp(sum_of_squares(fit, fit.r.block), 2 * fit.r.exponents)
-    x, bound, digits = found.x, report.bound, report.digits
-    if fit.is_vector:
-        x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
+    """Wrap everything; `rows` tells those of positive weight."""
+    r, size = found.r, moduli(found.x, inputs.is_complex)
+    constant = has_constant(inputs.blocks[0], inputs.kind, rows, found.system.checks)
+    squares = inputs.backend.ldexp(sum_of_squares(found.system, r.block), 2 * r.exponents)
     info = LstsqInfo(
-        partial(_known, fit),
+        partial(_fit_of_answer, found, inputs, r, rows, is_vector, size, errors, constant),
+        partial(_report, found, is_vector),
         inputs.precision,
         method=found.method,
         iterations=found.steps,
         condition=condition if batched else float(condition),
-        error_bound=bound,
-        digits=digits,
         bound_kind=found.bound_kind if found.x.size else "proven",
-        history=report.history,
     )
+    found.system.checks.settle()
     return LstsqResult(
-        inputs.wrap(x),
+        inputs.wrap(found.x[..., 0] if is_vector else found.x),
         inputs.wrap(squares, is_complex=False),
         rank if batched else int(rank),
         info,
@@ -388,38 +394,42 @@ def _small_result(
     backend, r, size = inputs.backend, small.r, small.size
     squares = inner_products(backend, inputs.kind, r.block, r.block)
     squares = backend.ldexp(squares, 2 * r.exponents)
-    x, (bound, digits, history), condition = small.x, small.report, small.found.condition
-    if is_vector:
-        x, bound, digits = x[..., 0], bound[..., 0], digits[..., 0]
+    condition = small.found.condition
     # Statistics are made later, and the operands may be changed before.
     inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
     info = LstsqInfo(
         partial(_fit_of, inputs, r, is_vector, size, errors),
+        partial(_report, small, is_vector),
         inputs.precision,
         method="refine",
         iterations=small.steps,
         condition=condition if batched else float(condition),
-        error_bound=bound,
-        digits=digits,
         bound_kind="proven",
-        history=history,
     )
     n = inputs.shape(0)[-1]
     rank = np.full(condition.shape, n) if batched else n
-    return LstsqResult(inputs.wrap(x), inputs.wrap(squares, is_complex=False), rank, info)
+    x = inputs.wrap(small.x[..., 0] if is_vector else small.x)
+    return LstsqResult(x, inputs.wrap(squares, is_complex=False), rank, info)
+
+
+def _report(answer: Answer, is_vector: bool) -> Report:
+    """Return what is known of errors, in the shape of x."""
+    bound, digits, history = answer.report
+    return Report(bound[..., 0], digits[..., 0], history) if is_vector else answer.report
 
 
 def _fit_of_answer(
-    inputs: Inputs, found: Answer, rows: Block | None, is_vector: bool, errors: DataErrors
+    found: Answer,
+    inputs: Inputs,
+    r: Scaled,
+    rows: Block | None,
+    is_vector: bool,
+    size: Block,
+    errors: DataErrors,
+    constant: Block,
 ) -> Fit:
-    """Return what statistics need of an answer; `rows` tells those of positive weight."""
-    size = moduli(found.x, inputs.is_complex)
-    constant = has_constant(inputs.blocks[0], inputs.kind, rows)
-    return Fit(inputs, found.system, found.b, found.r, rows, is_vector, size, errors, constant)
-
-
-def _known(fit: Fit) -> Fit:
-    return fit
+    """Return what statistics need of an answer."""
+    return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
 
 
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
@@ -427,5 +437,5 @@ def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: Dat
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
     system = System.of("lstsq", backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
-    constant = has_constant(a, kind, None)
+    constant = has_constant(a, kind, None, system.checks)
     return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

@@ -7,12 +7,10 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, small_systems
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.condition import Condition, condition
-from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
 from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
@@ -39,28 +37,6 @@ def check_method(function: str, method: str, *, verified: bool) -> None:
             f'{function}: method="householder" estimates bounds, and verified=True wants them '
             'proven: leave method at "auto"'
         )
-
-
-def small_solution(
-    inputs: Inputs, a: Block, b: Block, method: str, limit: float
-) -> SmallAnswer | None:
-    """Return what one kernel call finds, and proves for matrices `kept`.
-
-    Not where a condition times `limit` is not small. None where there is no such kernel.
-    """
-    backend = small_systems(inputs.backend)
-    m, n = a.shape[-2:]
-    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
-        return None
-    if not (a.size and b.size):
-        return None
-    call = backend.solve_small if m == n else backend.lstsq_small
-    found = call(a, b, kind=inputs.kind)
-    condition, steps, status = fetch(found.condition, found.steps, found.status)
-    found = found._replace(condition=condition, steps=steps, status=status)
-    with np.errstate(invalid="ignore"):
-        served = (status == 0) & (condition * limit < ladder.SMALL)
-    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
 
 
 class Problem(NamedTuple):

@@ -22,9 +22,10 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.methods import Problem, answer, check_method, small_solution
+from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.rank import Decisive, require_regular
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.small import small_solution
 
 
 def solve(

@@ -34,8 +34,8 @@ class System:
 
     `a` has the matrices that the residuals use, `given` multiplied by ``2**(rows[i] + powers[j])``;
     `rows` ``(..., m)`` is None for zeros. `weight` and `root` are columns ``(..., m, 1)`` near 1 or
-    0, None for ones; `order` ``(..., m)`` sorts the rows for the factorisation, None keeps them.
-    Who refines settles `checks`, and looks for overflow.
+    0, None for ones; `sorting` ``(..., m)`` is an order of the rows for the factorisation in place
+    of that of their sizes. Who refines settles `checks`, and looks for overflow.
     """
 
     function: str
@@ -48,7 +48,7 @@ class System:
     rows: Block | None = None
     weight: Block | None = None
     root: Block | None = None
-    order: Block | None = None
+    sorting: Block | None = None
     callback: Callback | None = None
     line: str = "column"
 
@@ -67,7 +67,7 @@ class System:
         callback: Callback | None = None,
         line: str = "column",
     ) -> System:
-        """Scale matrices with at least as many rows as columns, and find the order of their rows.
+        """Scale matrices with at least as many rows as columns.
 
         Parameters
         ----------
@@ -78,8 +78,8 @@ class System:
         given : Block
             The matrices.
         checks : Checks
-            Gets what is demanded of them: that no column depends on others exactly, and where rows
-            are sorted that none is zero.
+            Gets what is demanded of them once they are factored: that no column depends on others
+            exactly, and where rows are sorted that none is zero.
         kind : Kind
             That of the work.
         rows, weight, root : Block, optional
@@ -90,7 +90,7 @@ class System:
             What messages call a column.
         """
         a, powers = backend.balance_columns(given, rows, is_complex=kind.is_complex)
-        system = cls(
+        return cls(
             function,
             backend,
             kind,
@@ -104,12 +104,16 @@ class System:
             callback=callback,
             line=line,
         )
+
+    @cached_property
+    def order(self) -> Block | None:
+        """What sorts the rows for the factorisation ``(..., m)``; None keeps them."""
         # Scaled rows are of one size.
-        if rows is None or root is not None:
-            bits = scaling.magnitude_bits(system.weighted_matrix, kind.is_complex)
-            require_columns(function, checks, bits, line)
-            system.order = _row_order(checks, bits, weighted=root is not None)
-        return system
+        if self.sorting is not None or (self.rows is not None and self.root is None):
+            return self.sorting
+        bits = scaling.magnitude_bits(self.weighted_matrix, self.kind.is_complex)
+        require_columns(self.function, self.checks, bits, self.line)
+        return _row_order(self.checks, bits, weighted=self.root is not None)
 
     @cached_property
     def weighted_matrix(self) -> Block:
@@ -136,7 +140,7 @@ class System:
 
     def take(self, items: Items) -> System:
         """Return the system of some matrices of a batch, not factored."""
-        found = {name: getattr(self, name) for name in ("powers", "rows", "order")}
+        found = {name: getattr(self, name) for name in ("powers", "rows", "sorting")}
         found = {name: x if x is None else taken(x, 0, items) for name, x in found.items()}
         for name in ("a", "given", "weight", "root"):
             x = getattr(self, name)
@@ -145,7 +149,7 @@ class System:
 
     def sorted_by(self, order: Block) -> System:
         """Return the system whose rows are factored in another order."""
-        return replace(self, order=order)
+        return replace(self, sorting=order)
 
     @cached_property
     def columns(self) -> int:

@@ -7,6 +7,7 @@
 // 2-norm, h < 1, the error of x is X z with z = (B^H f - X^H g) + H z, so that |z| <= |B^H f - X^H
 // g| / (1 - h) and, after x += dx,
 //   |e_i| <= |X_i| (|X^-1 dx - w| + |w - (B^H f - X^H g)| + h |z|).
+// That of r, in the 2-norm, is B (z - w) and the rounding of dr = f - B w.
 // Corrections are rounded and residuals updated as in solve.hpp.
 #pragma once
 #include "mdqr/small/residual.hpp"
@@ -190,8 +191,8 @@ private:
         multiply_columns<false, T>(team, b0, rows, minus_w, n, f.value, dr);
     }
 
-    // Bounds of the error after x += dx, rounded by at most `grid`, in the unit of x.
-    MDQR_METHOD bool prove(double grid, int limbs) {
+    // Bounds of the errors after x += dx, rounded by at most `grid`, in the unit of x, and r += dr.
+    MDQR_METHOD bool prove(double grid, int limbs, int unit_r) {
         const double length_f = length(f.value, rows), length_g = length(minus_g, columns),
                      length_w = length(w, columns);
         const double cut_f = one_prod(sqrt(double(m)), f.lost),
@@ -213,7 +214,24 @@ private:
         team.each(n, [&](int i) {
             error[i] = one_prod(one_prod(one_sum(one_prod(lengths[i], sum), grid), outward), unit);
         });
-        return shape.suffice(team, error, approximate, limbs);
+        const double size_w = one_prod(frobenius_b, length_w),
+                     of_dr = one_prod((n + 4) * unit_roundoff, one_sum(length_f, size_w)),
+                     grid_r = one_prod(sqrt(double(m)), two_power(unit_r - f.power - 51)),
+                     moved = one_sum(one_prod(square_b, sum), one_prod(error_b, length_w));
+        const bool is_zero = largest_of(team, dr, m) == 0.0;
+        const double rest_error = one_sum(one_sum(moved, cut_f), is_zero ? 0.0 : of_dr + grid_r);
+        return rest_suffices(one_prod(rest_error, outward), limbs) &&
+               shape.suffice(team, error, approximate, limbs);
+    }
+    // Whether an error of r + dr, in the unit of f, is below eps / 4 of its length; r of square A
+    // is zero.
+    MDQR_METHOD bool rest_suffices(double error_r, int limbs) {
+        if (m == n)
+            return true;
+        const double down = two_power(f.power - rest.power);
+        team.each(rows, [&](int i) { t1[i] = fma(dr[i], down, rest.value[i]); });
+        const double size = sqrt(team.template dot<T>(t1, t1, rows));
+        return one_prod(error_r, down) <= one_prod(two_power(-bits_of_eps(limbs) - 2), size);
     }
 
     MDQR_METHOD i64 column(const small_operand& b, int c, const small_operand& to,
@@ -234,21 +252,22 @@ private:
             const double largest = largest_of(team, dx, n),
                          unit = two_power(f.power - solution.power);
             team.each(n, [&](int i) { approximate[i] = fma(dx[i], unit, solution.value[i]); });
+            const int unit_r = r_unit();
+            if (step == 1)
+                rest.power = unit_r;
             if (largest == 0.0 && largest_of(team, f.value, m) == 0.0)
-                return prove(0.0, limbs) ? finish(to, residuals, c) : i64(unproven);
-            const int t = x_shift(largest), unit_r = r_unit(), before = size_z;
+                return prove(0.0, limbs, unit_r) ? finish(to, residuals, c) : i64(unproven);
+            const int t = x_shift(largest), before = size_z;
             size_z = f.power + bound_exponent(largest_of(team, w, n));
             if (t < 0 || t > 900 || size_z > before - 2)
                 return diverging;
-            const bool is_last = prove(two_power(-t - 51), limbs);
-            if (step == 1)
-                rest.power = unit_r;
+            const bool is_last = prove(two_power(-t - 51), limbs, unit_r);
             // A fit of few bits is found exactly; later, rounding x as coarsely as r would undo
             // what small singular values amplify.
             const bool is_coarse = step == 1 && is_tame && !is_last;
             const int size_r = is_last ? 50 : is_coarse ? coarse() : bits;
-            rest.add(team, dr, f.power - unit_r, unit_r, size_r);
-            if (!solution.add(team, dx, t, f.power - t, is_coarse ? coarse() : 50))
+            if (!rest.add(team, dr, f.power - unit_r, unit_r, size_r) ||
+                !solution.add(team, dx, t, f.power - t, is_coarse ? coarse() : 50))
                 return unproven;
             if (is_last)
                 return finish(to, residuals, c);
@@ -301,6 +320,10 @@ private:
     MDQR_METHOD i64 finish(const small_operand& to, const small_operand& residuals, int c) {
         if (!solution.round(team, to, c, column_powers, true) ||
             !rest.round(team, residuals, c, row_powers, false))
+            return out_of_doubles;
+        // What became zero is below eps of r.
+        const double largest = largest_of(team, rest.value, m);
+        if (largest != 0.0 && bound_exponent(largest) + rest.power < -990 + 53 * to.limbs)
             return out_of_doubles;
         if (!shape.suffice(team, error, solution.value, to.limbs))
             return unproven;

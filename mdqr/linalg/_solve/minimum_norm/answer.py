@@ -66,7 +66,9 @@ class MinimumNorm(Answer):
         inputs: Inputs,
         callback: Callback | None,
     ) -> None:
-        self.method, self._given = method, given
+        self.method = method
+        # It is asked for later, and the operands may be changed before.
+        self._given = given.copy()
         c, powers = system.backend.balance_columns(
             given, system.tall.powers, is_complex=system.kind.is_complex
         )

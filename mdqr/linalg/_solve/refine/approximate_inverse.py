@@ -9,7 +9,7 @@ lower limbs of A. With a bound below 1 every residual bounds the error of an app
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -20,12 +20,16 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.refine import split
+from mdqr.linalg._solve.refine.split import Halves
 from mdqr.linalg._solve.system import Items, taken
 
 U = 2.0**-53
+# In place of a number of limbs: a product of halves of float64.
+SPLIT = 0
 # For the roundings of float64 in the bounds themselves.
 UP = 1 + 2.0**-30
-_POWER_STEPS = 12
+_POWER_STEPS = 8
 _GOLDEN = 0.6180339887498949
 
 
@@ -37,7 +41,7 @@ class ApproximateInverse:
     ``(..., 1, 1)`` bounds the norm of the maximum of square matrices, and the 2-norm of others;
     `rows` ``(..., n, 1)`` are the sums of the rows of ``|I - X A|``, or the lengths of the rows of
     X times `rate`; `seen` is what float64 shows of `rate`; `condition` ``(...)``, on the host,
-    estimates the 2-norm condition of A from below.
+    estimates the 2-norm condition of A from below, and `gain` the bits of a step.
     """
 
     backend: Backend
@@ -48,6 +52,7 @@ class ApproximateInverse:
     rows: Block
     seen: Block
     condition: np.ndarray
+    gain: float = 1.0
 
     def take(self, items: Items) -> ApproximateInverse:
         """Return those of some matrices of a batch."""
@@ -119,15 +124,17 @@ class ApproximateInverse:
 
 
 class Plan(NamedTuple):
-    """The limbs of a product with A, and the kind of those of steps.
+    """The limbs of a product with A, `SPLIT` for halves of float64, and the kind of those of steps.
 
-    `absolute` is that of X, and `condition`, on the host, estimates that of A from below.
+    `absolute` is that of X, and `condition`, on the host, estimates that of A from below; `off`
+    bounds the errors of the product, the sums of rows of square matrices and else its 2-norm.
     """
 
     product: int
     steps: Kind
     absolute: Block
     condition: np.ndarray
+    off: Block
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,7 @@ class Operand:
 
     They are within `unit`, relative to each entry, of those that are meant. `size` has the moduli
     of the leading limbs `native`, and `norm` estimates their 2-norms from below. Inverses have at
-    most `most` limbs, for a work of this `eps`.
+    most `most` limbs, and products at most `widest`, for a work of this `eps`.
     """
 
     backend: Backend
@@ -147,16 +154,26 @@ class Operand:
     size: Block
     norm: Block
     most: int
+    widest: int
     eps: float
 
     @classmethod
     def of(
-        cls, backend: Backend, a: Block, is_complex: bool, unit: float, most: int, eps: float
+        cls,
+        backend: Backend,
+        a: Block,
+        is_complex: bool,
+        unit: float,
+        most: int,
+        widest: int,
+        eps: float,
     ) -> Operand:
         """Find the sizes."""
         native = to_native(backend.xp, a, is_complex)
         norm = largest_singular_value(backend.xp, native)
-        return cls(backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, eps)
+        return cls(
+            backend, is_complex, a, unit, native, backend.xp.abs(native), norm, most, widest, eps
+        )
 
     @property
     def is_square(self) -> bool:
@@ -190,12 +207,23 @@ class Operand:
     def _rows(self, size: Block) -> Block:
         return size @ self.size.sum(axis=-1, keepdims=True)
 
+    @cached_property
+    def halves(self) -> Halves:
+        """A for products by halves."""
+        return Halves.of(self.a, self.is_complex, -2 if self.is_square else -1)
+
+    def halved(self, x: Block) -> tuple[Halves, Halves]:
+        """Return the operands of ``X A`` or ``A X``."""
+        own = Halves.of(x, self.is_complex, -1 if self.is_square else -2)
+        return (own, self.halves) if self.is_square else (self.halves, own)
+
     def product(self, x: Block, limbs: int) -> Block:
         """Return ``X A`` or ``A X``, computed in so many limbs and rounded to float64."""
+        if limbs == SPLIT:
+            return split.product(self.backend, *self.halved(x))
         pair = (x, self.a) if self.is_square else (self.a, x)
         if limbs == 1:
-            left, right = map(self.first, pair)
-            return left @ right
+            return split.multiplied(self.backend, *map(self.first, pair))
         left, right = (planes.first_limbs(each, self.is_complex, limbs) for each in pair)
         return self.first(self.backend.matmul(left, right, kind=Kind(limbs, self.is_complex)))
 
@@ -205,27 +233,98 @@ class Operand:
         # Half of the room is for lower limbs, and for products of weights.
         return 2.0 * found if limbs == 1 else found + self.unit
 
+    def off(self, x: Block, limbs: int, absolute: Block) -> Block:
+        """Bound the errors of `product`, as `Plan` has them; `absolute` is that of X."""
+        if limbs != SPLIT:
+            sizes = self._rows(self.backend.xp.abs(self.first(x))) if self.is_square else absolute
+            return self.constant(limbs) * sizes
+        unit = constant(Kind(1, self.is_complex), self.columns)
+        bound = split.error_of_rows if self.is_square else split.error_norm
+        # Half of the room is for roundings of second halves; then limbs that are cut off.
+        off = bound(*self.halved(x), 2.0 * unit)
+        return off + (4.0 * precision_for(split.LIMBS).eps + self.unit) * absolute
+
     def measured(self, x: Block, p: Block, plan: Plan) -> ApproximateInverse:
-        """Return X with bounds of what it leaves, from its `product` `p`."""
-        xp, n, c = self.backend.xp, self.columns, self.constant(plan.product)
-        size = xp.abs(self.first(x))
-        # Last terms are for the rounding of p, and what underflows in it.
-        if self.is_square:
-            left = xp.abs(xp.eye(n) - p).sum(axis=-1, keepdims=True)
-            rows = (left + c * self._rows(size) + 4 * U * (1 + left)) * UP
-            rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
-        else:
-            norm = _frobenius(xp, p)
-            off = c * plan.absolute + 4 * U * (1 + norm)
-            gram = constant(Kind(1, self.is_complex), int(p.shape[-2])) * (norm**2 + n**0.5)
-            seen = _frobenius(xp, xp.eye(n) - p.swapaxes(-1, -2).conj() @ p)
-            left = seen + gram
-            # The 2-norm of p squared is at most 1 + left.
-            rate = (left + off * (2 * (1 + left) ** 0.5 + off)) * UP
-            rows = (size**2).sum(axis=-1, keepdims=True) ** 0.5 * rate * UP
+        """Return X of square matrices with bounds of what it leaves, from its `product` `p`."""
+        xp = self.backend.xp
+        left = xp.abs(xp.eye(self.columns) - p).sum(axis=-1, keepdims=True)
+        # The last term is for the rounding of p, and what underflows in it.
+        rows = (left + plan.off + 4 * U * (1 + left)) * UP
+        rate, seen = (scaling.largest(y, -2, 0.0, keepdims=True) for y in (rows, left))
         return ApproximateInverse(
-            self.backend, plan.steps, self.is_square, x, rate, rows, seen, plan.condition
+            self.backend, plan.steps, True, x, rate, rows, seen, plan.condition
         )
+
+    def gram(self, x: Block, p: Block, plan: Plan) -> Gram:
+        """Return the Gram matrix of ``A X`` from its `product` `p`."""
+        norm = _frobenius(self.backend.xp, p)
+        unit = constant(Kind(1, self.is_complex), int(p.shape[-2]))
+        # The last term is for the rounding of p, and what underflows in it.
+        off = plan.off + 4 * U * (1 + norm)
+        error = unit * (norm**2 + self.columns**0.5)
+        g = split.multiplied(self.backend, p.swapaxes(-1, -2).conj(), p)
+        return Gram(self, plan, x, g, off, error)
+
+    def changed(self, x: Block, t: Block, absolute: Block) -> tuple[Block, Block]:
+        """Return ``X (I + T)`` and a bound of the norm of ``|A|`` times the moduli of its errors.
+
+        X has one or two limbs, `absolute` belongs to it; `t` is of float64, and small.
+        """
+        xp, field, size = self.backend.xp, self.is_complex, _frobenius(self.backend.xp, t)
+        unit = constant(Kind(1, field), self.columns)
+        if planes.limb_count(x, field) == 1:
+            x = self.first(x)
+            x = from_native(xp, x + split.multiplied(self.backend, x, t), field)
+            return x, (unit * size + 4 * U * (1 + size)) * absolute
+        pair = Halves.of(x, field, -1), Halves.of(from_native(xp, t, field), field, -2)
+        eps, kind = precision_for(split.LIMBS).eps, Kind(split.LIMBS, field)
+        change = split.pair(self.backend, *pair)
+        lost = split.error_norm(*pair, 2.0 * unit, self.size) + 8 * eps * (1 + size) * absolute
+        return self.backend.binary("add", x, change, kind=kind), lost
+
+
+@dataclass(frozen=True)
+class Gram:
+    """``G`` within `error` of ``P^H P``, where ``A X`` is within `off` of P; in 2-norms."""
+
+    operand: Operand
+    plan: Plan
+    x: Block
+    g: Block
+    off: Block
+    error: Block
+
+    @property
+    def inverse(self) -> ApproximateInverse:
+        """X with bounds of what it leaves."""
+        operand, plan, xp = self.operand, self.plan, self.operand.backend.xp
+        seen = _frobenius(xp, xp.eye(operand.columns) - self.g)
+        left = seen + self.error
+        # The 2-norm of P squared is at most 1 + left.
+        rate = (left + self.off * (2 * (1 + left) ** 0.5 + self.off)) * UP
+        rows = _frobenius_of_rows(xp, operand.first(self.x)) * rate * UP
+        return ApproximateInverse(
+            operand.backend, plan.steps, False, self.x, rate, rows, seen, plan.condition
+        )
+
+    def improved(self) -> Gram:
+        """Return that of ``X (I + T)``, near ``X G^(-1/2)``: ``T = E / 2 + 3 E^2 / 8``, E = I - G.
+
+        For X of one or two limbs. What G leaves becomes its cube, without a product with A.
+        """
+        operand, xp = self.operand, self.operand.backend.xp
+        multiplied = partial(split.multiplied, operand.backend)
+        e = xp.eye(operand.columns) - self.g
+        t = 0.5 * e + 0.375 * multiplied(e, e)
+        x, lost = operand.changed(self.x, t, self.plan.absolute)
+        h = self.g + multiplied(self.g, t)
+        g = h + multiplied(t.swapaxes(-1, -2).conj(), h)
+        size, left = _frobenius(xp, t), _frobenius(xp, e)
+        unit = constant(Kind(1, operand.is_complex), operand.columns)
+        error = self.error * (1 + size) ** 2
+        # The moduli of G have a norm of at most 1 + left.
+        error = error + 4 * (unit * size + 4 * U) * (1 + left) * (1 + size) ** 2
+        return Gram(operand, self.plan, x, g, (self.off * (1 + size) + lost) * UP, error * UP)
 
 
 def constant(kind: Kind, terms: int) -> float:
@@ -249,14 +348,19 @@ def _frobenius(xp: ModuleType, x: Block) -> Block:
     return (xp.abs(x) ** 2).sum(axis=(-2, -1), keepdims=True) ** 0.5
 
 
+def _frobenius_of_rows(xp: ModuleType, x: Block) -> Block:
+    return (xp.abs(x) ** 2).sum(axis=-1, keepdims=True) ** 0.5
+
+
 def largest_singular_value(xp: ModuleType, a: Block) -> Block:
     """Return the 2-norms of matrices ``(..., m, n)`` by power iteration: lower bounds."""
     place = xp.arange(1.0, a.shape[-1] + 1.0)[:, None]
     x = xp.broadcast_to(
         (place * (place + 1.0) * _GOLDEN) % 1.0 - 0.5, (*a.shape[:-2], len(place), 1)
     )
+    # Vectors shrink by the order at most, and no square of them vanishes.
+    unit, adjoint = 1.0 / _frobenius(xp, a), a.swapaxes(-1, -2).conj()
     for _ in range(_POWER_STEPS):
-        x = x / _frobenius(xp, x)
-        y = a @ x
-        x = a.swapaxes(-1, -2).conj() @ y
-    return _frobenius(xp, y)[..., 0, 0]
+        last, y = x, unit * (a @ x)
+        x = unit * (adjoint @ y)
+    return (_frobenius(xp, y) / (unit * _frobenius(xp, last)))[..., 0, 0]

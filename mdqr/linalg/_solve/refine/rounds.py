@@ -10,32 +10,38 @@ extremely ill-conditioned matrices).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from math import inf, log2
+from math import ceil, inf, log2
 from types import ModuleType
 
 import numpy as np
 
 from mdqr._backend.blocks import from_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._solve.refine import split
 from mdqr.linalg._solve.refine.approximate_inverse import (
+    SPLIT,
     ApproximateInverse,
     Operand,
     Plan,
     U,
     largest_singular_value,
 )
+from mdqr.linalg._solve.refine.split import Halves
 
 # What is left is multiplied by at most this in each step.
 _MOST = 2.0**-6
 # What rounding may leave in float64 products that show this, in those of more limbs, whose inverse
 # may be the next, and in steps; and what X may lose beyond its limbs.
 _PROOF, _CLOSE, _STEP, _CUT = 2.0**-7, 2.0**-24, 2.0**-12, 2.0**-20
+# What a product by halves may leave.
+_HALVES = 2.0**-16
 # What X may lose that can have no more.
 _LOST = 2.0**-6
 # Of a condition, or its square for more rows than columns, times eps of the work.
@@ -44,16 +50,23 @@ ROOM = 2.0**-12
 _HOPE = 0.5
 # Of the diagonal of a Cholesky factor: below, QR tells more about a matrix than its Gram matrix.
 _REGULAR = 2.0**-24
+# Of the trace of a Gram matrix, for its rounding errors.
+_SHIFT = 2.0**-51
 # An inverse in float64 leaves so many bits of a step at most; and what a further round costs, in
 # steps, for each column.
 _BITS = 40.0
 # Each takes a limb more, or some bits; eight limbs and the last take ten.
 _MOST_ROUNDS = 12
 _ROUND = {"cpu": 1 / 8, "cuda": 1 / 64}
-# The most limbs of X that are cheaper than Householder QR: (most limbs of the work, limbs of X).
+# X is improved from the Gram matrix of A X where that shows less than this, until steps gain so
+# many bits; and what that costs, in steps, for each column.
+_NEAR, _GAIN = 0.5, 33.0
+_IMPROVED = {"cpu": 1 / 64, "cuda": 1 / 512}
+# The most limbs of X, and of products of it with A, that are cheaper than Householder QR, with the
+# most limbs of the work.
 _LIMBS = {
-    "cpu": ((2, 1), (4, 2), (inf, 3)),
-    "cuda": ((1, 1), (2, 2), (4, 4), (inf, 8)),
+    "cpu": ((2, 1, 2), (4, 2, 2), (inf, 3, 4)),
+    "cuda": ((1, 1, 8), (2, 2, 8), (4, 4, 8), (inf, 8, 8)),
 }
 # Triangles of at most this order are inverted by the library.
 _LEAF = 64
@@ -96,14 +109,17 @@ def approximate_inverse(
         since the matrices are too near to singular for the work, or for this to be cheap.
     """
     with np.errstate(all="ignore"):
-        eps = 0.0
+        eps, widest = 0.0, PRECISIONS[-1].limbs
         if most is None:
-            eps = precision_for(kind.limbs).eps
-            cheap = next(limbs for work, limbs in _LIMBS[backend.name] if kind.limbs <= work)
-            most = kind.limbs if at_any_cost else cheap
-        operand = Operand.of(backend, a, kind.is_complex, unit, most, eps)
+            eps, most = precision_for(kind.limbs).eps, kind.limbs
+            if not at_any_cost:
+                cheap = _LIMBS[backend.name]
+                most, widest = next(row[1:] for row in cheap if kind.limbs <= row[0])
+        operand = Operand.of(backend, a, kind.is_complex, unit, most, widest, eps)
         x: Block | None = from_native(
-            backend.xp, _inverse(operand, operand.native, checks), kind.is_complex
+            backend.xp,
+            _inverse(operand, operand.native, checks, shifts=backend.name == "cuda"),
+            kind.is_complex,
         )
         found: tuple[ApproximateInverse, np.ndarray] | None = None
         for _ in range(_MOST_ROUNDS):
@@ -111,17 +127,49 @@ def approximate_inverse(
             if x is None or plan is None:
                 break
             p = operand.product(x, plan.product)
-            inverse = operand.measured(x, p, plan)
-            rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
-            good = rate <= _MOST
+            inverse, good, left = _shown(operand, x, p, plan, kind, checks)
             if found is not None:
                 return (inverse, good) if (good | ~found[1]).all() else found
             if good.any():
                 found = inverse, good
-                if not _is_slow(operand, kind, float(seen[good].max())):
+                if not _saved(kind, inverse.gain) > _ROUND[backend.name] * operand.columns:
                     break
-            x = _further(operand, x, p, kind, checks) if np.isfinite(rate).any() else None
+            x = _further(operand, x, p, kind, checks) if np.isfinite(left).any() else None
     return found
+
+
+def _shown(
+    operand: Operand, x: Block, p: Block, plan: Plan, kind: Kind, checks: Checks
+) -> tuple[ApproximateInverse, np.ndarray, np.ndarray]:
+    """Return X, improved where that is cheap, whether it leaves little, and what float64 shows."""
+    if operand.is_square:
+        return _judged(operand.measured(x, p, plan), checks)
+    gram = operand.gram(x, p, plan)
+    first, good, seen = _judged(gram.inverse, checks)
+    worst = float(seen.max(where=seen < _NEAR, initial=0.0))
+    if planes.limb_count(x, operand.is_complex) > split.LIMBS or worst == 0.0:
+        return first, good, seen
+    # Each time leaves the cube.
+    times = max(1, ceil(log2(_GAIN / -log2(worst)) / log2(3.0)))
+    price = times * _IMPROVED[operand.backend.name] * operand.columns
+    if good.all() and _saved(kind, first.gain) <= price:
+        return first, good, seen
+    for _ in range(times):
+        gram = gram.improved()
+    found, better, less = _judged(gram.inverse, checks)
+    return (found, better, less) if (better | ~good).all() else (first, good, seen)
+
+
+def _judged(
+    inverse: ApproximateInverse, checks: Checks
+) -> tuple[ApproximateInverse, np.ndarray, np.ndarray]:
+    """Return X with the bits of a step, whether it leaves little, and what float64 shows."""
+    rate, seen = checks.settle(inverse.rate[..., 0, 0], inverse.seen[..., 0, 0])
+    good = rate <= _MOST
+    # Rounding errors of steps grow by the condition, and rates of 1/2 are the largest.
+    loose = 4 * U * inverse.condition if inverse.kind.limbs == 1 else 0.0
+    left = np.maximum(seen, loose)[good].max(initial=2.0**-_BITS)
+    return replace(inverse, gain=max(float(-np.log2(left)), 1.0)), good, seen
 
 
 def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None:
@@ -136,12 +184,20 @@ def _plan(operand: Operand, x: Block, kind: Kind, checks: Checks) -> Plan | None
     worst = float(known[served].max())
     counts = [p.limbs for p in PRECISIONS]
     product = [n for n in counts if operand.constant(n) * worst <= (_CLOSE, _PROOF)[n == 1]]
+    product = [n for n in product if n <= operand.widest]
+    off = None
+    if product and product[0] > 1 and limbs <= split.LIMBS:
+        off = operand.off(x, SPLIT, absolute)
+        (found,) = checks.settle(scaling.largest(off, (-2, -1), 0.0))
+        product, off = ([SPLIT], off) if (found[served] <= _HALVES).all() else (product, None)
     steps = [n for n in counts if n >= limbs and operand.constant(n) * worst <= _STEP]
     if limbs == 1:
         steps = counts
     if not product or not steps:
         return None
-    return Plan(product[0], kind._replace(limbs=steps[0]), absolute, np.maximum(condition, 1.0))
+    off = operand.off(x, product[0], absolute) if off is None else off
+    wide = kind._replace(limbs=steps[0])
+    return Plan(product[0], wide, absolute, np.maximum(condition, 1.0), off)
 
 
 def _least(values: np.ndarray) -> float:
@@ -155,10 +211,9 @@ def _has_room(operand: Operand, condition: np.ndarray) -> np.ndarray:
     return np.asarray(growth * operand.eps <= ROOM)
 
 
-def _is_slow(operand: Operand, kind: Kind, seen: float) -> bool:
-    """Return whether another round costs less than the steps that it saves."""
-    steps = 53.0 * (kind.limbs + 1) * (1.0 / max(-log2(seen + U), 1.0) - 1.0 / _BITS)
-    return steps > _ROUND[operand.backend.name] * operand.columns
+def _saved(kind: Kind, gain: float) -> float:
+    """Return how many steps are saved if each gains all the bits it can."""
+    return 53.0 * (kind.limbs + 1) * (1.0 / max(gain, 1.0) - 1.0 / _BITS)
 
 
 def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -> Block | None:
@@ -187,22 +242,44 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
             return None
     y = from_native(xp, y, field)
     pair = (y, x) if operand.is_square else (x, y)
+    if limbs == split.LIMBS and planes.limb_count(x, field) == 1:
+        left, right = Halves.of(pair[0], field, -1), Halves.of(pair[1], field, -2)
+        if 2.0**-left.bits * root * U * worst <= _CUT:
+            return split.pair(operand.backend, left, right)
     wide = Kind(precision_for(limbs).limbs, field)
     return planes.first_limbs(operand.backend.matmul(*pair, kind=wide), field, limbs)
 
 
-def _inverse(operand: Operand, p: Block, checks: Checks) -> Block:
-    """Return the inverse of float64 matrices, or of R of theirs; NaN where there is none."""
+def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False) -> Block:
+    """Return the inverse of float64 matrices, or of R of theirs; NaN where there is none.
+
+    Where the Gram matrix is not regular to float64 R is that of QR, or if it `shifts` of a Gram
+    matrix with more on its diagonal, which leaves a condition that the next round can take.
+    """
     xp = operand.backend.xp
     if operand.is_square:
         return _or_nan(xp, xp.linalg.inv, p)
-    lower = _or_nan(xp, xp.linalg.cholesky, p.swapaxes(-1, -2).conj() @ p)
-    diagonal = planes.diagonal(lower).real
-    regular = diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+    gram = split.multiplied(operand.backend, p.swapaxes(-1, -2).conj(), p)
+    lower = _or_nan(xp, xp.linalg.cholesky, gram)
+    regular = _is_regular(lower)
     if not checks.settle(regular.all())[0]:
-        by_qr = _lower_by_qr(xp, p)
-        lower = xp.where(regular[..., None, None], lower, by_qr)
+        shifted = _shifted(xp, gram) if shifts else None
+        sound = None if shifted is None else checks.settle(xp.isfinite(shifted).all())[0]
+        other = shifted if sound else _lower_by_qr(xp, p)
+        lower = xp.where(regular[..., None, None], lower, other)
     return _or_nan(xp, partial(inverse_of_lower, xp), lower).swapaxes(-1, -2).conj()
+
+
+def _is_regular(lower: Block) -> Block:
+    """Return whether Cholesky factors show more than rounding errors, a bool for each."""
+    diagonal = planes.diagonal(lower).real
+    return diagonal.min(axis=-1) >= _REGULAR * diagonal.max(axis=-1)
+
+
+def _shifted(xp: ModuleType, gram: Block) -> Block:
+    """Return Cholesky factors of Gram matrices with what rounds in them added (T. Fukaya 2020)."""
+    shift = _SHIFT * planes.diagonal(gram).real.sum(axis=-1)[..., None, None]
+    return _or_nan(xp, xp.linalg.cholesky, gram + shift * xp.eye(gram.shape[-1]))
 
 
 def _lower_by_qr(xp: ModuleType, p: Block) -> Block:

@@ -57,7 +57,9 @@ class Mixed(Answer):
     """
 
     def __init__(self, system: System, parts: list[Served], given: Block, inputs: Inputs) -> None:
-        self.system, self._served, self._inputs, self._given = system, parts, inputs, given
+        self.system, self._served, self._inputs = system, parts, inputs
+        # It is asked for later, and the operands may be changed before.
+        self._given = given.copy()
         self._batch = planes.value_shape(system.a, system.kind.is_complex)[:-2]
         self.kept = np.ones(self._batch, dtype=bool)
         for part in parts:

@@ -6,13 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mdqr._backend.protocol import SmallSolution
-from mdqr._limbs import planes, scaling
+from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import UP
+from mdqr.linalg._solve.refine.ladder import SMALL
 
 
 class SmallAnswer(Answer):
@@ -30,8 +31,6 @@ class SmallAnswer(Answer):
 
     def __init__(self, inputs: Inputs, found: SmallSolution, served: np.ndarray) -> None:
         self._inputs, self.found, self.kept = inputs, found, served
-        if inputs.blocks[0].shape[-1] != inputs.blocks[0].shape[-2]:
-            self.kept = served & self._residual[1]
 
     @property
     def x(self) -> Block:
@@ -55,14 +54,16 @@ class SmallAnswer(Answer):
             digits = np.clip(-np.log10(relative * UP), 0.0, float(precision.digits))
         return Report(bound, digits, np.empty(0))
 
-    @property
+    @cached_property
     def r(self) -> Scaled:
         """The residuals."""
-        return self._residual[0]
-
-    @cached_property
-    def _residual(self) -> tuple[Scaled, np.ndarray]:
-        return _residual(self._inputs, self.found)
+        backend, kind, rest = self._inputs.backend, self._inputs.kind, self.found.residual
+        if rest is None:
+            unit = backend.xp.zeros_like(self.found.error[..., 0, :], dtype=np.int64)
+            return Scaled(kind.zeros(backend.xp, self._inputs.shape(1)), unit)
+        # Near 1, where squares do not vanish.
+        r, powers = backend.balance_columns(rest, None, is_complex=kind.is_complex)
+        return Scaled(r, -powers)
 
     @property
     def steps(self) -> int:
@@ -75,19 +76,23 @@ def moduli(x: Block, is_complex: bool) -> Block:
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
-@np.errstate(all="ignore")
-def _residual(inputs: Inputs, found: SmallSolution) -> tuple[Scaled, np.ndarray]:
-    """Return ``b - a x``, and where the rounding of x does not show in a sum of its squares."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    xp = backend.xp
-    if a.shape[-1] == a.shape[-2]:
-        unit = xp.zeros_like(found.error[..., 0, :], dtype=np.int64)
-        right = np.ones(found.status.shape, dtype=bool)
-        return Scaled(kind.zeros(xp, inputs.shape(1)), unit), right
-    r = backend.residual([(1, b)], a, found.x, kind=kind)
-    # Near 1, where squares do not vanish.
-    r, powers = backend.balance_columns(r, None, is_complex=kind.is_complex)
-    moved = scaling.leading(a, kind.is_complex) @ xp.ldexp(found.error, powers[..., None, :] + 1)
-    known = scaling.leading(r, kind.is_complex)
-    holds = (moved * moved).sum(axis=-2) <= inputs.work.eps * (known * known).sum(axis=-2)
-    return Scaled(r, -powers), fetch(holds.all(axis=-1))[0]
+def small_solution(
+    inputs: Inputs, a: Block, b: Block, method: str, limit: float
+) -> SmallAnswer | None:
+    """Return what one kernel call finds, and proves for matrices `kept`.
+
+    Not where a condition times `limit` is not small. None where there is no such kernel.
+    """
+    backend = small_systems(inputs.backend)
+    m, n = a.shape[-2:]
+    if method == "householder" or backend is None or n > min(m, MOST_COLUMNS) or m > MOST_ROWS:
+        return None
+    if not (a.size and b.size):
+        return None
+    call = backend.solve_small if m == n else backend.lstsq_small
+    found = call(a, b, kind=inputs.kind)
+    condition, steps, status = fetch(found.condition, found.steps, found.status)
+    found = found._replace(condition=condition, steps=steps, status=status)
+    with np.errstate(invalid="ignore"):
+        served = (status == 0) & (condition * limit < SMALL)
+    return SmallAnswer(inputs._replace(blocks=[a, b]), found, served)
