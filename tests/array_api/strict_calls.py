@@ -6,8 +6,36 @@ import numpy as np
 from strict_cases import CASES as ELEMENTWISE
 from strict_cases import DTYPES, KINDS, along, pairs_of_dtypes, str_of, unary
 
+
+def elementary(name, domain=lambda xp, x: x, fields="fz"):
+    """Calls of a function of one argument, which `domain` brings to where it is defined."""
+    return lambda n: [
+        getattr(n.xp, name)(domain(n.xp, getattr(n, field) * 1.0 / 16.0)) for field in fields
+    ]
+
+
+def inside(xp, x):
+    return x / (1.0 + xp.abs(x))
+
+
+def above(xp, x):
+    return 1.5 + xp.abs(x)
+
+
 CASES = {
     **ELEMENTWISE,
+    # elementary functions, away from cuts, whose signs of zeros are compared with C99 elsewhere
+    **{name: elementary(name) for name in ("cos", "cosh", "exp", "expm1", "sin", "sinh", "tanh")},
+    **{name: elementary(name, inside) for name in ("acos", "asin", "atan", "atanh", "tan")},
+    **{name: elementary(name, above) for name in ("log", "log10", "log1p", "log2")},
+    **{name: elementary(name, above) for name in ("acosh", "asinh")},
+    **{
+        name: lambda n, name=name: [
+            getattr(n.xp, name)(n.f, n.f[0, :]),
+            getattr(n.xp, name)(n.m, n.f[:, :3]),
+        ]
+        for name in ("atan2", "logaddexp")
+    },
     # creation
     "arange": lambda n: [
         n.xp.arange(5),
