@@ -28,8 +28,8 @@ class _Cupy:
     )
 
     @staticmethod
-    def array(values, order="C"):
-        return fake_device.DeviceArray(np.array(fake_device.bare(values), order=order))
+    def array(values, dtype=None, order="C"):
+        return fake_device.DeviceArray(np.array(fake_device.bare(values), dtype, order=order))
 
     @staticmethod
     def zeros(shape):
