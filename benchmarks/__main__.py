@@ -15,6 +15,7 @@ GROUPS = {
     "accuracy": "cpu.accuracy",
     "fits": "cpu.fits",
     "systems": "cpu.systems",
+    "dense": "cpu.dense",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
     "texts": "cpu.texts",
