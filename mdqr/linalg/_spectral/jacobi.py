@@ -32,7 +32,9 @@ _FAR = 500
 # Angles of which all pairs are rotated together.
 _SMALL = 2.0**-12
 # So many powers of two may lie between vectors for each limb in which they are turned first.
-_SPREAD = 36
+SPREAD = 36
+# Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
+ROOM = 480
 
 
 class Orthogonal(NamedTuple):
@@ -71,7 +73,7 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind) -> Orthogonal:
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
     for limbs in (2, 4):
-        if limbs < kind.limbs and spread <= _SPREAD * limbs:
+        if limbs < kind.limbs and spread <= SPREAD * limbs:
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
@@ -92,7 +94,7 @@ def _started(
 def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
     """Return float64 rotations that make vectors of like sizes orthogonal but for what that leaves.
 
-    Vectors whose exponents lie within `_SPREAD` are turned together by LAPACK; the largest ones
+    Vectors whose exponents lie within `SPREAD` are turned together by LAPACK; the largest ones
     within `first`, so that borders can be elsewhere the next time.
     """
     xp, is_complex = backend.xp, given.x.ndim == given.exponents.ndim + 3
@@ -119,7 +121,7 @@ def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
             scale = xp.ldexp(1.0, (given.exponents[place][members] - top).astype(np.int32))
             rows = values[(*place, members)] * scale[:, None]
             turn[(*place, members[:, None], members)] = _by_lapack(xp, rows)
-            width, start = _SPREAD, stop
+            width, start = SPREAD, stop
     return from_native(xp, turn, is_complex)
 
 
@@ -134,6 +136,7 @@ def _turned(
 ) -> tuple[Block, Block]:
     """Return the vectors ``sum_i turn[j, i] x[i]``, and their exponents."""
     top = scaling.largest(exponents, -1, 0, keepdims=True)
+    top = top - ROOM
     given = backend.ldexp(x, (exponents - top)[..., None], is_complex=kind.is_complex)
     x, exponents = _normalised(backend, backend.matmul(turn, given, kind=kind), 0 * exponents, kind)
     return x, exponents + top
@@ -188,7 +191,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         if angle <= _SMALL:
             x, v = _step(backend, w, Orthogonal(x, exponents, v), kind)
         elif sweep < _BY_BLOCKS and cosine > _SEEN:
-            first = _SPREAD if sweep % 2 == 0 else _SPREAD // 2
+            first = SPREAD if sweep % 2 == 0 else SPREAD // 2
             turn = _unitary(backend, _blocks(backend, Orthogonal(x, exponents, v), first), kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -14,7 +16,19 @@ from mdqr.linalg._factor import qr
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape, memory_guard
-from mdqr.linalg._spectral.jacobi import Orthogonal, adjoint, descending, orthogonalise
+from mdqr.linalg._spectral.jacobi import (
+    ROOM,
+    SPREAD,
+    Orthogonal,
+    adjoint,
+    descending,
+    orthogonalise,
+)
+
+# Triangles whose rows are far apart in length, and have such cosines, are factored again at most
+# so often: rounding errors of matrices of exactly low rank have no order of their own.
+_MOST_AGAIN = 6
+_FAR_ANGLE = 2.0**-12
 
 
 class SVDResult(NamedTuple):
@@ -219,29 +233,68 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
             kind.zeros(xp, (batch, n, n)),
         )
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+    top = top - ROOM
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-    order = (-_lengths(xp, a, field)).argsort(axis=-1)
-    a = permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2)
-    first = _factored(inputs, a, keep_q=vectors)
-    second = _factored(inputs, adjoint(first.signed_r(n), kind), keep_q=vectors)
-    rows = second.signed_r(n)
-    rows = planes.conjugate(rows) if field else rows
-    found = orthogonalise(backend, rows, kind)
-    units, values, found = _sorted(inputs, found)
-    values = backend.ldexp(values, top[:, None])
+    left, rows, right = _factored_twice(inputs, a, vectors)
+    for _ in range(_MOST_AGAIN):
+        if not _has_far_angles(inputs, rows):
+            break
+        more = _factored_twice(inputs, adjoint(rows, kind), vectors)
+        rows = more[1]
+        if vectors:
+            left, right = (
+                backend.matmul(side, turn, kind=kind)
+                for side, turn in ((left, more[0]), (right, more[2]))
+            )
+    found = orthogonalise(backend, planes.conjugate(rows) if field else rows, kind)
+    units, values, v = _sorted(inputs, found, top)
     if not vectors:
         return _Decomposed(None, values, None)
-    left = backend.matmul(first.signed_q(n), units.swapaxes(-1, -2), kind=kind)
-    right = backend.matmul(second.signed_q(n), found.v.swapaxes(-1, -2), kind=kind)
-    return _Decomposed(left, values, permuted(right, order.argsort(axis=-1)))
+    left = backend.matmul(left, units.swapaxes(-1, -2), kind=kind)
+    right = backend.matmul(right, v.swapaxes(-1, -2), kind=kind)
+    return _Decomposed(left, values, right)
 
 
-def _lengths(xp: Any, a: Block, is_complex: bool) -> Block:
-    """Return the logarithms of the lengths of columns, float64 ``(batch, n)``."""
+def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Block, Block, Block]:
+    """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
+
+    Columns are sorted before each factorisation, the longest first.
+    """
+    n, sides = int(a.shape[-1]), []
+    for _ in range(2):
+        order = _by_length(inputs.backend, a, inputs.is_complex)
+        factors = _factored(
+            inputs, permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2), keep_q=vectors
+        )
+        r = factors.signed_r(n)
+        sides.append((factors.signed_q(n) if vectors else None, order))
+        a = adjoint(r, inputs.kind)
+    (left, first), (right, second) = sides
+    if not vectors:
+        return None, r, None
+    left = permuted(left.swapaxes(-1, -2), second).swapaxes(-1, -2)
+    return left, r, permuted(right, first.argsort(axis=-1))
+
+
+def _has_far_angles(inputs: Inputs, rows: Block) -> bool:
+    """Return whether rows far apart in length are far from orthogonal."""
+    xp, field = inputs.backend.xp, inputs.is_complex
+    exponents = scaling.exponents(scaling.magnitude_bits(rows, field), -1)
+    scaled = inputs.backend.ldexp(rows, -exponents[..., None], is_complex=field)
+    scaled = to_native(xp, scaled, field)
+    gram = abs(scaled @ scaled.conj().swapaxes(-1, -2))
+    far = abs(exponents[..., :, None] - exponents[..., None, :]) > SPREAD
+    return bool(fetch((far & (gram > _FAR_ANGLE)).any())[0])
+
+
+def _by_length(backend: Backend, a: Block, is_complex: bool) -> Block:
+    """Return the order of columns by length, the longest first, int64 ``(batch, n)``."""
     exponents = scaling.column_exponents(a, is_complex)
-    sizes = scaling.leading(a, is_complex) * xp.ldexp(1.0, -exponents.astype(np.int32))[:, None, :]
+    sizes = scaling.leading(a, is_complex)[None]
+    sizes = backend.ldexp(sizes, -exponents[:, None, :])[0]
     with np.errstate(divide="ignore"):
-        return exponents + 0.5 * xp.log2((sizes * sizes).sum(axis=-2))
+        lengths = exponents + 0.5 * backend.xp.log2((sizes * sizes).sum(axis=-2))
+    return (-lengths).argsort(axis=-1)
 
 
 def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
@@ -249,30 +302,32 @@ def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
     return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd", keep_q=keep_q)
 
 
-def _sorted(inputs: Inputs, found: Orthogonal) -> tuple[Block, Block, Orthogonal]:
-    """Return unit vectors as rows, their lengths, and the rotations: the longest first."""
+def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:
+    """Return unit vectors as rows, their lengths times ``2**top``, and the rotations.
+
+    The longest come first.
+    """
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp, real = backend.xp, inputs.kind.real
     squares = backend.matmul(found.x[..., None, :], found.x[..., None], conj_a=field, kind=kind)[
         ..., 0, 0
     ]
     lengths = backend.unary("sqrt", squares[0] if field else squares, kind=real)
-    values = backend.ldexp(lengths, found.exponents)
-    order = descending(backend.xp, values)
+    values = backend.ldexp(lengths, found.exponents + top[:, None])
+    order = descending(xp, values)
     values = permuted(values[..., None], order)[..., 0]
-    lengths = permuted(lengths[..., None], order)[..., 0]
-    x = permuted(found.x, order)
-    zero = (scaling.magnitude_bits(lengths, False) == 0)[..., None]
-    divisor = lengths[..., None].copy()
-    divisor[0] = xp.where(zero, 1.0, divisor[0])
-    if field:
-        divisor = planes.complexify(divisor)
-    units = backend.binary("divide", x, divisor, kind=kind)
+    lengths = permuted(lengths[..., None], order)
+    # Values below the range count as zeros.
+    zero = (scaling.magnitude_bits(values, False) == 0)[..., None]
+    lengths[0] = xp.where(zero, 1.0, lengths[0])
+    divisor = planes.complexify(lengths) if field else lengths
+    units = backend.binary("divide", permuted(found.x, order), divisor, kind=kind)
     if fetch(zero.any())[0]:
         # What is orthogonal to the others takes the place of vectors of zeros.
+        units = xp.where(zero, 0.0, units)
         q = _factored(inputs, units.swapaxes(-1, -2)).signed_q(int(units.shape[-2]))
         units = xp.where(zero, q.swapaxes(-1, -2), units)
-    return units, values, found._replace(v=permuted(found.v, order))
+    return units, values, permuted(found.v, order)
 
 
 def _completed(inputs: Inputs, q: Block) -> Block:
