@@ -307,6 +307,6 @@ def test_limbs_of_small_values_stay_in_range(multiple, rng):
     """Blocks of far scales: the small one keeps its digits."""
     a = mdqr.random.normal((3, 3), precision=multiple, rng=rng)
     both = mdqr.zeros((6, 6), precision=multiple)
-    both[:3, :3], both[3:, 3:] = a * 2.0**900, a * 2.0**-500
+    both[:3, :3], both[3:, 3:] = a * 2.0**900, a * 2.0**-100
     s = svdvals(both)
-    assert float(abs(s[3:] * 2.0**500 / svdvals(a) - 1).max()) <= 1e4 * multiple.eps
+    assert float(abs(s[3:] * 2.0**100 / svdvals(a) - 1).max()) <= 1e4 * multiple.eps

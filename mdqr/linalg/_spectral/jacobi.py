@@ -2,14 +2,15 @@
 
 Vectors are turned in few limbs first where they are not too far apart in size. While angles are
 large, LAPACK turns blocks of vectors of like size; where that does not end, sweeps rotate disjoint
-pairs at once, in a round-robin order. Once all angles are small, a Cayley transform turns all pairs
-together, by products and one LU factorisation, with quadratic convergence (as T. Ogita and K.
-Aishima, Iterative refinement for singular value decomposition, 2020; here of the vectors alone, and
-scaled, so that small ones keep their digits).
+pairs at once, in a round-robin order. Once all angles are small, a unitary matrix turns all pairs
+together, by products, with quadratic convergence (as T. Ogita and K. Aishima, Iterative refinement
+for singular value decomposition, 2020; here of the vectors alone, and scaled, so that small ones
+keep their digits).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor import lu
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
@@ -28,9 +29,11 @@ _BY_BLOCKS = 8
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
 # No more powers of two between vectors are told apart.
-_FAR = 500
-# Angles of which all pairs are rotated together.
-_SMALL = 2.0**-12
+_FAR = 480
+# So many powers of two an entry may be away from 1.
+_NEAR = 3
+# The norm of angles that all pairs are rotated by together.
+_SMALL = 2.0**-8
 # So many powers of two may lie between vectors for each limb in which they are turned first.
 SPREAD = 36
 # Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
@@ -40,7 +43,7 @@ ROOM = 480
 class Orthogonal(NamedTuple):
     """Vectors ``2**exponents[j] x[j]`` that are orthogonal, and the rotations that made them so.
 
-    `x` holds the vectors as rows ``(batch, n, m)``, the largest entry of each near 1; `v`
+    `x` holds the vectors as rows ``(batch, n, m)``, the largest entry of each within 2**3 of 1; `v`
     ``(batch, n, n)`` is the unitary matrix with ``sum_i v[j, i] given[i] = 2**exponents[j] x[j]``.
     """
 
@@ -58,17 +61,18 @@ class _Pairs(NamedTuple):
     rows: Block  # (batch, pairs, 2, m)
 
 
-def orthogonalise(backend: Backend, x: Block, kind: Kind) -> Orthogonal:
+def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
-    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``.
+    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``. `v` may be rotations
+    to start with, unitary to as many limbs as it has.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If there is no convergence.
     """
-    xp, field, v = backend.xp, kind.is_complex, None
+    xp, field = backend.xp, kind.is_complex
     x, exponents = _normalised(backend, x, xp.zeros(x.shape[kind.lead : -1], dtype=np.int64), kind)
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
@@ -144,17 +148,17 @@ def _turned(
 
 def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     """Return the unitary matrix near one that is unitary to fewer limbs."""
-    good = planes.limb_count(v, kind.is_complex)
-    v = planes.widen(v, kind.is_complex, kind.limbs)
+    field, good = kind.is_complex, planes.limb_count(v, kind.is_complex)
+    v = planes.widen(v, field, kind.limbs)
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
-        # (1 + e)^(-1/2) is 1 - e / 2 + 3 e^2 / 8 but for a cube.
-        off = backend.matmul(v, adjoint(v, kind), kind=kind)
-        off = backend.binary("subtract", off, one, kind=kind)
-        more = backend.matmul(off, v, kind=kind)
-        second = backend.matmul(off, more, kind=kind)
-        for divisor, term in ((-2.0, more), (8.0 / 3.0, second)):
-            v = backend.binary("add", v, _over(backend, term, divisor, kind), kind=kind)
+        # (1 - e)^(-1/2) is 1 + e / 2 + 3 e^2 / 8 but for a cube; of the square few limbs count.
+        off = backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
+        first = planes.first_limbs(off, field, good)
+        square = backend.matmul(first, first, kind=Kind(good, field))
+        square = _times(backend, square, 0.375, Kind(good, field))
+        off = backend.binary("add", _times(backend, off, 0.5, kind), square, kind=kind)
+        v = backend.matmul(off, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
@@ -165,20 +169,19 @@ def adjoint(x: Block, kind: Kind) -> Block:
     return (planes.conjugate(x) if kind.is_complex else x).swapaxes(-1, -2)
 
 
-def _over(backend: Backend, x: Block, divisor: float, kind: Kind) -> Block:
-    """Return `x` divided by a double."""
-    if divisor == 1:
-        return x
+def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
+    """Return `x` times a double."""
     block = kind.zeros(backend.xp, (1,) * (x.ndim - kind.lead))
-    (block[0] if kind.is_complex else block)[0] = divisor
-    return backend.binary("divide", x, block, kind=kind)
+    (block[0] if kind.is_complex else block)[0] = factor
+    return backend.binary("multiply", x, block, kind=kind)
 
 
 def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
     """Return orthogonal vectors, in the precision of `kind`."""
     xp, (x, exponents, v) = backend.xp, given
-    rounds = [xp.asarray(pairs.tolist()) for pairs in _rounds(int(x.shape[-2]))]
-    tolerance = 2 * (int(x.shape[-1]) + 8) * precision_for(kind.limbs).eps
+    rounds: list[Block] = []
+    eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
+    tolerance = 2 * (int(x.shape[-1]) + 8) * eps
     for sweep in range(_MOST_SWEEPS):
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
         # Exactly Hermitian, or turns are not unitary where lengths are nearly equal.
@@ -188,14 +191,18 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         w, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
-        if angle <= _SMALL:
-            x, v = _step(backend, w, Orthogonal(x, exponents, v), kind)
-        elif sweep < _BY_BLOCKS and cosine > _SEEN:
+        if n * angle <= _SMALL:
+            x, v = _step(backend, w, n * angle, Orthogonal(x, exponents, v), kind)
+            if 4 * n * angle * cosine <= tolerance:
+                return Orthogonal(x, exponents, v)
+            continue
+        if sweep < _BY_BLOCKS and cosine > _SEEN:
             first = SPREAD if sweep % 2 == 0 else SPREAD // 2
             turn = _unitary(backend, _blocks(backend, Orthogonal(x, exponents, v), first), kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
         else:
+            rounds = rounds or [xp.asarray(pairs.tolist()) for pairs in _rounds(n)]
             for pairs in rounds:
                 _rotate(backend, x, v, exponents, pairs, kind, tolerance)
         x, exponents = _normalised(backend, x, exponents, kind)
@@ -224,10 +231,13 @@ def _small_turns(
     sizes = abs(to_native(xp, squares, field))
     cosine = abs(to_native(xp, gram, field)) / xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
     turned = (cosine > tolerance) & (xp.eye(n) == 0)
-    # Orthogonal pairs stay; equal lengths beside an angle are no matter for small turns.
-    w = xp.where(turned, backend.binary("divide", gram, gap, kind=kind), 0.0)
+    w = backend.binary("divide", gram, gap, kind=kind)
     angle = abs(to_native(xp, w, field))
-    angle = xp.where(angle < 1.0, angle, xp.where(turned, 1.0, 0.0))
+    angle = xp.maximum(angle, angle.swapaxes(-1, -2))
+    # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
+    active = turned | ((angle <= 16 * tolerance) & (xp.eye(n) == 0))
+    w = xp.where(active, w, 0.0)
+    angle = xp.where(angle < 1.0, xp.where(active, angle, 0.0), xp.where(turned, 1.0, 0.0))
     largest = fetch(
         scaling.largest(angle, None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
@@ -235,17 +245,47 @@ def _small_turns(
     return w, *map(float, largest)
 
 
-def _step(backend: Backend, w: Block, given: Orthogonal, kind: Kind) -> tuple[Block, Block]:
-    """Turn all pairs by small angles: by ``(1 - W / 2)^-1 (1 + W / 2)``, unitary for skew W."""
+def _step(
+    backend: Backend, w: Block, size: float, given: Orthogonal, kind: Kind
+) -> tuple[Block, Block]:
+    """Turn all pairs by small angles, of a norm of at most `size`.
+
+    By ``(1 + W + W^2 / 2) (1 + W^4 / 4)^(-1/2)``, unitary for skew W.
+    """
     xp, field, (x, exponents, v) = backend.xp, kind.is_complex, given
-    half = backend.ldexp(w, xp.asarray(-1), is_complex=field)
-    one = kind.identity(xp, half.shape[kind.lead :])
-    factors = lu.factor(backend, backend.binary("subtract", one, half, kind=kind), kind)
-    turn = lu.solved(factors, backend.binary("add", one, half, kind=kind))
+    eps = precision_for(kind.limbs).eps
+    if size * size > eps:
+        few = Kind(_limbs_for(size * size, kind), field)
+        square = planes.first_limbs(w, field, few.limbs)
+        square = backend.matmul(square, square, kind=few)
+        half = _times(backend, square, 0.5, few)
+        w = backend.binary("add", w, half, kind=kind)
+        if size**4 > eps:
+            root = _inverse_root(backend, square, size**4, eps, few)
+            w = backend.matmul(w, root, c=backend.binary("add", w, root, kind=kind), kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, _FAR), -_FAR)
-    of_v = backend.ldexp(turn, apart, is_complex=field)
-    return backend.matmul(turn, x, kind=kind), backend.matmul(of_v, v, kind=kind)
+    of_v = backend.ldexp(w, apart, is_complex=field)
+    return backend.matmul(w, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
+
+
+def _inverse_root(backend: Backend, square: Block, size: float, eps: float, kind: Kind) -> Block:
+    """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
+    ratio = _times(backend, backend.matmul(square, square, kind=kind), -(2.0**-4), kind)
+    total = _times(backend, ratio, 2.0, kind)
+    power, terms = ratio, 1
+    while (size / 4) ** (terms + 1) > eps:
+        terms += 1
+        power = backend.matmul(power, ratio, kind=kind)
+        term = _times(backend, power, math.comb(2 * terms, terms), kind)
+        total = backend.binary("add", total, term, kind=kind)
+    return total
+
+
+def _limbs_for(size: float, kind: Kind) -> int:
+    """Return how many limbs count of what is added to 1 and no larger than `size`."""
+    wanted = precision_for(kind.limbs).eps / size
+    return next(p.limbs for p in PRECISIONS if p.limbs == kind.limbs or p.eps <= wanted)
 
 
 def _rounds(n: int) -> list[np.ndarray]:
@@ -267,6 +307,8 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
     """
     bits = scaling.largest(scaling.magnitude_bits(x, kind.is_complex), -1, 0)
     more = scaling.exponents_of(bits)
+    # Powers of two that many vectors have in common cost less.
+    more = backend.xp.where(abs(more) <= _NEAR, 0, more)
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
