@@ -24,8 +24,9 @@ from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
 _MOST_SWEEPS = 60
-# So many of the first sweeps turn blocks of vectors by LAPACK.
-_BY_BLOCKS = 8
+# So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.
+_BY_BLOCKS = 4
+_BY_CLUSTERS = 30
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
 # No more powers of two between vectors are told apart.
@@ -129,6 +130,45 @@ def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
     return from_native(xp, turn, is_complex)
 
 
+def _clusters(xp: Any, gram: Block, gap: Block, exponents: Block) -> Block:
+    """Return float64 rotations of vectors whose lengths are nearly equal, to orthogonal ones.
+
+    Vectors are linked where the angle of a turn is not small. What their products differ in from
+    the square of one length is a Hermitian matrix that LAPACK diagonalises.
+    """
+    n = int(gram.shape[-1])
+    with np.errstate(all="ignore"):
+        linked = abs(gram) * n > _SMALL * abs(gap)
+    linked = linked | linked.swapaxes(-1, -2)
+    planes.diagonal(linked)[...] = True
+    turn = xp.zeros(gram.shape, dtype=gram.dtype)
+    planes.diagonal(turn)[...] = 1.0
+    known, powers = fetch(linked, exponents)
+    for place in np.ndindex(known.shape[:-2]):
+        labels = _components(known[place])
+        for first in np.unique(labels):
+            members = np.flatnonzero(labels == first)
+            if members.size == 1:
+                continue
+            scale = np.ldexp(1.0, (powers[place][members] - powers[place][first]).astype(np.int32))
+            scale, members = (xp.asarray(each.tolist()) for each in (scale, members))
+            inner = (*place, members[:, None], members)
+            matrix = gram[inner] * (scale[:, None] * scale)
+            planes.diagonal(matrix)[...] = gap[(*place, members, int(first))]
+            turn[inner] = xp.linalg.eigh(matrix)[1].conj().swapaxes(-1, -2)
+    return from_native(xp, turn, gram.dtype.kind == "c")
+
+
+def _components(linked: np.ndarray) -> np.ndarray:
+    """Return the first member of what each is linked to, directly or not."""
+    labels = np.arange(len(linked))
+    while True:
+        found = np.where(linked, labels, len(labels)).min(axis=-1)
+        if (found == labels).all():
+            return labels
+        labels = found
+
+
 def _by_lapack(xp: Any, rows: Block) -> Block:
     """Return a unitary matrix that makes rows orthogonal."""
     left = xp.linalg.svd(rows, full_matrices=True)[0]
@@ -188,7 +228,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         gram = xp.triu(gram) + adjoint(xp.triu(gram, 1), kind)
         if kind.is_complex:
             planes.diagonal(gram)[1] = 0.0
-        w, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
+        w, gap, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
         if n * angle <= _SMALL:
@@ -196,9 +236,14 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
             if 4 * n * angle * cosine <= tolerance:
                 return Orthogonal(x, exponents, v)
             continue
-        if sweep < _BY_BLOCKS and cosine > _SEEN:
-            first = SPREAD if sweep % 2 == 0 else SPREAD // 2
-            turn = _unitary(backend, _blocks(backend, Orthogonal(x, exponents, v), first), kind)
+        seen = cosine > _SEEN
+        if sweep < (_BY_BLOCKS if seen else _BY_CLUSTERS):
+            if seen:
+                first = SPREAD if sweep % 2 == 0 else SPREAD // 2
+                turn = _blocks(backend, Orthogonal(x, exponents, v), first)
+            else:
+                turn = _clusters(xp, to_native(xp, gram, kind.is_complex), gap, exponents)
+            turn = _unitary(backend, turn, kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
         else:
@@ -212,11 +257,11 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
 @np.errstate(all="ignore")
 def _small_turns(
     backend: Backend, gram: Block, exponents: Block, kind: Kind, tolerance: float
-) -> tuple[Block, float, float]:
+) -> tuple[Block, Block, float, float]:
     """Return ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` in units of x_q, for vectors by rows.
 
-    And the largest modulus of it, of 1 at most, and the largest cosine, of pairs that are not
-    orthogonal; 0 if all are.
+    And the divisors in float64, the largest modulus of W, of 1 at most, and the largest cosine, of
+    pairs that are not orthogonal; 0 if all are.
     """
     xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
     squares = planes.diagonal(gram)
@@ -242,7 +287,7 @@ def _small_turns(
         scaling.largest(angle, None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
-    return w, *map(float, largest)
+    return w, to_native(xp, gap, field).real, *map(float, largest)
 
 
 def _step(
