@@ -25,10 +25,10 @@ from mdqr.linalg._spectral.jacobi import (
     orthogonalise,
 )
 
-# Triangles whose rows are far apart in length, and have such cosines, are factored again at most
-# so often: rounding errors of matrices of exactly low rank have no order of their own.
-_MOST_AGAIN = 6
-_FAR_ANGLE = 2.0**-12
+# Triangles are factored again at most so often, where rows far apart in length have larger cosines
+# than that, or diagonals are a smaller part of rows: errors of low rank have no order of their own.
+_MOST_AGAIN = 8
+_LITTLE = 2.0**-8
 
 
 class SVDResult(NamedTuple):
@@ -237,7 +237,7 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
     left, rows, right = _factored_twice(inputs, a, vectors)
     for _ in range(_MOST_AGAIN):
-        if not _has_far_angles(inputs, rows):
+        if not _is_disordered(inputs, rows):
             break
         more = _factored_twice(inputs, adjoint(rows, kind), vectors)
         rows = more[1]
@@ -276,15 +276,18 @@ def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Block, Blo
     return left, r, permuted(right, first.argsort(axis=-1))
 
 
-def _has_far_angles(inputs: Inputs, rows: Block) -> bool:
-    """Return whether rows far apart in length are far from orthogonal."""
+def _is_disordered(inputs: Inputs, rows: Block) -> bool:
+    """Return whether rows of a triangle far apart in length, or short of their diagonal, remain."""
     xp, field = inputs.backend.xp, inputs.is_complex
-    exponents = scaling.exponents(scaling.magnitude_bits(rows, field), -1)
+    bits = scaling.magnitude_bits(rows, field)
+    bits = scaling.largest(bits, -1, 0)
+    exponents = scaling.exponents_of(bits)
     scaled = inputs.backend.ldexp(rows, -exponents[..., None], is_complex=field)
     scaled = to_native(xp, scaled, field)
-    gram = abs(scaled @ scaled.conj().swapaxes(-1, -2))
+    cosines = abs(scaled @ scaled.conj().swapaxes(-1, -2))
     far = abs(exponents[..., :, None] - exponents[..., None, :]) > SPREAD
-    return bool(fetch((far & (gram > _FAR_ANGLE)).any())[0])
+    short = (abs(planes.diagonal(scaled)) < _LITTLE) & (bits > 0)
+    return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
 
 
 def _by_length(backend: Backend, a: Block, is_complex: bool) -> Block:
