@@ -192,7 +192,7 @@ def test_every_way_to_orthogonal_vectors(multiple, dtype, rounds, monkeypatch, r
 
 def test_no_convergence_is_said(monkeypatch):
     monkeypatch.setattr(jacobi, "_MOST_SWEEPS", 1)
-    with pytest.raises(LinAlgError, match="svd: the rotations do not converge in 1 sweeps"):
+    with pytest.raises(LinAlgError, match="the rotations do not converge in 1 sweeps"):
         svd(mdqr.random.normal((5, 5), precision=mdqr.qd, rng=1))
 
 
@@ -282,9 +282,9 @@ def test_bad_input(function):
         function(mdqr.array([[1.0, np.nan], [0.0, 1.0]], precision=mdqr.qd))
 
 
-@pytest.mark.parametrize("n", [9, 27])
+@pytest.mark.parametrize("n", [9, 22, 27])
 @pytest.mark.parametrize("rows", [-20, 3])
-@pytest.mark.parametrize("columns", [0, 20])
+@pytest.mark.parametrize("columns", [-3, 0, 20])
 def test_low_rank_of_far_scales(multiple, n, rows, columns):
     """Errors of factors of rank one have no order of length; they used to turn for ever."""
     a = cases.scaled(mdqr.ones((n, n), precision=multiple), rows, columns)

@@ -34,7 +34,7 @@ _FAR = 480
 # So many powers of two an entry may be away from 1.
 _NEAR = 3
 # The norm of angles that all pairs are rotated by together.
-_SMALL = 2.0**-8
+_SMALL = 2.0**-6
 # So many powers of two may lie between vectors for each limb in which they are turned first.
 SPREAD = 36
 # Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
@@ -65,7 +65,8 @@ class _Pairs(NamedTuple):
 def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
-    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``. `v` may be rotations
+    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``, but for the rounding
+    of the last turn. `v` may be rotations
     to start with, unitary to as many limbs as it has.
 
     Raises
@@ -228,12 +229,13 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         gram = xp.triu(gram) + adjoint(xp.triu(gram, 1), kind)
         if kind.is_complex:
             planes.diagonal(gram)[1] = 0.0
-        w, gap, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
+        w, gap, size, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
-        if n * angle <= _SMALL:
-            x, v = _step(backend, w, n * angle, Orthogonal(x, exponents, v), kind)
-            if 4 * n * angle * cosine <= tolerance:
+        if size <= _SMALL:
+            x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind)
+            # Products of W and cosines are what is left.
+            if 4 * size * cosine <= tolerance:
                 return Orthogonal(x, exponents, v)
             continue
         seen = cosine > _SEEN
@@ -251,7 +253,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
             for pairs in rounds:
                 _rotate(backend, x, v, exponents, pairs, kind, tolerance)
         x, exponents = _normalised(backend, x, exponents, kind)
-    raise np.linalg.LinAlgError(f"svd: the rotations do not converge in {_MOST_SWEEPS} sweeps")
+    raise np.linalg.LinAlgError(f"the rotations do not converge in {_MOST_SWEEPS} sweeps")
 
 
 @np.errstate(all="ignore")
@@ -260,7 +262,7 @@ def _small_turns(
 ) -> tuple[Block, Block, float, float]:
     """Return ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` in units of x_q, for vectors by rows.
 
-    And the divisors in float64, the largest modulus of W, of 1 at most, and the largest cosine, of
+    And the divisors in float64, a norm of W, at least 1 if a modulus is, and the largest cosine of
     pairs that are not orthogonal; 0 if all are.
     """
     xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
@@ -284,7 +286,7 @@ def _small_turns(
     w = xp.where(active, w, 0.0)
     angle = xp.where(angle < 1.0, xp.where(active, angle, 0.0), xp.where(turned, 1.0, 0.0))
     largest = fetch(
-        scaling.largest(angle, None, 0.0),
+        scaling.largest(angle.sum(axis=-1), None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
     return w, to_native(xp, gap, field).real, *map(float, largest)
