@@ -310,3 +310,16 @@ def test_limbs_of_small_values_stay_in_range(multiple, rng):
     both[:3, :3], both[3:, 3:] = a * 2.0**900, a * 2.0**-100
     s = svdvals(both)
     assert float(abs(s[3:] * 2.0**100 / svdvals(a) - 1).max()) <= 1e4 * multiple.eps
+
+
+def test_each_matrix_of_a_batch_is_turned_for_itself(multiple, rng):
+    """Graded rows beside a far column, and the adjoint: the better condition is that of rows."""
+    a = mdqr.random.normal((3, 3), precision=multiple, rng=rng)
+    a[1] = 2.0**60 * (a[0] + 2.0**-20 * a[1])
+    a[:2, 2] = a[2, :2] = 0
+    a[2, 2] = 2.0**-200
+    q, _ = mdqr.linalg.qr(mdqr.random.normal((2, 2), precision=multiple, rng=rng))
+    a[:2, :2] = q * mdqr.array([[1.0], [2.0**60]], precision=multiple)
+    s = svdvals(mdqr.stack([a, a.mT]))
+    for one, found in zip((a, a.mT), s, strict=True):
+        check_values(one, found, factor=2.0)

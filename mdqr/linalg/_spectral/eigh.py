@@ -73,7 +73,8 @@ def eigh(a: Any, UPLO: str = "L", *, precision: Precision | str | None = None) -
     about that over the distance of its eigenvalue from others.
 
     The columns of ``a + s I``, s at least twice the norm, are made orthogonal as those of `svd`,
-    by the same rotations on both sides; eigenvalues are Rayleigh quotients with `a`.
+    from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on
+    that LAPACK and its threads, and on the other matrices of a batch.
 
     Examples
     --------
