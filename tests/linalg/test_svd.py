@@ -19,7 +19,7 @@ from mdqr.linalg import (
     svd,
     svdvals,
 )
-from mdqr.linalg._spectral import jacobi
+from mdqr.linalg._spectral import jacobi, starts
 
 SHAPES = [(1, 1), (5, 5), (9, 4), (4, 9), (2, 6, 3), (2, 1, 3, 5), (3, 0), (0, 3), (2, 0, 0)]
 
@@ -183,9 +183,10 @@ def test_every_way_to_orthogonal_vectors(multiple, dtype, rounds, monkeypatch, r
     """Rotations alone, and blocks that meet borders."""
     if rounds == "rotations":
         monkeypatch.setattr(jacobi, "_BY_BLOCKS", 0)
-        monkeypatch.setattr(jacobi, "_SMALL", 0.0)
+        monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
+        monkeypatch.setattr(starts, "SMALL", 0.0)
     else:
-        monkeypatch.setattr(jacobi, "SPREAD", 4)
+        monkeypatch.setattr(starts, "SPREAD", 4)
     a = cases.random(11, 11, multiple, dtype, rng, cond=1e8)
     check_factors(a, *svd(a))
 

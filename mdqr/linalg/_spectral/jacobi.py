@@ -22,6 +22,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._spectral import starts
 
 _MOST_SWEEPS = 60
 # So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.
@@ -29,14 +30,8 @@ _BY_BLOCKS = 4
 _BY_CLUSTERS = 30
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
-# No more powers of two between vectors are told apart.
-_FAR = 480
 # So many powers of two an entry may be away from 1.
 _NEAR = 3
-# The norm of angles that all pairs are rotated by together.
-_SMALL = 2.0**-6
-# So many powers of two may lie between vectors for each limb in which they are turned first.
-SPREAD = 36
 # Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
 ROOM = 480
 
@@ -79,7 +74,7 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
     for limbs in (2, 4):
-        if limbs < kind.limbs and spread <= SPREAD * limbs:
+        if limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
@@ -95,85 +90,6 @@ def _started(
         return Orthogonal(x.copy(), exponents, kind.identity(backend.xp, shape))
     v = _unitary(backend, v, kind)
     return Orthogonal(*_turned(backend, v, x, exponents, kind), v)
-
-
-def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
-    """Return float64 rotations that make vectors of like sizes orthogonal but for what that leaves.
-
-    Vectors whose exponents lie within `SPREAD` are turned together by LAPACK; the largest ones
-    within `first`, so that borders can be elsewhere the next time.
-    """
-    xp, is_complex = backend.xp, given.x.ndim == given.exponents.ndim + 3
-    values = to_native(xp, given.x, is_complex)
-    bits = scaling.largest(scaling.magnitude_bits(given.x, is_complex), -1, 0)
-    known, present = fetch(given.exponents, bits > 0)
-    apart = known.max(axis=-1, keepdims=True, initial=-_FAR) - known
-    if present.all() and (apart <= first).all():
-        top = scaling.largest(given.exponents, -1, 0, keepdims=True)
-        scale = xp.ldexp(1.0, (given.exponents - top).astype(np.int32))
-        return from_native(xp, _by_lapack(xp, values * scale[..., None]), is_complex)
-    turn = xp.zeros((*values.shape[:-1], values.shape[-2]), dtype=values.dtype)
-    # Vectors of zeros stay where they are.
-    planes.diagonal(turn)[...] = xp.where(bits > 0, 0.0, 1.0)
-    for place in np.ndindex(known.shape[:-1]):
-        order = np.argsort(apart[place], kind="stable")
-        order = order[present[place][order]]
-        width, start = first, 0
-        while start < order.size:
-            below = apart[place][order] - apart[place][order[start]]
-            stop = int(np.searchsorted(below, width, side="right"))
-            members = xp.asarray(order[start:stop].tolist())
-            top = int(known[place][order[start]])
-            scale = xp.ldexp(1.0, (given.exponents[place][members] - top).astype(np.int32))
-            rows = values[(*place, members)] * scale[:, None]
-            turn[(*place, members[:, None], members)] = _by_lapack(xp, rows)
-            width, start = SPREAD, stop
-    return from_native(xp, turn, is_complex)
-
-
-def _clusters(xp: Any, gram: Block, gap: Block, exponents: Block) -> Block:
-    """Return float64 rotations of vectors whose lengths are nearly equal, to orthogonal ones.
-
-    Vectors are linked where the angle of a turn is not small. What their products differ in from
-    the square of one length is a Hermitian matrix that LAPACK diagonalises.
-    """
-    n = int(gram.shape[-1])
-    with np.errstate(all="ignore"):
-        linked = abs(gram) * n > _SMALL * abs(gap)
-    linked = linked | linked.swapaxes(-1, -2)
-    planes.diagonal(linked)[...] = True
-    turn = xp.zeros(gram.shape, dtype=gram.dtype)
-    planes.diagonal(turn)[...] = 1.0
-    known, powers = fetch(linked, exponents)
-    for place in np.ndindex(known.shape[:-2]):
-        labels = _components(known[place])
-        for first in np.unique(labels):
-            members = np.flatnonzero(labels == first)
-            if members.size == 1:
-                continue
-            scale = np.ldexp(1.0, (powers[place][members] - powers[place][first]).astype(np.int32))
-            scale, members = (xp.asarray(each.tolist()) for each in (scale, members))
-            inner = (*place, members[:, None], members)
-            matrix = gram[inner] * (scale[:, None] * scale)
-            planes.diagonal(matrix)[...] = gap[(*place, members, int(first))]
-            turn[inner] = xp.linalg.eigh(matrix)[1].conj().swapaxes(-1, -2)
-    return from_native(xp, turn, gram.dtype.kind == "c")
-
-
-def _components(linked: np.ndarray) -> np.ndarray:
-    """Return the first member of what each is linked to, directly or not."""
-    labels = np.arange(len(linked))
-    while True:
-        found = np.where(linked, labels, len(labels)).min(axis=-1)
-        if (found == labels).all():
-            return labels
-        labels = found
-
-
-def _by_lapack(xp: Any, rows: Block) -> Block:
-    """Return a unitary matrix that makes rows orthogonal."""
-    left = xp.linalg.svd(rows, full_matrices=True)[0]
-    return left.conj().swapaxes(-1, -2)
 
 
 def _turned(
@@ -232,7 +148,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         w, gap, size, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
-        if size <= _SMALL:
+        if size <= starts.SMALL:
             x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind)
             # Products of W and cosines are what is left.
             if 4 * size * cosine <= tolerance:
@@ -241,10 +157,10 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         seen = cosine > _SEEN
         if sweep < (_BY_BLOCKS if seen else _BY_CLUSTERS):
             if seen:
-                first = SPREAD if sweep % 2 == 0 else SPREAD // 2
-                turn = _blocks(backend, Orthogonal(x, exponents, v), first)
+                first = starts.SPREAD if sweep % 2 == 0 else starts.SPREAD // 2
+                turn = starts.by_size(backend, x, exponents, first)
             else:
-                turn = _clusters(xp, to_native(xp, gram, kind.is_complex), gap, exponents)
+                turn = starts.by_length(xp, to_native(xp, gram, kind.is_complex), gap, exponents)
             turn = _unitary(backend, turn, kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
@@ -268,7 +184,7 @@ def _small_turns(
     xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
     squares = planes.diagonal(gram)
     apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = 2 * xp.maximum(xp.minimum(apart, _FAR), -_FAR)
+    apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
     rows = backend.ldexp(
         xp.broadcast_to(squares[..., :, None], gram.shape), apart, is_complex=field
     )
@@ -311,7 +227,7 @@ def _step(
             root = _inverse_root(backend, square, size**4, eps, few)
             w = backend.matmul(w, root, c=backend.binary("add", w, root, kind=kind), kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = xp.maximum(xp.minimum(apart, _FAR), -_FAR)
+    apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
     of_v = backend.ldexp(w, apart, is_complex=field)
     return backend.matmul(w, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
 
@@ -415,7 +331,7 @@ def _gathered(xp: Any, x: Block, exponents: Block, indices: Block) -> _Pairs:
     behind = exponents[batch, second] > exponents[batch, first]
     first, second = xp.where(behind, second, first), xp.where(behind, first, second)
     apart = exponents[batch, second] - exponents[batch, first]
-    found = _Pairs(first, second, xp.maximum(apart, -_FAR), None)
+    found = _Pairs(first, second, xp.maximum(apart, -starts.FAR), None)
     return found._replace(rows=_stacked(xp, x, batch, found))
 
 

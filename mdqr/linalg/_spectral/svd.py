@@ -16,9 +16,9 @@ from mdqr.linalg._factor import qr
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape, memory_guard
+from mdqr.linalg._spectral import starts
 from mdqr.linalg._spectral.jacobi import (
     ROOM,
-    SPREAD,
     Orthogonal,
     adjoint,
     descending,
@@ -271,7 +271,7 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
     return _Decomposed(left, values, right)
 
 
-def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Block, Block, Block]:
+def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
     """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
 
     Columns are sorted before each factorisation, the longest first.
@@ -286,7 +286,7 @@ def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Block, Blo
         sides.append((factors.signed_q(n) if vectors else None, order))
         a = adjoint(r, inputs.kind)
     (left, first), (right, second) = sides
-    if not vectors:
+    if left is None or right is None:
         return None, r, None
     left = permuted(left.swapaxes(-1, -2), second).swapaxes(-1, -2)
     return left, r, permuted(right, first.argsort(axis=-1))
@@ -301,7 +301,7 @@ def _is_disordered(inputs: Inputs, rows: Block) -> bool:
     scaled = inputs.backend.ldexp(rows, -exponents[..., None], is_complex=field)
     scaled = to_native(xp, scaled, field)
     cosines = abs(scaled @ scaled.conj().swapaxes(-1, -2))
-    far = abs(exponents[..., :, None] - exponents[..., None, :]) > SPREAD
+    far = abs(exponents[..., :, None] - exponents[..., None, :]) > starts.SPREAD
     short = (abs(planes.diagonal(scaled)) < _LITTLE) & (bits > 0)
     return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
 
