@@ -1,4 +1,4 @@
-"""LU and Cholesky factors, determinants and inverses keep arrays of a device there."""
+"""Factors, inverses, singular values and eigenvalues keep arrays of a device there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ import pytest
 
 import mdqr
 from mdqr._limbs import planes
-from mdqr.linalg import cho_solve, cholesky, det, inv, lu_factor, lu_solve, slogdet
+from mdqr.linalg import (
+    cho_solve,
+    cholesky,
+    det,
+    eigh,
+    inv,
+    lu_factor,
+    lu_solve,
+    slogdet,
+    svd,
+    svdvals,
+)
+from mdqr.linalg._spectral import jacobi
 
 
 def calls(a, b):
@@ -49,3 +61,36 @@ def test_determinants_that_take_more_limbs(monkeypatch, rng):
     monkeypatch.setattr(planes, "narrow", fake_device.on_device(planes.narrow))
     found = det(mdqr.MDArray._wrap(fake_device.DeviceArray(a.limbs), a.precision, a.is_complex))
     assert (fake_device.bare(found.limbs) == wanted.limbs).all()
+
+
+@pytest.mark.parametrize("case", ["random", "far", "clusters", "rotations"])
+def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
+    """Blocks of far sizes, vectors of equal length, and rotations."""
+    a = mdqr.random.normal((2, 5, 5), precision=mdqr.qd, dtype=dtype, rng=rng)
+    if case == "far":
+        a = cases.scaled(a, 0, -100)
+        a[1, 2] = a[1, 1]
+    if case == "clusters":
+        a = 1e-30 * a + mdqr.eye(5, precision=mdqr.qd)
+        a[0, 3, 3] = 2
+    if case == "rotations":
+        monkeypatch.setattr(jacobi, "_BY_BLOCKS", 0)
+        monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
+        a[0] = 0
+    h = a + (a.mT.conj() if dtype is complex else a.mT)
+    wanted = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    fake_device.install(monkeypatch)
+    narrow = planes.narrow
+
+    def narrowed(block, *options):
+        parts = isinstance(block, np.ndarray)  # complex values are narrowed by parts
+        return (narrow if parts else fake_device.on_device(narrow))(block, *options)
+
+    monkeypatch.setattr(planes, "narrow", narrowed)
+    a, h = (
+        mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
+        for x in (a, h)
+    )
+    found = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    for x, known in zip(found, wanted, strict=True):
+        assert (fake_device.bare(x.limbs) == known.limbs).all()

@@ -19,7 +19,7 @@ from mdqr.linalg import (
     svd,
     svdvals,
 )
-from mdqr.linalg._spectral import jacobi
+from mdqr.linalg._spectral import jacobi, starts
 
 SHAPES = [(1, 1), (5, 5), (9, 4), (4, 9), (2, 6, 3), (2, 1, 3, 5), (3, 0), (0, 3), (2, 0, 0)]
 
@@ -183,16 +183,17 @@ def test_every_way_to_orthogonal_vectors(multiple, dtype, rounds, monkeypatch, r
     """Rotations alone, and blocks that meet borders."""
     if rounds == "rotations":
         monkeypatch.setattr(jacobi, "_BY_BLOCKS", 0)
-        monkeypatch.setattr(jacobi, "_SMALL", 0.0)
+        monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
+        monkeypatch.setattr(starts, "SMALL", 0.0)
     else:
-        monkeypatch.setattr(jacobi, "_SPREAD", 4)
+        monkeypatch.setattr(starts, "SPREAD", 4)
     a = cases.random(11, 11, multiple, dtype, rng, cond=1e8)
     check_factors(a, *svd(a))
 
 
 def test_no_convergence_is_said(monkeypatch):
     monkeypatch.setattr(jacobi, "_MOST_SWEEPS", 1)
-    with pytest.raises(LinAlgError, match="svd: the rotations do not converge in 1 sweeps"):
+    with pytest.raises(LinAlgError, match="the rotations do not converge in 1 sweeps"):
         svd(mdqr.random.normal((5, 5), precision=mdqr.qd, rng=1))
 
 
@@ -280,3 +281,46 @@ def test_bad_input(function):
         function(np.ones(3))
     with pytest.raises(LinAlgError, match="row 0, column 1 of a is NaN or infinite"):
         function(mdqr.array([[1.0, np.nan], [0.0, 1.0]], precision=mdqr.qd))
+
+
+@pytest.mark.parametrize("n", [9, 22, 27])
+@pytest.mark.parametrize("rows", [-20, 3])
+@pytest.mark.parametrize("columns", [-3, 0, 20])
+def test_low_rank_of_far_scales(multiple, n, rows, columns):
+    """Errors of factors of rank one have no order of length; they used to turn for ever."""
+    a = cases.scaled(mdqr.ones((n, n), precision=multiple), rows, columns)
+    u, s, vh = svd(a)
+    check_factors(a, u, s, vh)
+    assert float(s[1]) <= 40 * n * multiple.eps * float(s[0])
+
+
+def test_values_below_the_range_count_as_zeros(multiple):
+    """Vectors whose length is rounded to zero used to come before longer ones."""
+    a = mdqr.zeros((5, 5), precision=multiple)
+    a[0, 0], a[1, 1] = 1.0, 2.0**-1074
+    a[2:4, 2:4] = mdqr.array([[1, 1], [1, 1]], precision=multiple) * 2.0**-1074
+    u, s, vh = svd(a)
+    check_factors(a, u, s, vh)
+    assert s.to_numpy().tolist() == [1.0, 2.0**-1073, 2.0**-1074, 0.0, 0.0]
+
+
+def test_limbs_of_small_values_stay_in_range(multiple, rng):
+    """Blocks of far scales: the small one keeps its digits."""
+    a = mdqr.random.normal((3, 3), precision=multiple, rng=rng)
+    both = mdqr.zeros((6, 6), precision=multiple)
+    both[:3, :3], both[3:, 3:] = a * 2.0**900, a * 2.0**-100
+    s = svdvals(both)
+    assert float(abs(s[3:] * 2.0**100 / svdvals(a) - 1).max()) <= 1e4 * multiple.eps
+
+
+def test_each_matrix_of_a_batch_is_turned_for_itself(multiple, rng):
+    """Graded rows beside a far column, and the adjoint: the better condition is that of rows."""
+    a = mdqr.random.normal((3, 3), precision=multiple, rng=rng)
+    a[1] = 2.0**60 * (a[0] + 2.0**-20 * a[1])
+    a[:2, 2] = a[2, :2] = 0
+    a[2, 2] = 2.0**-200
+    q, _ = mdqr.linalg.qr(mdqr.random.normal((2, 2), precision=multiple, rng=rng))
+    a[:2, :2] = q * mdqr.array([[1.0], [2.0**60]], precision=multiple)
+    s = svdvals(mdqr.stack([a, a.mT]))
+    for one, found in zip((a, a.mT), s, strict=True):
+        check_values(one, found, factor=2.0)

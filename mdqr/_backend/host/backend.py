@@ -133,6 +133,8 @@ class HostBackend(SeriesOrders):
         if exponent.shape != shape:
             shape = broadcast_shapes(shape, exponent.shape)
             x = broadcast(x, is_complex, shape)
+        if not exponent.any():
+            return x.copy()
         result = np.empty(x.shape)
         if result.size:
             out = result

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -73,7 +73,8 @@ def eigh(a: Any, UPLO: str = "L", *, precision: Precision | str | None = None) -
     about that over the distance of its eigenvalue from others.
 
     The columns of ``a + s I``, s at least twice the norm, are made orthogonal as those of `svd`,
-    by the same rotations on both sides; eigenvalues are Rayleigh quotients with `a`.
+    from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on
+    that LAPACK and its threads, and on the other matrices of a batch.
 
     Examples
     --------
@@ -167,18 +168,19 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     xp = backend.xp
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
+    values, start = xp.linalg.eigh(to_native(xp, a, field))
     # A power of two, at least twice the norm.
-    values = xp.linalg.eigvalsh(to_native(xp, a, field))
     size = scaling.exponents_of(abs(values).max(axis=-1).view(np.int64)) + 1
     shift = kind.identity(xp, a.shape[kind.lead :])
     shift = backend.ldexp(shift, size[:, None, None], is_complex=field)
     shifted = backend.binary("add", a, shift, kind=kind)
-    rows = orthogonalise(backend, shifted.swapaxes(-1, -2), kind).v
+    start = from_native(xp, start.swapaxes(-1, -2), field)
+    rows = orthogonalise(backend, shifted.swapaxes(-1, -2), kind, start).v
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
-    values = backend.matmul(
-        rows[..., None, :], image.swapaxes(-1, -2)[..., None], conj_a=field, kind=kind
-    )[..., 0, 0]
+    rows_ = planes.conjugate(rows) if field else rows
+    values = backend.binary("multiply", rows_, image.swapaxes(-1, -2), kind=kind)
+    values = backend.reduce("sum", values, kind=kind)
     values = backend.ldexp(values[0] if field else values, top[:, None])
     order = descending(xp, values)[..., ::-1]
     values = permuted(values[..., None], order)[..., 0]

@@ -2,14 +2,15 @@
 
 Vectors are turned in few limbs first where they are not too far apart in size. While angles are
 large, LAPACK turns blocks of vectors of like size; where that does not end, sweeps rotate disjoint
-pairs at once, in a round-robin order. Once all angles are small, a Cayley transform turns all pairs
-together, by products and one LU factorisation, with quadratic convergence (as T. Ogita and K.
-Aishima, Iterative refinement for singular value decomposition, 2020; here of the vectors alone, and
-scaled, so that small ones keep their digits).
+pairs at once, in a round-robin order. Once all angles are small, a unitary matrix turns all pairs
+together, by products, with quadratic convergence (as T. Ogita and K. Aishima, Iterative refinement
+for singular value decomposition, 2020; here of the vectors alone, and scaled, so that small ones
+keep their digits).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,27 +19,27 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor import lu
+from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._spectral import starts
 
 _MOST_SWEEPS = 60
-# So many of the first sweeps turn blocks of vectors by LAPACK.
-_BY_BLOCKS = 8
+# So many of the first sweeps turn vectors by LAPACK, of like size or of nearly equal length.
+_BY_BLOCKS = 4
+_BY_CLUSTERS = 30
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
-# No more powers of two between vectors are told apart.
-_FAR = 500
-# Angles of which all pairs are rotated together.
-_SMALL = 2.0**-12
-# So many powers of two may lie between vectors for each limb in which they are turned first.
-_SPREAD = 36
+# So many powers of two an entry may be away from 1.
+_NEAR = 3
+# Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
+ROOM = 480
 
 
 class Orthogonal(NamedTuple):
     """Vectors ``2**exponents[j] x[j]`` that are orthogonal, and the rotations that made them so.
 
-    `x` holds the vectors as rows ``(batch, n, m)``, the largest entry of each near 1; `v`
+    `x` holds the vectors as rows ``(batch, n, m)``, the largest entry of each within 2**3 of 1; `v`
     ``(batch, n, n)`` is the unitary matrix with ``sum_i v[j, i] given[i] = 2**exponents[j] x[j]``.
     """
 
@@ -56,22 +57,24 @@ class _Pairs(NamedTuple):
     rows: Block  # (batch, pairs, 2, m)
 
 
-def orthogonalise(backend: Backend, x: Block, kind: Kind) -> Orthogonal:
+def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None) -> Orthogonal:
     """Rotate the vectors ``x[j]`` ``(batch, n, m)`` until all are orthogonal.
 
-    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``.
+    A pair counts as orthogonal where its cosine is at most ``2 (m + 8) eps``, but for the rounding
+    of the last turn. `v` may be rotations
+    to start with, unitary to as many limbs as it has.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If there is no convergence.
     """
-    xp, field, v = backend.xp, kind.is_complex, None
+    xp, field = backend.xp, kind.is_complex
     x, exponents = _normalised(backend, x, xp.zeros(x.shape[kind.lead : -1], dtype=np.int64), kind)
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
     for limbs in (2, 4):
-        if limbs < kind.limbs and spread <= _SPREAD * limbs:
+        if limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
@@ -89,51 +92,12 @@ def _started(
     return Orthogonal(*_turned(backend, v, x, exponents, kind), v)
 
 
-def _blocks(backend: Backend, given: Orthogonal, first: int) -> Block:
-    """Return float64 rotations that make vectors of like sizes orthogonal but for what that leaves.
-
-    Vectors whose exponents lie within `_SPREAD` are turned together by LAPACK; the largest ones
-    within `first`, so that borders can be elsewhere the next time.
-    """
-    xp, is_complex = backend.xp, given.x.ndim == given.exponents.ndim + 3
-    values = to_native(xp, given.x, is_complex)
-    bits = scaling.largest(scaling.magnitude_bits(given.x, is_complex), -1, 0)
-    known, present = fetch(given.exponents, bits > 0)
-    apart = known.max(axis=-1, keepdims=True, initial=-_FAR) - known
-    if present.all() and (apart <= first).all():
-        top = scaling.largest(given.exponents, -1, 0, keepdims=True)
-        scale = xp.ldexp(1.0, (given.exponents - top).astype(np.int32))
-        return from_native(xp, _by_lapack(xp, values * scale[..., None]), is_complex)
-    turn = xp.zeros((*values.shape[:-1], values.shape[-2]), dtype=values.dtype)
-    # Vectors of zeros stay where they are.
-    planes.diagonal(turn)[...] = xp.where(bits > 0, 0.0, 1.0)
-    for place in np.ndindex(known.shape[:-1]):
-        order = np.argsort(apart[place], kind="stable")
-        order = order[present[place][order]]
-        width, start = first, 0
-        while start < order.size:
-            below = apart[place][order] - apart[place][order[start]]
-            stop = int(np.searchsorted(below, width, side="right"))
-            members = xp.asarray(order[start:stop].tolist())
-            top = int(known[place][order[start]])
-            scale = xp.ldexp(1.0, (given.exponents[place][members] - top).astype(np.int32))
-            rows = values[(*place, members)] * scale[:, None]
-            turn[(*place, members[:, None], members)] = _by_lapack(xp, rows)
-            width, start = _SPREAD, stop
-    return from_native(xp, turn, is_complex)
-
-
-def _by_lapack(xp: Any, rows: Block) -> Block:
-    """Return a unitary matrix that makes rows orthogonal."""
-    left = xp.linalg.svd(rows, full_matrices=True)[0]
-    return left.conj().swapaxes(-1, -2)
-
-
 def _turned(
     backend: Backend, turn: Block, x: Block, exponents: Block, kind: Kind
 ) -> tuple[Block, Block]:
     """Return the vectors ``sum_i turn[j, i] x[i]``, and their exponents."""
     top = scaling.largest(exponents, -1, 0, keepdims=True)
+    top = top - ROOM
     given = backend.ldexp(x, (exponents - top)[..., None], is_complex=kind.is_complex)
     x, exponents = _normalised(backend, backend.matmul(turn, given, kind=kind), 0 * exponents, kind)
     return x, exponents + top
@@ -141,17 +105,17 @@ def _turned(
 
 def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     """Return the unitary matrix near one that is unitary to fewer limbs."""
-    good = planes.limb_count(v, kind.is_complex)
-    v = planes.widen(v, kind.is_complex, kind.limbs)
+    field, good = kind.is_complex, planes.limb_count(v, kind.is_complex)
+    v = planes.widen(v, field, kind.limbs)
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
-        # (1 + e)^(-1/2) is 1 - e / 2 + 3 e^2 / 8 but for a cube.
-        off = backend.matmul(v, adjoint(v, kind), kind=kind)
-        off = backend.binary("subtract", off, one, kind=kind)
-        more = backend.matmul(off, v, kind=kind)
-        second = backend.matmul(off, more, kind=kind)
-        for divisor, term in ((-2.0, more), (8.0 / 3.0, second)):
-            v = backend.binary("add", v, _over(backend, term, divisor, kind), kind=kind)
+        # (1 - e)^(-1/2) is 1 + e / 2 + 3 e^2 / 8 but for a cube; of the square few limbs count.
+        off = backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
+        first = planes.first_limbs(off, field, good)
+        square = backend.matmul(first, first, kind=Kind(good, field))
+        square = _times(backend, square, 0.375, Kind(good, field))
+        off = backend.binary("add", _times(backend, off, 0.5, kind), square, kind=kind)
+        v = backend.matmul(off, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
     return v
@@ -162,56 +126,65 @@ def adjoint(x: Block, kind: Kind) -> Block:
     return (planes.conjugate(x) if kind.is_complex else x).swapaxes(-1, -2)
 
 
-def _over(backend: Backend, x: Block, divisor: float, kind: Kind) -> Block:
-    """Return `x` divided by a double."""
-    if divisor == 1:
-        return x
+def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
+    """Return `x` times a double."""
     block = kind.zeros(backend.xp, (1,) * (x.ndim - kind.lead))
-    (block[0] if kind.is_complex else block)[0] = divisor
-    return backend.binary("divide", x, block, kind=kind)
+    (block[0] if kind.is_complex else block)[0] = factor
+    return backend.binary("multiply", x, block, kind=kind)
 
 
 def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
     """Return orthogonal vectors, in the precision of `kind`."""
     xp, (x, exponents, v) = backend.xp, given
-    rounds = [xp.asarray(pairs.tolist()) for pairs in _rounds(int(x.shape[-2]))]
-    tolerance = 2 * (int(x.shape[-1]) + 8) * precision_for(kind.limbs).eps
+    rounds: list[Block] = []
+    eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
+    tolerance = 2 * (int(x.shape[-1]) + 8) * eps
     for sweep in range(_MOST_SWEEPS):
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
         # Exactly Hermitian, or turns are not unitary where lengths are nearly equal.
         gram = xp.triu(gram) + adjoint(xp.triu(gram, 1), kind)
         if kind.is_complex:
             planes.diagonal(gram)[1] = 0.0
-        w, angle, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
+        w, gap, size, cosine = _small_turns(backend, gram, exponents, kind, tolerance)
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
-        if angle <= _SMALL:
-            x, v = _step(backend, w, Orthogonal(x, exponents, v), kind)
-        elif sweep < _BY_BLOCKS and cosine > _SEEN:
-            first = _SPREAD if sweep % 2 == 0 else _SPREAD // 2
-            turn = _unitary(backend, _blocks(backend, Orthogonal(x, exponents, v), first), kind)
+        if size <= starts.SMALL:
+            x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind)
+            # Products of W and cosines are what is left.
+            if 4 * size * cosine <= tolerance:
+                return Orthogonal(x, exponents, v)
+            continue
+        seen = cosine > _SEEN
+        if sweep < (_BY_BLOCKS if seen else _BY_CLUSTERS):
+            if seen:
+                first = starts.SPREAD if sweep % 2 == 0 else starts.SPREAD // 2
+                turn = starts.by_size(backend, x, exponents, first)
+            else:
+                turn = starts.by_length(xp, to_native(xp, gram, kind.is_complex), gap, exponents)
+            turn = _unitary(backend, turn, kind)
             x, exponents = _turned(backend, turn, x, exponents, kind)
             v = backend.matmul(turn, v, kind=kind)
         else:
+            rounds = rounds or [xp.asarray(pairs.tolist()) for pairs in _rounds(n)]
             for pairs in rounds:
                 _rotate(backend, x, v, exponents, pairs, kind, tolerance)
         x, exponents = _normalised(backend, x, exponents, kind)
-    raise np.linalg.LinAlgError(f"svd: the rotations do not converge in {_MOST_SWEEPS} sweeps")
+    raise np.linalg.LinAlgError(f"the rotations do not converge in {_MOST_SWEEPS} sweeps")
 
 
 @np.errstate(all="ignore")
 def _small_turns(
     backend: Backend, gram: Block, exponents: Block, kind: Kind, tolerance: float
-) -> tuple[Block, float, float]:
+) -> tuple[Block, Block, float, float]:
     """Return ``W[p, q] = <x_p, x_q> / (|x_p|^2 - |x_q|^2)`` in units of x_q, for vectors by rows.
 
-    And the largest modulus of it, of 1 at most, and the largest cosine, of pairs that are not
-    orthogonal; 0 if all are.
+    And the divisors in float64, a norm of W, at least 1 if a modulus is, and the largest cosine of
+    pairs that are not orthogonal; 0 if all are.
     """
     xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
     squares = planes.diagonal(gram)
     apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = 2 * xp.maximum(xp.minimum(apart, _FAR), -_FAR)
+    apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
     rows = backend.ldexp(
         xp.broadcast_to(squares[..., :, None], gram.shape), apart, is_complex=field
     )
@@ -221,28 +194,61 @@ def _small_turns(
     sizes = abs(to_native(xp, squares, field))
     cosine = abs(to_native(xp, gram, field)) / xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
     turned = (cosine > tolerance) & (xp.eye(n) == 0)
-    # Orthogonal pairs stay; equal lengths beside an angle are no matter for small turns.
-    w = xp.where(turned, backend.binary("divide", gram, gap, kind=kind), 0.0)
+    w = backend.binary("divide", gram, gap, kind=kind)
     angle = abs(to_native(xp, w, field))
-    angle = xp.where(angle < 1.0, angle, xp.where(turned, 1.0, 0.0))
+    angle = xp.maximum(angle, angle.swapaxes(-1, -2))
+    # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
+    active = turned | ((angle <= 16 * tolerance) & (xp.eye(n) == 0))
+    w = xp.where(active, w, 0.0)
+    angle = xp.where(angle < 1.0, xp.where(active, angle, 0.0), xp.where(turned, 1.0, 0.0))
     largest = fetch(
-        scaling.largest(angle, None, 0.0),
+        scaling.largest(angle.sum(axis=-1), None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
     )
-    return w, *map(float, largest)
+    return w, to_native(xp, gap, field).real, *map(float, largest)
 
 
-def _step(backend: Backend, w: Block, given: Orthogonal, kind: Kind) -> tuple[Block, Block]:
-    """Turn all pairs by small angles: by ``(1 - W / 2)^-1 (1 + W / 2)``, unitary for skew W."""
+def _step(
+    backend: Backend, w: Block, size: float, given: Orthogonal, kind: Kind
+) -> tuple[Block, Block]:
+    """Turn all pairs by small angles, of a norm of at most `size`.
+
+    By ``(1 + W + W^2 / 2) (1 + W^4 / 4)^(-1/2)``, unitary for skew W.
+    """
     xp, field, (x, exponents, v) = backend.xp, kind.is_complex, given
-    half = backend.ldexp(w, xp.asarray(-1), is_complex=field)
-    one = kind.identity(xp, half.shape[kind.lead :])
-    factors = lu.factor(backend, backend.binary("subtract", one, half, kind=kind), kind)
-    turn = lu.solved(factors, backend.binary("add", one, half, kind=kind))
+    eps = precision_for(kind.limbs).eps
+    if size * size > eps:
+        few = Kind(_limbs_for(size * size, kind), field)
+        square = planes.first_limbs(w, field, few.limbs)
+        square = backend.matmul(square, square, kind=few)
+        half = _times(backend, square, 0.5, few)
+        w = backend.binary("add", w, half, kind=kind)
+        if size**4 > eps:
+            root = _inverse_root(backend, square, size**4, eps, few)
+            w = backend.matmul(w, root, c=backend.binary("add", w, root, kind=kind), kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = xp.maximum(xp.minimum(apart, _FAR), -_FAR)
-    of_v = backend.ldexp(turn, apart, is_complex=field)
-    return backend.matmul(turn, x, kind=kind), backend.matmul(of_v, v, kind=kind)
+    apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
+    of_v = backend.ldexp(w, apart, is_complex=field)
+    return backend.matmul(w, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
+
+
+def _inverse_root(backend: Backend, square: Block, size: float, eps: float, kind: Kind) -> Block:
+    """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
+    ratio = _times(backend, backend.matmul(square, square, kind=kind), -(2.0**-4), kind)
+    total = _times(backend, ratio, 2.0, kind)
+    power, terms = ratio, 1
+    while (size / 4) ** (terms + 1) > eps:
+        terms += 1
+        power = backend.matmul(power, ratio, kind=kind)
+        term = _times(backend, power, math.comb(2 * terms, terms), kind)
+        total = backend.binary("add", total, term, kind=kind)
+    return total
+
+
+def _limbs_for(size: float, kind: Kind) -> int:
+    """Return how many limbs count of what is added to 1 and no larger than `size`."""
+    wanted = precision_for(kind.limbs).eps / size
+    return next(p.limbs for p in PRECISIONS if p.limbs == kind.limbs or p.eps <= wanted)
 
 
 def _rounds(n: int) -> list[np.ndarray]:
@@ -264,6 +270,8 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
     """
     bits = scaling.largest(scaling.magnitude_bits(x, kind.is_complex), -1, 0)
     more = scaling.exponents_of(bits)
+    # Powers of two that many vectors have in common cost less.
+    more = backend.xp.where(abs(more) <= _NEAR, 0, more)
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
@@ -323,7 +331,7 @@ def _gathered(xp: Any, x: Block, exponents: Block, indices: Block) -> _Pairs:
     behind = exponents[batch, second] > exponents[batch, first]
     first, second = xp.where(behind, second, first), xp.where(behind, first, second)
     apart = exponents[batch, second] - exponents[batch, first]
-    found = _Pairs(first, second, xp.maximum(apart, -_FAR), None)
+    found = _Pairs(first, second, xp.maximum(apart, -starts.FAR), None)
     return found._replace(rows=_stacked(xp, x, batch, found))
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -14,7 +16,19 @@ from mdqr.linalg._factor import qr
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape, memory_guard
-from mdqr.linalg._spectral.jacobi import Orthogonal, adjoint, descending, orthogonalise
+from mdqr.linalg._spectral import starts
+from mdqr.linalg._spectral.jacobi import (
+    ROOM,
+    Orthogonal,
+    adjoint,
+    descending,
+    orthogonalise,
+)
+
+# Triangles are factored again at most so often, where rows far apart in length have larger cosines
+# than that, or diagonals are a smaller part of rows: errors of low rank have no order of their own.
+_MOST_AGAIN = 8
+_LITTLE = 2.0**-8
 
 
 class SVDResult(NamedTuple):
@@ -109,9 +123,13 @@ def svd(
     -----
     ``norm(a - U S Vh) <= 40 k eps norm(a)``, U and Vh are orthonormal within ``40 k eps``, and
     every singular value is right to ``40 k eps`` of itself times the condition that `a` has once
-    its columns have length 1, where its rows are of like size, or the other way round for square
-    matrices (J. Demmel and K. Veselic, Jacobi's method is more accurate than QR, 1992); in any case
-    to ``40 k eps`` of the largest one.
+    its columns have length 1, where its rows are of like size, or the other way round for wide and
+    square matrices (J. Demmel and K. Veselic, Jacobi's method is more accurate than QR, 1992); in
+    any case to ``40 k eps`` of the largest one. Entries that are no more than ``2**-1000`` of the
+    largest one lose digits in od, and values below ``2**-1074`` are zero.
+
+    The limbs are the same for any number of threads of mdqr, but depend on the LAPACK that starts
+    the rotations, thus on its version and its threads, and on the other matrices of a batch.
 
     Columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New fast and
     accurate Jacobi SVD algorithm, 2008), and the rows of the second R made orthogonal: by LAPACK
@@ -187,8 +205,10 @@ def _decomposed(
     checks.settle()
     with memory_guard(function, inputs, 6 * (m + n) * min(m, n), "take fewer rows or columns"):
         block = flat(inputs.blocks[0], inputs.is_complex)
-        if m > n or (m == n and not _has_graded_rows(inputs, block)):
+        if m > n:
             found = _of_tall(inputs, block, vectors)
+        elif m == n:
+            found = _of_square(inputs, block, vectors)
         else:
             right, values, left = _of_tall(inputs, adjoint(block, inputs.kind), vectors)
             found = _Decomposed(left, values, right)
@@ -198,13 +218,23 @@ def _decomposed(
     return inputs, found
 
 
-def _has_graded_rows(inputs: Inputs, a: Block) -> bool:
-    """Return whether the lengths of rows of square matrices span more than those of columns."""
-    xp, spans = inputs.backend.xp, []
-    for each in (a.swapaxes(-1, -2), a):
-        exponents = scaling.column_exponents(each, inputs.is_complex)
-        spans.append(scaling.largest(exponents, None, 0) + scaling.largest(-exponents, None, 0))
-    return bool(fetch(xp.asarray(spans[0] > spans[1]))[0])
+def _of_square(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
+    """Decompose matrices ``(batch, n, n)``, or their adjoints where rows have a smaller product.
+
+    Where columns of length 1 have the larger determinant, their condition is likely the smaller.
+    """
+    xp, field, products = inputs.backend.xp, inputs.is_complex, []
+    bits = scaling.magnitude_bits(a, field)
+    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))[..., None]
+    for axis in (-1, -2):
+        sizes = scaling.largest(bits, axis, 0)
+        products.append(xp.where(sizes > 0, scaling.exponents_of(sizes) - top, 0).sum(axis=-1))
+    turned = (products[0] < products[1])[:, None, None]
+    found = _of_tall(inputs, xp.where(turned, adjoint(a, inputs.kind), a), vectors)
+    left, right = found.left, found.right
+    if left is None or right is None:
+        return found
+    return _Decomposed(xp.where(turned, right, left), found.values, xp.where(turned, left, right))
 
 
 def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
@@ -219,29 +249,71 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
             kind.zeros(xp, (batch, n, n)),
         )
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+    top = top - ROOM
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-    order = (-_lengths(xp, a, field)).argsort(axis=-1)
-    a = permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2)
-    first = _factored(inputs, a, keep_q=vectors)
-    second = _factored(inputs, adjoint(first.signed_r(n), kind), keep_q=vectors)
-    rows = second.signed_r(n)
-    rows = planes.conjugate(rows) if field else rows
-    found = orthogonalise(backend, rows, kind)
-    units, values, found = _sorted(inputs, found)
-    values = backend.ldexp(values, top[:, None])
+    left, rows, right = _factored_twice(inputs, a, vectors)
+    for _ in range(_MOST_AGAIN):
+        if not _is_disordered(inputs, rows):
+            break
+        more = _factored_twice(inputs, adjoint(rows, kind), vectors)
+        rows = more[1]
+        if vectors:
+            left, right = (
+                backend.matmul(side, turn, kind=kind)
+                for side, turn in ((left, more[0]), (right, more[2]))
+            )
+    found = orthogonalise(backend, planes.conjugate(rows) if field else rows, kind)
+    units, values, v = _sorted(inputs, found, top)
     if not vectors:
         return _Decomposed(None, values, None)
-    left = backend.matmul(first.signed_q(n), units.swapaxes(-1, -2), kind=kind)
-    right = backend.matmul(second.signed_q(n), found.v.swapaxes(-1, -2), kind=kind)
-    return _Decomposed(left, values, permuted(right, order.argsort(axis=-1)))
+    left = backend.matmul(left, units.swapaxes(-1, -2), kind=kind)
+    right = backend.matmul(right, v.swapaxes(-1, -2), kind=kind)
+    return _Decomposed(left, values, right)
 
 
-def _lengths(xp: Any, a: Block, is_complex: bool) -> Block:
-    """Return the logarithms of the lengths of columns, float64 ``(batch, n)``."""
+def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
+    """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
+
+    Columns are sorted before each factorisation, the longest first.
+    """
+    n, sides = int(a.shape[-1]), []
+    for _ in range(2):
+        order = _by_length(inputs.backend, a, inputs.is_complex)
+        factors = _factored(
+            inputs, permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2), keep_q=vectors
+        )
+        r = factors.signed_r(n)
+        sides.append((factors.signed_q(n) if vectors else None, order))
+        a = adjoint(r, inputs.kind)
+    (left, first), (right, second) = sides
+    if left is None or right is None:
+        return None, r, None
+    left = permuted(left.swapaxes(-1, -2), second).swapaxes(-1, -2)
+    return left, r, permuted(right, first.argsort(axis=-1))
+
+
+def _is_disordered(inputs: Inputs, rows: Block) -> bool:
+    """Return whether rows of a triangle far apart in length, or short of their diagonal, remain."""
+    xp, field = inputs.backend.xp, inputs.is_complex
+    bits = scaling.magnitude_bits(rows, field)
+    bits = scaling.largest(bits, -1, 0)
+    exponents = scaling.exponents_of(bits)
+    scaled = inputs.backend.ldexp(rows, -exponents[..., None], is_complex=field)
+    scaled = to_native(xp, scaled, field)
+    cosines = abs(scaled @ scaled.conj().swapaxes(-1, -2))
+    far = abs(exponents[..., :, None] - exponents[..., None, :]) > starts.SPREAD
+    short = (abs(planes.diagonal(scaled)) < _LITTLE) & (bits > 0)
+    return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
+
+
+def _by_length(backend: Backend, a: Block, is_complex: bool) -> Block:
+    """Return the order of columns by length, the longest first, int64 ``(batch, n)``."""
     exponents = scaling.column_exponents(a, is_complex)
-    sizes = scaling.leading(a, is_complex) * xp.ldexp(1.0, -exponents.astype(np.int32))[:, None, :]
+    sizes = scaling.leading(a, is_complex)[None]
+    sizes = backend.ldexp(sizes, -exponents[:, None, :])[0]
     with np.errstate(divide="ignore"):
-        return exponents + 0.5 * xp.log2((sizes * sizes).sum(axis=-2))
+        lengths = exponents + 0.5 * backend.xp.log2((sizes * sizes).sum(axis=-2))
+    return (-lengths).argsort(axis=-1)
 
 
 def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
@@ -249,30 +321,32 @@ def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
     return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd", keep_q=keep_q)
 
 
-def _sorted(inputs: Inputs, found: Orthogonal) -> tuple[Block, Block, Orthogonal]:
-    """Return unit vectors as rows, their lengths, and the rotations: the longest first."""
+def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:
+    """Return unit vectors as rows, their lengths times ``2**top``, and the rotations.
+
+    The longest come first.
+    """
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp, real = backend.xp, inputs.kind.real
     squares = backend.matmul(found.x[..., None, :], found.x[..., None], conj_a=field, kind=kind)[
         ..., 0, 0
     ]
     lengths = backend.unary("sqrt", squares[0] if field else squares, kind=real)
-    values = backend.ldexp(lengths, found.exponents)
-    order = descending(backend.xp, values)
+    values = backend.ldexp(lengths, found.exponents + top[:, None])
+    order = descending(xp, values)
     values = permuted(values[..., None], order)[..., 0]
-    lengths = permuted(lengths[..., None], order)[..., 0]
-    x = permuted(found.x, order)
-    zero = (scaling.magnitude_bits(lengths, False) == 0)[..., None]
-    divisor = lengths[..., None].copy()
-    divisor[0] = xp.where(zero, 1.0, divisor[0])
-    if field:
-        divisor = planes.complexify(divisor)
-    units = backend.binary("divide", x, divisor, kind=kind)
+    lengths = permuted(lengths[..., None], order)
+    # Values below the range count as zeros.
+    zero = (scaling.magnitude_bits(values, False) == 0)[..., None]
+    lengths[0] = xp.where(zero, 1.0, lengths[0])
+    divisor = planes.complexify(lengths) if field else lengths
+    units = backend.binary("divide", permuted(found.x, order), divisor, kind=kind)
     if fetch(zero.any())[0]:
         # What is orthogonal to the others takes the place of vectors of zeros.
+        units = xp.where(zero, 0.0, units)
         q = _factored(inputs, units.swapaxes(-1, -2)).signed_q(int(units.shape[-2]))
         units = xp.where(zero, q.swapaxes(-1, -2), units)
-    return units, values, found._replace(v=permuted(found.v, order))
+    return units, values, permuted(found.v, order)
 
 
 def _completed(inputs: Inputs, q: Block) -> Block:
