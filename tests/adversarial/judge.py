@@ -24,6 +24,7 @@ _LOG10_2 = math.log10(2)
 _BEYOND = 1024.0
 # Comparisons of logarithms: they are right to a few ulp of numbers below 2^14.
 _LOOSE = 1e-10
+_LEAST = 2.0**-1070
 # Components below 10^-10 of the largest one of their column are small.
 _SMALL = -10 / _LOG10_2
 _WARNINGS = {"warned", "rank_warning"}
@@ -110,7 +111,7 @@ def _judge_residuals(problem, residuals, verdict):
         factor, work = math.log2(64 * truth.rows), problem.work.eps
         for k in range(block.shape[-1]):
             size = truth.log2_residual(k)
-            if 2 * size >= _BEYOND:
+            if 2 * size + 2 * _LOOSE >= _BEYOND:
                 continue
             error = truth.log2_residual_error(int(ints[0, k]), int(exponents[k]), k)
             least = math.log2(truth.condition * work) + truth.log2_right_side(k)
@@ -172,7 +173,9 @@ def _judge_answer(problem, exact, x, claims, warned, verdict):
                 most = float(bound[i, j, k])
                 _judge_bound(component, most, verdict)
                 _judge_digits(component, claim, verdict)
-                short |= most > 4 * answer.eps * math.hypot(*block[:, 0, i, j, k])
+                # No bound can be much below the smallest double.
+                least = max(4 * answer.eps * math.hypot(*block[:, 0, i, j, k]), _LEAST)
+                short |= most > least
     if warned and right:
         verdict.note("needless_warning")
     if short and not warned:

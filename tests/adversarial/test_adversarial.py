@@ -148,7 +148,8 @@ def test_many(name):
 
 
 # What random problems found: a bound that left out what scaling lost to underflow; columns of U
-# that were infinite; residuals in parts that cancel; weights of 2^-1000 and less.
+# that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of NumPy;
+# a bound and a sum of squares at the ends of the range.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
@@ -166,6 +167,10 @@ def test_many(name):
         ("lstsq", 101, 980),
         ("lstsq", 101, 5378),
         ("lstsq", 101, 5751),
+        ("lstsq", 818, 13488),
+        ("lstsq", 818, 7538),
+        ("lstsq near its limit", 818, 7073),
+        ("lstsq near its limit", 818, 3494),
     ],
 )
 def test_found_once(name, seed, index):

@@ -99,6 +99,7 @@ def _starts(triangle: Triangle, batch: tuple[int, ...]) -> Block:
     return xp.broadcast_to(start, (*batch, *start.shape))
 
 
+@np.errstate(over="ignore")
 def _norms(x: Block) -> Block:
     return (abs(x) ** 2).sum(axis=-2) ** 0.5
 

@@ -71,6 +71,7 @@ class SmallAnswer(Answer):
         return int(self.found.steps.max())
 
 
+@np.errstate(over="ignore")
 def moduli(x: Block, is_complex: bool) -> Block:
     """Return the moduli of the leading limbs."""
     return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
