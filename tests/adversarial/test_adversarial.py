@@ -148,8 +148,8 @@ def test_many(name):
 
 
 # What random problems found: a bound that left out what scaling lost to underflow; columns of U
-# that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of NumPy;
-# a bound and a sum of squares at the ends of the range.
+# that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of
+# NumPy; a bound and a sum of squares at the ends of the range.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
