@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import linalg_cases as cases
 import numpy as np
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from test_lstsq import check_bounds
 
 import mdqr
+from mdqr import PrecisionWarning
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import lstsq, solve
 
@@ -23,7 +26,11 @@ def test_zeros_by_structure_are_exact(data):
     a = np.where(rng.random((m, n)) < 0.3, rng.standard_normal((m, n)), 0.0)
     a[np.arange(n), np.arange(n)] = rng.choice([-1, 1], n) * rng.uniform(4, 8, n)
     b = np.where(rng.random((m, 2)) < 0.3, rng.standard_normal((m, 2)), 0.0)
-    fit = lstsq(a, b, precision=precision, callback=lambda *_: None)
+    with warnings.catch_warnings():
+        if m > n:
+            # Where rows of zeros leave a square part, its zeros are not all seen.
+            warnings.simplefilter("ignore", PrecisionWarning)
+        fit = lstsq(a, b, precision=precision, callback=lambda *_: None)
     exact, *_ = cases.rational_solution(*(mdqr.array(x, precision=precision) for x in (a, b)))
     check_bounds(fit, exact)
     if m == n:
