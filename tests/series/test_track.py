@@ -69,3 +69,11 @@ def test_paths_that_stop_alone():
     assert [path.success for path in paths] == [False, True, False]
     assert abs(paths[1].x[-1, 0] - 4) <= 8 * mdqr.dd.eps
     assert len({len(path.t) for path in paths}) > 1
+
+
+def test_a_jacobian_that_float64_takes_for_singular_ends():
+    """Once its distance over an error of zero was NaN, and the path went on for ever."""
+    equations = ["x + y - 2 - t", "x + (1 + 1/10^20)*y - 2 - 1/10^20 - t", "z^2 - 1"]
+    system = System.from_strings(equations, ["x", "y", "z"])
+    (path,) = track(system, [[1, 1, 1]], precision=mdqr.qd)
+    assert path.success == (path.t[-1] == 1.0)

@@ -259,8 +259,10 @@ class _Paths:
         plan = Predictor.of(values, *self._degrees)
         radius, error = plan.radius(), plan.error()
         distance = self._distance(values[..., 0], self._t[which])
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
+        # Where nothing is left out, no distance limits a step.
+        curved = np.where(error > 0, curved, np.inf)
         left = abs(self._end - self._t[which])
         steps = np.minimum.reduce([_POLE * radius, curved, np.full(len(which), _LONGEST), left])
         self._step[which], self._radius[which], self._planned[which] = steps, radius, True
@@ -269,7 +271,7 @@ class _Paths:
             self._check(int(i))
 
     def _check(self, i: int) -> None:
-        if self._step[i] < self._least and self._step[i] != abs(self._end - self._t[i]):
+        if not self._step[i] >= self._least and self._step[i] != abs(self._end - self._t[i]):
             near = f"singularity at a distance of about {self._radius[i]:.2g}"
             self._stop(i, f"steps below {self._least:g}, {near}")
 
