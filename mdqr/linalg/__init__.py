@@ -10,7 +10,7 @@ from mdqr.linalg._factor.certify import Certificate, certify
 from mdqr.linalg._factor.cholesky import cho_solve, cholesky
 from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
 from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
-from mdqr.linalg._factor.qr import QRResult, qr
+from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._products.matmul import matmul
@@ -49,6 +49,7 @@ __all__ = [
     "LstsqInfo",
     "LstsqResult",
     "QRFactor",
+    "QRPResult",
     "QRResult",
     "SVDResult",
     "SlogdetResult",
