@@ -180,13 +180,13 @@ def _chosen(xp: Any, stage: _Stage, width: int) -> tuple[Block, Block]:
 def _valid(sizes: np.ndarray) -> int:
     """Return how many pivots float64 can tell, in all matrices of the batch."""
     told = (sizes >= _SHORTEST**2 * sizes[:, :1]).all(axis=0)
-    return int(told.size if told.all() else max(told.argmin(), 1))
+    return int(told.size if told.all() else max(int(told.argmin()), 1))
 
 
 def _bring_forward(
     xp: Any, pivots: Block, start: int, work: Block, exponents: Block, order: Block
 ) -> None:
-    """Bring pivots to the front of the columns from `start` on, in place; others keep their order."""
+    """Bring pivots to the front of the columns from `start` on, in place; others keep order."""
     key = xp.broadcast_to(xp.arange(exponents.shape[-1] - start), exponents[:, start:].shape).copy()
     batch, count = xp.arange(key.shape[0])[:, None], pivots.shape[-1]
     key[batch, pivots] = xp.arange(-count, 0)
