@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-import numpy as np
-
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -274,16 +271,13 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
 def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
     """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
 
-    Columns are sorted before each factorisation, the longest first.
+    Both times with column pivoting.
     """
     n, sides = int(a.shape[-1]), []
     for _ in range(2):
-        order = _by_length(inputs.backend, a, inputs.is_complex)
-        factors = _factored(
-            inputs, permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2), keep_q=vectors
-        )
+        factors, found = qr.pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
         r = factors.signed_r(n)
-        sides.append((factors.signed_q(n) if vectors else None, order))
+        sides.append((factors.signed_q(n) if vectors else None, found.order))
         a = adjoint(r, inputs.kind)
     (left, first), (right, second) = sides
     if left is None or right is None:
@@ -306,19 +300,9 @@ def _is_disordered(inputs: Inputs, rows: Block) -> bool:
     return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
 
 
-def _by_length(backend: Backend, a: Block, is_complex: bool) -> Block:
-    """Return the order of columns by length, the longest first, int64 ``(batch, n)``."""
-    exponents = scaling.column_exponents(a, is_complex)
-    sizes = scaling.leading(a, is_complex)[None]
-    sizes = backend.ldexp(sizes, -exponents[:, None, :])[0]
-    with np.errstate(divide="ignore"):
-        lengths = exponents + 0.5 * backend.xp.log2((sizes * sizes).sum(axis=-2))
-    return (-lengths).argsort(axis=-1)
-
-
-def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
+def _factored(inputs: Inputs, a: Block) -> qr.Scaled:
     """Factor matrices that are finite."""
-    return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd", keep_q=keep_q)
+    return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd")
 
 
 def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:
