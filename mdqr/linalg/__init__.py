@@ -31,6 +31,8 @@ from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
+from mdqr.linalg._spectral.lowrank import LowRankResult, lowrank
+from mdqr.linalg._spectral.polar import PolarResult, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
@@ -46,8 +48,10 @@ __all__ = [
     "EighResult",
     "LUFactors",
     "LinAlgError",
+    "LowRankResult",
     "LstsqInfo",
     "LstsqResult",
+    "PolarResult",
     "QRFactor",
     "QRPResult",
     "QRResult",
@@ -66,6 +70,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "inv",
+    "lowrank",
     "lstsq",
     "lu_factor",
     "lu_solve",
@@ -78,6 +83,7 @@ __all__ = [
     "null_space",
     "outer",
     "pinv",
+    "polar",
     "qr",
     "qr_delete",
     "qr_factor",

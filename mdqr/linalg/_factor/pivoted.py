@@ -60,6 +60,7 @@ def factor(
     tile: int | None = None,
     keep_q: bool = True,
     enough: float = 0.0,
+    least: int = 0,
     callback: Callback | None = None,
 ) -> Pivoted:
     """Factor the matrices ``2**exponents[j] work[:, j]``, ``(batch, m, n)``; `work` is overwritten.
@@ -80,6 +81,8 @@ def factor(
         Whether Q will be wanted.
     enough : float, optional
         Stop when what is left is at most that part of each matrix.
+    least : int, optional
+        So many columns are factored in any case.
     callback : callable, optional
         Called as ``callback("factor", done, total)`` after each tile.
 
@@ -90,7 +93,7 @@ def factor(
         what is left of each later column.
     """
     if kind.limbs == 1:
-        return _of_one_limb(backend, work, exponents, kind=kind, keep_q=keep_q, enough=enough)
+        return _of_one_limb(backend, work, exponents, kind, keep_q)
     xp, (m, n) = backend.xp, work.shape[-2:]
     count = min(m, n)
     width = tile or householder.tile_width(count, backend.name)
@@ -100,11 +103,10 @@ def factor(
     exponents, start = exponents.copy(), 0
     first = stage = _stage(xp, work, exponents, kind)
     while start < count:
-        pivots, size = _chosen(xp, stage, min(width, count - start))
-        chosen, left = fetch(size, _left(xp, stage, first))
-        if start and (left <= enough).all():
+        if enough and start >= least and fetch((_left(xp, stage, first) <= enough).all())[0]:
             break
-        stop = start + _valid(chosen)
+        pivots, sizes = _chosen(xp, stage, min(width, count - start))
+        stop = start + _valid(*fetch(sizes))
         _bring_forward(xp, pivots[:, : stop - start], start, work, exponents, order)
         v, t = householder.factor_tile(factors, slice(start, stop), leaf)
         if keep_q:
@@ -119,15 +121,14 @@ def factor(
 
 
 def _of_one_limb(
-    backend: Backend, work: Block, exponents: Block, *, kind: Kind, keep_q: bool, enough: float
+    backend: Backend, work: Block, exponents: Block, kind: Kind, keep_q: bool
 ) -> Pivoted:
-    """Factor by LAPACK in the order that two limbs find, for panels have no fewer."""
+    """Factor by LAPACK in the order that two limbs find, for there are no panels of one."""
     more = kind._replace(limbs=PRECISIONS[1].limbs)
     wide = planes.widen(work, kind.is_complex, more.limbs)
-    found = factor(backend, wide, exponents, kind=more, keep_q=False, enough=enough)
+    found = factor(backend, wide, exponents, kind=more, keep_q=False)
     work = backend.xp.take_along_axis(work, _columns(found.order, work), axis=-1)
-    factors = householder.factor(backend, work, kind=kind, keep_q=keep_q)
-    return found._replace(factors=factors)
+    return found._replace(factors=householder.factor(backend, work, kind=kind, keep_q=keep_q))
 
 
 def _columns(order: Block, block: Block) -> Block:

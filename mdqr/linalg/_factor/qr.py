@@ -158,6 +158,7 @@ def pivoted_factors(
     tile: int | None = None,
     keep_q: bool = True,
     enough: float = 0.0,
+    least: int = 0,
     callback: Callback | None = None,
 ) -> tuple[Scaled, pivoted.Pivoted]:
     """Scale the columns of the first operand ``(batch, m, n)``, finite, and factor with pivoting.
@@ -175,6 +176,7 @@ def pivoted_factors(
         tile=tile,
         keep_q=keep_q,
         enough=enough,
+        least=least,
         callback=callback,
     )
     return Scaled(found.factors, found.exponents), found

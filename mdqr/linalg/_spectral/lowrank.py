@@ -1,0 +1,185 @@
+"""Approximations of low rank: QR with column pivoting up to the numerical rank, and an SVD of R."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mdqr._array.array import MDArray
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block
+from mdqr._precision import Precision
+from mdqr.linalg._factor import qr
+from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
+    Callback,
+    Inputs,
+    as_integer,
+    check_callback,
+    data_precision,
+    gather,
+    matrix_shape,
+    memory_guard,
+)
+from mdqr.linalg._spectral.jacobi import ROOM, adjoint
+from mdqr.linalg._spectral.svd import folded, of_tall
+
+
+class LowRankResult(NamedTuple):
+    """An approximation of low rank, ``a ~ (U * s) @ Vh``.
+
+    Attributes
+    ----------
+    U : MDArray
+        Left singular vectors as columns, ``(..., m, r)``.
+    s : MDArray
+        Singular values, real, the largest first: ``(..., r)``.
+    Vh : MDArray
+        Right singular vectors as conjugated rows, ``(..., r, n)``.
+    """
+
+    U: MDArray
+    s: MDArray
+    Vh: MDArray
+
+
+LowRankResult.__module__ = "mdqr.linalg"
+
+
+def lowrank(
+    a: Any,
+    r: int | None = None,
+    *,
+    rtol: float | None = None,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> LowRankResult:
+    """Return the largest singular values of matrices and their vectors.
+
+    That is the nearest matrix of rank r in the 2-norm and in that of Frobenius. For matrices whose
+    numerical rank is far below their order it takes a part of the time of `svd`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., m, n)``.
+    r : int, optional
+        The number of singular values, from 1 to ``min(m, n)``.
+    rtol : float, optional
+        Without `r`, for one matrix: singular values above that part of the largest one. By default
+        ``max(m, n) eps``, eps of the precision of the entries of `a`, as for `matrix_rank`.
+    precision : Precision or str, optional
+        The precision of the results; by default that of `a`.
+    callback : callable, optional
+        Called as ``callback("factor", done, total)`` with numbers of columns.
+
+    Returns
+    -------
+    LowRankResult
+        The fields `U`, `s` and `Vh`.
+
+    Raises
+    ------
+    TypeError
+        If `callback` cannot be called.
+    ValueError
+        If `a` has less than two dimensions, `r` is out of range, `rtol` is negative, both are
+        given, or `r` is absent for a batch, whose matrices may have several ranks.
+    numpy.linalg.LinAlgError
+        As `svd`.
+    MemoryError
+        If there is no memory for the factors; with what was wanted.
+
+    See Also
+    --------
+    svd : All singular values; small ones relatively right where rows or columns are graded.
+    mdqr.tensorcore.lowrank : Of float32 and float64 matrices, on tensor cores.
+
+    Notes
+    -----
+    With k = ``min(m, n)`` and t the largest singular value left out, ``norm(a - (U * s) @ Vh, 2) <=
+    t + 60 k eps norm(a)``; values are right to ``60 k eps`` of the largest one, and U and Vh are
+    orthonormal within ``60 k eps``.
+
+    Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``k eps`` of it
+    in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
+    diag(R) says of the rank, nothing larger is lost. The SVD is that of R (S. Zhang, E. Baharlouei,
+    P. Wu, 2020, section 3.4, with pivots).
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> x = mdqr.linspace(0, 1, 40, precision=mdqr.qd)
+    >>> a = mdqr.exp(x[:, None] * x)
+    >>> U, s, Vh = mdqr.linalg.lowrank(a, rtol=1e-20)
+    >>> s.shape, float(mdqr.linalg.norm((U * s) @ Vh - a)) < 1e-18
+    ((11,), True)
+    """
+    inputs, checks = gather(a, precision=precision), Checks()
+    m, n = matrix_shape("lowrank", "a", inputs.shape(0))
+    check_callback("lowrank", callback)
+    count = _count(r, rtol, inputs.shape(0))
+    checks.require_finite("lowrank", "a", inputs.blocks[0], inputs.is_complex)
+    checks.settle()
+    with memory_guard("lowrank", inputs, 3 * m * n, "take fewer rows or columns"):
+        u, values, v = _approximated(inputs, count, callback)
+        batch = inputs.shape(0)[:-2]
+        shape = (inputs.work.limbs, *batch, 1, values.shape[-1])
+        checks.require_in_range("lowrank", "s", values.reshape(shape), False)
+        checks.settle()
+    s = folded(inputs, values, (*batch, values.shape[-1]), is_complex=False)
+    if count is None:
+        least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
+        count = int((s > s[:1] * least).sum())
+    vh = adjoint(v[..., :count], inputs.kind)
+    return LowRankResult(
+        folded(inputs, u[..., :count], (*batch, m, count)),
+        s[..., :count],
+        folded(inputs, vh, (*batch, count, n)),
+    )
+
+
+def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
+    """Return the number of values that the caller asks for; None where `rtol` decides."""
+    if r is not None and rtol is not None:
+        raise ValueError("lowrank: give r or rtol")
+    if r is None:
+        if len(shape) > 2:
+            raise ValueError(f"lowrank: give r for a batch, which has one rank; got shape {shape}")
+        if rtol is not None and not rtol >= 0:
+            raise ValueError(f"lowrank: rtol must be None or at least 0; got {rtol!r}")
+        return None
+    count = as_integer(r)
+    if count is None or not 1 <= count <= min(shape[-2:]):
+        raise ValueError(
+            f"lowrank: r must be an integer from 1 to {min(shape[-2:])}, for a of the shape "
+            f"{shape}; got {r!r}"
+        )
+    return count
+
+
+def _approximated(
+    inputs: Inputs, count: int | None, callback: Callback | None
+) -> tuple[Block, Block, Block]:
+    """Return ``(batch, m, k)``, ``(batch, k)`` and ``(batch, n, k)``: vectors and values."""
+    backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
+    a = flat(inputs.blocks[0], field)
+    (batch, m, n), xp = a.shape[-3:], backend.xp
+    if not a[0].size:
+        shapes = (batch, m, 0), (batch, 0), (batch, n, 0)
+        kinds = kind, kind.real, kind
+        return tuple(k.zeros(xp, shape) for k, shape in zip(kinds, shapes, strict=True))
+    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+    top = top - ROOM
+    a = backend.ldexp(a, -top[:, None, None], is_complex=field)
+    factors, found = qr.pivoted_factors(
+        inputs._replace(blocks=[a]),
+        enough=min(m, n) * inputs.work.eps,
+        least=count or 1,
+        callback=callback,
+    )
+    k = factors.factors.count
+    turned = permuted(adjoint(factors.signed_r(k), kind), found.order.argsort(axis=-1))
+    right, values, left = of_tall(inputs, turned, vectors=True)
+    u = backend.matmul(factors.signed_q(k), left, kind=kind)
+    return u, backend.ldexp(values, top[:, None]), right
