@@ -29,6 +29,7 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
+from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.lowrank import LowRankResult, lowrank
@@ -55,6 +56,7 @@ __all__ = [
     "QRFactor",
     "QRPResult",
     "QRResult",
+    "RankInfo",
     "SVDResult",
     "SlogdetResult",
     "UpdatableLstsq",
