@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import where
 from mdqr._limbs import planes
 from mdqr._precision import Precision
@@ -148,9 +150,20 @@ def pinv(
     numpy.linalg.LinAlgError
         As `svd`.
 
+    Warns
+    -----
+    PrecisionWarning
+        If the default tolerance leaves out values that the work tells from zero.
+
     See Also
     --------
     lstsq : Solutions of least squares, refined, with error bounds.
+
+    Notes
+    -----
+    With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
+    errs by at most ``200 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `svd`
+    (G. W. Stewart, On the perturbation of pseudo-inverses, 1977).
 
     Examples
     --------
@@ -164,8 +177,10 @@ def pinv(
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
     u, s, vh = svd(a, False, precision=precision)
-    least = s[..., :1] * _column(_relative(given, a, rtol if rcond is None else rcond))
-    kept = s > least
+    tolerance = rtol if rcond is None else rcond
+    kept = s > s[..., :1] * _column(_relative(given, a, tolerance))
+    if tolerance is None:
+        _warn_of_truncation("pinv", given, s, kept)
     inverse = where(kept, 1 / where(kept, s, 1), 0)
     return matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
 
@@ -200,6 +215,16 @@ def null_space(
     numpy.linalg.LinAlgError
         As `svd`.
 
+    Warns
+    -----
+    PrecisionWarning
+        If the default tolerance counts values as zero that the work tells from zero.
+
+    Notes
+    -----
+    The columns N are orthonormal within ``40 k eps``, k = ``min(m, n)``, and ``norm(A N, 2)`` is at
+    most the largest value that counts as zero and ``40 k eps norm(A)``.
+
     Examples
     --------
     >>> import mdqr
@@ -211,8 +236,10 @@ def null_space(
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
     _, s, vh = svd(A, precision=precision)
-    rank = int((s > s[:1] * _relative(given, A, rcond)).sum())
-    return vh[rank:].mT.conj()
+    kept = s > s[:1] * _relative(given, A, rcond)
+    if rcond is None:
+        _warn_of_truncation("null_space", given, s, kept)
+    return vh[int(kept.sum()) :].mT.conj()
 
 
 def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
@@ -220,6 +247,20 @@ def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
     if rtol is not None:
         return rtol
     return max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+
+
+def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
+    """Warn where values are left out that the work tells from zero: entries may be exact."""
+    least = s[..., :1] * (max(given.shape(0)[-2:]) * given.work.eps)
+    count = int(((s > least) & ~kept).sum())
+    if count:
+        warnings.warn(
+            f"{function}: {count} singular values count as zero to the precision of the entries "
+            f"of a, and are not in {given.work.name}: rtol=0 says that the entries are exact, a "
+            "tolerance what they hold",
+            PrecisionWarning,
+            stacklevel=3,
+        )
 
 
 def _column(tolerance: Any) -> Any:
