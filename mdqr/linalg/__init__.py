@@ -32,8 +32,7 @@ from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
-from mdqr.linalg._spectral.lowrank import LowRankResult, lowrank
-from mdqr.linalg._spectral.polar import PolarResult, polar
+from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update

@@ -166,7 +166,7 @@ def _chosen(xp: Any, stage: _Stage, width: int) -> tuple[Block, Block]:
         place = squares.argmax(axis=-1)
         pivots[:, step], sizes[:, step] = place, squares[batch, place]
         vector, known = x[batch, :, place][:, None, :], basis[:, :step]
-        for _ in range(2):
+        for _ in range(2 if step else 0):
             vector = vector - (vector @ known.conj().swapaxes(-1, -2)) @ known
         length = xp.sqrt((abs(vector) ** 2).sum(axis=-1, keepdims=True))
         vector = vector / xp.where(length > 0, length, 1.0)

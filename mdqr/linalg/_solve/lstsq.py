@@ -297,7 +297,9 @@ def _by_rank(
     checks.settle()
     weights = None
     if given is not None:
-        block = planes.broadcast(to_block(given, inputs.work.limbs)[0], False, inputs.shape(0)[:-1])
+        pair = to_block(given, inputs.work.limbs)
+        near = together([(inputs.blocks[0], inputs.is_complex), pair], (inputs.blocks[0], given))
+        block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
     x, residuals, rank, info = by_rank(RankProblem(inputs, weights, rtol, basic, solve))
