@@ -4,71 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import flint
 import linalg_cases as cases
 import numpy as np
 import pytest
+import rank_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import LinAlgError, RankInfo, lstsq, null_space, pinv
 from mdqr.testing import assert_same_bits
-
-
-def rational(values):
-    """An exact matrix of Fractions or integers."""
-    flat = [flint.fmpq(int(v.numerator), int(v.denominator)) for v in np.asarray(values).ravel()]
-    return flint.fmpq_mat(*np.shape(values), flat)
-
-
-def embedded(real, imag):
-    """Complex matrices as real ones of twice the order."""
-    return np.block([[real, -imag], [imag, real]])
-
-
-def shortest(x, y, weights, b):
-    """The exact shortest solution of ``x y z = b``, x of full column and y of full row rank."""
-    x, y, b = (rational(v) for v in (x, y, b))
-    scale = rational(np.diag(np.array([Fraction(w) for w in weights], dtype=object)))
-    left = x.transpose() * scale
-    z = (left * x).solve(left * b)
-    z = y.transpose() * (y * y.transpose()).solve(z)
-    found = [Fraction(int(v.p), int(v.q)) for v in z.entries()]
-    return np.array(found, dtype=object).reshape(z.nrows(), z.ncols())
-
-
-def drawn(m, n, rank, dtype, rng):
-    """Factors of integers, parts of complex ones apart."""
-    parts = 2 if dtype is complex else 1
-    x = rng.integers(-99, 99, (parts, m, rank)).astype(object)
-    y = rng.integers(-99, 99, (parts, rank, n)).astype(object)
-    return x, y
-
-
-def product(x, y, precision):
-    if len(x) == 1:
-        return mdqr.array((x[0] @ y[0]).tolist(), precision=precision)
-    real, imag = x[0] @ y[0] - x[1] @ y[1], x[0] @ y[1] + x[1] @ y[0]
-    real, imag = (mdqr.array(v.tolist(), precision=precision) for v in (real, imag))
-    return real + imag * 1j
-
-
-def exact(x, y, weights, b):
-    """The shortest solution as pairs of exact parts."""
-    if len(x) == 1:
-        return shortest(x[0], y[0], weights, cases.fractions(b)), None
-    parts = cases.fractions(b.real), cases.fractions(b.imag)
-    z = shortest(embedded(*x), embedded(*y), [*weights, *weights], np.concatenate(parts))
-    return z[: len(z) // 2], z[len(z) // 2 :]
-
-
-def errors(x, wanted):
-    """Exact moduli of errors, as floats."""
-    if not x.is_complex:
-        return abs(cases.fractions(x) - wanted[0]).astype(float)
-    real, imag = cases.fractions(x.real) - wanted[0], cases.fractions(x.imag) - wanted[1]
-    return np.hypot(real.astype(float), imag.astype(float))
 
 
 @given(
@@ -83,15 +28,16 @@ def errors(x, wanted):
 def test_shortest_solutions_of_exact_rank(precision, dtype, m, n, rank, weighted, seed):
     """Of products of integers: every component within its bound, and nearly all digits."""
     rng, rank = np.random.default_rng(seed), min(rank, m, n)
-    x, y = drawn(m, n, rank, dtype, rng)
-    a = product(x, y, precision) if rank else mdqr.zeros((m, n), precision=precision, dtype=dtype)
+    x, y = rank_cases.factors(m, n, rank, dtype, rng)
+    a = mdqr.zeros((m, n), precision=precision, dtype=dtype)
+    a = rank_cases.product(x, y, precision) if rank else a
     b = mdqr.random.normal((m, 2), precision=precision, dtype=dtype, rng=rng)
     weights = rng.integers(1, 9, m).astype(float) if weighted else np.ones(m)
     found = lstsq(a, b, rtol=1e-10, weights=weights if weighted else None)
     if found.rank != rank:  # of small integers, whose factors depend on each other
         return
-    wanted = exact(x, y, weights, b) if rank else (np.full((n, 2), Fraction(0)),) * 2
-    error = errors(found.x, wanted)
+    wanted = rank_cases.shortest(x, y, weights, b) if rank else (np.full((n, 2), Fraction(0)),) * 2
+    error = rank_cases.errors(found.x, wanted)
     assert (error <= found.info.error_bound).all()
     assert (found.info.error_bound <= 1e4 * precision.eps * abs(found.x.to_numpy()).max()).all()
     assert found.info.distance <= 20 * n * precision.eps * float(mdqr.linalg.norm(a)) * 3
@@ -102,9 +48,9 @@ def test_shortest_solutions_of_exact_rank(precision, dtype, m, n, rank, weighted
 
 
 def test_basic_solutions(precision, dtype, rng):
-    x, y = drawn(9, 7, 4, dtype, rng)
+    x, y = rank_cases.factors(9, 7, 4, dtype, rng)
     a, b = (
-        product(x, y, precision),
+        rank_cases.product(x, y, precision),
         mdqr.random.normal(9, precision=precision, dtype=dtype, rng=rng),
     )
     found = lstsq(a, b, rtol=1e-10, basic=True)
@@ -183,13 +129,11 @@ def test_float64_data_in_a_higher_precision():
     found = lstsq(a, b, rtol=1e-12, precision=mdqr.od)
     assert found.rank == 1
     assert found.x.precision is mdqr.od
-    wanted = shortest(
-        cases.fractions(mdqr.array(a[:, :1], precision=mdqr.d)),
-        [[Fraction(1), Fraction(2)]],
-        [1.0] * 3,
-        cases.fractions(mdqr.array(b[:, None], precision=mdqr.d)),
-    )
-    assert (errors(found.x[:, None], (wanted,))[:, 0] <= found.info.error_bound).all()
+    x = cases.fractions(mdqr.array(a[None, :, :1], precision=mdqr.d))
+    y = np.array([[[1, 2]]], dtype=object)
+    wanted = rank_cases.shortest(x, y, np.ones(3), mdqr.array(b[:, None], precision=mdqr.d))
+    error = rank_cases.errors(found.x[:, None], wanted)[:, 0]
+    assert (error <= found.info.error_bound).all()
     assert found.info.digits.min() > 120
 
 
@@ -221,8 +165,8 @@ def test_nothing_to_solve(multiple):
 
 
 def test_weights_of_zero_leave_rows_out(multiple, rng):
-    x, y = drawn(7, 4, 2, float, rng)
-    a, b = product(x, y, multiple), mdqr.random.normal(7, precision=multiple, rng=rng)
+    x, y = rank_cases.factors(7, 4, 2, float, rng)
+    a, b = rank_cases.product(x, y, multiple), mdqr.random.normal(7, precision=multiple, rng=rng)
     found = lstsq(a, b, rtol=1e-10, weights=[1, 1, 1, 1, 1, 0, 0])
     wanted = lstsq(a[:5], b[:5], rtol=1e-10)
     assert (abs(found.x - wanted.x).to_numpy() <= 2 * wanted.info.error_bound + 1e-300).all()

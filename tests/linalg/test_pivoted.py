@@ -31,16 +31,8 @@ def accept(a, Q, R, P):
     cases.check_form(R)
     squares = cases.Exact.of(R).squares()
     for k in range(min(R.shape)):
-        left = squares[k:, k:].sum(axis=0)
-        # Squares of lengths may differ by twice that, and by what rounding leaves.
-        assert squares[k, k] * (1 + CLOSE) >= max(left) or small(a, R, k)
-
-
-def small(a, R, k):
-    """Whether what is left of every column is rounding errors of it."""
-    left = mdqr.linalg.norm(R[k:, k:], axis=0).to_numpy()
-    size = mdqr.linalg.norm(a[:, k:], axis=0).to_numpy()
-    return (left <= 20 * a.shape[-1] * R.precision.eps * size).all()
+        # Squares of lengths may differ by twice that.
+        assert squares[k, k] * (1 + CLOSE) >= squares[k:, k:].sum(axis=0).max()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -157,6 +149,15 @@ def test_lengths_that_cancel_are_measured_again(multiple, monkeypatch):
     assert qr(a, "r", pivoting=True)[1].tolist() == [0, 2, 1]
     monkeypatch.setattr(pivoted, "_SHORTEST", 0.0)
     assert qr(a, "r", pivoting=True)[1].tolist() == [0, 1, 2]
+
+
+def test_pivots_of_doubles_are_those_of_their_factors(rng):
+    """An order found in dd for LAPACK's factors was wrong where cancellation leaves its errors."""
+    a = np.ones((7, 7))
+    a[:3] = rng.standard_normal((3, 7))
+    a[2, 3:5] = 1e46, 3e51
+    a = mdqr.array(a, precision=mdqr.d)
+    accept(a, *qr(a, pivoting=True))
 
 
 def test_kahan(multiple):

@@ -17,7 +17,6 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._shared.checks import fetch
@@ -74,7 +73,7 @@ def factor(
     exponents : Block
         Those of the columns, int64 ``(batch, n)``.
     kind : Kind
-        That of `work`.
+        That of `work`: two limbs or more, as panels have.
     tile : int, optional
         The largest number of columns of a tile; by default from the static table.
     keep_q : bool, optional
@@ -92,8 +91,6 @@ def factor(
         The factorisation. Each diagonal entry of R is at least ``1 - 2**-10`` times the length of
         what is left of each later column.
     """
-    if kind.limbs == 1:
-        return _of_one_limb(backend, work, exponents, kind, keep_q)
     xp, (m, n) = backend.xp, work.shape[-2:]
     count = min(m, n)
     width = tile or householder.tile_width(count, backend.name)
@@ -105,9 +102,9 @@ def factor(
     while start < count:
         if enough and start >= least and fetch((_left(xp, stage, first) <= enough).all())[0]:
             break
-        pivots, sizes = _chosen(xp, stage, min(width, count - start))
-        stop = start + _valid(*fetch(sizes))
-        _bring_forward(xp, pivots[:, : stop - start], start, work, exponents, order)
+        pivots = _chosen(xp, stage, min(width, count - start))
+        stop = start + pivots.shape[-1]
+        _bring_forward(xp, pivots, start, work, exponents, order)
         v, t = householder.factor_tile(factors, slice(start, stop), leaf)
         if keep_q:
             factors.vs.append(v)
@@ -118,17 +115,6 @@ def factor(
         stage = _stage(xp, work[..., start:, start:], exponents[:, start:], kind)
     factors.tau = factors.tau[..., :start]
     return Pivoted(factors, exponents, order, _left(xp, stage, first))
-
-
-def _of_one_limb(
-    backend: Backend, work: Block, exponents: Block, kind: Kind, keep_q: bool
-) -> Pivoted:
-    """Factor by LAPACK in the order that two limbs find, for there are no panels of one."""
-    more = kind._replace(limbs=PRECISIONS[1].limbs)
-    wide = planes.widen(work, kind.is_complex, more.limbs)
-    found = factor(backend, wide, exponents, kind=more, keep_q=False)
-    work = backend.xp.take_along_axis(work, _columns(found.order, work), axis=-1)
-    return found._replace(factors=householder.factor(backend, work, kind=kind, keep_q=keep_q))
 
 
 def _columns(order: Block, block: Block) -> Block:
@@ -156,13 +142,17 @@ def _left(xp: Any, stage: _Stage, first: _Stage) -> Block:
     return xp.ldexp(share, down)
 
 
-def _chosen(xp: Any, stage: _Stage, width: int) -> tuple[Block, Block]:
-    """Return pivots, int64 ``(batch, width)``, and the squares of their lengths when chosen."""
+def _chosen(xp: Any, stage: _Stage, width: int) -> Block:
+    """Return pivots that float64 can tell, at most `width` of them, int64 ``(batch, count)``."""
     x, squares, batch = stage.columns, stage.squares, xp.arange(stage.columns.shape[0])
     basis = xp.zeros((x.shape[0], width, x.shape[1]), dtype=x.dtype)
     pivots = xp.zeros((x.shape[0], width), dtype=np.int64)
     sizes = xp.zeros((x.shape[0], width))
     for step in range(width):
+        # A device is waited for after 2, 4, 8, ... columns.
+        if step > 1 and not step & (step - 1) and _valid(*fetch(sizes[:, :step])) < step:
+            sizes = sizes[:, :step]
+            break
         place = squares.argmax(axis=-1)
         pivots[:, step], sizes[:, step] = place, squares[batch, place]
         vector, known = x[batch, :, place][:, None, :], basis[:, :step]
@@ -175,7 +165,7 @@ def _chosen(xp: Any, stage: _Stage, width: int) -> tuple[Block, Block]:
         squares = xp.maximum(squares - abs(row) ** 2, 0.0)
         # Columns that were chosen come last.
         squares[batch[:, None], pivots[:, : step + 1]] = -1.0
-    return pivots, sizes
+    return pivots[:, : _valid(*fetch(sizes))]
 
 
 def _valid(sizes: np.ndarray) -> int:

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes
-from mdqr._limbs.planes import Block, diagonal
-from mdqr._precision import Precision
+from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import householder, pivoted
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.lu import flat
@@ -163,16 +163,18 @@ def pivoted_factors(
 ) -> tuple[Scaled, pivoted.Pivoted]:
     """Scale the columns of the first operand ``(batch, m, n)``, finite, and factor with pivoting.
 
-    The options are those of `pivoted.factor`.
+    In two limbs or more: of one, rounding errors would have another order. The options are those of
+    `pivoted.factor`.
     """
     backend, field = inputs.backend, inputs.is_complex
+    kind = Kind(max(inputs.work.limbs, PRECISIONS[1].limbs), field)
     block, powers = backend.balance_columns(inputs.blocks[0], None, is_complex=field)
-    work = planes.widen(block, field, inputs.work.limbs)
+    work = planes.widen(block, field, kind.limbs)
     found = pivoted.factor(
         backend,
         work,
         -powers,
-        kind=inputs.kind,
+        kind=kind,
         tile=tile,
         keep_q=keep_q,
         enough=enough,
@@ -356,7 +358,7 @@ def qr(
     ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm. Columns are scaled by powers of two, so
     that no intermediate value over- or underflows. The algorithm is the blocked Householder method
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
-    1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK.
+    1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop

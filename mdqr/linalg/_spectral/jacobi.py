@@ -32,7 +32,7 @@ _BY_CLUSTERS = 30
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
 # So many vectors, far apart in size, are mixed before products.
-_MIXED = 24
+_MIXED = 8
 _GOLDEN = 0.6180339887498949
 # So many powers of two an entry may be away from 1.
 _NEAR = 3

@@ -23,7 +23,7 @@ from mdqr.linalg._shared.operands import (
     memory_guard,
 )
 from mdqr.linalg._spectral.jacobi import ROOM, adjoint
-from mdqr.linalg._spectral.svd import folded, of_tall, svd
+from mdqr.linalg._spectral.svd import folded, of_tall, rounded, svd
 
 
 class LowRankResult(NamedTuple):
@@ -180,9 +180,11 @@ def _approximated(
         callback=callback,
     )
     k = factors.factors.count
-    turned = permuted(adjoint(factors.signed_r(k), kind), found.order.argsort(axis=-1))
+    turned = permuted(
+        adjoint(rounded(inputs, factors.signed_r(k)), kind), found.order.argsort(axis=-1)
+    )
     right, values, left = of_tall(inputs, turned, vectors=True)
-    u = backend.matmul(factors.signed_q(k), left, kind=kind)
+    u = backend.matmul(rounded(inputs, factors.signed_q(k)), left, kind=kind)
     return u, backend.ldexp(values, top[:, None]), right
 
 

@@ -276,14 +276,20 @@ def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block
     n, sides = int(a.shape[-1]), []
     for _ in range(2):
         factors, found = qr.pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
-        r = factors.signed_r(n)
-        sides.append((factors.signed_q(n) if vectors else None, found.order))
+        r = rounded(inputs, factors.signed_r(n))
+        q = rounded(inputs, factors.signed_q(n)) if vectors else None
+        sides.append((q, found.order))
         a = adjoint(r, inputs.kind)
     (left, first), (right, second) = sides
     if left is None or right is None:
         return None, r, None
     left = permuted(left.swapaxes(-1, -2), second).swapaxes(-1, -2)
     return left, r, permuted(right, first.argsort(axis=-1))
+
+
+def rounded(inputs: Inputs, block: Block) -> Block:
+    """Return factors in the limbs of the work."""
+    return planes.narrow(block, inputs.is_complex, inputs.work.limbs)
 
 
 def _is_disordered(inputs: Inputs, rows: Block) -> bool:
