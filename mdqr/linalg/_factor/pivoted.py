@@ -25,6 +25,9 @@ from mdqr.linalg._shared.operands import Callback
 # A stage ends where a column is that much shorter than its first: squares of lengths err by a few
 # 2**-53 of the first one.
 _SHORTEST = 2.0**-12
+# Of squares of lengths: columns so near to the longest keep their order, whatever the last bits of
+# products by a BLAS are.
+_NEAR = 1 - 2.0**-12
 # Differences of exponents that float64 holds.
 _FAR = 1000
 
@@ -153,7 +156,7 @@ def _chosen(xp: Any, stage: _Stage, width: int) -> Block:
         if step > 1 and not step & (step - 1) and _valid(*fetch(sizes[:, :step])) < step:
             sizes = sizes[:, :step]
             break
-        place = squares.argmax(axis=-1)
+        place = (squares >= _NEAR * squares.max(axis=-1, keepdims=True)).argmax(axis=-1)
         pivots[:, step], sizes[:, step] = place, squares[batch, place]
         vector, known = x[batch, :, place][:, None, :], basis[:, :step]
         for _ in range(2 if step else 0):

@@ -364,7 +364,8 @@ def qr(
     condition: lengths are measured in float64, but of what the work leaves, again after each drop
     by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries tell of missing rank, as a rule
     within a small factor; for matrices such as Kahan's they may exceed the singular values by
-    ``2**k``, and the decision is that of `matrix_rank`. The factors are those of ``a[:, P]``.
+    ``2**k``, and the decision is that of `matrix_rank`. Columns whose lengths agree to ``2**-13``
+    keep their order, so that P is the same with any BLAS but for lengths that differ by just that.
 
     Examples
     --------
