@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import LinAlgError, lowrank, norm, polar, svdvals
+from mdqr.linalg import LinAlgError, lowrank, matrix_rank, norm, polar, svdvals
 from mdqr.testing import assert_same_bits, matrix
 
 
@@ -103,6 +103,20 @@ def test_numerical_rank(multiple):
         assert lowrank(hilbert, rtol=rtol).s.shape == ((values > rtol * values[0]).sum(),)
     assert lowrank(hilbert.to_numpy(), precision=multiple).s.shape == (13,)
     assert lowrank(hilbert.to_numpy(), rtol=0, precision=multiple).s.shape == (20,)
+
+
+def test_ranks_by_values_above_rounding(precision, dtype, rng):
+    """`matrix_rank` stops at the numerical rank, unless the tolerance is below rounding errors."""
+    a = mdqr.random.normal((3, 12, 9), precision=precision, dtype=dtype, rng=rng)
+    a[1] = a[1, :, :4] @ a[1, :4]
+    a[2] = cases.scaled(a[2], 0, -7)
+    for rtol in (None, 1e-9, np.array([1e-3, 1e-6, 1e-9])):
+        values = svdvals(a)
+        least = 12 * precision.eps if rtol is None else rtol
+        wanted = (values > values[:, :1] * np.broadcast_to(least, 3)[:, None]).sum(axis=-1)
+        assert matrix_rank(a, rtol=rtol).tolist() == wanted.tolist()
+    graded = cases.scaled(a[0], 0, -40)
+    assert matrix_rank(graded, rtol=0) == 9
 
 
 def test_columns_beyond_the_rank_are_not_factored(multiple, rng):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes, scaling
@@ -23,7 +23,7 @@ from mdqr.linalg._shared.operands import (
     memory_guard,
 )
 from mdqr.linalg._spectral.jacobi import ROOM, adjoint
-from mdqr.linalg._spectral.svd import folded, of_tall, rounded, svd
+from mdqr.linalg._spectral.svd import Decomposed, folded, of_tall, rounded, svd
 
 
 class LowRankResult(NamedTuple):
@@ -102,8 +102,8 @@ def lowrank(
     t + 60 k eps norm(a)``; values are right to ``60 k eps`` of the largest one, and U and Vh are
     orthonormal within ``60 k eps``.
 
-    Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``k eps`` of it
-    in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
+    Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``sqrt(k) eps``
+    of it in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
     diag(R) says of the rank, nothing larger is lost. The SVD is that of R (S. Zhang, E. Baharlouei,
     P. Wu, 2020, section 3.4, with pivots).
 
@@ -116,19 +116,14 @@ def lowrank(
     >>> s.shape, float(mdqr.linalg.norm((U * s) @ Vh - a)) < 1e-18
     ((11,), True)
     """
-    inputs, checks = gather(a, precision=precision), Checks()
+    inputs = gather(a, precision=precision)
     m, n = matrix_shape("lowrank", "a", inputs.shape(0))
     check_callback("lowrank", callback)
     count = _count(r, rtol, inputs.shape(0))
-    checks.require_finite("lowrank", "a", inputs.blocks[0], inputs.is_complex)
-    checks.settle()
-    with memory_guard("lowrank", inputs, 3 * m * n, "take fewer rows or columns"):
-        u, values, v = _approximated(inputs, count, callback)
-        batch = inputs.shape(0)[:-2]
-        shape = (inputs.work.limbs, *batch, 1, values.shape[-1])
-        checks.require_in_range("lowrank", "s", values.reshape(shape), False)
-        checks.settle()
-    s = folded(inputs, values, (*batch, values.shape[-1]), is_complex=False)
+    found = _approximated("lowrank", inputs, count or 1, callback, vectors=True)
+    u, v = cast(tuple[Block, Block], (found.left, found.right))
+    batch = inputs.shape(0)[:-2]
+    s = folded(inputs, found.values, (*batch, found.values.shape[-1]), is_complex=False)
     if count is None:
         least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
         count = int((s > s[:1] * least).sum())
@@ -159,33 +154,45 @@ def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
     return count
 
 
+def values_above_rounding(function: str, inputs: Inputs) -> MDArray:
+    """Return singular values ``(..., k)``, all but some below ``min(m, n) eps`` of the largest."""
+    found = _approximated(function, inputs, 1, None, vectors=False).values
+    return folded(inputs, found, (*inputs.shape(0)[:-2], found.shape[-1]), is_complex=False)
+
+
 def _approximated(
-    inputs: Inputs, count: int | None, callback: Callback | None
-) -> tuple[Block, Block, Block]:
-    """Return ``(batch, m, k)``, ``(batch, k)`` and ``(batch, n, k)``: vectors and values."""
+    function: str, inputs: Inputs, least: int, callback: Callback | None, *, vectors: bool
+) -> Decomposed:
+    """Return values and vectors of matrices, up to their numerical rank and at least some."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
-    a = flat(inputs.blocks[0], field)
-    (batch, m, n), xp = a.shape[-3:], backend.xp
+    m, n = inputs.shape(0)[-2:]
+    checks, a = Checks(), flat(inputs.blocks[0], field)
+    checks.require_finite(function, "a", inputs.blocks[0], field)
+    checks.settle()
     if not a[0].size:
-        shapes = (batch, m, 0), (batch, 0), (batch, n, 0)
-        kinds = kind, kind.real, kind
-        return tuple(k.zeros(xp, shape) for k, shape in zip(kinds, shapes, strict=True))
-    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
-    top = top - ROOM
-    a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-    factors, found = qr.pivoted_factors(
-        inputs._replace(blocks=[a]),
-        enough=min(m, n) * inputs.work.eps,
-        least=count or 1,
-        callback=callback,
-    )
-    k = factors.factors.count
-    turned = permuted(
-        adjoint(rounded(inputs, factors.signed_r(k)), kind), found.order.argsort(axis=-1)
-    )
-    right, values, left = of_tall(inputs, turned, vectors=True)
-    u = backend.matmul(rounded(inputs, factors.signed_q(k)), left, kind=kind)
-    return u, backend.ldexp(values, top[:, None]), right
+        return of_tall(inputs, kind.zeros(backend.xp, (a.shape[-3], max(m, n), 0)), vectors)
+    with memory_guard(function, inputs, 3 * m * n, "take fewer rows or columns"):
+        top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+        top = top - ROOM
+        a = backend.ldexp(a, -top[:, None, None], is_complex=field)
+        factors, found = qr.pivoted_factors(
+            inputs._replace(blocks=[a]),
+            keep_q=vectors,
+            enough=min(m, n) ** 0.5 * inputs.work.eps,
+            least=least,
+            callback=callback,
+        )
+        k = factors.factors.count
+        turned = adjoint(rounded(inputs, factors.signed_r(k)), kind)
+        turned = permuted(turned, found.order.argsort(axis=-1))
+        right, values, left = of_tall(inputs, turned, vectors)
+        values = backend.ldexp(values, top[:, None])
+        shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, k)
+        checks.require_in_range(function, "s", values.reshape(shape), False)
+        checks.settle()
+        if left is not None:
+            left = backend.matmul(rounded(inputs, factors.signed_q(k)), left, kind=kind)
+    return Decomposed(left, values, right)
 
 
 class PolarResult(NamedTuple):

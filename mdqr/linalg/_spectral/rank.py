@@ -16,6 +16,7 @@ from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
 from mdqr.linalg._solve.solve import inv
+from mdqr.linalg._spectral.nearest import values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 
@@ -56,6 +57,11 @@ def matrix_rank(
     --------
     svdvals : The singular values, and how accurate they are.
 
+    Notes
+    -----
+    Singular values are those of `svd`; above ``max(m, n) eps`` of the largest one those of
+    `lowrank`, which does not go beyond the numerical rank: right to ``60 min(m, n) eps`` of it.
+
     Examples
     --------
     >>> import mdqr
@@ -69,11 +75,14 @@ def matrix_rank(
     given = gather(A, precision=precision)
     if len(given.shape(0)) < 2:
         return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
-    values = svdvals(A, precision=precision)
-    if not values.shape[-1]:
-        return np.zeros(values.shape[:-1], dtype=np.int64)[()]
-    if tol is None:
-        tol = values[..., 0] * _relative(given, A, rtol)
+    if not min(given.shape(0)[-2:]):
+        return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
+    relative = None if tol is not None else _relative(given, A, rtol)
+    if relative is not None and np.all(relative >= max(given.shape(0)[-2:]) * given.work.eps):
+        values = values_above_rounding("matrix_rank", given)
+    else:
+        values = svdvals(A, precision=precision)
+    tol = values[..., 0] * relative if tol is None else tol
     found = (values > _column(tol)).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
@@ -245,7 +254,7 @@ def null_space(
 def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
     """Return a tolerance relative to the largest singular value, by default that of the entries."""
     if rtol is not None:
-        return rtol
+        return rtol if isinstance(rtol, MDArray) else np.asarray(rtol)
     return max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
 
 
