@@ -41,7 +41,7 @@ class RankInfo(NamedTuple):
         The columns of `a`, int64 ``(..., n)``: the first `rank` of them count.
     distance : float or numpy.ndarray
         Length, in the Frobenius norm of (weighted) rows, of what the other columns have beside
-        these, which is left out: at most ``20 n eps norm(a)`` where the rank is exactly that.
+        these, which is left out: rounding errors of `a` where the rank is exactly that.
     condition : float or numpy.ndarray
         Estimated condition of the columns that count, scaled by powers of two.
     error_bound : numpy.ndarray
@@ -114,9 +114,9 @@ def by_rank(problem: Problem) -> ByRank:
         for place in np.ndindex(batch)
     ]
 
-    def joined(name: str, *shape: int, dtype: type = float) -> np.ndarray:
-        values = [getattr(one, name) for one in found]
-        return np.array(values, dtype=dtype).reshape((*batch, *shape))
+    def joined(name: str, *shape: int, dtype: type = float) -> Any:
+        values: np.ndarray = np.array([getattr(one, name) for one in found], dtype=dtype)
+        return values.reshape((*batch, *shape)) if batch or shape else values.item()
 
     if found:
         x, residuals = (stack([getattr(one, name) for one in found]) for name in ("x", "residuals"))
@@ -127,8 +127,8 @@ def by_rank(problem: Problem) -> ByRank:
     x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
     bound = joined("bound", n, k)
     digits = _digits(bound, abs(x.to_numpy()), inputs.precision)
-    distance, condition = (joined(name)[()] for name in ("distance", "condition"))
-    pivots, rank = joined("pivots", n, dtype=np.int64), joined("rank", dtype=np.int64)[()]
+    distance, condition = joined("distance"), joined("condition")
+    pivots, rank = joined("pivots", n, dtype=np.int64), joined("rank", dtype=np.int64)
     return ByRank(x, residuals, rank, RankInfo(pivots, distance, condition, bound, digits))
 
 
