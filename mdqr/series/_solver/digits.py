@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mdqr._limbs import planes
@@ -13,6 +15,8 @@ from mdqr.series._solver.online import Start
 
 # Draws, and a factor for those that were not drawn.
 _PROBES, _SAFETY = 4, 8.0
+# Products of what is smaller are taken for products of this: they may underflow, as their errors.
+_SMALL, _LEAST = 2.0**-500, 2.0**-1060
 
 
 def perturbed(
@@ -21,7 +25,8 @@ def perturbed(
     """Return the moduli of coefficients, and estimates of their errors.
 
     Every product, sum of an equation and coefficient is changed by eps of its terms, with random
-    signs; the changes go through the linearised equations order by order, in float64.
+    signs, or by what underflows; the changes go through the linearised equations order by order, in
+    float64. There they are in units of the root of eps, so that they do not underflow themselves.
 
     Parameters
     ----------
@@ -42,10 +47,16 @@ def perturbed(
     changes = _Changes(equations, start, values, precision.eps)
     for k in range(values.shape[-1]):
         changes.order(k)
-    size = changes.size[..., 0, : changes.n, :]
-    errors = _SAFETY * equations.size(changes.wide[..., : changes.n, :]).max(axis=-3)
+    size = equations.size(values[..., : changes.n, :])
+    errors = equations.size(changes.wide[..., : changes.n, :]).max(axis=-3)
+    errors = _SAFETY * changes.unit * errors
     size, errors = (x if isinstance(x, np.ndarray) else x.get() for x in (size, errors))
     return size, errors
+
+
+def _raised(size: Block) -> Block:
+    xp = planes.namespace(size)
+    return xp.maximum(size, (size > 0) * _SMALL)
 
 
 class _Changes:
@@ -53,13 +64,17 @@ class _Changes:
 
     def __init__(self, equations: Equations, start: Start, values: Block, eps: float) -> None:
         field = equations.kind.is_complex
-        self.eqs, self.eps = equations.first_limbs(1), eps
+        self.eqs, self.unit = equations.first_limbs(1), eps**0.5
+        self.least = _LEAST / eps
         self.n, self.xp = equations.variables, equations.backend.xp
         # An axis for the probes, behind those of the batch, which coefficients may depend on.
         self.values = planes.narrow(values, field, 1)[..., None, :, :]
         self.inverse = planes.narrow(start.inverse.block, field, 1)[..., None, :, :]
-        self.size = self.eqs.size(self.values)
-        self.moduli = self.eqs.magnitudes()
+        self.size = _raised(self.eqs.size(self.values))
+        moduli = self.eqs.moduli
+        factors, constants = _raised(moduli.factors), _raised(moduli.constants)
+        terms = moduli._replace(factors=factors, constants=constants)
+        self.moduli = replace(self.eqs.magnitudes(), terms=terms)
         self.batch = (*planes.value_shape(values, field)[:-2], _PROBES)
         self.wide = self.eqs.kind.zeros(self.xp, (*self.batch, *values.shape[-2:]))
         # Order 1 of two: the changes of one order, linear in each other.
@@ -88,7 +103,8 @@ class _Changes:
     def _signs(self, size: Block) -> Block:
         """Return eps of sizes ``(..., 1, p)`` with random signs."""
         shape = (*self.batch, size.shape[-1])
-        return self.xp.asarray(self._rng.choice([-self.eps, self.eps], shape)) * size
+        size = self.xp.maximum(size, (size > 0) * self.least)
+        return self.xp.asarray(self._rng.choice([-self.unit, self.unit], shape)) * size
 
     def _inner(self, k: int) -> Block:
         """Return what products of order k change by without the changes of order k."""

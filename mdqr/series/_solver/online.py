@@ -24,7 +24,8 @@ from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singu
 _MOST_STEPS, _GAIN = 50, 2.0**-10
 # Equations that are left with less, at a Jacobian near singular, tell of a singular solution.
 _NEAR = 2.0**-20
-# A task, of one thread or one block of them, makes no more products for each start point.
+# One start point of more products is shared out: as one task, of a thread or a block of them, it
+# would take longer. The tasks of more start points run side by side, each of as many times this.
 _MOST_PRODUCTS = 1024
 
 
@@ -56,6 +57,7 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         If the columns of the Jacobian depend on each other.
     """
     kind, xp = equations.kind, equations.backend.xp
+    x = equations.inward(x)
     batch = planes.value_shape(x, kind.is_complex)[:-1]
     n = x.shape[-1]
     values = equations.empty(batch, 1)
@@ -67,23 +69,22 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         equations.products.evaluate(values, kind)
         rest = equations.order(values, 0)
         if inverse is None:
-            inverse, moved = left_inverse(equations.jacobian(values), kind), 0.0
+            inverse, before, moved = left_inverse(equations.jacobian(values), kind), np.inf, 0.0
         dx = inverse.times(rest, kind)
         size = equations.size(values[..., :n, 0]).max(axis=-1)
         change = equations.size(dx[..., 0]).max(axis=-1)
         worst = float((change / xp.where(size > 0, size, 1.0)).max())
-        moved += worst
         values[..., :n, :] = equations.backend.binary("subtract", values[..., :n, :], dx, kind=kind)
-        if worst <= 4.0 * precision.eps or (
-            worst <= precision.eps**0.75 and worst > _GAIN * before
-        ):
+        slow, near = worst > _GAIN * before, moved <= precision.eps**0.5
+        before, moved = worst, moved + worst
+        # Rounding errors make a step slow where the inverse is that of a point so near; else that
+        # of this point gains more.
+        if worst <= 4.0 * precision.eps or not np.isfinite(worst):
             break
-        if not np.isfinite(worst):
+        if slow and near and worst <= precision.eps**0.75:
             break
-        if worst > _GAIN * before:
-            inverse, before = None, np.inf
-        else:
-            before = worst
+        if slow:
+            inverse = None
     equations.products.evaluate(values, kind)
     left = _left(equations, values)
     jacobian = equations.jacobian(values)

@@ -285,6 +285,11 @@ class System:
         return self._exponents, np.polynomial.polynomial.polyval(t, series.T)
 
     @property
+    def exponents(self) -> np.ndarray:
+        """The exponents of the unknowns ``(terms, n)``."""
+        return self._exponents
+
+    @property
     def term_equations(self) -> np.ndarray:
         """The equation of each term."""
         return self._equation
@@ -320,13 +325,18 @@ class Coefficients:
             return array(self._given, precision=precision)
         shape = len(self._exact), len(self._exact[0]) if self._exact else 0
         names = ("real", "imag") if self.is_complex else ("real",)
-        parts = [
-            array(
-                _objects([[getattr(value, name) for value in row] for row in self._exact], shape),
-                precision=precision,
+        parts = []
+        for name in names:
+            exact = _objects(
+                [[getattr(value, name) for value in row] for row in self._exact], shape
             )
-            for name in names
-        ]
+            part = array(exact, precision=precision)
+            lost = np.flatnonzero(
+                ~np.isfinite(part.limbs[0]) | ((part.limbs[0] == 0) & (exact != 0))
+            )
+            if lost.size:
+                raise ValueError("a coefficient of the system is outside the range of doubles")
+            parts.append(part)
         if len(parts) == 1:
             return parts[0]
         return from_limbs(np.stack([part.limbs for part in parts]), dtype=complex)
