@@ -14,11 +14,10 @@ from mdqr._backend.protocol import Backend, EquationTerms
 from mdqr._limbs import planes
 from mdqr._limbs.device import place
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr.series._arithmetic.products import binomials, shift_matrix
 from mdqr.series._solver.scaling import Scale, balanced
 from mdqr.series._systems.products import Products
-from mdqr.series._systems.system import System
+from mdqr.series._systems.system import Layout, System
 
 # Many underflows together make no larger errors.
 _LEAST = 2.0**-1060
@@ -51,30 +50,24 @@ class Equations:
         ValueError
             If they leave the range of doubles there.
         """
-        series, moduli = _expanded(system, t0, x.is_complex)
-        start = sizes(x.reshape(-1, x.shape[-1])._block, x.is_complex)
-        scale = balanced(
-            sizes(series._block[..., 0], x.is_complex),
-            start if isinstance(start, np.ndarray) else start.get(),
-            system,
-        )
+        field = x.is_complex
+        series, moduli = _expanded(system, t0, field)
+        start = sizes(x.reshape(-1, x.shape[-1])._block, field)
+        start = start if isinstance(start, np.ndarray) else start.get()
+        if not np.isfinite(start).all():
+            raise ValueError("x0 must be finite")
+        scale = balanced(sizes(series[..., 0], field), start, system)
         if scale.powers.any():
-            series = MDArray._wrap(
-                for_block(series._block).ldexp(
-                    series._block, scale.powers[..., None], is_complex=x.is_complex
-                ),
-                series.precision,
-                x.is_complex,
-            )
-            moduli = np.ldexp(moduli, scale.powers[..., None])
-        products, monomial = system.monomials
-        kind = Kind(t0.precision.limbs, x.is_complex)
-        found = [
-            _terms(each, products, monomial, system, x.device)
-            for each in (series, MDArray._wrap(moduli[None], PRECISIONS[0], False))
-        ]
-        on_device = products.on(for_block(found[0].factors).xp)
-        return cls(kind, on_device, *found, scale, np.zeros(1, int))
+            powers = scale.powers[..., None]
+            series = for_block(series).ldexp(series, powers, is_complex=field)
+            moduli = np.ldexp(moduli, powers)
+        kind = Kind(t0.precision.limbs, field)
+        terms, magnitudes = (
+            _terms(block, each, system.layout, system.equations, x.device)
+            for block, each in ((series, kind), (moduli[None], Kind(1, False)))
+        )
+        products = system.monomials[0].on(for_block(terms.factors).xp)
+        return cls(kind, products, terms, magnitudes, scale, np.zeros(1, int))
 
     @property
     def backend(self) -> Backend:
@@ -119,15 +112,16 @@ class Equations:
     def slower(self, rates: np.ndarray) -> np.ndarray:
         """Return the exponents with which orders grow less by a factor ``2**rates``."""
         found = self.exponent - np.rint(rates).astype(int)
-        # Nothing that is a function of t may leave the range.
-        parts = (self.moduli.factors[0], self.moduli.constants[0])
-        for part in parts:
-            top = part.max(axis=-2, initial=0.0)[:, 1:]
-            top = top if isinstance(top, np.ndarray) else top.get()
-            with np.errstate(divide="ignore"):
-                room = (_MOST - np.log2(top)) / np.arange(1, 1 + top.shape[1])
-            room = np.floor(room.min(axis=1, initial=np.inf)) + self.exponent
-            found = np.minimum(found, np.where(np.isinf(room), found, room)).astype(int)
+        if (found <= self.exponent).all():
+            return found
+        # No factor that is a function of t may leave the range.
+        for part in (self.moduli.factors[0], self.moduli.constants[0]):
+            size = part if isinstance(part, np.ndarray) else part.get()
+            if size.shape[-1] > 1 and size.size:
+                with np.errstate(divide="ignore"):
+                    room = _MOST - np.log2(size.max(axis=-2)[:, 1:])
+                room = np.floor((room / np.arange(1, size.shape[-1])).min(axis=1)) + self.exponent
+                found = np.minimum(found, np.where(np.isinf(room), found, room)).astype(int)
         return found
 
     def exponents(self, batch: tuple[int, ...]) -> int | np.ndarray:
@@ -201,54 +195,40 @@ def sizes(block: Block, is_complex: bool) -> Block:
     return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
 
 
-def _expanded(system: System, t0: MDArray, is_complex: bool) -> tuple[MDArray, np.ndarray]:
+def _expanded(system: System, t0: MDArray, is_complex: bool) -> tuple[Block, np.ndarray]:
     """Return the coefficients ``(sets, terms, orders)`` about t0, and the moduli of their parts."""
-    precision = t0.precision
-    series = system.coefficients(precision).astype(dtype=complex if is_complex else None)
+    series = system.coefficients(t0.precision)
+    if is_complex:
+        series = series.astype(dtype=complex)
     moduli = sizes(series._block, is_complex)
     # Of the smallest some limbs are lost.
-    moduli = moduli + (moduli > 0) * (_LEAST / precision.eps)
-    if not (t0 != 0).any():
-        return series[None], moduli[None]
-    flat, orders = t0.reshape(-1), np.arange(series.shape[1])
+    moduli = moduli + (moduli > 0) * (_LEAST / t0.precision.eps)
+    if not t0._block.any():
+        return series[None]._block, moduli[None]
+    flat, orders = t0.reshape(-1), series.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        series = series @ shift_matrix(flat, len(orders))
-        moduli = moduli @ binomials(sizes(flat._block, is_complex), len(orders))
+        series = series @ shift_matrix(flat, orders)
+        moduli = moduli @ binomials(sizes(flat._block, is_complex), orders)
     if not np.isfinite(moduli).all():
         raise ValueError("the coefficients of the system at t0 leave the range of doubles")
-    return series, moduli
+    return series._block, moduli
 
 
-def _terms(
-    series: MDArray, products: Products, monomial: np.ndarray, system: System, device: str
-) -> EquationTerms:
+def _terms(block: Block, kind: Kind, layout: Layout, rows: int, device: str) -> EquationTerms:
     """Return terms by their equations on a device, and the sums of those without unknowns."""
-    equation, m = system.term_equations, system.equations
-    held = np.flatnonzero(monomial >= 0)
-    held = held[np.argsort(equation[held], kind="stable")]
-    starts = np.searchsorted(equation[held], np.arange(m + 1)).astype(np.int64)
-    factors = series[:, held].limbs
+    factors = block[..., layout.held, :]
     used = np.flatnonzero(factors.any(axis=tuple(range(factors.ndim - 1))))
-    found = EquationTerms(
-        starts,
-        products.monomials[monomial[held]],
-        np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)]),
-        _constants(series, equation, np.flatnonzero(monomial < 0), m).limbs,
-    )
+    sums = kind.zeros(np, (block.shape[kind.lead], rows, block.shape[-1]))
+    for count, (equation, term) in enumerate(layout.constants):
+        part = block[..., term, :]
+        if count:
+            before = sums[..., equation, :]
+            part = for_block(block).binary("add", before, part, kind=kind)
+        sums[..., equation, :] = part
+    factors = np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)])
+    found = EquationTerms(layout.starts, layout.nodes, factors, sums)
     return EquationTerms(*(place(part, device) for part in found))
 
 
 def _changed(terms: EquationTerms, change: Callable[[Block], Block]) -> EquationTerms:
     return terms._replace(factors=change(terms.factors), constants=change(terms.constants))
-
-
-def _constants(series: MDArray, equation: np.ndarray, terms: np.ndarray, m: int) -> MDArray:
-    """Return the sums ``(sets, m, orders)`` of the terms without unknowns."""
-    sets, _, orders = series.shape
-    kind = Kind(series.precision.limbs, series.is_complex)
-    found = MDArray._wrap(kind.zeros(np, (sets, m, orders)), series.precision, series.is_complex)
-    while terms.size:
-        rows, first = np.unique(equation[terms], return_index=True)
-        found[:, rows] = found[:, rows] + series[:, terms[first]]
-        terms = np.delete(terms, first)
-    return found

@@ -10,7 +10,6 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.comparison import isfinite
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
@@ -157,9 +156,8 @@ def _operands(
         raise ValueError(f"{m} equations do not determine {n} unknowns; give at least {n}")
     x = array(x0, precision=precision, device=device)
     point = array(t0, precision=precision, device="cpu")
-    for name, given in (("x0", x), ("t0", point)):
-        if not isfinite(given).all():
-            raise ValueError(f"{name} must be finite")
+    if not np.isfinite(point._block).all():
+        raise ValueError(f"t0 must be finite; got {t0}")
     if x.shape[-1:] != (n,):
         raise ValueError(f"x0 must have shape ({n},) or (..., {n}); got {x.shape}")
     if not x.size:

@@ -36,34 +36,43 @@ def balanced(factors: np.ndarray, x: np.ndarray, system: System) -> Scale:
     degree = powers.sum(axis=1).max(initial=1)
     if _far(factors) + degree * _far(x) <= _NEAR:
         return Scale(*(np.zeros((1, count), int) for count in (m, n, len(equation))))
-    with np.errstate(divide="ignore"):
-        f, x = np.log2(factors), np.log2(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = _exponents(np.log2(factors.T), np.log2(x.T), system)
+    rows, columns = (np.where(np.isinf(each), 0.0, np.rint(each)).astype(int) for each in found)
+    far = np.maximum(*(abs(each).max(axis=1, initial=0) for each in (rows, columns))) > _NEAR
+    rows, columns = (each * far[:, None] for each in (rows, columns))
+    return Scale(rows, columns, columns @ powers.T - rows[:, equation])
+
+
+def _exponents(f: np.ndarray, x: np.ndarray, system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exponents of equations and unknowns, infinite where nothing tells them.
+
+    Terms ``(terms, sets)`` and unknowns ``(n, items)`` are given by their logarithms.
+    """
+    m, n, items = system.equations, *x.shape
+    term, variable = np.nonzero(system.exponents)
+    row, count = system.term_equations[term], system.exponents[term, variable, None]
     zero = np.isinf(x)
     x = np.where(zero, 0.0, x)
-    term, variable = np.nonzero(powers)
-    row, count = equation[term], powers[term, variable]
-    # Logarithms of terms and of derivatives; the former without factors that are zero.
-    logs, zeros = (np.zeros((len(x), len(equation))) for _ in range(2))
-    np.add.at(logs, (slice(None), term), count * x[:, variable])
-    np.add.at(zeros, (slice(None), term), count * zero[:, variable])
+    # Logarithms of terms and of derivatives; those of terms without factors that are zero.
+    logs, zeros = (np.zeros((len(f), items)) for _ in range(2))
+    np.add.at(logs, term, count * x[variable])
+    np.add.at(zeros, term, count * zero[variable])
     logs = logs + f
-    slopes = np.where(zeros[:, term] == zero[:, variable], logs[:, term] - x[:, variable], -np.inf)
-    rows = np.full((len(x), m), -np.inf)
-    np.maximum.at(rows, (slice(None), equation), np.where(zeros > 0, -np.inf, logs))
-    columns = np.full((len(x), n), np.inf)
+    slopes = np.where(zeros[term] == zero[variable], logs[term] - x[variable], -np.inf)
+    rows = np.full((m, items), -np.inf)
+    np.maximum.at(rows, system.term_equations, np.where(zeros > 0, -np.inf, logs))
+    columns = np.full((n, items), np.inf)
     for _ in range(2):
         if m > n:
-            rows[:] = rows.max(axis=1, keepdims=True, initial=-np.inf)
-        room = np.where(np.isinf(slopes) | np.isinf(rows[:, row]), np.inf, rows[:, row] - slopes)
-        np.minimum.at(columns, (slice(None), variable), room)
+            rows[:] = rows.max(axis=0)
+        lost = np.isinf(rows[row])
+        room = np.where(np.isinf(slopes) | lost, np.inf, rows[row] - slopes)
+        np.minimum.at(columns, variable, room)
         # Equations all whose terms vanish are scaled by their derivatives.
         known = np.where(np.isinf(columns), 0.0, columns)
-        lost = np.where(np.isinf(rows[:, row]), slopes + known[:, variable], -np.inf)
-        np.maximum.at(rows, (slice(None), row), lost)
-    found = [np.where(np.isinf(each), 0.0, np.rint(each)).astype(int) for each in (rows, columns)]
-    far = np.maximum(*(abs(each).max(axis=1, initial=0) for each in found)) > _NEAR
-    rows, columns = (each * far[:, None] for each in found)
-    return Scale(rows, columns, columns @ powers.T - rows[:, equation])
+        np.maximum.at(rows, row, np.where(lost, slopes + known[variable], -np.inf))
+    return rows.T, columns.T
 
 
 def _far(sizes: np.ndarray) -> float:

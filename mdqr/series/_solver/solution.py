@@ -159,7 +159,8 @@ class SeriesSolution:
             powers = self._powers(self._equations.scale.unknowns)
             if powers.any():
                 lost = (sizes > 0) * _LOST
-                sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
+                with np.errstate(over="ignore"):
+                    sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
                 errors = errors + lost
         else:
             found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))

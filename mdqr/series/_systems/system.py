@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -279,6 +279,21 @@ class System:
         products = Products.of(places, len(self.variables))
         return products, np.array([places.get(key, -1) for key in factors], int)
 
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the terms are in the sums that equations are."""
+        products, monomial = self.monomials
+        equation, m = self._equation, self.equations
+        held = np.flatnonzero(monomial >= 0)
+        held = held[np.argsort(equation[held], kind="stable")]
+        starts = np.searchsorted(equation[held], np.arange(m + 1)).astype(np.int64)
+        constants, left = [], np.flatnonzero(monomial < 0)
+        while left.size:
+            rows, first = np.unique(equation[left], return_index=True)
+            constants.append((rows, left[first]))
+            left = np.delete(left, first)
+        return Layout(held, starts, products.monomials[monomial[held]], constants)
+
     def float64(self, t: complex) -> tuple[np.ndarray, np.ndarray]:
         """Return the exponents, and the coefficients at a value of the parameter in float64."""
         series = self.coefficients(PRECISIONS[0]).to_device("cpu").to_numpy()
@@ -296,6 +311,18 @@ class System:
 
 
 System.__module__ = "mdqr.series"
+
+
+class Layout(NamedTuple):
+    """The terms by their equations, the first of each, their nodes; those without unknowns.
+
+    The latter are equations and a term of each, to be added one array after the other.
+    """
+
+    held: np.ndarray
+    starts: np.ndarray
+    nodes: np.ndarray
+    constants: list[tuple[np.ndarray, np.ndarray]]
 
 
 class Coefficients:
