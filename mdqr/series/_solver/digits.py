@@ -44,12 +44,14 @@ def perturbed(
     tuple
         Two arrays ``(..., n, d + 1)``, float64 on the host.
     """
-    changes = _Changes(equations, start, values, precision.eps)
-    for k in range(values.shape[-1]):
-        changes.order(k)
-    size = equations.size(values[..., : changes.n, :])
-    errors = equations.size(changes.wide[..., : changes.n, :]).max(axis=-3)
-    errors = _SAFETY * changes.unit * errors
+    # What leaves the range is told as an infinite error.
+    with np.errstate(over="ignore", invalid="ignore"):
+        changes = _Changes(equations, start, values, precision.eps)
+        for k in range(values.shape[-1]):
+            changes.order(k)
+        size = equations.size(values[..., : changes.n, :])
+        errors = equations.size(changes.wide[..., : changes.n, :]).max(axis=-3)
+        errors = _SAFETY * changes.unit * errors
     size, errors = (x if isinstance(x, np.ndarray) else x.get() for x in (size, errors))
     return size, errors
 

@@ -56,7 +56,7 @@ class Equations:
         start = start if isinstance(start, np.ndarray) else start.get()
         if not np.isfinite(start).all():
             raise ValueError("x0 must be finite")
-        scale = balanced(sizes(series[..., 0], field), start, system)
+        scale = balanced(moduli[..., 0], start, system)
         if scale.powers.any():
             powers = scale.powers[..., None]
             series = for_block(series).ldexp(series, powers, is_complex=field)

@@ -129,8 +129,8 @@ def newton_series(
     found = SeriesSolution(system, point, precision, equations, begin, values, info)
     if not higher:
         return found
-    first = found.coeffs[..., 0]
     # About the same point: t0 as given may have more digits than the precision.
+    first = found.without_noise[..., 0]
     found.compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
     _warn(found, precision)
     return found

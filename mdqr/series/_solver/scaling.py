@@ -27,8 +27,9 @@ class Scale(NamedTuple):
 def balanced(factors: np.ndarray, x: np.ndarray, system: System) -> Scale:
     """Find exponents so that the largest terms of equations, and derivatives, are near 1.
 
-    `factors` ``(sets, terms)`` and the start points x ``(items, n)`` are moduli. More equations
-    than unknowns are all scaled alike: their least squares stay.
+    `factors` ``(sets, terms)``, the sums of the moduli that they are made of, and the start points
+    x ``(items, n)`` are moduli. More equations than unknowns are all scaled alike: their least
+    squares stay.
     """
     n, m = x.shape[1], system.equations
     powers, equation = system.exponents, system.term_equations

@@ -103,6 +103,7 @@ class SeriesSolution:
     def compare(self, better: MDArray) -> None:
         """Take the digits from coefficients of a higher precision."""
         self._better = better
+        self.__dict__.pop("_errors", None)
 
     def __repr__(self) -> str:
         return (
@@ -158,7 +159,7 @@ class SeriesSolution:
             sizes, errors = perturbed(self._equations, self._start, self._values, self._precision)
             powers = self._powers(self._equations.scale.unknowns)
             if powers.any():
-                lost = (sizes > 0) * _LOST
+                lost = ((sizes > 0) | (errors > 0)) * _LOST
                 with np.errstate(over="ignore"):
                     sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
                 errors = errors + lost
@@ -227,10 +228,14 @@ class SeriesSolution:
 
     def radius(self, method: str = "auto") -> Radius:
         """Return the distance of the nearest singularity from t0, of one path; see `radius`."""
-        sizes, errors = self._errors
-        # What may be rounding errors alone tells of no singularity.
-        coeffs = self.coeffs.to_device("cpu")
-        return radius(PowerSeries(where(sizes <= errors, coeffs * 0, coeffs)), method)
+        return radius(PowerSeries(self.without_noise), method)
+
+    @property
+    def without_noise(self) -> MDArray:
+        """The coefficients, with zeros for those that may be rounding errors alone."""
+        xp = self._equations.backend.xp
+        sizes, errors = map(xp.asarray, self._errors)
+        return where(sizes <= errors, self.coeffs * 0, self.coeffs)
 
 
 for _class in (SeriesInfo, SeriesSolution):
