@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._precision import PRECISIONS
+from mdqr.series._solver.scaling import Scale, balanced
 from mdqr.series._systems.system import System
 
 # Singular values of Toeplitz matrices below this part of the largest are rounding errors.
@@ -109,26 +110,31 @@ class Distances:
     """
 
     def __init__(self, system: System) -> None:
-        exponents = system.exponents
+        self._system, exponents = system, system.exponents
         self._series = system.coefficients(PRECISIONS[0]).to_numpy()
         every = np.arange(len(exponents))
         given = _Terms(every, system.term_equations[:, None], np.ones(len(every)), exponents)
         self._first = _Terms.derived(given)
         self._second = _Terms.derived(self._first)
 
-    def __call__(self, x: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Return the distances at points ``(paths, n)`` for values of the parameter.
+    def scale(self, x: np.ndarray, t: np.ndarray) -> Scale:
+        """Return powers of two that bring points ``(paths, n)`` and equations near 1."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return balanced(_polynomials(abs(t), abs(self._series)), abs(x), self._system)
+
+    def __call__(self, x: np.ndarray, t: np.ndarray, scale: Scale) -> np.ndarray:
+        """Return the distances at points ``(paths, n)``, scaled, for values of the parameter.
 
         They are NaN where derivatives are not finite.
         """
-        n = x.shape[1]
+        n, powers = x.shape[1], np.broadcast_to(scale.powers, (len(x), len(self._series)))
         many = max(1, _ENTRIES // max(n**3, n * len(self._second.term)))
-        parts = (slice(first, first + many) for first in range(0, len(x), many))
-        return np.concatenate([self._some(x[part], t[part]) for part in parts])
+        parts = [slice(first, first + many) for first in range(0, len(x), many)]
+        return np.concatenate([self._some(x[part], t[part], powers[part]) for part in parts])
 
-    def _some(self, x: np.ndarray, t: np.ndarray) -> np.ndarray:
+    def _some(self, x: np.ndarray, t: np.ndarray, powers: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            coefficients = np.polynomial.polynomial.polyval(t, self._series.T).T
+            coefficients = _polynomials(t, self._series) * 2.0**powers
             jacobian, hessians = (
                 terms.at(x, coefficients) for terms in (self._first, self._second)
             )
@@ -136,6 +142,11 @@ class Distances:
             least = _finite(_least, jacobian)
             found = np.where(curvature > 0, 2 * least / curvature, np.inf)
         return np.where(np.isnan(curvature + least), np.nan, found)
+
+
+def _polynomials(t: np.ndarray, series: np.ndarray) -> np.ndarray:
+    """Return the values ``(paths, terms)`` of polynomials in the parameter."""
+    return np.asarray(np.polynomial.polynomial.polyval(t, series.T).T)
 
 
 def _norms(matrices: np.ndarray) -> np.ndarray:

@@ -207,6 +207,7 @@ class _Paths:
         self._reasons = [""] * count
         self._step = np.zeros(count)
         self._radius, self._apart = np.zeros(count), np.zeros(count)
+        self._unit = np.ones((count, len(system.variables)))
         self._plans: dict[int, Predictor] = {}
         self._planned = np.zeros(count, dtype=bool)
         for i in np.flatnonzero(self._t == self._end):
@@ -248,12 +249,13 @@ class _Paths:
         predicted = np.stack(
             [self._plans[i](h) for i, h in zip(active, new - self._t[active], strict=True)]
         )
+        predicted *= self._unit[active]
         right = np.isfinite(predicted).all(axis=-1)
         found: dict[int, _Expansion] = {}
         if right.any():
             found = self._expand(active[right], predicted[right], new[right])
         for i, t, x in zip(active.tolist(), new.tolist(), predicted, strict=True):
-            if i in found and found[i].is_near(x, self._room(i)):
+            if i in found and self._is_near(i, found[i].values[:, 0], x):
                 self._accept(i, t, found[i])
             else:
                 self._halve(i)
@@ -269,10 +271,14 @@ class _Paths:
         which, values = which[right], values[right]
         if not which.size:
             return
+        # Unknowns of any size are compared with each other.
+        scale = self._distance.scale(values[..., 0], self._t[which])
+        self._unit[which] = 2.0**scale.unknowns
+        values = values / self._unit[which, :, None]
         eps = self._like.precision.eps
         plan = Predictor.of(values, *self._degrees, longest=_LONGEST, eps=eps)
         radius, error = plan.radius(), plan.error()
-        distance = self._distance(values[..., 0], self._t[which])
+        distance = self._distance(values[..., 0], self._t[which], scale)
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
         # Where nothing is left out, no distance limits a step.
@@ -295,10 +301,16 @@ class _Paths:
             near = f"singularity at a distance of about {self._radius[i]:.2g}"
             self._stop(i, f"steps below {least:g}, {near}")
 
-    def _room(self, i: int) -> float:
-        """Return the size of the path, or how far others are if that is more."""
-        size = float(abs(self._series[i].values[:, 0]).max())
-        return max(size, float(self._apart[i]))
+    def _is_near(self, i: int, found: np.ndarray, predicted: np.ndarray) -> bool:
+        """Say whether a path is where it was predicted, compared with its size.
+
+        Or with how far others are, where that is more: at zero a path has no size.
+        """
+        before = self._series[i].values[:, 0]
+        moved, *sizes = (
+            abs(x / self._unit[i]).max() for x in (found - predicted, predicted, before)
+        )
+        return bool(moved <= _LONGEST * max(*sizes, self._apart[i]))
 
     def _halve(self, i: int) -> None:
         self._step[i] /= 2
@@ -342,11 +354,6 @@ class _Expansion(NamedTuple):
     point: MDArray
     coeffs: MDArray
     values: np.ndarray
-
-    def is_near(self, predicted: np.ndarray, room: float) -> bool:
-        """Say whether the path is where it was predicted, compared with its size or with room."""
-        moved = abs(self.values[:, 0] - predicted).max()
-        return bool(moved <= _LONGEST * max(room, float(abs(predicted).max())))
 
 
 def _expansions(coeffs: MDArray) -> list[_Expansion]:
