@@ -24,9 +24,10 @@ def perturbed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the moduli of coefficients, and estimates of their errors.
 
-    Every product, sum of an equation and coefficient is changed by eps of its terms, with random
-    signs, or by what underflows; the changes go through the linearised equations order by order, in
-    float64. There they are in units of the root of eps, so that they do not underflow themselves.
+    Every product, sum of an equation, residual of a refinement and coefficient is changed by about
+    eps of its terms, normally distributed (signs alone might cancel in all draws), or by what
+    underflows; the changes go through the linearised equations order by order, in float64. There
+    they are in units of the root of eps, so that they do not underflow themselves.
 
     Parameters
     ----------
@@ -72,6 +73,8 @@ class _Changes:
         # An axis for the probes, behind those of the batch, which coefficients may depend on.
         self.values = planes.narrow(values, field, 1)[..., None, :, :]
         self.inverse = planes.narrow(start.inverse.block, field, 1)[..., None, :, :]
+        jacobian = planes.narrow(start.jacobian, field, 1)[..., None, :, :]
+        self.jacobian = self.eqs.size(jacobian)
         self.size = _raised(self.eqs.size(self.values))
         moduli = self.eqs.moduli
         factors, constants = _raised(moduli.factors), _raised(moduli.constants)
@@ -92,21 +95,22 @@ class _Changes:
         self._products(k, inner)
         rest = self._equations(k)
         sums = self.moduli.order(self.size[None], k)[0, ..., 0]
-        rest[(*self._lead, ..., 0)] += self._signs(sums)
+        refined = (self.jacobian * self.size[..., None, :n, k]).sum(axis=-1)
+        rest[(*self._lead, ..., 0)] += self._noise(sums) + self._noise(refined)
         dx = self.eqs.backend.matmul(self.inverse, rest, kind=kind)[..., 0]
         self.wide[..., :n, k] = -dx
-        self.wide[(*self._lead, ..., slice(n), k)] += self._signs(self.size[..., :n, k])
+        self.wide[(*self._lead, ..., slice(n), k)] += self._noise(self.size[..., :n, k])
         self._products(k, inner)
 
     def _probes(self, block: Block) -> Block:
         """Repeat nodes ``(..., 1, nodes)`` for all probes."""
         return planes.broadcast(block, self.eqs.kind.is_complex, (*self.batch, *block.shape[-1:]))
 
-    def _signs(self, size: Block) -> Block:
-        """Return eps of sizes ``(..., 1, p)`` with random signs."""
+    def _noise(self, size: Block) -> Block:
+        """Return random changes by about eps of sizes ``(..., 1, p)``."""
         shape = (*self.batch, size.shape[-1])
         size = self.xp.maximum(size, (size > 0) * self.least)
-        return self.xp.asarray(self._rng.choice([-self.unit, self.unit], shape)) * size
+        return self.xp.asarray(self.unit * self._rng.standard_normal(shape)) * size
 
     def _inner(self, k: int) -> Block:
         """Return what products of order k change by without the changes of order k."""
@@ -114,7 +118,7 @@ class _Changes:
         shape = (*self.batch, len(graph.left), k + 1)
         sizes = [self.size[..., at, : k + 1] for at in (graph.left, graph.right)]
         total = kind.zeros(self.xp, shape[:-1])
-        total[self._lead] += self._signs((sizes[0] * sizes[1][..., ::-1]).sum(axis=-1))
+        total[self._lead] += self._noise((sizes[0] * sizes[1][..., ::-1]).sum(axis=-1))
         for one, other in ((graph.left, graph.right), (graph.right, graph.left)):
             a = planes.broadcast(self.values[..., one, : k + 1], kind.is_complex, shape)
             # Changes of order k are zeros as yet.

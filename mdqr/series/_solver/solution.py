@@ -174,7 +174,7 @@ class SeriesSolution:
     def errors(self) -> np.ndarray:
         """Estimated relative errors of all coefficients, float64 ``(..., n, d + 1)``.
 
-        Rounding errors of all operations, with random signs, are carried through the linearised
+        Random rounding errors of all operations are carried through the linearised
         equations, order by order; the largest of four draws, times 8. With ``verify=True``, the
         differences from series in the next precision. Infinite for components that are zero and
         in error.

@@ -30,12 +30,12 @@ class Predictor(NamedTuple):
     def of(cls, c: np.ndarray, L: int, M: int, *, longest: float, eps: float) -> Predictor:
         """Return the approximants ``[L/M]`` of series ``(..., n, d)``, d > L + M + 1.
 
-        Where denominators are not unique that of the least norm is taken. Terms that eps of another
-        hides, for values up to `longest`, count as zero: they may be rounding errors alone, of
-        which approximants would make poles.
+        Where denominators are not unique that of the least norm is taken. Terms that eps of those
+        before hides, for values up to `longest`, count as zero: they may be rounding errors alone,
+        of which approximants would make poles.
         """
         size = abs(c) * longest ** np.arange(c.shape[-1])
-        c = np.where(size > _NOISE * eps * size.max(axis=-1, keepdims=True), c, 0.0)
+        c = np.where(size > _NOISE * eps * np.maximum.accumulate(size, axis=-1), c, 0.0)
         orders = L + np.arange(1, M + 1)[:, None] - np.arange(1, M + 1)
         a = c[..., np.maximum(orders, 0)] * (orders >= 0)
         inverse = np.linalg.pinv(a, rcond=_LEAST) if M else a
