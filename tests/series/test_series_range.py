@@ -250,3 +250,17 @@ def test_lowest_degrees(method, degree, precision):
     assert (abs(s.coeffs[:, 0] - wanted[:, : degree + 1]) <= 4 * precision.eps).all()
     assert s.digits.shape == (2, degree + 1)
     assert s.residual().shape == (2, 1, degree + 1)
+
+
+def test_unknowns_that_are_zero_take_no_more_steps():
+    """Rounding errors of z are as large as z, which says nothing of the inverse."""
+    system = System.from_strings(
+        [
+            "26*x^2 + 34/7*y*x - 9*z - t - 250/63",
+            "35*x*y + 3*z - 30*x + 20/9",
+            "31*y^2 - 2*z + 2*x - 130/9",
+        ],
+        ["x", "y", "z"],
+    )
+    s = newton_series(system, [1 / 3, 2 / 3, 0], degree=0, precision="d")
+    assert s.info.start_steps <= 3

@@ -51,12 +51,12 @@ class Equations:
             If they leave the range of doubles there.
         """
         field = x.is_complex
-        series, moduli = _expanded(system, t0, field)
+        series, moduli, values = _expanded(system, t0, field)
         start = sizes(x.reshape(-1, x.shape[-1])._block, field)
         start = start if isinstance(start, np.ndarray) else start.get()
         if not np.isfinite(start).all():
             raise ValueError("x0 must be finite")
-        scale = balanced(moduli[..., 0], start, system)
+        scale = balanced(values, start, system)
         if scale.powers.any():
             powers = scale.powers[..., None]
             series = for_block(series).ldexp(series, powers, is_complex=field)
@@ -195,23 +195,29 @@ def sizes(block: Block, is_complex: bool) -> Block:
     return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
 
 
-def _expanded(system: System, t0: MDArray, is_complex: bool) -> tuple[Block, np.ndarray]:
-    """Return the coefficients ``(sets, terms, orders)`` about t0, and the moduli of their parts."""
+def _expanded(
+    system: System, t0: MDArray, is_complex: bool
+) -> tuple[Block, np.ndarray, np.ndarray]:
+    """Return the coefficients ``(sets, terms, orders)`` about t0, and what they are made of.
+
+    That is the sums of the moduli of their parts, with what the smallest lost, and order 0 of
+    those without it.
+    """
     series = system.coefficients(t0.precision)
     if is_complex:
         series = series.astype(dtype=complex)
-    moduli = sizes(series._block, is_complex)
-    # Of the smallest some limbs are lost.
-    moduli = moduli + (moduli > 0) * (_LEAST / t0.precision.eps)
+    size = sizes(series._block, is_complex)
+    moduli = size + (size > 0) * (_LEAST / t0.precision.eps)
     if not t0._block.any():
-        return series[None]._block, moduli[None]
+        return series[None]._block, moduli[None], size[None, :, 0]
     flat, orders = t0.reshape(-1), series.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         series = series @ shift_matrix(flat, orders)
-        moduli = moduli @ binomials(sizes(flat._block, is_complex), orders)
+        shift = binomials(sizes(flat._block, is_complex), orders)
+        moduli, values = moduli @ shift, (size @ shift)[..., 0]
     if not np.isfinite(moduli).all():
         raise ValueError("the coefficients of the system at t0 leave the range of doubles")
-    return series._block, moduli
+    return series._block, moduli, values
 
 
 def _terms(block: Block, kind: Kind, layout: Layout, rows: int, device: str) -> EquationTerms:

@@ -74,12 +74,13 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
             inverse, before, moved = left_inverse(equations.jacobian(values), kind), np.inf, 0.0
         dx = inverse.times(rest, kind)
         size, change = equations.size(values[..., :n, 0]), equations.size(dx[..., 0])
-        worst = float(_ratio(change, size.max(axis=-1, keepdims=True)).max())
+        top = size.max(axis=-1, keepdims=True)
+        worst = float(_ratio(change, top).max())
         values[..., :n, :] = equations.backend.binary("subtract", values[..., :n, :], dx, kind=kind)
-        # Small unknowns tell by themselves how far the point of the inverse is.
         slow, passed = worst > _GAIN * before, moved
         before = worst
-        moved += float(_ratio(change, xp.maximum(size, change)).max())
+        # Small unknowns tell by themselves how far the point of the inverse is; zeros do not.
+        moved += float(_ratio(change, xp.maximum(size, precision.eps**0.25 * top)).max())
         # An inverse of a point far away leaves errors behind, and that of one not so far may be why
         # a step is slow; if of a point near, rounding errors are.
         is_small = worst <= 4.0 * precision.eps and passed <= _CLOSE
