@@ -136,7 +136,7 @@ def _power(x: Values, exponent: Values, node: ast.expr) -> Values:
     result = x.value**k
     near, power = np.abs(result.to_numpy()), float(k)
     slope = np.abs(power) * np.abs(x.value.to_numpy()) ** (power - 1)
-    is_whole = power == int(power) and 0 <= power < 2**20
+    is_whole = 0 <= power < 2**20 and power == int(power)
     exact = is_whole and _fits(int(power) * widest(x), x)
     carried = np.where(x.error == 0, 0.0, slope * x.error)
     return Values(result, carried + (0.0 if exact else 4 * x.value.precision.eps * near))
