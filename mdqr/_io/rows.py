@@ -150,8 +150,8 @@ def _before(comments: str, line: str) -> str:
     parts = line.split('"')
     for i in range(0, len(parts), 2):
         head, mark, _ = parts[i].partition(comments)
-        if mark:
-            return '"'.join([*parts[:i], head])
+        if mark:  # blanks between a quoted field and a comment are of neither
+            return '"'.join([*parts[:i], head if head.strip(" ") else ""])
     return line
 
 
