@@ -14,11 +14,11 @@ from mdqr._cli.expressions import (
     ExpressionError,
     constant,
     evaluate,
+    hide_decimals,
     names_in,
     product,
     widest,
 )
-from mdqr._cli.literals import hide
 from mdqr._errors import shortened
 from mdqr._functions.matrices import vander
 from mdqr._io.loadtxt import listed
@@ -166,7 +166,7 @@ def formula_model(text: str) -> FormulaModel:
         from formulaic.errors import FormulaicError
     except ImportError as error:
         raise ImportError('formulas need formulaic: pip install "mdqr[formula]"') from error
-    hidden, shown = hide(text)
+    hidden, shown = hide_decimals(text)
     try:
         formula: Any = Formula(hidden)
     except (FormulaicError, SyntaxError) as error:

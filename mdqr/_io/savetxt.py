@@ -64,7 +64,7 @@ def savetxt(
     if delimiter is None:
         raise ValueError("delimiter must be one character between fields; got None")
     Form(delimiter)
-    rows[:0].to_strings(digits)  # a wrong option leaves a file as it is
+    a.ravel()[:0].to_strings(digits)  # a wrong option leaves a file as it is
     if isinstance(file, (str, os.PathLike)):
         with open(file, "w", encoding="utf-8", newline="") as stream:
             _write(stream, rows, delimiter, header, digits)
