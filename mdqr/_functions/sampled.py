@@ -176,8 +176,11 @@ def _derivative(f: MDArray, place: int, step: Any, edge_order: int) -> MDArray:
     h = diff(spacing) if spacing.ndim else spacing + filled.zeros_like(rows[(0,) * f.ndim].real)
     # Slopes between neighbours; inside, those of both sides by the length of the other one.
     slopes = diff(rows) / h
-    left, right = (h[:-1], h[1:]) if h.ndim else (h, h)
-    inside = (right * slopes[..., :-1] + left * slopes[..., 1:]) / (left + right)
+    if h.ndim:
+        left, right = h[:-1], h[1:]
+        inside = (right * slopes[..., :-1] + left * slopes[..., 1:]) / (left + right)
+    else:  # the value in the middle does not count
+        inside = (rows[..., 2:] - rows[..., :-2]) / (h + h)
     first, last = slopes[..., :1], slopes[..., -1:]
     if edge_order == 2:
         near, far = (h[:2], h[-2:]) if h.ndim else ((h, h), (h, h))

@@ -55,6 +55,13 @@ def test_gradients_are_numpys(data):
             np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-14, atol=1e-14)
 
 
+def test_gradients_next_to_values_that_are_not_finite(precision):
+    """Between points of one distance, the value in the middle does not count."""
+    x = np.array([1.0, 2.0, np.nan, 4.0, 7.0, np.inf, 11.0, 13.0])
+    got = mdqr.gradient(mdqr.array(x, precision=precision), 0.5)
+    np.testing.assert_array_equal(got.to_numpy(), np.gradient(x, 0.5))
+
+
 def test_gradients_of_parabolas_are_exact(multiple):
     points = mdqr.array([0, "0.25", 1, "1.5", 4], precision=multiple)
     got = mdqr.gradient(3 * points**2, points, edge_order=2)

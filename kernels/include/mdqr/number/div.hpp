@@ -6,7 +6,7 @@
 // to the next column, as do all rounding errors, so that only what is beyond column N is lost. With
 // S_k for a bound of the words of a column in units of u^k x, and trees of depth d_k,
 //     S_k <= 1 + (1 + d_{k-1}) S_{k-1} + sum_{i<k} S_i + sum_{i<k-1} S_i,
-// S_8 < 2^21: what is lost is below 2^25 u^(N+1), and the error that of cutting N + 1 words to N
+// S_8 < 2^21: what is lost is below 2^26 u^(N+1), and the error that of cutting N + 1 words to N
 // limbs.
 #pragma once
 #include "mdqr/number/mul.hpp"
