@@ -334,7 +334,7 @@ __all__ = [
 if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing
 
-_LAZY = ("array_api", "config", "linalg", "series", "tensorcore", "testing")
+_LAZY = ("array_api", "config", "linalg", "plot", "series", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ LAYERS = """
     mdqr._io
     mdqr._array
     mdqr
-    mdqr.linalg  mdqr.config
+    mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
     mdqr.tensorcore  mdqr.series
     mdqr.testing
