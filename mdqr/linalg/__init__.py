@@ -32,6 +32,7 @@ from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.roots import RootsResult, companion, roots
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
@@ -50,6 +51,7 @@ __all__ = [
     "LstsqResult",
     "QRFactor",
     "QRResult",
+    "RootsResult",
     "SVDResult",
     "SlogdetResult",
     "UpdatableLstsq",
@@ -58,6 +60,7 @@ __all__ = [
     "certify",
     "cho_solve",
     "cholesky",
+    "companion",
     "cond",
     "cross",
     "det",
@@ -83,6 +86,7 @@ __all__ = [
     "qr_insert",
     "qr_update",
     "repair",
+    "roots",
     "slogdet",
     "solve",
     "solve_triangular",

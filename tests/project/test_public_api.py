@@ -45,7 +45,7 @@ PROMISED = {
     "mdqr.linalg": """
         matmul norm qr qr_factor solve_triangular solve lstsq certify
         lu_factor lu_solve cholesky cho_solve det slogdet inv LinAlgError
-        svd svdvals cond matrix_rank pinv null_space eigh eigvalsh
+        svd svdvals cond matrix_rank pinv null_space eigh eigvalsh roots companion
         qr_insert qr_delete qr_update UpdatableLstsq repair
     """,
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
@@ -57,7 +57,7 @@ PROMISED = {
 }
 LATER = {
     "mdqr.linalg": """
-        lowrank roots
+        lowrank
     """,
 }
 ARRAY_ATTRIBUTES = """
