@@ -13,6 +13,8 @@ from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
+from mdqr.linalg._general.eig import eig, eigvals
+from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
@@ -44,6 +46,8 @@ LinAlgError = np.linalg.LinAlgError
 
 __all__ = [
     "Certificate",
+    "EigInfo",
+    "EigResult",
     "EighResult",
     "LUFactors",
     "LinAlgError",
@@ -65,7 +69,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "lstsq",

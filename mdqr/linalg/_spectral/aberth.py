@@ -69,9 +69,8 @@ def found_roots(coefficients: MDArray, precision: Precision) -> Found:
     """
     n = coefficients.shape[0] - 1
     if n < 1:
-        return Found(
-            coefficients[:0].astype(precision, dtype=complex), disks(*[np.zeros((0, 0))] * 2)
-        )
+        nothing = np.zeros((0, 0))
+        return Found(coefficients[:0].astype(precision, dtype=complex), disks(nothing, nothing))
     work = next((p for p in PRECISIONS if p.limbs >= 2 * precision.limbs), PRECISIONS[-1])
     p, power = _scaled(coefficients.astype(max(work, coefficients.precision), dtype=complex))
     z = asarray(_starts(p), precision=PRECISIONS[0])

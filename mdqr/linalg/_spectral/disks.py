@@ -29,8 +29,36 @@ class Disks(NamedTuple):
     counts: np.ndarray
 
 
+class Together(NamedTuple):
+    """Eigenvalues of triangular blocks: for each value the rows of its block, and their coupling.
+
+    `labels` are equal within a block; `coupling` is the largest row sum of the moduli above its
+    diagonal, `counts` its order.
+    """
+
+    labels: np.ndarray
+    coupling: np.ndarray
+    counts: np.ndarray
+
+    def radii(self, sums: np.ndarray) -> np.ndarray:
+        """Return how far what has row sums `sums` may move the eigenvalues of each block."""
+        same = self.labels[:, None] == self.labels[None, :]
+        worst = np.where(same, sums[None, :], 0.0).max(axis=1, initial=0.0)
+        return np.where(self.counts > 1, _reach(worst, self.coupling, self.counts), sums)
+
+
+def _reach(size: np.ndarray, coupling: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return d with ``size sum_(j < k) coupling**j / d**(j + 1) <= 1``, k from `counts`."""
+    found = np.zeros(len(size))
+    for j in range(int(counts.max(initial=1))):
+        # Each term is at most 1 / k.
+        log = (np.log2(counts * size) + (j * np.log2(coupling) if j else 0.0)) / (j + 1)
+        found = np.maximum(found, np.where(j < counts, np.exp2(log), 0.0))
+    return found * (1 + 2.0**-20)
+
+
 @np.errstate(all="ignore")
-def disks(apart: np.ndarray, moduli: np.ndarray) -> Disks:
+def disks(apart: np.ndarray, moduli: np.ndarray, together: Together | None = None) -> Disks:
     """Return disks about w.
 
     Parameters
@@ -39,23 +67,33 @@ def disks(apart: np.ndarray, moduli: np.ndarray) -> Disks:
         ``abs(w[i] - w[j])``, float64 ``(n, n)``, right to `SLACK`.
     moduli : numpy.ndarray
         Upper bounds of ``abs(M)``, float64 ``(n, n)``.
+    together : Together, optional
+        Blocks of the matrix that are triangular in place of diagonal, beside M.
 
     Notes
     -----
     A similarity by ``diag(1, ..., t_i, ..., 1)`` makes disk i small, and the others larger, as long
-    as they do not meet (R. S. Varga, Gersgorin and His Circles, 2004).
+    as they do not meet (R. S. Varga, Gersgorin and His Circles, 2004). Blocks have the disks of
+    D. G. Feingold and R. S. Varga, Block diagonally dominant matrices, 1962, in the maximum norm.
     """
     own = np.diagonal(moduli)
     sums = moduli.sum(axis=1) * SLACK
-    near = apart / SLACK
+    near, radii = apart / SLACK, sums
     # Of the distance of disks i and j one half is left to grow into.
     left = (near - sums[:, None] - sums[None, :]) / (2 * SLACK * moduli.T)
+    single = np.ones(len(own), bool)
+    if together is not None and (together.counts > 1).any():
+        single, radii = together.counts == 1, together.radii(sums)
+        twice = together.radii(2 * sums)
+        # Row sums of blocks may double.
+        blocks = np.where(near > sums[:, None] + twice[None, :], sums / (SLACK * moduli.T), 0.0)
+        left = np.where(single[None, :], left, blocks)
     np.fill_diagonal(left, np.inf)
     t = np.nan_to_num(left.min(axis=1, initial=np.inf), nan=0.0)
-    alone = t >= 1.0
+    alone = (t >= 1.0) & single
     rest = np.maximum(sums - own, 0.0)
     small = (own + np.where(rest > 0, rest / np.minimum(t, 2.0**400), 0.0)) * SLACK
-    bounds, counts = linked(apart, sums)
+    bounds, counts = linked(apart, radii)
     bounds = np.where(alone, np.minimum(small, sums), bounds)
     return Disks(np.nan_to_num(bounds, nan=np.inf), np.where(alone, 1, counts))
 
