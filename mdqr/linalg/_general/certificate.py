@@ -22,6 +22,19 @@ _LEAST = 2.0**-1000
 _SUBNORMAL = 2.0**-1040
 
 
+class Remainder(NamedTuple):
+    """What ``A X - X M`` is but for errors, and what Y is the inverse of.
+
+    R ``(batch, n, n)``, upper bounds of its errors, X, and bounds of errors of that; of two
+    matrices ``A X - B X M`` and ``B X``.
+    """
+
+    r: Block
+    error: np.ndarray
+    x: Block
+    off: np.ndarray
+
+
 class Certified(NamedTuple):
     """Eigenvalues ``(batch, n)`` and vectors, corrected to first order, and bounds.
 
@@ -36,12 +49,14 @@ class Certified(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def certified(backend: Backend, a: Block, found: Basis, kind: Kind, rounding: float) -> Certified:
+def certified(
+    backend: Backend, rest: Remainder, found: Basis, kind: Kind, rounding: float
+) -> Certified:
     """Return the eigenvalues, and disks for them.
 
     Values are rounded to `rounding` of themselves afterwards.
     """
-    z, moduli = _perturbation(backend, a, found, kind)
+    z, moduli = _perturbation(backend, rest, found, kind)
     values, changed, basis = corrected(backend, found, z, kind)
     labels, own = found.labels, planes.diagonal(moduli)
     exact = abs(to_native(np, planes.diagonal(z), True))
@@ -59,14 +74,27 @@ def certified(backend: Backend, a: Block, found: Basis, kind: Kind, rounding: fl
     return Certified(values, proven, apart, moduli, basis)
 
 
-def _perturbation(backend: Backend, a: Block, found: Basis, kind: Kind) -> tuple[Block, np.ndarray]:
-    """Return ``Z = X^-1 (A X - X M)``, and upper bounds of the moduli of the exact one.
+def remainder(backend: Backend, a: Block, found: Basis, kind: Kind) -> Remainder:
+    """Return that of matrices `a`, ``(batch, n, n)``, whose entries are at most about 1."""
+    x, m, n, eps = found.x, found.m, int(a.shape[-1]), precision_for(kind.limbs).eps
+    of_a, of_x, of_m = (abs(to_native(np, each, True)) for each in (a, x, m))
+    wide = np.concatenate([planes.widen(a, True, kind.limbs), x], axis=-1)
+    tall = np.concatenate([planes.negate(x, True), m], axis=-2)
+    r = backend.residual([], wide, tall, kind=kind)
+    lost = (8 * n + 64) * eps * eps * (of_a @ of_x + of_x @ of_m)
+    lost += eps * abs(to_native(np, r, True)) + _SUBNORMAL
+    return Remainder(r, lost, x, np.zeros((n, n)))
+
+
+def _perturbation(
+    backend: Backend, rest: Remainder, found: Basis, kind: Kind
+) -> tuple[Block, np.ndarray]:
+    """Return ``Z = X^-1 R``, and upper bounds of the moduli of the exact one.
 
     With ``Y`` near the inverse of X, ``Z = Y R + G Z``, ``G = I - Y X``.
     """
-    x, y, m, n, eps = found.x, found.y, found.m, int(a.shape[-1]), precision_for(kind.limbs).eps
-    sizes = [abs(to_native(np, each, True)) for each in (a, x, y, m)]
-    of_a, of_x, of_y, of_m = sizes
+    y, x, r, n = found.y, rest.x, rest.r, int(found.x.shape[-1])
+    of_r, of_x, of_y = (abs(to_native(np, each, True)) for each in (r, x, y))
     conditions = of_y.sum(axis=-1).max(axis=-1) * of_x.sum(axis=-1).max(axis=-1)
     condition = float(conditions[np.isfinite(conditions)].max(initial=1.0))
     few = next(
@@ -74,22 +102,18 @@ def _perturbation(backend: Backend, a: Block, found: Basis, kind: Kind) -> tuple
         precision_for(kind.limbs),
     )
     less = Kind(few.limbs, True)
-    wide = np.concatenate(np.broadcast_arrays(planes.widen(a, True, kind.limbs), x), axis=-1)
-    r = backend.residual([], wide, np.concatenate([x, planes.negate(m, True)], axis=-2), kind=kind)
-    of_r = abs(to_native(np, r, True))
     y, r, x = (planes.first_limbs(each, True, less.limbs) for each in (y, r, x))
-    z = backend.matmul(y, r, subtract=True, kind=less)
-    lost = (eps + 2 * few.eps) * of_r + (8 * n + 64) * eps * eps * (of_a @ of_x + of_x @ of_m)
-    lost += _SUBNORMAL
-    bound = abs(to_native(np, z, True)) + of_y @ (lost + 4 * (n + 16) * few.eps * of_r) + _LEAST
-    one = less.identity(np, a.shape[kind.lead :])
+    z = backend.matmul(y, r, kind=less)
+    lost = rest.error + 4 * (n + 16) * few.eps * of_r
+    bound = abs(to_native(np, z, True)) + of_y @ lost + _LEAST
+    one = less.identity(np, found.x.shape[kind.lead :])
     g = backend.matmul(y, x, c=one, subtract=True, kind=less)
-    of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x)
+    of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x) + of_y @ rest.off
     rows = of_g.sum(axis=-1)
     norm = rows.max(axis=-1)[:, None, None]
     columns = bound.max(axis=-2)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
     moduli = (bound + rows[:, :, None] * columns) * SLACK * SLACK
-    return z, np.nan_to_num(moduli, nan=np.inf)
+    return z, np.nan_to_num(moduli, nan=np.inf, posinf=np.inf)
 
 
 def distances(backend: Backend, x: Block, y: Block, kind: Kind) -> np.ndarray:
@@ -134,4 +158,4 @@ def vector_bounds(
         rest = reach * (sums[None, :] * most[:, None] + column)
         total = (rest * lengths[item]).sum(axis=-1) / lengths[item]
         bounds[item] = np.where(disk.counts == 1, 4 * SLACK * total + rounding, np.inf)
-    return np.nan_to_num(bounds, nan=np.inf)
+    return np.nan_to_num(bounds, nan=np.inf, posinf=np.inf)

@@ -8,30 +8,25 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import to_native
-from mdqr._limbs import planes, scaling
+from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.balance import balancing_powers
-from mdqr.linalg._general.certificate import certified, vector_bounds
+from mdqr.linalg._general.certificate import certified, remainder
 from mdqr.linalg._general.decomposition import decomposed
 from mdqr.linalg._general.newton import inverse_step
+from mdqr.linalg._general.pencil import reduced
 from mdqr.linalg._general.results import EigInfo, EigResult
-from mdqr.linalg._general.vectors import (
-    mirror,
-    normalised,
-    order_of,
-    ordered,
-    real_parts,
-    vectors_of,
-)
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._general.state import State, near_one
+from mdqr.linalg._general.vectors import order_of, ordered
+from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.operands import (
     Inputs,
+    broadcast_batch,
     gather,
     memory_guard,
-    precision_for,
     square_order,
 )
 
@@ -109,7 +104,7 @@ def eig(
     >>> found = mdqr.linalg.eig(mdqr.array([[0.0, 2.0], [1.0, 0.0]], precision=mdqr.qd))
     >>> found.eigenvalues[1].real.to_strings(digits=40).item()
     '1.414213562373095048801688724209698078570'
-    >>> bool(found.info.error_bound.max() < 1e-63), found.info.counts.tolist()
+    >>> bool(found.info.error_bound.max() < 1e-62), found.info.counts.tolist()
     (True, [1, 1])
     >>> a = mdqr.array([[1.0, 1.0], [0.0, 2.0]], precision=mdqr.qd)
     >>> w, vl, vr = mdqr.linalg.eig(a, left=True)
@@ -173,87 +168,109 @@ def _solved(
     function: str, a: Any, b: Any, precision: Precision | str | None, *, left: bool, vectors: bool
 ) -> tuple[Inputs, str, Solved]:
     """Return the operands in host memory, where they were, and the eigenvalues."""
-    inputs, checks = gather(a, precision=precision), Checks()
+    inputs, checks = gather(*([a] if b is None else [a, b]), precision=precision), Checks()
     n = square_order(function, "a", inputs.shape(0))
-    checks.require_finite(function, "a", inputs.blocks[0], inputs.is_complex)
+    for block, name in zip(inputs.blocks, "ab", strict=False):
+        checks.require_finite(function, name, block, inputs.is_complex)
     checks.settle()
     device = MDArray._wrap(inputs.blocks[0], inputs.work, inputs.is_complex).device
     inputs = inputs._replace(blocks=[host_block(block) for block in inputs.blocks])
+    if b is not None:
+        if square_order(function, "b", inputs.shape(1)) != n:
+            raise ValueError(
+                f"{function}: a and b must be of one order; got shapes {inputs.shape(0)} and "
+                f"{inputs.shape(1)}"
+            )
+        _, blocks = broadcast_batch(function, inputs.blocks, inputs.is_complex)
+        inputs = inputs._replace(blocks=blocks)
     with memory_guard(function, inputs, 20 * n * n, "take fewer rows"):
-        found = _of_one(inputs, flat(inputs.blocks[0], inputs.is_complex), left, vectors)
+        kind = Kind(max(inputs.work.limbs, 2), True)
+        given = [_complex(flat(block, inputs.is_complex), inputs, kind) for block in inputs.blocks]
+        rounding = inputs.precision.eps if inputs.precision.limbs < kind.limbs else 0.0
+        if not given[0][0].size:
+            found = _nothing(kind, given[0].shape[kind.lead :])
+        elif b is None:
+            found = _of_one(inputs, given[0], kind, rounding, left, vectors)
+        else:
+            found = _of_two(function, inputs, given, kind, rounding, left, vectors)
     values = found.values.reshape(*found.values.shape[:2], *inputs.shape(0)[:-2], 1, n)
-    checks.require_in_range(function, "the eigenvalues", values, True)
+    if b is None:
+        checks.require_in_range(function, "the eigenvalues", values, True)
     shape = inputs.shape(0)[:-1]
     info = EigInfo(**{key: value.reshape(shape) for key, value in vars(found.info).items()})
     return inputs, device, found._replace(info=info)
 
 
-def _of_one(inputs: Inputs, a: Block, left: bool, vectors: bool) -> Solved:
+def _complex(block: Block, inputs: Inputs, kind: Kind) -> Block:
+    return planes.widen(block if inputs.is_complex else planes.complexify(block), True, kind.limbs)
+
+
+def _of_one(
+    inputs: Inputs, a: Block, kind: Kind, rounding: float, left: bool, vectors: bool
+) -> Solved:
     """Return the eigenvalues of matrices ``(batch, n, n)``."""
-    backend, kind = inputs.backend, Kind(max(inputs.work.limbs, 2), True)
-    is_real, n = not inputs.is_complex, int(a.shape[-1])
-    a = planes.widen(planes.complexify(a) if is_real else a, True, kind.limbs)
-    if not a[0].size:
-        return _nothing(kind, a.shape[kind.lead :])
-    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), (-2, -1), 0))
-    a = backend.ldexp(a, np.broadcast_to(-top[:, None, None], a.shape[2:]), is_complex=True)
+    backend, is_real = inputs.backend, not inputs.is_complex
+    a, top = near_one(backend, a)
     powers = balancing_powers(abs(to_native(np, a, True)))
     a = backend.ldexp(a, powers[:, None, :] - powers[:, :, None], is_complex=True)
     found = decomposed(backend, a, kind, is_real=is_real)
-    rounding = inputs.precision.eps if inputs.precision.limbs < kind.limbs else 0.0
-    known = certified(backend, a, found, kind, rounding)
-    moduli = _lengths(found.x, powers, -2)
-    within = vector_bounds(
-        known, found, moduli, (n + 64) * precision_for(kind.limbs).eps + rounding
-    )
-    both = vectors_of(backend, known.basis, kind)
-    with np.errstate(over="ignore"):
-        condition = _lengths(both.right, powers, -2) * _lengths(both.left, -powers, -1)
-    if is_real:
-        known = mirror(backend, known, both, kind)
+    known = certified(backend, remainder(backend, a, found, kind), found, kind, rounding)
+    state = State(backend, kind, is_real, powers)
+    both, info, known = state.concluded(known, found, rounding)
     order = order_of(known.values)
     values = ordered(known.values, order)
     values = backend.ldexp(values, np.broadcast_to(top[:, None], order.shape), is_complex=True)
     with np.errstate(over="ignore"):
-        radii = np.ldexp(np.stack([each.radii for each in known.disks]), top[:, None]) + 2.0**-1070
-    counts = np.stack([each.counts for each in known.disks])
-    info = [np.take_along_axis(x, order, axis=-1) for x in (radii, counts, condition, within)]
-    right = left_rows = None
-    if vectors:
-        right = _finished(backend, both.right, powers, order, values, kind, is_real)
+        radii = np.ldexp(info.error_bound, top[:, None]) + 2.0**-1070
+    info = EigInfo(radii, info.counts, info.condition, info.vector_bound)._reordered(order)
+    right = state.finished(both.right, powers, order, values) if vectors else None
+    rows = None
     if left:
         y = inverse_step(backend, both.right, both.left, kind)
-        y = planes.conjugate(y).swapaxes(-1, -2)
-        left_rows = _finished(backend, y, -powers, order, values, kind, is_real)
-    return Solved(values, right, left_rows, EigInfo(*info))
+        rows = state.finished(planes.conjugate(y).swapaxes(-1, -2), -powers, order, values)
+    return Solved(values, right, rows, info)
 
 
-@np.errstate(all="ignore")
-def _lengths(x: Block, powers: np.ndarray, axis: int) -> np.ndarray:
-    """Return lengths of columns (axis -2) or rows (-1), whose entries are scaled by powers."""
-    factors = np.ldexp(1.0, powers)
-    sizes = abs(to_native(np, x, True)) * (
-        factors[:, :, None] if axis == -2 else factors[:, None, :]
-    )
-    return np.nan_to_num(np.sqrt((sizes * sizes).sum(axis=axis)), nan=np.inf)
-
-
-def _finished(
-    backend: Any,
-    x: Block,
-    powers: np.ndarray,
-    order: np.ndarray,
-    values: Block,
+def _of_two(
+    function: str,
+    inputs: Inputs,
+    given: list[Block],
     kind: Kind,
-    is_real: bool,
-) -> Block:
-    """Return eigenvectors of the matrix that was scaled, in order, of length 1."""
-    x = backend.ldexp(x, np.broadcast_to(powers[:, :, None], x.shape[2:]), is_complex=True)
-    x = permuted(x.swapaxes(-1, -2), order).swapaxes(-1, -2)
-    x = normalised(backend, x, kind)
-    if is_real:
-        real_parts(x, values)
-    return x
+    rounding: float,
+    left: bool,
+    vectors: bool,
+) -> Solved:
+    """Return the eigenvalues of pairs of matrices ``(batch, n, n)``, one after the other."""
+    backend, is_real = inputs.backend, not inputs.is_complex
+    powers = np.zeros((1, given[0].shape[-1]), np.int64)
+    state, found = State(backend, kind, is_real, powers), []
+    for i in range(given[0].shape[2]):
+        a, b = (x[..., i : i + 1, :, :] for x in given)
+        pair = reduced(backend, a, b, kind)
+        if pair is None:
+            raise np.linalg.LinAlgError(
+                f"{function}: a - s b{of_batch((i,) if given[0].shape[2] > 1 else ())} is singular "
+                "for every s, to the bits of the work: no eigenvalues are determined"
+            )
+        basis = pair.basis(decomposed(backend, pair.matrix, kind, is_real=is_real))
+        known = certified(backend, pair.remainder(basis), basis, kind, rounding)
+        both, info, known = state.concluded(known, basis, rounding)
+        values, radii = pair.eigenvalues(known.values, info.error_bound, rounding)
+        order = order_of(values)
+        values = ordered(values, order)
+        info = EigInfo(radii, info.counts, info.condition, info.vector_bound)._reordered(order)
+        right = state.finished(both.right, powers, order, values) if vectors else None
+        rows = None
+        if left:
+            y = inverse_step(backend, pair.of_vectors(both.right), both.left, kind)
+            rows = state.finished(planes.conjugate(y).swapaxes(-1, -2), powers, order, values)
+        found.append(Solved(values, right, rows, info))
+    values, right, rows = (
+        None if found[0][k] is None else np.concatenate([each[k] for each in found], axis=2)
+        for k in range(3)
+    )
+    rest = zip(*(vars(each.info).values() for each in found), strict=True)
+    return Solved(values, right, rows, EigInfo(*map(np.concatenate, rest)))
 
 
 def _nothing(kind: Kind, shape: tuple[int, ...]) -> Solved:

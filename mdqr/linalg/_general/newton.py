@@ -120,14 +120,18 @@ def _step(
     half = Kind(max(kind.limbs // 2, 1), True)
     near = abs(to_native(np, gaps, True))
     ratios = abs(to_native(np, z, True)) / near
-    labels = _joined(labels, np.nan_to_num(ratios, nan=np.inf) > _LINKED)
+    labels = _joined(labels, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf) > _LINKED)
     same = labels[:, :, None] == labels[:, None, :]
     gaps = np.where(same, np.nan, planes.first_limbs(gaps, True, half.limbs))
     e = backend.binary("divide", planes.first_limbs(z, True, half.limbs), gaps, kind=half)
     # An infinite correction is none.
     usable = sound[:, None, None] & ~same
     e = np.where(usable & np.isfinite(e).all(axis=(0, 1)), e, 0.0)
-    size = np.where(same, 0.0, np.nan_to_num(ratios, nan=np.inf)).sum(axis=-1).max(axis=-1)
+    size = (
+        np.where(same, 0.0, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))
+        .sum(axis=-1)
+        .max(axis=-1)
+    )
     m = np.where(same, backend.binary("add", m, z, kind=kind), 0.0)
     # E takes M for diagonal.
     coupled = abs(to_native(np, m, True)).sum(axis=-1) - abs(

@@ -34,6 +34,9 @@ class EigInfo:
     condition: np.ndarray
     vector_bound: np.ndarray
 
+    def _reordered(self, order: np.ndarray) -> EigInfo:
+        return EigInfo(*(np.take_along_axis(x, order, axis=-1) for x in vars(self).values()))
+
 
 EigInfo.__module__ = "mdqr.linalg"
 

@@ -212,7 +212,7 @@ def _corrections(p: MDArray, z: MDArray, apart: np.ndarray) -> np.ndarray:
         sizes = np.log2((near.size + near.noise) / abs(p[-1]).to_numpy())
         modulus = np.log2(np.maximum(abs(z).to_numpy(), 1.0))
         found = np.exp2(sizes + n * modulus - logs) * (1 + 2.0**-20)
-    return np.nan_to_num(found + _LEAST, nan=np.inf)
+    return np.nan_to_num(found + _LEAST, nan=np.inf, posinf=np.inf)
 
 
 def _mirrored(z: MDArray, found: Disks) -> tuple[MDArray, Disks]:

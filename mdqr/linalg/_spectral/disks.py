@@ -95,7 +95,7 @@ def disks(apart: np.ndarray, moduli: np.ndarray, together: Together | None = Non
     small = (own + np.where(rest > 0, rest / np.minimum(t, 2.0**400), 0.0)) * SLACK
     bounds, counts = linked(apart, radii)
     bounds = np.where(alone, np.minimum(small, sums), bounds)
-    return Disks(np.nan_to_num(bounds, nan=np.inf), np.where(alone, 1, counts))
+    return Disks(np.nan_to_num(bounds, nan=np.inf, posinf=np.inf), np.where(alone, 1, counts))
 
 
 def linked(apart: np.ndarray, radii: np.ndarray) -> Disks:
@@ -119,6 +119,7 @@ def components(linked: np.ndarray) -> np.ndarray:
         labels = found
 
 
+@np.errstate(all="ignore")
 def conjugates(mirrored: np.ndarray, found: Disks) -> np.ndarray:
     """Return, for problems that are real, where the conjugate of each eigenvalue is; or -1.
 

@@ -1,0 +1,68 @@
+"""From a basis and its disks to eigenvectors of length 1 and what is said of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.lu import permuted
+from mdqr.linalg._general.certificate import Certified, vector_bounds
+from mdqr.linalg._general.newton import Basis
+from mdqr.linalg._general.results import EigInfo
+from mdqr.linalg._general.vectors import Vectors, mirror, normalised, real_parts, vectors_of
+from mdqr.linalg._shared.operands import precision_for
+
+
+class State(NamedTuple):
+    """How matrices were scaled: ``2**-powers[i] a[i, j] 2**powers[j]``, complex blocks."""
+
+    backend: Backend
+    kind: Kind
+    is_real: bool
+    powers: np.ndarray
+
+    def concluded(
+        self, known: Certified, found: Basis, rounding: float
+    ) -> tuple[Vectors, EigInfo, Certified]:
+        """Return eigenvectors, what is known of them and of values, values as real as proven."""
+        n, eps = int(found.x.shape[-1]), precision_for(self.kind.limbs).eps
+        lengths = _lengths(found.x, self.powers, -2)
+        within = vector_bounds(known, found, lengths, (n + 64) * eps + rounding)
+        both = vectors_of(self.backend, known.basis, self.kind)
+        with np.errstate(over="ignore"):
+            condition = _lengths(both.right, self.powers, -2)
+            condition = condition * _lengths(both.left, -self.powers, -1)
+        if self.is_real:
+            known = mirror(self.backend, known, both, self.kind)
+        radii, counts = (np.stack(part) for part in zip(*known.disks, strict=True))
+        return both, EigInfo(radii, counts, condition, within), known
+
+    def finished(self, x: Block, powers: np.ndarray, order: np.ndarray, values: Block) -> Block:
+        """Return columns times ``2**powers``, in an order, of length 1."""
+        x = self.backend.ldexp(x, np.broadcast_to(powers[:, :, None], x.shape[2:]), is_complex=True)
+        x = permuted(x.swapaxes(-1, -2), order).swapaxes(-1, -2)
+        x = normalised(self.backend, x, self.kind)
+        if self.is_real:
+            real_parts(x, values)
+        return x
+
+
+def near_one(backend: Backend, a: Block) -> tuple[Block, np.ndarray]:
+    """Return complex matrices ``(batch, n, n)`` over powers of two, at most 1; and the powers."""
+    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), (-2, -1), 0))
+    shape = a.shape[2:]
+    return backend.ldexp(a, np.broadcast_to(-top[:, None, None], shape), is_complex=True), top
+
+
+@np.errstate(all="ignore")
+def _lengths(x: Block, powers: np.ndarray, axis: int) -> np.ndarray:
+    """Return lengths of columns (axis -2) or rows (-1), whose entries are scaled by powers."""
+    factors = np.ldexp(1.0, powers)
+    factors = factors[:, :, None] if axis == -2 else factors[:, None, :]
+    sizes = abs(to_native(np, x, True)) * factors
+    return np.nan_to_num(np.sqrt((sizes * sizes).sum(axis=axis)), nan=np.inf, posinf=np.inf)
