@@ -15,6 +15,7 @@ from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
 from mdqr.linalg._general.results import EigInfo, EigResult
+from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
@@ -57,6 +58,7 @@ __all__ = [
     "QRResult",
     "RootsResult",
     "SVDResult",
+    "SchurResult",
     "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
@@ -93,6 +95,7 @@ __all__ = [
     "qr_update",
     "repair",
     "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",

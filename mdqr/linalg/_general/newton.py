@@ -80,6 +80,7 @@ def refined(backend: Backend, a: Block, start: Basis, kind: Kind) -> Basis:
     return found
 
 
+@np.errstate(all="ignore")
 def _is_regular(start: Basis, eps: float) -> np.ndarray:
     """Return where conditions of eigenvalues leave a quarter of the bits."""
     columns = np.linalg.norm(to_native(np, start.x, True), axis=-2)

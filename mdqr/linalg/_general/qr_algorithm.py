@@ -15,9 +15,9 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
 
 # So many steps for each eigenvalue and each bit at most: multiple ones gain part of a bit in each.
-_MOST_STEPS = 2
+MOST_STEPS = 2
 # Of so many steps without an eigenvalue the last one has an exceptional shift.
-_EXCEPTIONAL = 10
+EXCEPTIONAL = 10
 
 
 def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
@@ -33,12 +33,12 @@ def triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
     size = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), None, 0))
     h = backend.ldexp(planes.widen(a, True, kind.limbs), -size, is_complex=True)
     q = kind.identity(np, a.shape[kind.lead :])
-    _reduce(backend, h, q, kind)
+    to_hessenberg(backend, h, q, kind)
     _iterate(backend, h, q, kind)
     return backend.ldexp(h, size, is_complex=True), q
 
 
-def _reduce(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
+def to_hessenberg(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
     """Replace h by a Hessenberg matrix ``E^H h E``, and q by ``q E``."""
     for j in range(int(h.shape[-1]) - 2):
         panel = backend.qr_panel(h[..., j + 1 :, j : j + 1], kind=kind)
@@ -57,7 +57,7 @@ def _iterate(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
         below = abs(to_native(np, planes.diagonal(h[..., 1:stop, : stop - 1]), True))
         sizes = abs(to_native(np, planes.diagonal(h[..., :stop, :stop]), True))
         beside = sizes[1:] + sizes[:-1]
-        if steps > _EXCEPTIONAL:
+        if steps > EXCEPTIONAL:
             # The diagonal may be within rounding errors of zero.
             beside = np.maximum(beside, 1.0)
         negligible = np.flatnonzero(below <= precision.eps * beside)
@@ -67,7 +67,7 @@ def _iterate(backend: Backend, h: Block, q: Block, kind: Kind) -> None:
             stop, steps = first, 0
             continue
         steps += 1
-        if steps > _MOST_STEPS * precision.bits:
+        if steps > MOST_STEPS * precision.bits:
             raise np.linalg.LinAlgError(f"the QR algorithm does not converge in {steps} steps")
         _step(backend, h, q, slice(first, stop), steps, kind)
 
@@ -101,7 +101,7 @@ def _shift(backend: Backend, block: Block, steps: int, kind: Kind) -> Block:
     gap = backend.binary("subtract", block[..., -2, -2:-1], last, kind=kind)
     half = complex(to_native(np, gap[..., 0], True)) / 2
     c, b = (complex(to_native(np, each, True)) for each in (block[..., -1, -2], block[..., -2, -1]))
-    if steps % _EXCEPTIONAL == 0:
+    if steps % EXCEPTIONAL == 0:
         away = 0.75 * abs(c) + 0.25 * abs(half)
     else:
         root = np.sqrt(half * half + b * c)
