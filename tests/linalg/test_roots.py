@@ -5,19 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from math import factorial
 
-import flint
 import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+from exact_roots import BITS, each_within, polynomial_roots
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 import mdqr
 from mdqr.linalg import LinAlgError, RootsResult, companion, roots
-
-BITS = 1500
 
 
 def product(wanted):
@@ -28,28 +25,13 @@ def product(wanted):
     return p
 
 
-def exact(p):
-    """The roots of rational coefficients, as often as they count."""
-    polynomial = flint.fmpq_poly([flint.fmpq(c.numerator, c.denominator) for c in p[::-1]])
-    found = []
-    for factor, count in polynomial.factor()[1]:
-        found += [z for z, _ in factor.complex_roots()] * count
-    parts = [[x.mid().str(400, radius=False) for x in (z.real, z.imag)] for z in found]
-    return [mpmath.mpc(*map(mpmath.mpf, part)) for part in parts]
-
-
 def check(p, precision):
     """Every root is in a disk of its own; the coefficients are those that were rounded."""
     given_ = mdqr.array(p, precision=precision)
     found = roots(given_)
-    with mpmath.workprec(BITS), flint.ctx.workprec(BITS):
-        wanted = exact(list(given_.to_fractions()))
+    with mpmath.workprec(BITS):
         values = [mpmath.mpc(z) for z in found.roots.to_mpmath()]
-        within = [
-            [abs(z - x) <= r for x in wanted] for z, r in zip(values, found.radii, strict=True)
-        ]
-    within = np.array(within).reshape(len(values), len(wanted))
-    assert within[linear_sum_assignment(~within)].all()
+    assert each_within(values, found.radii, polynomial_roots(given_.to_fractions()))
     return found
 
 
