@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,12 @@ def kernel_code(text: str) -> set[int]:
     return {i for i, line in lines if not re.match(r"\s*(//|#\s*(include|pragma)|$)", line)}
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def code(path: Path) -> set[int]:
     return (python_code if path.suffix == ".py" else kernel_code)(path.read_text())
 
@@ -80,7 +87,7 @@ def test_only_code_counts():
 
 def long_functions(path: Path) -> list[str]:
     functions, lines = (ast.FunctionDef, ast.AsyncFunctionDef), code(path)
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, functions)]
+    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, functions)]
     return [n.name for n in nodes if len(lines & set(range(n.lineno, n.end_lineno + 1))) > 50]
 
 
@@ -136,7 +143,7 @@ def precision_lists(path: Path) -> list[int]:
     """Lines with a display of all limb counts or all names above d."""
     wanted = [{getattr(p, key) for p in PRECISIONS[1:]} for key in ("limbs", "name")]
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, displays)]
+    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, displays)]
     return [node.lineno for node in nodes if any(names <= listed(node) for names in wanted)]
 
 

@@ -44,6 +44,11 @@ class Recorder(EmulatedKernels):
     def launch(self, module, name, arguments, **launch) -> None:
         self.used.setdefault(module, set()).add(name)
 
+    def scratch(self, words, *, zero=False):
+        # Nobody reads it, and gigabytes of it take seconds to fill.
+        memory = np.empty(max(words, 1))
+        return memory, self.address(memory)
+
 
 def blocks(limbs: int, is_complex: bool, *shapes: tuple[int, ...]) -> Iterator[np.ndarray]:
     """Yield blocks of zeros, never touched."""
