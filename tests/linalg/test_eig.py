@@ -126,7 +126,7 @@ def test_wilkinson():
 
 
 def test_toeplitz(multiple):
-    """Tridiagonal with entries 4, 1, 1/4: ``1 + 2 cos(k pi / (n + 1))``; scaling makes it normal."""
+    """Tridiagonal with 4, 1, 1/4: ``1 + 2 cos(k pi / (n + 1))``; scaling makes it normal."""
     n = 30
     a = np.eye(n) + 4 * np.eye(n, k=-1) + np.eye(n, k=1) / 4
     found = eig(mdqr.array(a, precision=multiple))
@@ -171,8 +171,8 @@ def test_clusters(precision, power, rng, monkeypatch):
 @pytest.mark.parametrize("k", [2, 4])
 def test_defective_values(multiple, k, rng):
     """A rotated Jordan block: bounds of about the k-th root of eps, and the condition tells."""
-    j = mdqr.array(np.diag([0.0] * k + [2.0, -1.0]) + np.diag([1.0] * (k - 1) + [0, 0], 1))
-    j = j.astype(multiple)
+    j = np.diag([0.0] * k + [2.0, -1.0]) + np.diag([1.0] * (k - 1) + [0, 0], 1)
+    j = mdqr.array(j, precision=multiple)
     q, _ = qr(cases.random(k + 2, k + 2, multiple, float, rng))
     found = check(q @ j @ q.T)
     counts, bounds = found.info.counts, found.info.error_bound

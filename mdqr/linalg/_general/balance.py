@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-_MOST_PASSES = 16
+_MOST_PASSES = 100
 _MOST_POWER = 400
 # Norms that do not become less than that part of what they were are left.
-_WORTH = 2.0**-8
+_WORTH = 0.9
+# Passes end when logarithms of factors change by less.
+_SMALL = 0.1
 
 
 @np.errstate(all="ignore")
@@ -19,28 +21,23 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
     matrix balancing and eigenvector computation, 2014); rows are not permuted.
     """
     n = sizes.shape[-1]
-    sizes = sizes * sizes
-    before = sizes.sum(axis=(-2, -1))
-    powers = np.zeros(sizes.shape[:-1], dtype=np.int64)
+    squares = sizes * sizes
+    logs = np.zeros(sizes.shape[:-1])
     for _ in range(_MOST_PASSES):
-        moved = False
+        moved = 0.0
         for i in range(n):
-            column, row = sizes[:, :, i].sum(axis=-1), sizes[:, i, :].sum(axis=-1)
-            step = np.rint(0.25 * (np.log2(row) - np.log2(column)))
-            step = np.where((row > 0) & (column > 0), np.clip(step, -_MOST_POWER, _MOST_POWER), 0)
-            step = step.astype(np.int64)
-            # The diagonal stays.
-            factor, one = np.ldexp(1.0, 2 * step), sizes[:, i, i]
-            after = (column - one) * factor + (row - one) / factor + 2 * one
-            step = np.where(after < 0.9 * (column + row), step, 0)
-            step = np.where(abs(powers[:, i] + step) <= _MOST_POWER, step, 0)
-            if step.any():
-                moved = True
-                powers[:, i] += step
-                factor = np.ldexp(1.0, 2 * step)[:, None]
-                sizes[:, :, i] *= factor
-                sizes[:, i, :] /= factor
-        if not moved:
+            column, row = squares[:, :, i].sum(axis=-1), squares[:, i, :].sum(axis=-1)
+            step = 0.25 * (np.log2(row) - np.log2(column))
+            step = np.where(np.isfinite(step) & (abs(logs[:, i] + step) <= _MOST_POWER), step, 0.0)
+            logs[:, i] += step
+            moved = max(moved, float(abs(step).max(initial=0.0)))
+            factor = np.exp2(2 * step)[:, None]
+            # The diagonal stays, but for rounding.
+            squares[:, :, i] *= factor
+            squares[:, i, :] /= factor
+        if moved < _SMALL:
             break
-    worth = sizes.sum(axis=(-2, -1)) < _WORTH**2 * before
+    powers = np.rint(logs).astype(np.int64)
+    after = sizes * np.exp2(powers[:, None, :] - powers[:, :, None])
+    worth = (after * after).sum(axis=(-2, -1)) < _WORTH**2 * (sizes * sizes).sum(axis=(-2, -1))
     return np.where(worth[:, None], powers, 0)

@@ -20,7 +20,8 @@ from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import components
 
 _MOST_STEPS = 8
-# Pairs with larger corrections stay together; steps have to make the sum of all others smaller.
+# Pairs with larger corrections stay together, after the first step with somewhat smaller ones;
+# steps have to make the sum of all others less.
 _LINKED = 2.0**-6
 _SMALL = 0.25
 
@@ -92,7 +93,8 @@ def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
     """Take steps in so many limbs until errors are of their order."""
     eps, before = precision_for(kind.limbs).eps, np.full(len(found.labels), np.inf)
     for _ in range(_MOST_STEPS):
-        found, size, factor = _step(backend, a, found, kind)
+        limit = np.clip(before / found.labels.shape[-1], _LINKED * _SMALL**3, _LINKED)
+        found, size, factor = _step(backend, a, found, limit, kind)
         done = size * factor <= eps
         found = found._replace(sound=found.sound & (size <= np.minimum(_SMALL, before)))
         if done[found.sound].all():
@@ -103,7 +105,7 @@ def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
 
 @np.errstate(all="ignore")
 def _step(
-    backend: Backend, a: Block, found: Basis, kind: Kind
+    backend: Backend, a: Block, found: Basis, limit: np.ndarray, kind: Kind
 ) -> tuple[Basis, np.ndarray, np.ndarray]:
     """Return the basis after one step, the norm of E, and about what the next one is less by."""
     x, y, m, labels, sound = found
@@ -121,7 +123,9 @@ def _step(
     half = Kind(max(kind.limbs // 2, 1), True)
     near = abs(to_native(np, gaps, True))
     ratios = abs(to_native(np, z, True)) / near
-    labels = _joined(labels, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf) > _LINKED)
+    labels = _joined(
+        labels, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf) > limit[:, None, None]
+    )
     same = labels[:, :, None] == labels[:, None, :]
     gaps = np.where(same, np.nan, planes.first_limbs(gaps, True, half.limbs))
     e = backend.binary("divide", planes.first_limbs(z, True, half.limbs), gaps, kind=half)

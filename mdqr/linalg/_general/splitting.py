@@ -22,9 +22,8 @@ from mdqr.linalg._spectral.disks import components
 _LARGE = 2.0**200
 
 
-# Powers of eps that entries of V may reach, the next one where the inverse of V is too large.
-_LIMITS = (0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
-_MOST_CONDITION = 0.8
+# Powers of 1 / eps that entries of V, and conditions of eigenvalues, may reach.
+_MOST = 0.8
 
 
 class Split(NamedTuple):
@@ -39,21 +38,28 @@ class Split(NamedTuple):
 def split(backend: Backend, t: Block, kind: Kind) -> Split:
     """Return the blocks of an upper triangular matrix, V with a unit diagonal.
 
-    Rows stay together where V would be too large (C. A. Bavely and G. W. Stewart, An algorithm for
-    computing reducing subspaces by block diagonalization, 1979).
+    Rows stay together where rounding errors times conditions reach from one eigenvalue to another
+    (C. A. Bavely and G. W. Stewart, An algorithm for computing reducing subspaces by block
+    diagonalization, 1979, with a limit of V).
     """
-    eps, one = precision_for(kind.limbs).eps, kind.identity(np, t.shape[kind.lead :])
+    n, eps, one = int(t.shape[-1]), precision_for(kind.limbs).eps, kind.identity(np, t.shape[2:])
     size = float(abs(to_native(np, t, True)).max(initial=0.0))
-    near = components(abs(_differences(backend, t, kind)) <= 4 * eps * size)
-    for power in _LIMITS:
-        labels, again = near, True
+    gaps = abs(_differences(backend, t, kind))
+    labels, reach = np.arange(n), np.full(n, 2 * eps * size)
+    while True:
+        near = (gaps <= reach[:, None] + reach) | (labels[:, None] == labels)
+        labels, again = components(near), True
         while again:
-            v, m, labels, again = _split(backend, t, labels, eps**-power, kind)
+            v, m, labels, again = _split(backend, t, labels, eps**-_MOST, kind)
         inverse = substitute(backend, v, one, kind=kind, lower=False)
         columns = np.linalg.norm(to_native(np, v, True), axis=0)
-        rows = np.linalg.norm(to_native(np, inverse, True), axis=1)
-        if (columns * rows <= eps**-_MOST_CONDITION).all():
-            return Split(v, m, labels, inverse)
+        conditions = columns * np.linalg.norm(to_native(np, inverse, True), axis=1)
+        reach = 16 * n * eps * size * conditions
+        apart = labels[:, None] != labels
+        if not (apart & (gaps <= reach[:, None] + reach)).any():
+            break
+    if (conditions <= eps**-_MOST).all():
+        return Split(v, m, labels, inverse)
     return Split(one, t, np.zeros_like(labels), one)
 
 

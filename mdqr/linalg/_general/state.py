@@ -14,7 +14,7 @@ from mdqr.linalg._factor.lu import permuted
 from mdqr.linalg._general.certificate import Certified, vector_bounds
 from mdqr.linalg._general.newton import Basis
 from mdqr.linalg._general.results import EigInfo
-from mdqr.linalg._general.vectors import Vectors, mirror, normalised, real_parts, vectors_of
+from mdqr.linalg._general.vectors import Vectors, mirror, normalised, vectors_of
 from mdqr.linalg._shared.operands import precision_for
 
 
@@ -46,10 +46,8 @@ class State(NamedTuple):
         """Return columns times ``2**powers``, in an order, of length 1."""
         x = self.backend.ldexp(x, np.broadcast_to(powers[:, :, None], x.shape[2:]), is_complex=True)
         x = permuted(x.swapaxes(-1, -2), order).swapaxes(-1, -2)
-        x = normalised(self.backend, x, self.kind)
-        if self.is_real:
-            real_parts(x, values)
-        return x
+        real = (values[1, 0] == 0) & self.is_real
+        return normalised(self.backend, x, self.kind, real)
 
 
 def near_one(backend: Backend, a: Block) -> tuple[Block, np.ndarray]:

@@ -36,24 +36,25 @@ def vectors_of(backend: Backend, found: Basis, kind: Kind) -> Vectors:
     return Vectors(x, y)
 
 
-def normalised(backend: Backend, x: Block, kind: Kind) -> Block:
-    """Return columns of length 1 whose entry of the largest modulus is positive."""
-    real = kind.real
-    top = scaling.column_exponents(x, True)
+def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> Block:
+    """Return columns of length 1 whose entry of the largest modulus is positive.
+
+    Imaginary parts of those that `is_real` ``(batch, n)`` names become zero.
+    """
+    real, top = kind.real, scaling.column_exponents(x, True)
     x = backend.ldexp(x, np.broadcast_to(-top[..., None, :], x.shape[2:]), is_complex=True)
     rows = x.swapaxes(-1, -2)
-    squares = [backend.unary("square", part, kind=real) for part in rows]
-    total = backend.reduce("sum", backend.binary("add", *squares, kind=real), kind=real)
-    length = backend.unary("sqrt", total, kind=real)
     place = abs(to_native(np, rows, True)).argmax(axis=-1)[..., None]
     pivot = np.take_along_axis(rows, place[None, None], axis=-1)
-    size = backend.unary("abs", pivot, kind=kind)
-    divisor = backend.binary("multiply", size, length[..., None], kind=real)
-    factor = backend.binary(
-        "divide", planes.conjugate(pivot), planes.complexify(divisor), kind=kind
-    )
-    rows = backend.binary("multiply", rows, np.broadcast_to(factor, rows.shape), kind=kind)
+    size = planes.complexify(backend.unary("abs", pivot, kind=kind))
+    phase = backend.binary("divide", planes.conjugate(pivot), size, kind=kind)
+    rows = backend.binary("multiply", rows, np.broadcast_to(phase, rows.shape), kind=kind)
     np.put_along_axis(rows[1], place[None], 0.0, axis=-1)
+    rows[1] = np.where(is_real[..., None], 0.0, rows[1])
+    squares = [backend.unary("square", part, kind=real) for part in rows]
+    total = backend.reduce("sum", backend.binary("add", *squares, kind=real), kind=real)
+    length = planes.complexify(backend.unary("sqrt", total, kind=real))[..., None]
+    rows = backend.binary("divide", rows, np.broadcast_to(length, rows.shape), kind=kind)
     return rows.swapaxes(-1, -2)
 
 
@@ -76,11 +77,6 @@ def mirror(backend: Backend, known: Certified, vectors: Vectors, kind: Kind) -> 
         radii[j] = radii[i]
         proven.append(Disks(radii, disk.counts))
     return known._replace(values=values, disks=proven)
-
-
-def real_parts(x: Block, values: Block) -> None:
-    """Take vectors of values that are exactly real, of real matrices, for real ones, in place."""
-    x[1] = np.where((values[1, 0] == 0)[..., None, :], 0.0, x[1])
 
 
 def order_of(values: Block) -> np.ndarray:
