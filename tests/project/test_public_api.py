@@ -45,7 +45,8 @@ PROMISED = {
     "mdqr.linalg": """
         matmul norm qr qr_factor solve_triangular solve lstsq certify
         lu_factor lu_solve cholesky cho_solve det slogdet inv LinAlgError
-        svd svdvals cond matrix_rank pinv null_space eigh eigvalsh roots companion
+        svd svdvals cond matrix_rank pinv null_space eigh eigvalsh
+        eig eigvals schur roots companion
         qr_insert qr_delete qr_update UpdatableLstsq repair
     """,
     "mdqr.series": "System PowerSeries newton_series pade radius track plot",
@@ -172,6 +173,9 @@ def peers() -> dict[str, tuple[object, object]]:
             function, other = getattr(ours, name), getattr(theirs, name, None)
             if inspect.isfunction(function) and other is not None:
                 pairs[prefix + name] = (function, other)
+    # NumPy's have no second matrix.
+    for name in ("eig", "eigvals", "schur", "companion"):
+        pairs[f"linalg.{name}"] = (getattr(mdqr.linalg, name), getattr(scipy.linalg, name))
     return {name: pair for name, pair in pairs.items() if not isinstance(pair[1], np.ufunc)}
 
 
