@@ -13,13 +13,12 @@ from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor.lu import flat
-from mdqr.linalg._general.balance import balancing_powers
 from mdqr.linalg._general.certificate import certified, remainder
 from mdqr.linalg._general.decomposition import decomposed
 from mdqr.linalg._general.newton import inverse_step
 from mdqr.linalg._general.pencil import reduced
 from mdqr.linalg._general.results import EigInfo, EigResult
-from mdqr.linalg._general.state import State, near_one
+from mdqr.linalg._general.state import State, balancing_powers, near_one
 from mdqr.linalg._general.vectors import order_of, ordered
 from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.operands import (
