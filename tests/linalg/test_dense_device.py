@@ -13,10 +13,14 @@ from mdqr.linalg import (
     cho_solve,
     cholesky,
     det,
+    eig,
     eigh,
+    eigvals,
     inv,
     lu_factor,
     lu_solve,
+    roots,
+    schur,
     slogdet,
     svd,
     svdvals,
@@ -78,7 +82,14 @@ def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
         monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
         a[0] = 0
     h = a + (a.mT.conj() if dtype is complex else a.mT)
-    wanted = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    b = mdqr.eye(5, precision=mdqr.qd) + 2 * (case == "random")
+    wanted = [
+        *svd(a),
+        *svd(a[..., :3]),
+        svdvals(a),
+        *eigh(h),
+        *eigh(h, b=b, subset_by_index=[1, 3]),
+    ]
     fake_device.install(monkeypatch)
     narrow = planes.narrow
 
@@ -87,10 +98,33 @@ def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
         return (narrow if parts else fake_device.on_device(narrow))(block, *options)
 
     monkeypatch.setattr(planes, "narrow", narrowed)
-    a, h = (
+    a, h, b = (
         mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
-        for x in (a, h)
+        for x in (a, h, b)
     )
-    found = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    found = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h), *eigh(h, b=b, subset_by_index=[1, 3])]
     for x, known in zip(found, wanted, strict=True):
+        assert (fake_device.bare(x.limbs) == known.limbs).all()
+
+
+def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
+    """Eigenvalues of general matrices, triangular forms and roots."""
+    a, b = (
+        mdqr.random.normal((2, 4, 4), precision=mdqr.qd, dtype=dtype, rng=rng) for _ in range(2)
+    )
+
+    def results(a, b):
+        found = roots(a[0, 0])
+        return [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
+
+    def moved(x, device):
+        block = fake_device.bare(x._block)
+        block = block if device == "cpu" else fake_device.DeviceArray(block)
+        return mdqr.MDArray._wrap(block, x.precision, x.is_complex)
+
+    wanted = results(a, b)
+    fake_device.install(monkeypatch)
+    monkeypatch.setattr(mdqr.MDArray, "to_device", moved)
+    for x, known in zip(results(moved(a, "cuda"), moved(b, "cuda")), wanted, strict=True):
+        assert isinstance(x.limbs, fake_device.DeviceArray)
         assert (fake_device.bare(x.limbs) == known.limbs).all()
