@@ -278,6 +278,14 @@ def test_numpy_functions_answer(rng):
     assert (mdqr.array_api.linalg.eigvals(a).limbs == w.limbs).all()
 
 
+def test_scaling_costs_vectors_nothing():
+    """A row that is nearly zero is not scaled to be as long as its column."""
+    a = mdqr.qd([[-3, 1, -1], [-4, 1, -1], [0, 0, -(2.0**-168)]])
+    found = check(a)
+    assert found.info.counts.tolist() == [2, 2, 1]
+    assert found.info.vector_bound[2] <= 1e-30
+
+
 def test_pairs_as_scipy(multiple, dtype, rng):
     a = mdqr.random.normal((2, 5, 5), precision=multiple, dtype=dtype, rng=rng)
     b = mdqr.random.normal((5, 5), precision=multiple, dtype=dtype, rng=rng)

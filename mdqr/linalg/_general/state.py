@@ -21,6 +21,8 @@ _MOST_PASSES = 100
 _MOST_POWER = 400
 # Norms that do not become less than that part of what they were are left.
 _WORTH = 0.9
+# Shorter rows and columns count as that part of the longest one.
+_SHORTEST = 2.0**-8
 # Passes end when logarithms of factors change by less.
 _SMALL = 0.1
 
@@ -69,16 +71,18 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
     """Return int64 d ``(batch, n)`` for which ``2**-d[i] a[i, j] 2**d[j]`` is balanced.
 
     `sizes` are moduli of entries, at most about 1. Norms have the diagonal, so that rounding errors
-    of vectors do not grow where little would be won (R. James, J. Langou and B. R. Lowery, On
+    of vectors grow by little where little would be won (R. James, J. Langou and B. R. Lowery, On
     matrix balancing and eigenvector computation, 2014); rows are not permuted.
     """
     n = sizes.shape[-1]
     squares = sizes * sizes
     logs = np.zeros(sizes.shape[:-1])
     for _ in range(_MOST_PASSES):
-        moved = 0.0
+        moved, least = 0.0, _SHORTEST**2 * squares.sum(axis=-1).max(axis=-1)
         for i in range(n):
-            column, row = squares[:, :, i].sum(axis=-1), squares[:, i, :].sum(axis=-1)
+            column, row = (
+                np.maximum(part.sum(axis=-1), least) for part in (squares[:, :, i], squares[:, i])
+            )
             step = 0.25 * (np.log2(row) - np.log2(column))
             step = np.where(np.isfinite(step) & (abs(logs[:, i] + step) <= _MOST_POWER), step, 0.0)
             logs[:, i] += step
