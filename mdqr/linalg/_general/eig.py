@@ -85,11 +85,13 @@ def eig(
 
     Notes
     -----
-    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: about a
-    unit in the last place of an eigenvalue itself while ``n * info.condition * eps**2`` is less,
-    relative to the norm; then that. An eigenvalue of a Jordan block of order k, or k within
-    rounding, have bounds of about ``eps**(1/k)`` and ``info.counts`` of k; their vectors are nearly
-    parallel. Of real matrices, eigenvalues are exactly real or conjugate where that is proven.
+    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: ``4 eps``
+    of an eigenvalue itself while its condition, and what it is beside the norm, are small beside
+    ``1 / eps``; no more than about ``n * info.condition * eps * norm(a)`` otherwise. The k
+    eigenvalues of a Jordan block, or k that rounding does not tell apart, have bounds of about
+    ``eps**(1/k)`` and ``info.counts`` of k; their vectors are nearly parallel. Where a condition is
+    below ``eps**-0.5``, ``norm(a v - w v) <= 100 n eps norm(a)``. Of real matrices, eigenvalues are
+    exactly real or conjugate where that is proven.
 
     Rows and columns are scaled by powers of two. Eigenvectors of LAPACK are refined by products,
     with errors squared in each step; eigenvalues that are too close together for that, and matrices
