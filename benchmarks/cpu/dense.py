@@ -13,6 +13,7 @@ import numpy as np
 import mdqr
 from benchmarks.common.rows import Job
 from benchmarks.common.runner import Benchmark, Options
+from benchmarks.cpu import ranks
 from benchmarks.cpu.peers import at_bits
 from benchmarks.cpu.systems import arbs, draw, in_flint, mpmath_matrix
 from mdqr import linalg
@@ -115,8 +116,15 @@ def large(options: Options) -> Iterator[Job]:
 BENCHMARKS = {
     "dense": Benchmark(
         "dense",
-        "Factors, determinants, singular values and eigenvalues on a CPU",
-        {"single": single, "beside mpmath": beside_mpmath, "batches": batches, "large": large},
+        "Factors, determinants, singular values, ranks and eigenvalues on a CPU",
+        {
+            "single": single,
+            "beside mpmath": beside_mpmath,
+            "batches": batches,
+            "ranks": ranks.ranks,
+            "kernel": ranks.kernel,
+            "large": large,
+        },
         further=("large",),
     ),
 }

@@ -10,7 +10,7 @@ from mdqr.linalg._factor.certify import Certificate, certify
 from mdqr.linalg._factor.cholesky import cho_solve, cholesky
 from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
 from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
-from mdqr.linalg._factor.qr import QRResult, qr
+from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
@@ -32,8 +32,10 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
+from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
+from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.roots import RootsResult, companion, roots
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
@@ -52,10 +54,14 @@ __all__ = [
     "EighResult",
     "LUFactors",
     "LinAlgError",
+    "LowRankResult",
     "LstsqInfo",
     "LstsqResult",
+    "PolarResult",
     "QRFactor",
+    "QRPResult",
     "QRResult",
+    "RankInfo",
     "RootsResult",
     "SVDResult",
     "SchurResult",
@@ -76,6 +82,7 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lowrank",
     "lstsq",
     "lu_factor",
     "lu_solve",
@@ -88,6 +95,7 @@ __all__ = [
     "null_space",
     "outer",
     "pinv",
+    "polar",
     "qr",
     "qr_delete",
     "qr_factor",
