@@ -14,7 +14,7 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
-from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.checks import Checks, fetch
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_integer,
@@ -24,6 +24,10 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._spectral.jacobi import adjoint, descending, orthogonalise
+from mdqr.linalg._spectral.svd import of_tall
+
+# Eigenvalues no larger than that, beside the largest, are noise in float64.
+_LOST = 2.0**-44
 
 
 class EighResult(NamedTuple):
@@ -261,6 +265,10 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     shift = backend.ldexp(shift, size[:, None, None], is_complex=field)
     shifted = backend.binary("add", a, shift, kind=kind)
     start = from_native(xp, start.swapaxes(-1, -2), field)
+    (lost,) = fetch((abs(values) <= _LOST * abs(values).max(axis=-1, keepdims=True)).sum(axis=-1))
+    if (lost > 1).any():
+        # LAPACK tells them not apart: singular vectors do.
+        start = of_tall(inputs, a, vectors=True).right.swapaxes(-1, -2)
     rows = orthogonalise(backend, shifted.swapaxes(-1, -2), kind, start).v
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)

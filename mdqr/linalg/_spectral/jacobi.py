@@ -77,8 +77,9 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None
     x, exponents = _normalised(backend, x, xp.zeros(x.shape[kind.lead : -1], dtype=np.int64), kind)
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
+    known = 0 if v is None else planes.limb_count(v, field)
     for limbs in (2, 4):
-        if limbs < kind.limbs and spread <= starts.SPREAD * limbs:
+        if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
