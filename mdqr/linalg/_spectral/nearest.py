@@ -170,7 +170,12 @@ def _approximated(
     checks.require_finite(function, "a", inputs.blocks[0], field)
     checks.settle()
     if not a[0].size:
-        return of_tall(inputs, kind.zeros(backend.xp, (a.shape[-3], max(m, n), 0)), vectors)
+        k = min(m, n, least)
+        return Decomposed(
+            kind.zeros(backend.xp, (a.shape[-3], m, k)),
+            kind.real.zeros(backend.xp, (a.shape[-3], k)),
+            kind.zeros(backend.xp, (a.shape[-3], n, k)),
+        )
     with memory_guard(function, inputs, 3 * m * n, "take fewer rows or columns"):
         top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
         top = top - ROOM

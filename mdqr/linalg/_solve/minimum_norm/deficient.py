@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.elementwise import sqrt
 from mdqr._functions.filled import zeros
 from mdqr._functions.matrices import eye
 from mdqr._functions.sequences import concatenate, stack
-from mdqr._limbs.device import host_block
-from mdqr._limbs.planes import widen
+from mdqr._limbs import scaling
+from mdqr._limbs.device import host_block, place_on_device_of
+from mdqr._limbs.planes import Block, widen
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._products.norms import norm
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._spectral.svd import svdvals
 
@@ -64,13 +66,16 @@ RankInfo.__module__ = "mdqr.linalg"
 class Problem(NamedTuple):
     """What to solve, each matrix of a batch for itself.
 
-    `a` and `b` have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``.
+    a and b have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``. `rows`
+    are those of a times the roots of weights, times ``2**-top`` so that entries are at most 1.
     Singular values of at most `rtol` of the largest count as zero. `basic` tells whether x is zero
     where columns do not count, or the shortest. `solve` is `lstsq` for matrices of full rank.
     """
 
     inputs: Inputs
     weights: MDArray | None
+    rows: MDArray
+    top: np.ndarray
     rtol: float
     basic: bool
     solve: Callable[..., Any]
@@ -103,6 +108,29 @@ class _One(NamedTuple):
     bound: np.ndarray
 
 
+def weighted_rows(
+    inputs: Inputs, root: Block | None, powers: Block | None, positive: Block | None
+) -> tuple[MDArray, np.ndarray]:
+    """Return rows of the first operand times ``root 2**powers``, times ``2**-top``, and top.
+
+    No product over- or underflows beside the largest entry, whatever the sizes of both are.
+    """
+    a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
+    if positive is not None:
+        a = xp.where(positive[..., None], a, 0.0)
+    bits = scaling.largest(scaling.magnitude_bits(a, field), -1, 0)
+    sizes = scaling.exponents_or_absent(bits)
+    sizes = sizes if powers is None else sizes + powers
+    top = scaling.largest(sizes, -1, 0)
+    top = xp.where(top > scaling.ABSENT // 2, top, 0)
+    shift = -top[..., None] if powers is None else powers - top[..., None]
+    rows = inputs.backend.ldexp(a, shift[..., None], is_complex=field)
+    rows = widen(rows, field, inputs.work.limbs)
+    if root is not None:
+        rows = inputs.backend.binary("multiply", rows, root, kind=inputs.kind)
+    return MDArray._wrap(rows, inputs.work, field), fetch(top)[0]
+
+
 def by_rank(problem: Problem) -> ByRank:
     """Return solutions by numerical rank; warn where digits are missing."""
     inputs, weights = problem.inputs, problem.weights
@@ -110,7 +138,7 @@ def by_rank(problem: Problem) -> ByRank:
     a, b = (MDArray._wrap(widen(x, field, work.limbs), work, field) for x in inputs.blocks)
     batch, (n, k) = a.shape[:-2], (a.shape[-1], b.shape[-1])
     found = [
-        _solution(problem, a[place], b[place], None if weights is None else weights[place])
+        _solution(problem, place, a[place], b[place], None if weights is None else weights[place])
         for place in np.ndindex(batch)
     ]
 
@@ -123,7 +151,7 @@ def by_rank(problem: Problem) -> ByRank:
     else:
         dtype = complex if field else float
         x = zeros((0, n, k), precision=inputs.precision, dtype=dtype, device=a.device)
-        residuals = x[:, 0].real if n else zeros((0, k), precision=inputs.precision)
+        residuals = zeros((0, k), precision=inputs.precision, device=a.device)
     x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
     bound = joined("bound", n, k)
     digits = _digits(bound, abs(x.to_numpy()), inputs.precision)
@@ -148,14 +176,18 @@ def _digits(bound: np.ndarray, size: np.ndarray, precision: Precision) -> np.nda
     return digits
 
 
-def _solution(problem: Problem, a: MDArray, b: MDArray, weights: MDArray | None) -> _One:
+def _solution(
+    problem: Problem, place: tuple[int, ...], a: MDArray, b: MDArray, weights: MDArray | None
+) -> _One:
     """Return that of one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
-    r, pivots = qr(a if weights is None else sqrt(weights)[:, None] * a, "r", pivoting=True)
+    r, pivots = qr(problem.rows[place], "r", pivoting=True)
     values = svdvals(r)
     least = max(float(problem.rtol), max(a.shape) * inputs.work.eps)
     rank = int((values > values[:1] * least).sum())
-    host, distance = np.asarray(host_block(pivots)), float(norm(r[rank:, rank:]))
+    host = np.asarray(host_block(pivots))
+    with np.errstate(over="ignore"):
+        distance = float(np.ldexp(float(norm(r[rank:, rank:])), int(problem.top[place])))
     dtype = complex if inputs.is_complex else float
     x = zeros((n, k), precision=inputs.precision, dtype=dtype, device=a.device)
     bound = np.zeros((n, k))
@@ -186,11 +218,12 @@ def _shortest(
     rest = problem.solve(a[:, pivots[:rank]], others, weights=weights, precision=precision)
     of_a = np.concatenate([np.zeros((rank, rank)), rest.info.error_bound], axis=1)
     known = bool(np.isfinite(of_a).all() and np.isfinite(of_fit).all())
+    near = partial(place_on_device_of, other=a._block)
     one = eye(rank, precision=precision, device=a.device)
     short = problem.solve(
         concatenate([one, rest.x], axis=1),
         fit.x,
         precision=precision,
-        data_error={"a_atol": of_a, "b_atol": of_fit} if known else None,
+        data_error={"a_atol": near(of_a), "b_atol": near(of_fit)} if known else None,
     )
     return short.x, short.info.data_error_bound if known else np.full(short.x.shape, np.inf)
