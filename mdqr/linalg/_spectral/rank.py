@@ -20,7 +20,7 @@ from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
 from mdqr.linalg._solve.solve import inv
-from mdqr.linalg._spectral.nearest import values_above_rounding
+from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 
@@ -82,8 +82,7 @@ def matrix_rank(
     if not min(given.shape(0)[-2:]):
         return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
     relative = None if tol is not None else _relative(given, A, rtol)
-    rounding = max(given.shape(0)[-2:]) * given.work.eps
-    if relative is not None and bool((relative >= rounding).all()):
+    if relative is not None and _hides_rounding(given, relative):
         values = values_above_rounding("matrix_rank", given)
     else:
         values = svdvals(A, precision=precision)
@@ -176,8 +175,9 @@ def pinv(
     Notes
     -----
     With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
-    errs by at most ``200 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `svd`
-    (G. W. Stewart, On the perturbation of pseudo-inverses, 1977).
+    errs by at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `lowrank`,
+    or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation of
+    pseudo-inverses, 1977).
 
     Examples
     --------
@@ -191,9 +191,13 @@ def pinv(
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
     near, top = _near_one(given)
-    u, s, vh = svd(near, False, precision=given.precision)
     tolerance = rtol if rcond is None else rcond
-    kept = s > s[..., :1] * _relative(given, a, tolerance)
+    relative = _relative(given, a, tolerance)
+    if _hides_rounding(given, relative):
+        u, s, vh = above_rounding("pinv", gather(near, precision=given.precision))
+    else:
+        u, s, vh = svd(near, False, precision=given.precision)
+    kept = s > s[..., :1] * relative
     if tolerance is None:
         _warn_of_truncation("pinv", given, s, kept)
     inverse = where(kept, 1 / where(kept, s, 1), 0)
@@ -277,6 +281,11 @@ def _relative(given: Inputs, a: Any, rtol: Any) -> MDArray:
     if rtol is None:
         rtol = max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
     return _column(given, rtol)
+
+
+def _hides_rounding(given: Inputs, relative: MDArray) -> bool:
+    """Return whether all that the work does not tell from zero counts as zero."""
+    return bool((relative >= max(given.shape(0)[-2:]) * given.work.eps).all())
 
 
 def _column(given: Inputs, tolerance: Any) -> MDArray:

@@ -27,8 +27,8 @@ from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.checks import fetch
-from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._spectral.svd import svdvals
+from mdqr.linalg._shared.operands import Inputs, gather
+from mdqr.linalg._spectral.nearest import values_above_rounding
 
 # Errors beyond so many eps of the largest component of a solution are warned of.
 _WARNED = 2.0**10
@@ -182,7 +182,7 @@ def _solution(
     """Return that of one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
     r, pivots = qr(problem.rows[place], "r", pivoting=True)
-    values = svdvals(r)
+    values = values_above_rounding("lstsq", gather(r, precision=None))
     least = max(float(problem.rtol), max(a.shape) * inputs.work.eps)
     rank = int((values > values[:1] * least).sum())
     host = np.asarray(host_block(pivots))
@@ -195,35 +195,36 @@ def _solution(
         squares = abs(b) ** 2
         squares = (squares if weights is None else weights[:, None] * squares).sum(axis=0)
         return _One(x, squares.astype(inputs.precision), 0, host, distance, 1.0, bound)
+    all_count = problem.basic or rank == n
+    # One problem for b and for the columns that do not count, `C = A1^+ A2`.
+    right = b if all_count else concatenate([b, a[:, pivots[rank:]]], axis=1)
     with warnings.catch_warnings():
         # Of parts; what matters for x is in its bound.
         warnings.simplefilter("ignore", PrecisionWarning)
-        fit = problem.solve(a[:, pivots[:rank]], b, weights=weights, precision=problem.wider)
-        if problem.basic or rank == n:
+        fit = problem.solve(a[:, pivots[:rank]], right, weights=weights, precision=problem.wider)
+        if all_count:
             x[pivots[:rank]], bound[host[:rank]] = fit.x, fit.info.error_bound
         else:
-            x[pivots], bound[host] = _shortest(problem, a, fit, pivots, weights)
+            x[pivots], bound[host] = _shortest(problem, fit.x, fit.info.error_bound, k)
     if problem.wider > inputs.precision:
         bound += 0.5 * inputs.precision.eps * abs(x.to_numpy())
-    squares = fit.residuals.astype(inputs.precision)
+    squares = fit.residuals[:k].astype(inputs.precision)
     return _One(x, squares, rank, host, distance, float(fit.info.condition), bound)
 
 
 def _shortest(
-    problem: Problem, a: MDArray, fit: Any, pivots: Any, weights: MDArray | None
+    problem: Problem, fits: MDArray, bound: np.ndarray, k: int
 ) -> tuple[MDArray, np.ndarray]:
-    """Return the shortest of the solutions that a fit by the first pivots stands for."""
-    rank, precision, of_fit = fit.x.shape[0], problem.wider, fit.info.error_bound
-    others = a[:, pivots[rank:]]
-    rest = problem.solve(a[:, pivots[:rank]], others, weights=weights, precision=precision)
-    of_a = np.concatenate([np.zeros((rank, rank)), rest.info.error_bound], axis=1)
-    known = bool(np.isfinite(of_a).all() and np.isfinite(of_fit).all())
-    near = partial(place_on_device_of, other=a._block)
-    one = eye(rank, precision=precision, device=a.device)
+    """Return the shortest of the solutions that fits of k right-hand sides and C stand for."""
+    rank, precision = fits.shape[0], problem.wider
+    one = eye(rank, precision=precision, device=fits.device)
+    known = bool(np.isfinite(bound).all())
+    near = partial(place_on_device_of, other=fits._block)
+    of_a = np.concatenate([np.zeros((rank, rank)), bound[:, k:]], axis=1)
     short = problem.solve(
-        concatenate([one, rest.x], axis=1),
-        fit.x,
+        concatenate([one, fits[:, k:]], axis=1),
+        fits[:, :k],
         precision=precision,
-        data_error={"a_atol": near(of_a), "b_atol": near(of_fit)} if known else None,
+        data_error={"a_atol": near(of_a), "b_atol": near(bound[:, :k])} if known else None,
     )
     return short.x, short.info.data_error_bound if known else np.full(short.x.shape, np.inf)
