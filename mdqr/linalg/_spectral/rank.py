@@ -81,12 +81,16 @@ def matrix_rank(
         return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
     if not min(given.shape(0)[-2:]):
         return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
-    relative = None if tol is not None else _relative(given, A, rtol)
-    if relative is not None and _hides_rounding(given, relative):
-        values = values_above_rounding("matrix_rank", given)
-    else:
+    if tol is not None:
         values = svdvals(A, precision=precision)
-    least = _column(given, tol) if relative is None else values[..., :1] * relative
+        least = _column(given, tol)
+    else:
+        near, relative = _near_one(given)[0], _relative(given, A, rtol)
+        if _hides_rounding(given, relative):
+            values = values_above_rounding("matrix_rank", gather(near, precision=given.precision))
+        else:
+            values = svdvals(near, precision=given.precision)
+        least = values[..., :1] * relative
     found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
@@ -128,7 +132,9 @@ def cond(
         return norm(x, p, axis=(-2, -1), precision=precision) * norm(
             inv(x, precision=precision), p, axis=(-2, -1)
         )
-    values = svdvals(x, precision=precision)
+    given = gather(x, precision=precision)
+    matrix_shape("cond", "x", given.shape(0))
+    values = svdvals(_near_one(given)[0], precision=given.precision)
     if not values.shape[-1]:
         raise ValueError("cond: a matrix without entries has no condition")
     largest, smallest = values[..., 0], values[..., -1]
@@ -259,7 +265,7 @@ def null_space(
     given = gather(A, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
-    _, s, vh = svd(A, precision=precision)
+    _, s, vh = svd(_near_one(given)[0], precision=given.precision)
     kept = s > s[:1] * _relative(given, A, rcond)
     if rcond is None:
         _warn_of_truncation("null_space", given, s, kept)
@@ -267,7 +273,10 @@ def null_space(
 
 
 def _near_one(given: Inputs) -> tuple[MDArray, Block]:
-    """Return matrices ``2**-top a`` with entries near 1, and top: int64 ``(...)``."""
+    """Return matrices ``2**-top a`` with entries near 1, and top: int64 ``(...)``.
+
+    Small singular values of small matrices would have few digits, or underflow.
+    """
     field = given.is_complex
     bits = scaling.magnitude_bits(given.blocks[0], field)
     top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
