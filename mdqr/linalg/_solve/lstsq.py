@@ -215,8 +215,9 @@ def lstsq(
     find r (P. Businger and G. Golub 1965; G. Golub and C. Van Loan, Matrix Computations, 5.5, on
     complete orthogonal decompositions). ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I,
     A1^+ A2]``, both factors solved as above, in the next higher precision, with bounds of what
-    errors of the first change in the second. `info` is a `RankInfo`: its bound is that for ``A1 T``
-    instead of `a`, which differs by ``info.distance``; where `a` has exactly that rank, not at all.
+    errors of the first change in the second; the matrices of a batch one after the other. `info` is
+    a `RankInfo`: its bound is that for ``A1 T`` instead of `a`, which differs by ``info.distance``;
+    where `a` has exactly that rank, not at all.
 
     Examples
     --------
