@@ -9,7 +9,6 @@ import pytest
 
 import mdqr
 from mdqr.series import NotASolutionError, SingularJacobianError, System, track
-from mdqr.series._solver.scaling import Scale
 from mdqr.series._solver.steps import Distances, Predictor
 
 
@@ -135,11 +134,11 @@ def test_distances_of_many_paths(monkeypatch):
     x, t = np.random.default_rng(1).normal(size=(2, 7, 2))
     x[3] = 1e200
     distances = Distances(system)
-    scale = Scale(np.zeros((1, 2), int), np.zeros((1, 2), int), np.zeros((1, 5), int))
-    together = distances(x, t[:, 0], scale)
+    powers = np.zeros((7, 5), int)
+    together = distances(x, t[:, 0], powers)
     np.testing.assert_array_equal(np.isnan(together), np.arange(7) == 3)
     monkeypatch.setattr("mdqr.series._solver.steps._ENTRIES", 40)
-    np.testing.assert_array_equal(distances(x, t[:, 0], scale), together)
+    np.testing.assert_array_equal(distances(x, t[:, 0], powers), together)
     plan = Predictor.of(np.ones((3, 1, 9)), 5, 1, longest=0.1, eps=2.0**-53)
     plan.denominator[1] = np.nan
     np.testing.assert_array_equal(np.isnan(plan.radius()), [False, True, False])
