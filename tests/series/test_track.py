@@ -119,6 +119,15 @@ def test_small_paths_that_pass_each_other():
         assert path.x[-1, 0] * path.x[0, 0] > 0
 
 
+@pytest.mark.parametrize("noise", [1e-20, 1e-40])
+def test_a_path_from_noise_in_place_of_zero(noise):
+    """What steps left of 1e-40 was the unit of x: no step was short enough."""
+    system = System.from_strings(["x*y - t", "y + x^2*y - 1 - t"], ["x", "y"])
+    paths = track(system, [[0, 1], [noise, 1]], t_end=0.9)
+    assert all(path.success for path in paths)
+    assert len({len(path.t) for path in paths}) == 1
+
+
 def test_a_path_out_of_range_ends_alone():
     """LAPACK refuses infinite numbers: one path took all others with it."""
     system = System.from_strings(["(x^2 - t)*(x - 3 - t)"], ["x"])

@@ -170,9 +170,7 @@ def _operands(
     return x, point
 
 
-def _start(
-    system: System, t0: MDArray, x: MDArray
-) -> tuple[Equations, online.Start]:
+def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.Start]:
     """Return the equations, scaled by start points, and the refined ones.
 
     Rounding errors in place of an unknown that is zero do not tell its scale.

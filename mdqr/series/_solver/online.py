@@ -52,7 +52,7 @@ class Start(NamedTuple):
 
 
 def start(equations: Equations, x: Block, precision: Precision) -> Start:
-    """Refine start points ``(..., n)``, as they were given, by Newton's method, and factor the Jacobian there.
+    """Refine given start points ``(..., n)`` by Newton's method, and factor the Jacobian there.
 
     Raises
     ------
@@ -113,7 +113,9 @@ def is_noise(equations: Equations, begin: Start, precision: Precision) -> Block:
     change = equations.size(begin.inverse.times(rest, kind)[..., 0])
     inverse = equations.size(begin.inverse.block)
     rounding = (inverse * _sums(equations, begin.values)[..., None, :]).sum(axis=-1)
-    return equations.size(begin.values[..., :n, 0]) <= 2 * change + _NOISE * precision.eps * rounding
+    return (
+        equations.size(begin.values[..., :n, 0]) <= 2 * change + _NOISE * precision.eps * rounding
+    )
 
 
 def _ratio(change: Block, size: Block) -> Block:
