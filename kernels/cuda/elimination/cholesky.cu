@@ -1,5 +1,5 @@
-// The first rows of Cholesky factors, by a block for each piece of the columns behind the tile, which
-// every block reduces for itself.
+// The first rows of Cholesky factors, by a block for each piece of the columns behind the tile,
+// which every block reduces for itself.
 #include "elimination/team.hpp"
 
 using namespace mdqr;

@@ -10,7 +10,8 @@ MDQR_BEGIN
 
 inline constexpr int elimination_threads = 256, warp_size = 32;
 
-// `Entries` says where entry i of vector j lies, and whether neighbours in memory are of one vector.
+// `Entries` says where entry i of vector j lies, and whether neighbours in memory are of one
+// vector.
 template <class Entries> struct block_team {
     int steps;
     i64 length; // of a vector

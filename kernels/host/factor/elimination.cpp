@@ -43,8 +43,8 @@ template <class Number> struct vector_team {
     // Vector c += factor(c) times vector j, for the vectors behind j.
     template <class F> MDQR_FN void subtract(int j, F factor) const {
         for (int c = j + 1; c < steps; ++c)
-            column_update<Number>(vector(c), vector(j), factor(c),
-                                  (triangular ? c : j + 1) / L * L, padded);
+            column_update<Number>(vector(c), vector(j), factor(c), (triangular ? c : j + 1) / L * L,
+                                  padded);
     }
 };
 
@@ -76,15 +76,15 @@ void give(const column& from, int planes, const block_view& x, double* to, ptrdi
     }
 }
 
-// Columns [first, first + steps) of one matrix, from row `first` on. Rows of U are kept apart: zeros
-// in their place let groups of lanes begin above the diagonal.
+// Columns [first, first + steps) of one matrix, from row `first` on. Rows of U are kept apart:
+// zeros in their place let groups of lanes begin above the diagonal.
 template <class Number> struct column_team : vector_team<Number> {
     using base = vector_team<Number>;
-    using typename base::scalar;
     using base::length;
     using base::planes;
     using base::steps;
     using base::vector;
+    using typename base::scalar;
     static constexpr int N = base::N;
 
     double* upper; // row j, column c at [j][c][plane]
@@ -142,17 +142,17 @@ private:
 template <class Number> struct row_team : vector_team<Number> {
     using base = vector_team<Number>;
     using base::base;
-    using typename base::scalar;
     using base::vector;
+    using typename base::scalar;
 
     scalar kept(int j, int i) const {
         scalar x;
         read_one(vector(j), i, x);
         return x;
     }
-    void put_diagonal(int j, const md<double, base::N>& root) const {
+    void put_diagonal(int j, const md<lane, base::N>& root) const {
         scalar x = zero_number<scalar>();
-        real_of(x) = root;
+        real_of(x) = lane_of(root, 0);
         write_one(vector(j), j, x);
     }
 

@@ -64,8 +64,8 @@ void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, cons
 template <int N>
 void mdqr_lu_panel(const block_view& a, long long* places, ptrdiff_t apart, int first, int last);
 
-// The first w rows c (batch, w, n) of the upper triangular C with C^H C = A, of whose first w rows a
-// (batch, w, n), w <= n, the upper triangle is read.
+// The first w rows c (batch, w, n) of the upper triangular C with C^H C = A, of whose first w rows
+// a (batch, w, n), w <= n, the upper triangle is read.
 template <int N> void mdqr_cholesky_panel(const block_view& c, const block_view& a);
 
 // r (batch, m, w) := R, left (batch, m, n) := E^H left, right (batch, k, m) := right E, where r = E

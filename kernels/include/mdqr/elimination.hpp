@@ -1,10 +1,10 @@
 // The columns of Gaussian elimination with partial pivoting, and the rows of Cholesky's
 // factorisation, one after the other: what blocked factorisations have besides products.
 //
-// A panel is a few vectors: of A = L U columns, of A = C^H C rows of C. Each entry of a vector meets
-// the vectors before it in their order, so its limbs do not depend on who works on which entries.
-// A team says that: it has `steps` vectors to reduce, and calls functions for numbers `at` a place,
-// one or as many as there are lanes.
+// A panel is a few vectors: of A = L U columns, of A = C^H C rows of C. Each entry of a vector
+// meets the vectors before it in their order, so its limbs do not depend on who works on which
+// entries. A team says that: it has `steps` vectors to reduce, and calls functions for numbers `at`
+// a place, one or as many as there are lanes.
 //
 // With k steps an entry errs by (k + 12) eps (real, up to 4 limbs) of the sum of the moduli of its
 // terms, with 8 limbs by 45 eps more: mul.hpp, add.hpp (N. J. Higham, Accuracy and Stability of
@@ -62,16 +62,11 @@ template <class T, int N> MDQR_FN cmd<T, N> product_of(const cmd<T, N>& x, const
 
 // ---- quotients
 
-// What divides by 2^exponent divisor.
-template <class Number> struct reciprocal_of {
-    Number divisor, inverse;
-    int exponent;
-};
-template <int N> MDQR_FN md<double, N> one_over(const md<double, N>& x) {
+template <class T, int N> MDQR_FN md<T, N> one_over(const md<T, N>& x) {
     return inverse_of<networks>(x);
 }
-template <int N> MDQR_FN cmd<double, N> one_over(const cmd<double, N>& x) {
-    const md<double, N> factor =
+template <class T, int N> MDQR_FN cmd<T, N> one_over(const cmd<T, N>& x) {
+    const md<T, N> factor =
         inverse_of<networks>(add_network(mul_network(x.re, x.re), mul_network(x.im, x.im)));
     return {mul_network(x.re, factor), neg(mul_network(x.im, factor))};
 }
@@ -79,17 +74,7 @@ template <int N> MDQR_FN void set_one(md<double, N>& x) { x = from_double<double
 template <int N> MDQR_FN void set_one(cmd<double, N>& x) {
     x = {from_double<double, N>(1.0), from_double<double, N>(0.0)};
 }
-// Below a zero pivot of an elimination there are zeros: 1 in its place.
-template <class Number> MDQR_FN reciprocal_of<Number> reciprocal_of_pivot(Number pivot) {
-    if (pivot_size(pivot) == 0.0)
-        set_one(pivot);
-    const int e = exponent(pivot_size(pivot));
-    pivot = scaled_down(pivot, e);
-    return {pivot, one_over(pivot), e};
-}
-
-template <class T, int N>
-MDQR_FN md<T, N> leading_quotient(const md<T, N>& x, const md<T, N>& y) {
+template <class T, int N> MDQR_FN md<T, N> leading_quotient(const md<T, N>& x, const md<T, N>& y) {
     return from_double<T, N>(x.limb[0] / y.limb[0]);
 }
 template <class T, int N>
@@ -110,37 +95,33 @@ MDQR_FN Number quotient_by(const Number& x, const Divisor& divisor, const Diviso
     const Number rest = sum_of(x, opposite(product_of(first, divisor)));
     return sum_of(first, product_of(rest, inverse));
 }
-// Divide the entries of vector j behind the first j + 1; they are no larger than the divisor, or
+// Divide the entries of vector j behind the first j + 1 by 2^e divisor; they are no larger, or
 // hardly.
-template <class Team, class Number>
-MDQR_FN void divide_vector(const Team& team, int j, const reciprocal_of<Number>& by) {
+template <class Team, class Divisor>
+MDQR_FN void divide_vector(const Team& team, int j, int e, const Divisor& divisor,
+                           const Divisor& inverse) {
     team.each(j, j + 1, [&](auto& x) MDQR_LAMBDA {
-        x = quotient_by(scaled_down(x, by.exponent), team.spread(by.divisor),
-                        team.spread(by.inverse));
+        x = quotient_by(scaled_down(x, e), divisor, inverse);
         clear_zeros(x);
     });
 }
 
-// The root of a pivot of Cholesky's, whose imaginary part is rounding error; NaN where the pivot is
-// not positive. The root of the square of a double is exact.
-template <class Real> struct pivot_root {
-    Real root;
-    reciprocal_of<Real> reciprocal;
-};
-template <int N> MDQR_FN pivot_root<md<double, N>> root_of_pivot(const md<double, N>& x) {
-    const int half = exponent(x.limb[0]) >> 1;
-    const md<double, N> near = scaled_down(x, 2 * half), inverse = inverse_root<networks>(near);
-    md<double, N> root = from_double<double, N>(sqrt(near.limb[0]));
-    if (add_network(near, neg(mul_network(root, root))).limb[0] != 0.0)
-        root = mul_network(near, inverse);
+// The root of a number near 1, given its inverse; that of the square of a double is exact. NaN
+// where the number is not positive.
+template <class T, int N> MDQR_FN md<T, N> root_by(const md<T, N>& x, const md<T, N>& inverse) {
+    const md<T, N> first = from_double<T, N>(sqrt(x.limb[0]));
+    const md<T, N> rest = add_network(x, neg(mul_network(first, first)));
+    md<T, N> root = select(rest.limb[0] == broadcast<T>(0.0), first, mul_network(x, inverse));
     clear_zeros(root);
-    return {scaled_down(root, -half), {root, inverse, half}};
+    return root;
 }
-template <int N> MDQR_FN pivot_root<md<double, N>> root_of_pivot(const cmd<double, N>& x) {
-    return root_of_pivot(x.re);
-}
+// A pivot of Cholesky's, whose imaginary part is rounding error.
+template <int N> MDQR_FN const md<double, N>& real_pivot(const md<double, N>& x) { return x; }
+template <int N> MDQR_FN const md<double, N>& real_pivot(const cmd<double, N>& x) { return x.re; }
 
 // ---- the vectors
+
+// Scalars are computed in all lanes: a network of one double waits for branches.
 
 // Vector j is column j: `team.exchange(j)` brings the largest entry from row j on to row j, and
 // keeps that row, which is one of U.
@@ -148,7 +129,13 @@ template <class Team> MDQR_FN void eliminate(const Team& team) {
     for (int j = 0; j < team.steps; ++j) {
         team.each(j, j, [&](auto& x) MDQR_LAMBDA { finish_entry(x); });
         team.exchange(j);
-        divide_vector(team, j, reciprocal_of_pivot(team.kept(j, j)));
+        auto pivot = team.kept(j, j);
+        // Below a zero pivot there are zeros.
+        if (pivot_size(pivot) == 0.0)
+            set_one(pivot);
+        const int e = exponent(pivot_size(pivot));
+        const auto divisor = team.spread(scaled_down(pivot, e));
+        divide_vector(team, j, e, divisor, one_over(divisor));
         team.subtract(j, [&](int c) MDQR_LAMBDA { return opposite(team.kept(j, c)); });
     }
 }
@@ -158,9 +145,12 @@ template <class Team> MDQR_FN void eliminate(const Team& team) {
 template <class Team> MDQR_FN void reduce_definite(const Team& team) {
     for (int j = 0; j < team.steps; ++j) {
         team.each(j, j, [&](auto& x) MDQR_LAMBDA { finish_entry(x); });
-        const auto pivot = root_of_pivot(team.kept(j, j));
-        divide_vector(team, j, pivot.reciprocal);
-        team.put_diagonal(j, pivot.root);
+        const auto pivot = real_pivot(team.kept(j, j));
+        const int half = exponent(pivot.limb[0]) >> 1;
+        const auto near = team.spread(scaled_down(pivot, 2 * half));
+        const auto inverse = inverse_root<networks>(near), root = root_by(near, inverse);
+        divide_vector(team, j, half, root, inverse);
+        team.put_diagonal(j, scaled_down(root, -half));
         team.subtract(j, [&](int i) MDQR_LAMBDA { return opposite(conjugate(team.kept(j, i))); });
     }
 }

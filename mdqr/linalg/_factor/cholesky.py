@@ -58,9 +58,9 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
     -----
     ``abs(A - C^H C) <= (1.5 n + 160) eps abs(C^H) abs(C)`` in every entry (N. J. Higham, Accuracy
     and Stability of Numerical Algorithms, chapter 10, with the bound of `matmul`), up to what is
-    below the smallest doubles. Rows and columns are scaled by powers of two before, which changes
-    no bit. A matrix within ``n eps`` of the diagonal of a singular one may
-    count as either.
+    below the smallest doubles. Rows are halved until few are left, so that products are most of the
+    work. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
+    ``n eps`` of the diagonal of a singular one may count as either.
 
     Examples
     --------

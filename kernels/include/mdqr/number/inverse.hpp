@@ -1,5 +1,5 @@
-// 1 / d and 1 / sqrt(s) by Newton's steps, each of which doubles the limbs: from the double on, third
-// order in what is left, so that a step adds no more than its own rounding errors.
+// 1 / d and 1 / sqrt(s) by Newton's steps, each of which doubles the limbs: from the double on,
+// third order in what is left, so that a step adds no more than its own rounding errors.
 //
 // `Arithmetic` has `product` and `sum`, and `finish` for what they leave. With those of
 // `networks` both err by at most 8 u^N; far from the ends of the range.
@@ -37,8 +37,7 @@ template <class Arithmetic, class T, int N> MDQR_FN md<T, N> inverse_of(const md
     } else {
         const md<T, N / 2> x = inverse_of<Arithmetic>(with_limbs<N / 2>(d));
         const md<T, N> wide = with_limbs<N>(x);
-        md<T, N> e =
-            Arithmetic::sum(from_double<T, N>(one), neg(Arithmetic::product(d, wide)));
+        md<T, N> e = Arithmetic::sum(from_double<T, N>(one), neg(Arithmetic::product(d, wide)));
         Arithmetic::finish(e);
         const T square = one_prod(e.limb[0], e.limb[0]);
         const md<T, N / 2> factor = add_fast(with_limbs<N / 2>(e), from_double<T, N / 2>(square));
@@ -53,9 +52,8 @@ template <class Arithmetic, class T, int N> MDQR_FN md<T, N> inverse_root(const 
     } else {
         const md<T, N / 2> y = inverse_root<Arithmetic>(with_limbs<N / 2>(s));
         const md<T, N> wide = with_limbs<N>(y);
-        md<T, N> e = Arithmetic::sum(
-            from_double<T, N>(one),
-            neg(Arithmetic::product(s, Arithmetic::product(wide, wide))));
+        md<T, N> e = Arithmetic::sum(from_double<T, N>(one),
+                                     neg(Arithmetic::product(s, Arithmetic::product(wide, wide))));
         Arithmetic::finish(e);
         const T square = one_prod(one_prod(e.limb[0], e.limb[0]), broadcast<T>(0.375));
         const md<T, N / 2> half = scaled(with_limbs<N / 2>(e), broadcast<T>(0.5));
