@@ -130,6 +130,20 @@ def bandwidth(options: Options) -> Iterator[Row]:
     yield from vectors(2048 if options.quick else 8192)
 
 
+def elementary(options: Options) -> Iterator[Row]:
+    """Elementary functions, and the multiply-adds that the ceiling would have done meanwhile."""
+    values = 2**20 if options.quick else 2**22
+    for p in PRECISIONS:
+        x = mdqr.abs(draw((values,), p))
+        for function in (mdqr.exp, mdqr.log, mdqr.sin):
+            name = function.__name__
+            rate = values / milliseconds(partial(function, x), 9) * 1e3
+            yield Row("elementary", name, "mdqr", p.name, f"{values}", rate, "values/s")
+            each = fma_ceiling() / rate
+            yield Row("elementary", f"FMA work a value, {name}", "mdqr", p.name, f"{values}", each,
+                      "multiply-adds")  # fmt: skip
+
+
 def vectors(n: int) -> Iterator[Row]:
     """Products and residuals of float64 data and of data of the precision with one vector."""
     for p in MULTIPLE:

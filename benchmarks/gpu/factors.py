@@ -213,6 +213,7 @@ BENCHMARKS = {
             "products": arrays.products,
             "batched": batched,
             "bandwidth": arrays.bandwidth,
+            "elementary": arrays.elementary,
         },
         gpu=True,
     )

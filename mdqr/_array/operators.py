@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 Function = Callable[[Any, Any], Any]
 
+_TRUTH = (np.False_, np.True_)  # of one value, as NumPy's comparisons give it
+_BEYOND = 1 + 2.0**-20  # times a limb: more than it and all below
+_SURELY_NORMAL = 1e-250  # so are the limbs that a rounding looks at
+
 
 class Operators:
     """Operators over the functions of `elementwise`, `power` and `comparison`."""
@@ -88,6 +92,10 @@ class Operators:
         return other // self, other % self
 
     def __pow__(self, exponent: Any) -> MDArray:
+        if exponent.__class__ is int and exponent == 2:  # a square in a loop
+            found = values.apply("square", self)
+            if found is not None:
+                return cast("MDArray", found)
         return self._forward(power.power, exponent)
 
     def __rpow__(self, base: Any) -> MDArray:
@@ -127,22 +135,40 @@ class Operators:
         return elementwise.abs(self)
 
     def __eq__(self, other: object) -> Any:
-        return self._forward(comparison.equal, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.equal, other)
+        return _TRUTH[order == 0]
 
     def __ne__(self, other: object) -> Any:
-        return self._forward(comparison.not_equal, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.not_equal, other)
+        return _TRUTH[order != 0]
 
     def __lt__(self, other: Any) -> Any:
-        return self._forward(comparison.less, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.less, other)
+        return _TRUTH[order == -1]
 
     def __le__(self, other: Any) -> Any:
-        return self._forward(comparison.less_equal, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.less_equal, other)
+        return _TRUTH[order <= 0]
 
     def __gt__(self, other: Any) -> Any:
-        return self._forward(comparison.greater, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.greater, other)
+        return _TRUTH[order == 1]
 
     def __ge__(self, other: Any) -> Any:
-        return self._forward(comparison.greater_equal, other)
+        order = values.order(self, other)
+        if order is None:
+            return self._forward(comparison.greater_equal, other)
+        return _TRUTH[0 <= order <= 1]
 
     __hash__ = None  # type: ignore[assignment]
     __pandas_priority__ = 10_000  # above that of data frames: their operators leave it to ours
@@ -162,10 +188,19 @@ class Operators:
     # -- a single value --------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
+        block = cast("MDArray", self)._block
+        if block.ndim == 1 and isinstance(block, np.ndarray) and abs(block[0]) > _SURELY_NORMAL:
+            return True
         array = self._single("a truth value", "a.any() or a.all()")
         return bool(planes.nonzero(array.limbs, array.is_complex))
 
     def __float__(self) -> float:
+        block = cast("MDArray", self)._block
+        if block.ndim == 1 and isinstance(block, np.ndarray):  # one real value
+            first, *rest = block.tolist()
+            # Nearest, unless the second limb is half a unit and the third decides.
+            if abs(first) > _SURELY_NORMAL and (not rest or first + _BEYOND * rest[0] == first):
+                return float(first)
         return float(self._single_real("float").to_numpy().item())
 
     def __complex__(self) -> complex:
@@ -240,9 +275,13 @@ class Operators:
         return function(other, self) if is_operand(other) else NotImplemented
 
     def _in_place(self, op: str, other: Any) -> Any:
+        array, found = cast("MDArray", self), values.operate(op, self, other)
+        if found is not None and found._precision is array._precision:
+            array._block[...] = found._block
+            return self
         if not is_operand(other):
             return NotImplemented
-        elementwise.in_place(op, cast("MDArray", self), other)
+        elementwise.in_place(op, array, other)
         return self
 
     def _stored(self, function: Function, other: Any) -> Any:

@@ -230,7 +230,7 @@ def _functions() -> dict[Function, Function]:
         np.iscomplexobj: lambda x: x.is_complex,
         np.isrealobj: lambda x: not x.is_complex,
         np.flatnonzero: lambda a: selection.nonzero(a.ravel())[0],
-        np.argwhere: lambda a: np.transpose(selection.nonzero(shapes.atleast_1d(a))),
+        np.argwhere: lambda a: np.transpose(selection.nonzero(shapes.atleast_1d(a)))[:, : a.ndim],
     }
 
 

@@ -158,12 +158,14 @@ def float_matmul(
     multiply: Callable[[Block, Block], Block] = operator.matmul,
 ) -> Block:
     """Return the product of blocks of one limb by `multiply`, for float64 or complex128 arrays."""
-    product = multiply(to_native(xp, a, is_complex, conj_a), to_native(xp, b, is_complex, conj_b))
-    if c is not None:
-        addend = to_native(xp, c, is_complex)
-        product = addend - product if subtract else addend + product
-    elif subtract:
-        product = -product
+    with np.errstate(all="ignore"):  # as all kernels, which say nothing of infinities
+        left, right = to_native(xp, a, is_complex, conj_a), to_native(xp, b, is_complex, conj_b)
+        product = multiply(left, right)
+        if c is not None:
+            addend = to_native(xp, c, is_complex)
+            product = addend - product if subtract else addend + product
+        elif subtract:
+            product = -product
     return from_native(xp, product, is_complex)
 
 

@@ -7,6 +7,7 @@ its own: 2 eps, elementary functions 4 eps of the result. Products of short numb
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,10 +41,44 @@ FUNCTIONS: dict[str, Derivative] = {
     "tanh": lambda x, r: 1 - r * r,
 }
 _MODULES = ("np", "numpy", "mdqr")
+_TOKEN = re.compile(
+    r"""(?P<quoted>`[^`]*`|'[^']*'|"[^"]*")
+    |(?P<open>(?P<call>(?<=[\w.])\(|\{)|\()
+    |(?P<close>[)}])
+    |(?P<decimal>(?<![\w.])(?=[\d.]*\d)[\d_]*(?:\.[\d_]*(?:e[+-]?[\d_]+)?|e[+-]?[\d_]+))""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 class ExpressionError(ValueError):
     """A formula that is none, or means nothing here."""
+
+
+def hide_decimals(formula: str) -> tuple[str, Callable[[str], str]]:
+    """Put names in place of the decimals in expressions, and return what takes them back.
+
+    formulaic writes expressions in its own way, with the decimals rounded to float64.
+    """
+    names: dict[str, str] = {}
+    calls: list[bool] = []  # of the parentheses that are open: whether what is inside is evaluated
+
+    def replaced(match: re.Match[str]) -> str:
+        text = match[0]
+        if match["open"]:
+            calls.append(bool(match["call"]) or any(calls))
+        elif match["close"] and calls:
+            calls.pop()
+        elif match["decimal"] and any(calls):
+            return names.setdefault(text, f"_decimal_{len(names)}_")
+        return text
+
+    hidden = _TOKEN.sub(replaced, formula)
+    decimals = {name: text for text, name in names.items()}
+
+    def shown(text: str) -> str:
+        return re.sub(r"_decimal_\d+_", lambda match: decimals.get(match[0], match[0]), text)
+
+    return hidden, shown
 
 
 def evaluate(text: str, columns: Mapping[str, Values], precision: Precision) -> Values:
@@ -136,7 +171,7 @@ def _power(x: Values, exponent: Values, node: ast.expr) -> Values:
     result = x.value**k
     near, power = np.abs(result.to_numpy()), float(k)
     slope = np.abs(power) * np.abs(x.value.to_numpy()) ** (power - 1)
-    is_whole = power == int(power) and 0 <= power < 2**20
+    is_whole = 0 <= power < 2**20 and power == int(power)
     exact = is_whole and _fits(int(power) * widest(x), x)
     carried = np.where(x.error == 0, 0.0, slope * x.error)
     return Values(result, carried + (0.0 if exact else 4 * x.value.precision.eps * near))

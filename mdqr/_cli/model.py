@@ -14,6 +14,7 @@ from mdqr._cli.expressions import (
     ExpressionError,
     constant,
     evaluate,
+    hide_decimals,
     names_in,
     product,
     widest,
@@ -165,10 +166,11 @@ def formula_model(text: str) -> FormulaModel:
         from formulaic.errors import FormulaicError
     except ImportError as error:
         raise ImportError('formulas need formulaic: pip install "mdqr[formula]"') from error
+    hidden, shown = hide_decimals(text)
     try:
-        formula: Any = Formula(text)
-    except FormulaicError as error:
-        reason = str(error).partition("\n")[0]
+        formula: Any = Formula(hidden)
+    except (FormulaicError, SyntaxError) as error:
+        reason = shown(str(error)).partition("\n")[0]
         raise ExpressionError(f"--formula {shortened(text)!r}: {reason}") from None
     if not hasattr(formula, "lhs") or len(formula.lhs) != 1:
         raise ExpressionError(f"--formula {shortened(text)!r}: wanted one target, as in 'y ~ x'")
@@ -176,16 +178,16 @@ def formula_model(text: str) -> FormulaModel:
 
     def factors(term: Any) -> list[str]:
         plain.update(f.expr for f in term.factors if f.eval_method.value == "lookup")
-        return [f.expr for f in term.factors if f.expr != "1"]
+        return [shown(f.expr) for f in term.factors if f.expr != "1"]
 
     (left,) = formula.lhs
     terms = [factors(term) for term in formula.rhs]
-    names = [str(term) for term in formula.rhs if str(term) != "1"]
+    names = [shown(str(term)) for term in formula.rhs]
     constant_name = unused(INTERCEPT, names)
-    names = [constant_name if str(term) == "1" else str(term) for term in formula.rhs]
+    names = [constant_name if name == "1" else name for name in names]
     if not names:
         raise ExpressionError(f"--formula {shortened(text)!r}: the model has no coefficient")
-    return FormulaModel(str(left), names, factors(left), terms, frozenset(plain))
+    return FormulaModel(shown(str(left)), names, factors(left), terms, frozenset(plain))
 
 
 def unused(name: str, names: Sequence[str]) -> str:

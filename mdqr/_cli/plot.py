@@ -11,6 +11,7 @@ from mdqr._array.array import MDArray
 from mdqr._cli.columns import Columns, Values
 from mdqr._cli.fit import Fit
 from mdqr._cli.predict import predict
+from mdqr._cli.report import printable
 
 ENDINGS = (".pdf", ".png", ".svg")
 _POINTS = 400
@@ -74,5 +75,5 @@ def _residuals(axes: Any, fit: Fit) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a name without what matplotlib takes for mathematics."""
-    return text.replace("$", r"\$")
+    """Return a name without what matplotlib takes for mathematics, or cannot show."""
+    return printable(text).replace("$", r"\$")

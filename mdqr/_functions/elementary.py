@@ -7,9 +7,10 @@ rounding; how, and the bounds that are proven, is in docs/explanation/elementary
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mdqr._backend import for_block
+from mdqr._backend.host import values
 from mdqr._backend.protocol import REAL_ONLY
 from mdqr._core.promotion import Operands, operands
 from mdqr._errors import advised
@@ -845,6 +846,8 @@ def logaddexp(x: Any, y: Any) -> MDArray:
 
 @advised
 def _unary(op: str, x: Any) -> MDArray:
+    if (found := values.apply(op, x)) is not None:
+        return cast("MDArray", found)
     ops = _operands(op, x)
     return ops.wrap(for_block(ops.blocks[0]).unary(op, ops.blocks[0], kind=ops.kind))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mdqr._backend import for_block
+from mdqr._backend.host import values
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import Operands, alike, operands
 from mdqr._errors import advised
@@ -57,6 +58,8 @@ def negative(x: Any) -> MDArray:
     >>> float(mdqr.negative(mdqr.qd(3)))
     -3.0
     """
+    if (found := values.apply("negative", x)) is not None:
+        return cast("MDArray", found)
     ops = operands(x)
     return ops.wrap(planes.negate(ops.blocks[0], ops.is_complex))
 
@@ -81,6 +84,8 @@ def abs(x: Any) -> MDArray:
     >>> float(mdqr.abs(mdqr.qd(3 - 4j)))
     5.0
     """
+    if (found := values.apply("abs", x)) is not None:
+        return cast("MDArray", found)
     ops = operands(x)
     block = ops.blocks[0]
     if ops.is_complex:
@@ -397,6 +402,8 @@ def _to_integer(op: str, x: Any) -> MDArray:
 
 @advised
 def _unary(op: str, x: Any) -> MDArray:
+    if (found := values.apply(op, x)) is not None:
+        return cast("MDArray", found)
     ops = operands(x)
     return ops.wrap(_unary_block(op, ops.blocks[0], ops))
 

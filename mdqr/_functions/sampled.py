@@ -14,6 +14,8 @@ from mdqr._functions import comparison, elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.ordering.sorting import argsort, searchsorted
 from mdqr._functions.sequences import concatenate
+from mdqr._limbs import planes
+from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -174,8 +176,11 @@ def _derivative(f: MDArray, place: int, step: Any, edge_order: int) -> MDArray:
     h = diff(spacing) if spacing.ndim else spacing + filled.zeros_like(rows[(0,) * f.ndim].real)
     # Slopes between neighbours; inside, those of both sides by the length of the other one.
     slopes = diff(rows) / h
-    left, right = (h[:-1], h[1:]) if h.ndim else (h, h)
-    inside = (right * slopes[..., :-1] + left * slopes[..., 1:]) / (left + right)
+    if h.ndim:
+        left, right = h[:-1], h[1:]
+        inside = (right * slopes[..., :-1] + left * slopes[..., 1:]) / (left + right)
+    else:  # the value in the middle does not count
+        inside = (rows[..., 2:] - rows[..., :-2]) / (h + h)
     first, last = slopes[..., :1], slopes[..., -1:]
     if edge_order == 2:
         near, far = (h[:2], h[-2:]) if h.ndim else ((h, h), (h, h))
@@ -226,7 +231,8 @@ def interp(
     wanted, points = wanted.real, points.real
     values = values if getattr(fp, "is_complex", np.iscomplexobj(fp)) else values.real
     if period is not None:
-        wanted, points, values = _unrolled(wanted, points, values, abs(wanted * 0 + period))
+        step = abs(filled.zeros_like(points[0]) + period)
+        wanted, points, values = _unrolled(wanted, points, values, step)
     place = (searchsorted(points, wanted, side="right") - 1).clip(0, max(points.size - 2, 0))
     behind = (place + 1).clip(0, points.size - 1)
     start, stop = points[place], points[behind]
@@ -237,9 +243,8 @@ def interp(
     return comparison.where(wanted > points[-1], values[-1] if right is None else right, found)
 
 
-def _unrolled(x: MDArray, points: MDArray, values: MDArray, period: MDArray) -> tuple[Any, ...]:
+def _unrolled(x: MDArray, points: MDArray, values: MDArray, step: MDArray) -> tuple[Any, ...]:
     """Return `x` in one period, and points in order from before it to behind it."""
-    step = period.ravel()[0]
     if bool(step == 0):
         raise ValueError("the period must not be zero")
     points = points - step * elementwise.floor(points / step)
@@ -290,11 +295,16 @@ def convolve(a: Any, v: Any, mode: str = "full") -> MDArray:
         raise ValueError(f'mode is "full", "same" or "valid"; got {mode!r}')
     if long.size < short.size:
         long, short = short, long
+    far = np.flatnonzero(~host_block(comparison.isfinite(short))).tolist()
+    finite = short.copy()
+    finite[far] = 0
     edge = filled.zeros_like(long[:1].copy()[[0] * (short.size - 1)])
-    padded = concatenate([edge, long, edge])
+    padded = concatenate([edge, long, edge])._block
     count = long.size + short.size - 1
-    windows = np.arange(count)[:, None] + np.arange(short.size)
-    full = reductions.dot(padded[windows], flip(short).copy())
+    windows = planes.namespace(padded).lib.stride_tricks.sliding_window_view(padded, short.size, -1)
+    full = reductions.dot(long._like(windows), flip(finite).copy())
+    for place in far:  # these must not meet the zeros at the edges
+        full[place : place + long.size] += short[place] * long
     if mode == "full":
         return full
     kept = long.size if mode == "same" else long.size - short.size + 1

@@ -5,23 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from mdqr._backend.host import text as kernels
 from mdqr._io.rows import Form, one_row
 
-Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str]
+Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
 
 _BYTES = 1 << 22  # of a file read at a time
 _LINES = 1 << 15  # of a stream
-_MARK = b"\xef\xbb\xbf"  # of the byte order
+_MARK = "\ufeff"  # of the byte order
 _NEWLINE = 10
+_ends = re.compile(rb"\r\n?|\n").finditer  # of lines
 
 
 class Block(NamedTuple):
@@ -45,32 +47,49 @@ class Cells(NamedTuple):
 
 @contextmanager
 def opened(file: Source, skiprows: int) -> Iterator[Iterator[Block]]:
-    """Open a file, leave some lines out, and give its blocks."""
+    """Open a file, leave some lines out, and give its blocks.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
     if isinstance(file, (str, os.PathLike)):
         with open(file, "rb") as stream:
             yield _of_bytes(stream, skiprows)
     elif isinstance(file, io.BufferedIOBase):
         yield _of_bytes(file, skiprows)
+    elif isinstance(file, Iterable):
+        yield _of_lines(iter(file), skiprows)
     else:
-        yield _of_lines(iter(cast(Iterable[str], file)), skiprows)
+        raise TypeError(_no_file(file))
+
+
+def _no_file(found: object) -> str:
+    return f"wanted is the name of a file, a file or lines of text; got {type(found).__name__}"
 
 
 def _of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[Block]:
-    start, mark = 1, _MARK
+    start, mark = 1, _MARK.encode()
     while data := stream.read(_BYTES) + stream.readline():
         data, mark = data.removeprefix(mark), b""
-        while start <= skiprows and data:
-            data, start = data[data.find(b"\n") + 1 or len(data) :], start + 1
+        if start <= skiprows:
+            skipped = [end.end() for end in islice(_ends(data), skiprows + 1 - start)]
+            left = skiprows + 1 - start - len(skipped)
+            data = data[skipped[-1] if skipped and not left else len(data) :]
+            start += len(skipped)
         block = Block(start, data, partial(_lines_of, data))
         start += data.count(b"\n")
         if data:
             yield block
 
 
-def _of_lines(stream: Iterator[str], skiprows: int) -> Iterator[Block]:
-    start = skiprows + 1
+def _of_lines(stream: Iterator[str | bytes], skiprows: int) -> Iterator[Block]:
+    start, mark = skiprows + 1, _MARK
     next(islice(stream, skiprows, skiprows), None)
-    while lines := list(islice(stream, _LINES)):
+    while found := list(islice(stream, _LINES)):
+        lines = [_text(line) for line in found]
+        lines[0], mark = lines[0].removeprefix(mark), ""
         text = "".join(lines)
         whole = text.count("\n") == len(lines) - (not text.endswith("\n"))
         try:
@@ -79,6 +98,12 @@ def _of_lines(stream: Iterator[str], skiprows: int) -> Iterator[Block]:
             data = None
         yield Block(start, data, partial(iter, lines))
         start += len(lines)
+
+
+def _text(line: str | bytes) -> str:
+    if not isinstance(line, (str, bytes)):
+        raise TypeError(_no_file(line))
+    return line if isinstance(line, str) else line.decode()
 
 
 def _lines_of(data: bytes) -> Iterable[str]:
@@ -123,7 +148,7 @@ def plain_cells(
         ends = np.append(ends, len(data))
     if np.diff(ends, prepend=-1).max(initial=0) > csv.field_size_limit():
         return None
-    wanted, order = np.unique(columns, return_inverse=True)
+    wanted, order = np.unique(np.array(columns, dtype=np.int64), return_inverse=True)
     targets = np.full(width, -1, dtype=np.int64)
     targets[wanted] = np.arange(len(wanted))
     found = kernels.read_rows(data, ends, targets, limbs, form.delimiter, form.comments)

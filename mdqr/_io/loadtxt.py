@@ -55,7 +55,7 @@ def loadtxt(
 
     Parameters
     ----------
-    file : str, path or text file
+    file : str, path, file or iterable of lines
         A file in the manner of RFC 4180: one row a line, fields may be quoted. UTF-8, with or
         without a byte order mark. Empty lines are skipped.
     precision : Precision or str
@@ -67,7 +67,7 @@ def loadtxt(
     skiprows : int, default: 0
         How many lines at the beginning are left out, before the header.
     comments : str, optional
-        What begins a comment, such as ``"#"``, which ends with its line.
+        What begins a comment outside of quotes, such as ``"#"``; it ends with its line.
     missing : str or sequence of str, optional
         Fields that hold no number, such as ``["", "NA"]``; they are read as NaN.
     usecols : str, int or sequence of them, optional
@@ -89,7 +89,7 @@ def loadtxt(
         If a cell is no number, a row is shorter or longer than the first, or the text is not
         UTF-8; the message names file, line and column (from 1). If a column is not there.
     TypeError
-        If a number is complex and ``dtype`` is float.
+        If a number is complex and ``dtype`` is float, or `file` gives no lines.
     OSError
         If the file cannot be read.
     MemoryError

@@ -128,8 +128,8 @@ def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator
         for number, line in lines:
             place = number
             is_comment = form.comments is not None and line.lstrip().startswith(form.comments)
-            if form.comments is not None and not is_comment and '"' not in line:
-                line = line.partition(form.comments)[0]
+            if form.comments is not None and not is_comment:
+                line = _before(form.comments, line)
             yield "\n" if is_comment else line.replace("\t", " ") if blanks else line
 
     reader = csv.reader(
@@ -143,6 +143,16 @@ def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator
                 yield place, cells
     except csv.Error as error:
         raise CellError(f"{name}, line {place}: {error}") from None
+
+
+def _before(comments: str, line: str) -> str:
+    """Return what stands in front of a comment that begins outside of quotes."""
+    parts = line.split('"')
+    for i in range(0, len(parts), 2):
+        head, mark, _ = parts[i].partition(comments)
+        if mark:  # blanks between a quoted field and a comment are of neither
+            return '"'.join([*parts[:i], head if head.strip(" ") else ""])
+    return line
 
 
 def _checked(rows: list[Row], width: int, name: str) -> Iterator[Rows]:

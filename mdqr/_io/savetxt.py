@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from mdqr._core.base import ArrayBase
+from mdqr._io.rows import Form
 
 Target = str | os.PathLike[str] | IO[str]
 
@@ -40,7 +41,8 @@ def savetxt(
     TypeError
         If `a` is no `MDArray`.
     ValueError
-        If there are more than two axes, or another number of names than of columns.
+        If there are more than two axes, another number of names than of columns, or `delimiter` or
+        `digits` is none.
     OSError
         If the file cannot be written.
 
@@ -59,6 +61,10 @@ def savetxt(
     rows = a if a.ndim == 2 else a.reshape(-1, 1)
     if header is not None and len(header) != rows.shape[1]:
         raise ValueError(f"{rows.shape[1]} names are wanted for as many columns; got {header}")
+    if delimiter is None:
+        raise ValueError("delimiter must be one character between fields; got None")
+    Form(delimiter)
+    a.ravel()[:0].to_strings(digits)  # a wrong option leaves a file as it is
     if isinstance(file, (str, os.PathLike)):
         with open(file, "w", encoding="utf-8", newline="") as stream:
             _write(stream, rows, delimiter, header, digits)

@@ -14,15 +14,20 @@ class SingularJacobianError(np.linalg.LinAlgError):
         The rank found.
     sigma : float
         The smallest diagonal entry of R relative to the largest.
+    place : tuple of int
+        Which start point of a batch has the least rank; empty for one start point.
     """
 
-    def __init__(self, rank: int, sigma: float, variables: int) -> None:
+    def __init__(
+        self, rank: int, sigma: float, variables: int, place: tuple[int, ...] = ()
+    ) -> None:
+        which = f" {', '.join(map(str, place))}" if place else ""
         super().__init__(
-            f"the Jacobian at the start point has rank {rank} < {variables} (ratio {sigma:.1e}): "
-            "the solution is no power series in t there, but perhaps one in a root of t; start at "
-            "another t0"
+            f"the Jacobian at the start point{which} has rank {rank} < {variables} "
+            f"(ratio {sigma:.1e}): the solution is no power series in t there, but perhaps one in "
+            "a root of t; start at another t0"
         )
-        self.rank, self.sigma = rank, sigma
+        self.rank, self.sigma, self.place = rank, sigma, place
 
 
 class NotASolutionError(ValueError):

@@ -121,6 +121,10 @@ def test_the_target_is_an_expression(run, data):
         ("y ~ exp(x, z)", r"'exp\(x, z\)' has no meaning"),
         ("y ~ I(x == z)", "'x == z' has no meaning"),
         ("y ~ os.system(x)", r"'os\.system' is no function of formulas"),
+        ("y ~ f('x').g(x)", r"--formula .*: (invalid|unterminated)"),
+        ("y ~ I(1.5.2)", r"--formula 'y ~ I\(1\.5\.2\)': invalid syntax"),
+        ("y ~ I(9**9**9**9)", r"line 2: 'I\(9 \*\* 9 \*\* 9 \*\* 9\)' is not a finite number"),
+        ("y ~ I(1e400*x)", r"line 2: 'I\(1e400 \* x\)' is not a finite number"),
     ],
 )
 def test_formulas_that_are_none(run, data, formula, message):
@@ -195,3 +199,24 @@ def test_errors_are_bounded(expression, x, z, errors):
         # to first order: where errors are not small, the second one counts
         if found.error[0] < 1e-18 * abs(true):
             assert off <= 1.01 * found.error[0] + 1e-40 * abs(true)
+
+
+@pytest.mark.parametrize(
+    ("factor", "shown"),
+    [
+        ("I({}*x)", "I({} * x)"),
+        ("I(x*{})", "I(x * {})"),
+        ("{{{}*x}}", "{} * x"),
+        ("{}:x", "{}:x"),
+    ],
+)
+def test_decimals_of_formulas_do_not_pass_through_float64(run, data, factor, shown):
+    """formulaic rounds the numbers of an expression, when it writes it in its own way."""
+    number = "0.1000000000000000000000000000000000000000001"
+    code, out, err = run("lstsq", data, "--formula", f"y ~ {factor.format(number)} - 1")
+    assert (code, err) == (0, "")
+    *name, digits, estimate = out.split("\n\n")[1].splitlines()[1].split()
+    assert " ".join(name) == shown.format(number)
+    assert int(digits) > 50
+    wide = with_columns(data, v=lambda r: f"{r['x'] * Fraction(number) * 10**60}e-60")
+    assert_true([estimate], exact_fit(wide, "y", ["v"], intercept=False))

@@ -208,6 +208,13 @@ def test_escape_codes_do_not_reach_the_terminal(run, tmp_path):
     assert all(c.isprintable() or c == "\n" for text in outputs for c in text)
 
 
+def test_plots_show_names_as_they_are(run, tmp_path):
+    """Without mathematics of matplotlib, or warnings of glyphs that no font has."""
+    path = tmp_path / "data.csv"
+    path.write_text("a\x1b,$\\frac$\n1,2\n2,4.1\n3,6\n", encoding="utf-8")
+    assert run("lstsq", path, "--plot", tmp_path / "fit.svg")[0::2] == (0, "")
+
+
 def test_file_names_that_are_no_text(run, tmp_path):
     path = write(tmp_path / "\udce9.csv", [("x", "y"), (1, 2), (2, 3), (3, 5)])
     code, out, _ = run("lstsq", path, "--output", tmp_path / "o.json")

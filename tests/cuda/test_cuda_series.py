@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cuda_cases import EVERY, assert_same
 from emulation.kernels import EmulatedKernels
-from series_cases import chain, drawn, pairs, wide
+from series_cases import chain, drawn, pairs, terms, wide
 
 from mdqr._backend.cuda.series.order import SeriesOrders
 from mdqr._backend.host import backend as host
@@ -52,3 +52,20 @@ def test_no_products_start_nothing(kernel_folder):
     values = np.zeros((2, 1, 2, 3))
     SeriesOrders(kernels).series_order(values, np.zeros((2, 1, 0)), wide(0), 1, kind=Kind(2, False))
     assert kernels.launched == []
+
+
+def test_more_sums_than_a_grid_is_high(rng, kernel_folder, monkeypatch):
+    """A grid has a largest height: more products and equations are shared out to launches."""
+    monkeypatch.setattr("mdqr._backend.cuda.series.order._MOST_BLOCKS", 2)
+    kind, graph, kernels = Kind(2, True), wide(70), EmulatedKernels(kernel_folder)
+    cuda = SeriesOrders(kernels)
+    values, sums = drawn(rng, *kind, graph, 8, batch=2)
+    other = values.copy()
+    cuda.series_order(values, sums, graph, 5, kind=kind)
+    host.backend().series_order(other, sums.copy(), graph, 5, kind=kind)
+    assert_same(values, other)
+    assert len(kernels.launched) == 5 + 1
+    rows = terms(rng, kind, values.shape[-2], rows=35)
+    found = cuda.series_equations(values, rows, 4, kind=kind)
+    assert_same(found, host.backend().series_equations(values, rows, 4, kind=kind))
+    assert len(kernels.launched) == 5 + 1 + 3

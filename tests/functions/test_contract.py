@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from elementwise_cases import BINARY, UNARY, VALUES, assert_normalised
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mdqr
-from mdqr.testing import arrays, assert_same_bits, pairs
+from mdqr.testing import arrays, assert_close, assert_same_bits, exact, pairs
 
 HUGE, TINY = np.finfo(float).max, 5e-324
 SPECIAL = np.array([0.0, 1.0, 2.5, HUGE, TINY, 2.0**-1022, np.inf, np.nan])
@@ -283,3 +284,31 @@ def test_bad_number_of_threads_is_an_import_error(threads):
     )
     assert done.returncode != 0
     assert "MDQR_NUM_THREADS" in done.stderr
+
+
+@pytest.mark.parametrize("op", ["divide", "sqrt"])
+def test_errors_of_quotients_and_roots_are_those_of_cutting_digits(op, precision):
+    """All but 2^-26 of the error is that of N + 1 digits cut to N limbs: 2^-53N (contracts.md)."""
+    ulps = 2.0 ** (-53 * precision.limbs) / precision.eps * (1 + 2.0**-20)
+
+    @given(pairs(precision, VALUES))
+    def check(xy):
+        operands = xy if op == "divide" else [abs(xy[0])]
+        result = (BINARY | UNARY)[op](*operands)
+        tiny = precision.limbs**2 * 2.0**-1074 / (ulps * precision.eps)
+        assert_close(result, exact(op, *operands), ulps=ulps, tiny=tiny, err_msg=op)
+
+    check()
+
+
+@given(data=st.data())
+def test_quotients_of_products_and_roots_of_squares_are_exact(data, precision):
+    numbers = st.integers(1, 2 ** (53 * precision.limbs // 2) - 1)
+    x, y = data.draw(numbers), data.draw(numbers)
+    product, square, root, factor = (
+        mdqr.array(v, precision=precision) for v in (x * y, x * x, x, y)
+    )
+    assert product / factor == root
+    assert product / root == factor
+    assert product / product == 1
+    assert mdqr.sqrt(square) == root

@@ -256,3 +256,21 @@ def test_small_values_count_as_not_zero():
     assert mdqr.nonzero(tiny)[0].tolist() == [1]
     with pytest.raises(ValueError, match="0-d"):
         mdqr.nonzero(mdqr.qd(1))
+
+
+def test_new_axes_are_named():
+    with pytest.raises(TypeError):
+        mdqr.expand_dims(mdqr.ones((3, 3), precision="qd"), None)
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_grids_are_complex_where_their_vectors_are(copy):
+    grids = mdqr.meshgrid(mdqr.array([1j, 2], precision="qd"), [1.0, 2.0, 3.0], copy=copy)
+    assert [grid.is_complex for grid in grids] == [True, False]
+    np.testing.assert_array_equal(grids[1].to_numpy(), np.meshgrid([1j, 2], [1.0, 2.0, 3.0])[1])
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0, [0.0, 2.0]], ids=str)
+def test_places_of_values_that_are_not_zero(value):
+    got = np.argwhere(mdqr.array(value, precision="qd"))
+    np.testing.assert_array_equal(got, np.argwhere(np.array(value)), strict=True)

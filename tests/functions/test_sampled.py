@@ -1,5 +1,6 @@
 """Polynomials and sampled functions: exact where integers are, else with derived bounds."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -52,6 +53,13 @@ def test_gradients_are_numpys(data):
         pairs = zip(ours, theirs, strict=True) if axis is None else [(ours, theirs)]
         for got, wanted in pairs:
             np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-14, atol=1e-14)
+
+
+def test_gradients_next_to_values_that_are_not_finite(precision):
+    """Between points of one distance, the value in the middle does not count."""
+    x = np.array([1.0, 2.0, np.nan, 4.0, 7.0, np.inf, 11.0, 13.0])
+    got = mdqr.gradient(mdqr.array(x, precision=precision), 0.5)
+    np.testing.assert_array_equal(got.to_numpy(), np.gradient(x, 0.5))
 
 
 def test_gradients_of_parabolas_are_exact(multiple):
@@ -181,3 +189,40 @@ def test_fits_of_polynomials_refuse(precision):
         mdqr.polyfit([0.0, 1.0], [0.0, 1.0], 1)
     with pytest.raises(np.linalg.LinAlgError):
         mdqr.polyfit(x * 0, x, 1)
+
+
+def test_a_period_is_that_of_finite_places_too(multiple):
+    """NaN in `x` stays where it is; `x` may be empty."""
+    points = mdqr.arange(5, precision=multiple)
+    x = np.array([np.nan, 1.0, 2.5, -np.inf, -0.5])
+    with np.errstate(all="ignore"):
+        wanted = np.interp(x, np.arange(5.0), np.arange(5.0) ** 2, period=4.5)
+    got = mdqr.interp(x, points, points * points, period=4.5)
+    np.testing.assert_allclose(got.to_numpy(), wanted)
+    assert (
+        mdqr.interp(np.zeros(0), points, points, period=mdqr.array("2", precision="od")).size == 0
+    )
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_what_is_not_finite_stays_in_its_window(mode, is_complex, precision):
+    """Zeros behind the ends of a vector do not meet infinities of the other."""
+    a = np.array([1.0, 2.0, np.inf, 3.0])
+    b = np.array([1.0, 0.0, 2.0, np.nan, 5.0, 6.0])
+    with np.errstate(all="ignore"):
+        for x, y in ((a, b), (b, a), (b[::-1], a[1:])):
+            wanted = np.convolve(x, y, mode)
+            got = mdqr.convolve(mdqr.array(x + 0j * is_complex, precision=precision), y, mode)
+            finite = np.isfinite(wanted)
+            np.testing.assert_array_equal(np.isfinite(got.to_numpy()), finite)
+            np.testing.assert_array_equal(got.to_numpy()[finite], wanted[finite])
+
+
+def test_windows_of_a_convolution_take_no_memory():
+    x = mdqr.ones(3000, precision="od")
+    tracemalloc.start()
+    mdqr.convolve(x, x)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 * x.limbs.nbytes  # copies of all windows: 6000 times

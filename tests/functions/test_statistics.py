@@ -179,3 +179,37 @@ def test_running_products_are_right(multiple, rng):
     for value, got in zip(exact(a), mdqr.cumprod(a), strict=True):
         wanted *= value
         assert error(got, wanted) < 2 * 33 * multiple.eps
+
+
+def test_medians_next_to_infinities(precision):
+    def median(*values):
+        return float(mdqr.median(mdqr.array(np.array(values), precision=precision)))
+
+    with np.errstate(all="ignore"):
+        for values in (
+            [-np.inf, 1.0],
+            [1.0, np.inf],
+            [-np.inf, -np.inf],
+            [np.inf, np.inf, 1.0, 0.0],
+        ):
+            assert median(*values) == np.median(values)
+        assert np.isnan(median(-np.inf, np.inf))
+
+
+def test_quantiles_between_far_values(precision):
+    """The difference of the two is beyond the largest double."""
+    a = mdqr.array(np.array([-1.5e308, 1.5e308]), precision=precision)
+    assert mdqr.quantile(a, [0, 0.25, 0.5, 0.75, 1]).to_numpy().tolist() == [
+        -1.5e308,
+        -0.75e308,
+        0.0,
+        0.75e308,
+        1.5e308,
+    ]
+
+
+def test_the_average_of_nothing_is_its_mean():
+    empty = mdqr.zeros((0, 2), precision="qd")
+    assert np.isnan(mdqr.average(empty, 0).to_numpy()).all()
+    with pytest.raises(ZeroDivisionError):
+        mdqr.average(empty, 0, weights=np.zeros((0, 2)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import tempfile
 from fractions import Fraction
 
 import numpy as np
@@ -299,3 +300,87 @@ def test_writing_files(tmp_path):
             mdqr.savetxt(path, wrong)
     with pytest.raises(ValueError, match="names"):
         mdqr.savetxt(path, mdqr.ones(2, precision="dd"), header=["x", "y"])
+
+
+# -- what files there are, and how lines end ------------------------------------------------------
+
+
+def binary_file(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"0.1,2\n3,4\n")
+    return path.open("rb", buffering=0)
+
+
+def temporary_file(_):
+    file = tempfile.NamedTemporaryFile()  # noqa: SIM115, no subclass of the classes of io
+    file.write(b"0.1,2\n3,4\n")
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        binary_file,
+        temporary_file,
+        lambda _: [b"0.1,2\n", b"3,4"],
+        lambda _: ["0.1,2", "3,4"],
+        lambda _: io.StringIO("\ufeff0.1,2\n3,4\n"),
+        lambda _: (line for line in ["\ufeff0.1,2\n", "3,4\n"]),
+    ],
+    ids=["raw", "temporary", "bytes", "texts", "byte order mark", "generator"],
+)
+def test_anything_that_gives_lines_is_a_file(tmp_path, opened):
+    file = opened(tmp_path)
+    a = mdqr.loadtxt(file, precision="qd")
+    assert mdqr.array_equal(a, mdqr.array([["0.1", "2"], ["3", "4"]], precision="qd"))
+    if hasattr(file, "close"):
+        file.close()
+
+
+@pytest.mark.parametrize("file", [5, None, [1, 2]], ids=repr)
+def test_what_gives_no_lines_is_refused(file):
+    with pytest.raises(TypeError, match="wanted is the name of a file, a file or lines of text"):
+        mdqr.loadtxt(file, precision="qd")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+@pytest.mark.parametrize("skipped", [0, 1, 7, 8, 9])
+def test_skipped_lines_end_as_others(end, skipped):
+    text = end.join(f"{i},1" for i in range(8))
+    if skipped < 8:
+        a = mdqr.loadtxt(io.BytesIO(text.encode()), precision="dd", skiprows=skipped)
+        assert a[:, 0].to_numpy().tolist() == list(range(skipped, 8))
+    else:
+        with pytest.raises(ValueError, match="the file is empty"):
+            mdqr.loadtxt(io.BytesIO(text.encode()), precision="dd", skiprows=skipped)
+
+
+def test_lines_are_skipped_over_several_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "_BYTES", 10)
+    data = "".join(f"{i},1\n" for i in range(100)).encode()
+    for skipped in (1, 5, 50, 99):
+        a = mdqr.loadtxt(io.BytesIO(data), precision="dd", skiprows=skipped, usecols=0)
+        assert a.to_numpy().tolist() == list(range(skipped, 100))
+
+
+def test_comments_behind_quoted_fields():
+    text = '"a # b",y # names\n"3","4" # x\n5,"6"# "y"\n# "z\n'
+    a = read(text, header=True, comments="#")
+    assert a.to_numpy().tolist() == [[3, 4], [5, 6]]
+    assert read(text, header=True, comments="#", usecols="a # b").to_numpy().tolist() == [3, 5]
+
+
+def test_no_columns():
+    assert read("1,2\n3,4\n", usecols=[]).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "options", [{"delimiter": d} for d in ("\n", '"', "ab", "", None)] + [{"digits": 0}], ids=str
+)
+def test_wrong_options_leave_a_file_as_it_is(tmp_path, options):
+    path = tmp_path / "kept.csv"
+    path.write_text("kept")
+    with pytest.raises(ValueError, match=next(iter(options))):
+        mdqr.savetxt(path, mdqr.ones((2, 2), precision="dd"), **options)
+    assert path.read_text() == "kept"

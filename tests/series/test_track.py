@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import mdqr
 from mdqr.series import NotASolutionError, SingularJacobianError, System, track
+from mdqr.series._solver.scaling import Scale
+from mdqr.series._solver.steps import Distances, Predictor
 
 
 def test_singular_ends():
@@ -77,3 +81,84 @@ def test_a_jacobian_that_float64_takes_for_singular_ends():
     system = System.from_strings(equations, ["x", "y", "z"])
     (path,) = track(system, [[1, 1, 1]], precision=mdqr.qd)
     assert path.success == (path.t[-1] == 1.0)
+
+
+@pytest.mark.parametrize("precision", ["d", "dd", "qd"])
+def test_straight_paths(precision):
+    """Rounding errors of higher orders made poles, before which a path stopped."""
+    system = System.from_strings(
+        ["(x - 1/3 - t/7)*(x + 2)", "(y - 2/3 - t/9)*(y + 3*x + 1)"], ["x", "y"]
+    )
+    path = track(system, [1 / 3, 2 / 3], precision=precision)
+    assert path.success
+    assert np.isinf(path.radius).all()
+    assert len(path.t) <= 12
+    np.testing.assert_allclose(path.x[-1].to_numpy(), [10 / 21, 7 / 9], rtol=1e-15)
+
+
+def test_paths_of_any_size(rng):
+    """x y = 1 + t, x - y = t/2 with other units: the same steps."""
+    lengths = set()
+    for a, b in [(1.0, 1.0), *10.0 ** rng.integers(-120, 120, (8, 2))]:
+        x, y = f"x*({1 / Fraction(a)})", f"y*({1 / Fraction(b)})"
+        system = System.from_strings([f"{x}*{y} - 1 - t", f"{x} - {y} - t/2"], ["x", "y"])
+        for sign in (1, -1):
+            path = track(system, [sign * a, sign * b])
+            assert path.success
+            u = (0.5 + sign * np.sqrt(8.25)) / 2
+            np.testing.assert_allclose(path.x[-1].to_numpy(), [u * a, (u - 0.5) * b], rtol=1e-14)
+            lengths.add(len(path.t))
+    assert max(lengths) <= 13
+
+
+def test_small_paths_that_pass_each_other():
+    """Nearness was compared with 1: a path of 1e-5 might have been any other."""
+    system = System.from_strings(["x^2 - 1e-10*((t - 1/2)^2 + 1e-6)"], ["x"])
+    start = 1e-5 * np.sqrt(0.25 + 1e-6)
+    for path in track(system, [[start], [-start]]):
+        assert path.success
+        assert path.x[-1, 0] * path.x[0, 0] > 0
+
+
+def test_a_path_out_of_range_ends_alone():
+    """LAPACK refuses infinite numbers: one path took all others with it."""
+    system = System.from_strings(["(x^2 - t)*(x - 3 - t)"], ["x"])
+    first, second = track(system, [[1e-150], [3.0]], t0=1e-300)
+    assert first.reason == "coefficients or derivatives leave the range of doubles"
+    assert not first.success
+    assert second.success
+
+
+def test_distances_of_many_paths(monkeypatch):
+    """They are found for some paths after the others; NaN is where derivatives are not finite."""
+    system = System.from_strings(["x^2*y - 1 - t", "x + y^3 - 2"], ["x", "y"])
+    x, t = np.random.default_rng(1).normal(size=(2, 7, 2))
+    x[3] = 1e200
+    distances = Distances(system)
+    scale = Scale(np.zeros((1, 2), int), np.zeros((1, 2), int), np.zeros((1, 5), int))
+    together = distances(x, t[:, 0], scale)
+    np.testing.assert_array_equal(np.isnan(together), np.arange(7) == 3)
+    monkeypatch.setattr("mdqr.series._solver.steps._ENTRIES", 40)
+    np.testing.assert_array_equal(distances(x, t[:, 0], scale), together)
+    plan = Predictor.of(np.ones((3, 1, 9)), 5, 1, longest=0.1, eps=2.0**-53)
+    plan.denominator[1] = np.nan
+    np.testing.assert_array_equal(np.isnan(plan.radius()), [False, True, False])
+
+
+def test_no_paths():
+    assert track(System.from_strings(["x^2 - 1 - t"], ["x"]), np.zeros((0, 1))) == []
+    with pytest.raises(ValueError, match=r"got \(0, 2\)"):
+        track(System.from_strings(["x^2 - 1 - t"], ["x"]), np.zeros((0, 2)))
+
+
+@pytest.mark.parametrize("ends", [{"t0": np.nan}, {"t_end": np.inf}, {"t_end": np.nan}])
+def test_ends_that_are_no_numbers(ends):
+    with pytest.raises(ValueError, match="t0 and t_end must be finite"):
+        track(System.from_strings(["x^2 - 1 - t"], ["x"]), [1.0], **ends)
+
+
+def test_steps_too_short_for_the_parameter():
+    """A step of 0.1 does not change 1e17."""
+    path = track(System.from_strings(["x - 1 - t"], ["x"]), [1e17], t0=1e17, t_end=2e17)
+    assert "steps below" in path.reason
+    assert len(path.t) == 1

@@ -1,6 +1,7 @@
 // Arithmetic of single real values, which a loop in Python is made of: from one array object to
 // another, without views and calls in between.
 #include <cstring>
+#include <utility>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
@@ -14,6 +15,18 @@ using namespace mdqr_host;
 using namespace nanobind::literals;
 
 namespace {
+
+// What is done to one value: the operations of real numbers, and two of signs.
+constexpr struct {
+    const char* name;
+    operands kind;
+} unary_forms[] = {
+#define MDQR_UNARY_OP(name, kind) {#name, operands::kind},
+#include "mdqr/operations.def"
+};
+constexpr int forms = int(sizeof unary_forms / sizeof *unary_forms), negative = forms,
+              absolute = forms + 1;
+PyObject* unary_codes = nullptr; // by name
 
 constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
 constexpr binary_op codes[] = {binary_op::add, binary_op::subtract, binary_op::multiply,
@@ -85,6 +98,27 @@ private:
     }
 };
 
+nb::object new_block(int limbs, block_view& out) {
+    const npy_intp shape = limbs;
+    nb::object block = nb::steal(PyArray_EMPTY(1, &shape, NPY_DOUBLE, 0));
+    if (!block.is_valid())
+        throw nb::python_error();
+    out.data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(block.ptr())));
+    out.limbs = limbs;
+    out.plane = 1;
+    return block;
+}
+
+nb::object wrapped(nb::object block, PyObject* precision) {
+    nb::object result = nb::steal(array_type->tp_alloc(array_type, 0));
+    if (!result.is_valid())
+        throw nb::python_error();
+    slot(result.ptr(), block_slot) = block.release().ptr();
+    slot(result.ptr(), precision_slot) = Py_NewRef(precision);
+    slot(result.ptr(), complex_slot) = Py_NewRef(Py_False);
+    return result;
+}
+
 // The array of the result in the higher precision; None where it takes more to find it.
 nb::object operate(nb::handle op, nb::handle x, nb::handle y) {
     value a, b;
@@ -99,25 +133,65 @@ nb::object operate(nb::handle op, nb::handle x, nb::handle y) {
         ++code;
     if (!precision || !t || code == 4)
         return nb::none();
-    npy_intp shape = limbs;
-    const nb::object block = nb::steal(PyArray_EMPTY(1, &shape, NPY_DOUBLE, 0));
-    if (!block.is_valid())
-        throw nb::python_error();
     block_view out{};
-    out.data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(block.ptr())));
-    out.limbs = limbs;
-    out.plane = 1;
+    nb::object block = new_block(limbs, out);
     {
         const float_environment environment;
         t->binary(codes[code], out, a.view, b.view);
     }
-    const nb::object result = nb::steal(array_type->tp_alloc(array_type, 0));
-    if (!result.is_valid())
+    return wrapped(std::move(block), precision);
+}
+
+// By bits; zero limbs below the first stay +0.
+void change_sign(const block_view& out, const block_view& x, bool flip) {
+    for (int i = 0; i < x.limbs; ++i) {
+        unsigned long long bits;
+        std::memcpy(&bits, x.data + i * x.plane, sizeof bits);
+        if (i == 0)
+            flip |= bits >> 63 != 0;
+        if (flip && (i == 0 || bits != 0))
+            bits ^= 1ull << 63;
+        std::memcpy(out.data + i, &bits, sizeof bits);
+    }
+}
+
+// A function of the value of an array; None as above.
+nb::object apply(nb::handle op, nb::handle x) {
+    value a;
+    if (!array_type || Py_TYPE(x.ptr()) != array_type || !a.take(x.ptr()))
+        return nb::none();
+    PyObject* const found = PyDict_GetItemWithError(unary_codes, op.ptr());
+    const entry_table* t = entries(a.view.limbs);
+    if (!found && PyErr_Occurred())
         throw nb::python_error();
-    slot(result.ptr(), block_slot) = nb::object(block).release().ptr();
-    slot(result.ptr(), precision_slot) = Py_NewRef(precision);
-    slot(result.ptr(), complex_slot) = Py_NewRef(Py_False);
-    return result;
+    if (!found || !t)
+        return nb::none();
+    const int code = int(PyLong_AsLong(found));
+    block_view out{};
+    nb::object block = new_block(a.view.limbs, out);
+    if (code >= forms) {
+        change_sign(out, a.view, code == negative);
+    } else {
+        const float_environment environment;
+        t->unary(unary_op(code), out, a.view);
+    }
+    return wrapped(std::move(block), a.precision);
+}
+
+// The sign of the exact difference, 2 where a NaN takes part; None as above.
+nb::object order(nb::handle x, nb::handle y) {
+    value a, b;
+    if (!array_type || !a.take(x.ptr()) || !b.take(y.ptr()) || !(a.precision || b.precision))
+        return nb::none();
+    const entry_table* t = entries(a.view.limbs >= b.view.limbs ? a.view.limbs : b.view.limbs);
+    if (!t)
+        return nb::none();
+    signed char found;
+    {
+        const float_environment environment;
+        t->compare(&found, a.view, b.view);
+    }
+    return nb::int_(int(found));
 }
 
 } // namespace
@@ -125,6 +199,17 @@ nb::object operate(nb::handle op, nb::handle x, nb::handle y) {
 void mdqr_host::bind_values(nb::module_& m) {
     if (_import_array() < 0)
         throw nb::python_error();
+    unary_codes = nb::dict().release().ptr();
+    const auto add = [](const char* name, int code) {
+        nb::borrow<nb::dict>(unary_codes)[name] = code;
+    };
+    for (int i = 0; i < forms; ++i)
+        if (has_form(unary_forms[i].kind, false))
+            add(unary_forms[i].name, i);
+    add("negative", negative);
+    add("abs", absolute);
     m.def("register_arrays", &register_arrays, "type"_a);
     m.def("operate", &operate, "op"_a, "x"_a.none(), "y"_a.none());
+    m.def("apply", &apply, "op"_a, "x"_a.none());
+    m.def("order", &order, "x"_a.none(), "y"_a.none());
 }

@@ -253,6 +253,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         raise ValueError(f'indexing is "xy" or "ij"; got {indexing!r}')
     ops = promote(*xi)
     vectors = [ops.wrap(block) for block in ops.full_blocks()]
+    is_complex = [getattr(x, "is_complex", np.iscomplexobj(x)) for x in xi]
+    vectors = [x if z else x.real for x, z in zip(vectors, is_complex, strict=True)]
     if any(x.ndim > 1 for x in vectors):
         raise ValueError(f"meshgrid wants vectors; got shapes {[x.shape for x in vectors]}")
     count = len(vectors)

@@ -78,8 +78,9 @@ def expand_dims(a: Any, axis: Any) -> MDArray:
     (1, 2, 3, 1)
     """
     given = operand(a)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    places = counted_axes(axis, given.ndim + count)
+    named = axis if isinstance(axis, (tuple, list)) else (operator.index(axis),)
+    count = len(named)
+    places = counted_axes(named, given.ndim + count)
     rest = iter(given.shape)
     return given.reshape([1 if i in places else next(rest) for i in range(given.ndim + count)])
 

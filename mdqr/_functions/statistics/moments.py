@@ -162,7 +162,7 @@ def average(a: Any, axis: int | None = None, weights: Any = None, returned: bool
         factors = factors.reshape([-1 if i == place else 1 for i in range(given.ndim)])
     spread = broadcast_to(factors, given.shape)
     total = reductions.sum(spread, axis)
-    if bool((total == 0).any()):
+    if weights is not None and bool((total == 0).any()):
         raise ZeroDivisionError("weights sum up to zero; there is no mean")
     mean = reductions.sum(given * spread, axis) / total
     return (mean, total) if returned else mean

@@ -164,10 +164,16 @@ def _quantile(a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool) -
     place = low.limbs[0].astype(np.int64)  # small integers have one limb
     below = ordered[..., place]
     above = ordered[..., (place + 1).clip(0, count - 1)]
-    # No difference of infinities where nothing lies between.
-    span = comparison.where((below == above) | (part == 0), 0, above - below)
+    # Nothing lies between, or all of it at -inf: no difference of infinities.
+    level = (below == above) | (part == 0)
+    level |= comparison.isinf(below) & comparison.isfinite(above)
+    span = comparison.where(level, 0, above - below)
+    values = below + part * span
+    half = above / 2 - below / 2
+    is_wide = comparison.isinf(span) & comparison.isfinite(half)
+    values = comparison.where(is_wide, 2 * (below / 2 + part * half), values)
     largest = ordered[..., -1].reshape(rows.shape[:-1] + (1,) * q.ndim)
-    values = comparison.where(comparison.isnan(largest), largest, below + part * span)
+    values = comparison.where(comparison.isnan(largest), largest, values)
     values = moveaxis(values, tuple(range(len(kept), len(kept) + q.ndim)), tuple(range(q.ndim)))
     if keepdims:
         left = [1 if i in reduced else n for i, n in enumerate(a.shape)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
 from mdqr._backend.protocol import Backend
@@ -62,3 +64,10 @@ def shift_matrix(t0: MDArray, orders: int) -> MDArray:
         for j in range(i + 1):
             found[..., i, j] = powers[i - j] * math.comb(i, j)
     return found
+
+
+def binomials(t0: np.ndarray, orders: int) -> np.ndarray:
+    """Return the matrices of `shift_matrix` in float64, for t0 ``(sets,)``, none negative."""
+    k = np.arange(orders)
+    factors = np.array([[float(math.comb(i, j)) for j in k] for i in k])
+    return factors * t0[:, None, None] ** np.maximum(k[:, None] - k, 0)

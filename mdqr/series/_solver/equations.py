@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -13,48 +14,60 @@ from mdqr._backend.protocol import Backend, EquationTerms
 from mdqr._limbs import planes
 from mdqr._limbs.device import place
 from mdqr._limbs.planes import Block, Kind
-from mdqr.series._arithmetic.products import shift_matrix
+from mdqr.series._arithmetic.products import binomials, shift_matrix
+from mdqr.series._solver.scaling import Scale, balanced
 from mdqr.series._systems.products import Products
-from mdqr.series._systems.system import System
+from mdqr.series._systems.system import Layout, System
+
+# Many underflows together make no larger errors.
+_LEAST = 2.0**-1060
+# The binary logarithm of what factors may become.
+_MOST = 900.0
 
 
 @dataclass(frozen=True)
 class Equations:
-    """Sums of terms, series in s with ``t = t0 + rho s`` times products, and of constants.
+    """Sums of terms, series in s with ``t = t0 + 2**exponent s`` times products, and of constants.
 
-    `exponent` is that of rho, a power of two.
+    Unknowns, equations and t are scaled by powers of two, all start points alike or each in its
+    own way: then there are sets of factors, as many as start points. `moduli` has the sums of the
+    moduli of what factors and constants were made of, in float64.
     """
 
     kind: Kind
     products: Products
     terms: EquationTerms
-    exponent: int = 0
+    moduli: EquationTerms
+    scale: Scale
+    exponent: np.ndarray  # (sets,)
 
     @classmethod
-    def of(cls, system: System, t0: MDArray, is_complex: bool, device: str) -> Equations:
-        """Round the coefficients, and expand those that depend on t about t0, on the host."""
-        precision = t0.precision
-        kind = Kind(precision.limbs, is_complex)
-        series = system.coefficients(precision).astype(dtype=complex if is_complex else None)
-        if (t0 != 0).any():
-            series = series @ shift_matrix(t0.reshape(-1), series.shape[1])
-        else:
-            series = series[None]
-        products, monomial = system.monomials
-        equation, m = system.term_equations, system.equations
-        held = np.flatnonzero(monomial >= 0)
-        held = held[np.argsort(equation[held], kind="stable")]
-        starts = np.searchsorted(equation[held], np.arange(m + 1)).astype(np.int64)
-        factors = series[:, held].limbs
-        used = np.flatnonzero(factors.any(axis=tuple(range(factors.ndim - 1))))
-        terms = EquationTerms(
-            starts,
-            products.monomials[monomial[held]],
-            np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)]),
-            _constants(series, equation, np.flatnonzero(monomial < 0), m).limbs,
+    def of(cls, system: System, t0: MDArray, x: MDArray) -> Equations:
+        """Round the coefficients, and expand those that depend on t about t0, on the host.
+
+        Raises
+        ------
+        ValueError
+            If they leave the range of doubles there.
+        """
+        field = x.is_complex
+        series, moduli, values = _expanded(system, t0, field)
+        start = sizes(x.reshape(-1, x.shape[-1])._block, field)
+        start = start if isinstance(start, np.ndarray) else start.get()
+        if not np.isfinite(start).all():
+            raise ValueError("x0 must be finite")
+        scale = balanced(values, start, system)
+        if scale.powers.any():
+            powers = scale.powers[..., None]
+            series = for_block(series).ldexp(series, powers, is_complex=field)
+            moduli = np.ldexp(moduli, powers)
+        kind = Kind(t0.precision.limbs, field)
+        terms, magnitudes = (
+            _terms(block, each, system.layout, system.equations, x.device)
+            for block, each in ((series, kind), (moduli[None], Kind(1, False)))
         )
-        on_device = EquationTerms(*(place(part, device) for part in terms))
-        return cls(kind, products.on(for_block(on_device.factors).xp), on_device)
+        products = system.monomials[0].on(for_block(terms.factors).xp)
+        return cls(kind, products, terms, magnitudes, scale, np.zeros(1, int))
 
     @property
     def backend(self) -> Backend:
@@ -66,32 +79,74 @@ class Equations:
         """How many unknowns there are."""
         return self.products.variables
 
-    def scaled(self, exponent: int) -> Equations:
-        """Return the equations with ``t = t0 + 2**exponent s``."""
-        if exponent == self.exponent:
+    def scaled(self, exponent: np.ndarray) -> Equations:
+        """Return the equations with ``t = t0 + 2**exponent s``, exponents ``(sets,)``."""
+        if (exponent == exponent[0]).all():
+            exponent = exponent[:1]
+        step = exponent - self.exponent
+        if not step.any():
             return self
-        step, backend = exponent - self.exponent, self.backend
+        backend = self.backend
+        powers = backend.xp.asarray(step)[:, None, None]
 
-        def scale(block: Block) -> Block:
-            orders = step * backend.xp.arange(block.shape[-1])
-            return backend.ldexp(block, orders, is_complex=self.kind.is_complex)
+        def scale(block: Block, is_complex: bool) -> Block:
+            orders = powers * backend.xp.arange(block.shape[-1])
+            return backend.ldexp(block, orders, is_complex=is_complex)
 
-        return replace(self._with(scale), exponent=exponent)
+        def scale_moduli(block: Block, is_complex: bool) -> Block:
+            # What is not zero stays so.
+            return backend.xp.maximum(scale(block, is_complex), (block > 0) * _LEAST)
+
+        terms = _changed(self.terms, lambda block: scale(block, self.kind.is_complex))
+        moduli = _changed(self.moduli, lambda block: scale_moduli(block, False))
+        return replace(self, terms=terms, moduli=moduli, exponent=exponent)
+
+    def inward(self, x: Block) -> Block:
+        """Return unknowns ``(..., n)``, as they were given, scaled."""
+        scale, field = self.scale.unknowns, self.kind.is_complex
+        if not scale.any():
+            return x
+        powers = self.backend.xp.asarray(-scale).reshape(planes.value_shape(x, field))
+        return self.backend.ldexp(x, powers, is_complex=field)
+
+    def slower(self, rates: np.ndarray) -> np.ndarray:
+        """Return the exponents with which orders grow less by a factor ``2**rates``."""
+        found = self.exponent - np.rint(rates).astype(int)
+        if (found <= self.exponent).all():
+            return found
+        # No factor that is a function of t may leave the range.
+        for part in (self.moduli.factors[0], self.moduli.constants[0]):
+            size = part if isinstance(part, np.ndarray) else part.get()
+            if size.shape[-1] > 1 and size.size:
+                with np.errstate(divide="ignore"):
+                    room = _MOST - np.log2(size.max(axis=-2)[:, 1:])
+                room = np.floor((room / np.arange(1, size.shape[-1])).min(axis=1)) + self.exponent
+                found = np.minimum(found, np.where(np.isinf(room), found, room)).astype(int)
+        return found
+
+    def exponents(self, batch: tuple[int, ...]) -> int | np.ndarray:
+        """Return the exponents of the start points: one number where there is one point."""
+        if not batch:
+            return int(self.exponent[0])
+        return np.broadcast_to(self.exponent, prod(batch)).reshape(batch).copy()
+
+    def powers(self, scale: np.ndarray, batch: tuple[int, ...], orders: int) -> np.ndarray:
+        """Return by which powers of two numbers ``(..., p, orders)`` are to be multiplied.
+
+        `scale` is one of `Scale`; then they are those of unknowns or equations as they were given.
+        """
+        found = scale[:, :, None] - self.exponent[:, None, None] * np.arange(orders)
+        return found[0] if len(found) == 1 else found.reshape(*batch, *found.shape[1:])
 
     def first_limbs(self, limbs: int) -> Equations:
         """Return the equations in fewer limbs."""
         field = self.kind.is_complex
-        found = self._with(lambda block: planes.narrow(block, field, limbs))
-        return replace(found, kind=Kind(limbs, field))
+        terms = _changed(self.terms, lambda block: planes.narrow(block, field, limbs))
+        return replace(self, terms=terms, kind=Kind(limbs, field))
 
     def magnitudes(self) -> Equations:
         """Return the equations with the moduli of all factors and constants, in float64."""
-        found = self._with(lambda block: self.size(block)[None])
-        return replace(found, kind=Kind(1, False))
-
-    def _with(self, change: Callable[[Block], Block]) -> Equations:
-        factors, constants = change(self.terms.factors), change(self.terms.constants)
-        return replace(self, terms=self.terms._replace(factors=factors, constants=constants))
+        return replace(self, terms=self.moduli, kind=Kind(1, False))
 
     def empty(self, batch: tuple[int, ...], orders: int) -> Block:
         """Return zeros for the nodes ``(..., nodes, orders)``."""
@@ -131,17 +186,55 @@ class Equations:
 
     def size(self, block: Block) -> Block:
         """Return the moduli of the leading limbs."""
-        xp = self.backend.xp
-        return xp.hypot(block[0, 0], block[1, 0]) if self.kind.is_complex else abs(block[0])
+        return sizes(block, self.kind.is_complex)
 
 
-def _constants(series: MDArray, equation: np.ndarray, terms: np.ndarray, m: int) -> MDArray:
-    """Return the sums ``(sets, m, orders)`` of the terms without unknowns."""
-    sets, _, orders = series.shape
-    kind = Kind(series.precision.limbs, series.is_complex)
-    found = MDArray._wrap(kind.zeros(np, (sets, m, orders)), series.precision, series.is_complex)
-    while terms.size:
-        rows, first = np.unique(equation[terms], return_index=True)
-        found[:, rows] = found[:, rows] + series[:, terms[first]]
-        terms = np.delete(terms, first)
-    return found
+def sizes(block: Block, is_complex: bool) -> Block:
+    """Return the moduli of the leading limbs."""
+    xp = planes.namespace(block)
+    return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
+
+
+def _expanded(
+    system: System, t0: MDArray, is_complex: bool
+) -> tuple[Block, np.ndarray, np.ndarray]:
+    """Return the coefficients ``(sets, terms, orders)`` about t0, and what they are made of.
+
+    That is the sums of the moduli of their parts, with what the smallest lost, and order 0 of
+    those without it.
+    """
+    series = system.coefficients(t0.precision)
+    if is_complex:
+        series = series.astype(dtype=complex)
+    size = sizes(series._block, is_complex)
+    moduli = size + (size > 0) * (_LEAST / t0.precision.eps)
+    if not t0._block.any():
+        return series[None]._block, moduli[None], size[None, :, 0]
+    flat, orders = t0.reshape(-1), series.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        series = series @ shift_matrix(flat, orders)
+        shift = binomials(sizes(flat._block, is_complex), orders)
+        moduli, values = moduli @ shift, (size @ shift)[..., 0]
+    if not np.isfinite(moduli).all():
+        raise ValueError("the coefficients of the system at t0 leave the range of doubles")
+    return series._block, moduli, values
+
+
+def _terms(block: Block, kind: Kind, layout: Layout, rows: int, device: str) -> EquationTerms:
+    """Return terms by their equations on a device, and the sums of those without unknowns."""
+    factors = block[..., layout.held, :]
+    used = np.flatnonzero(factors.any(axis=tuple(range(factors.ndim - 1))))
+    sums = kind.zeros(np, (block.shape[kind.lead], rows, block.shape[-1]))
+    for count, (equation, term) in enumerate(layout.constants):
+        part = block[..., term, :]
+        if count:
+            before = sums[..., equation, :]
+            part = for_block(block).binary("add", before, part, kind=kind)
+        sums[..., equation, :] = part
+    factors = np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)])
+    found = EquationTerms(layout.starts, layout.nodes, factors, sums)
+    return EquationTerms(*(place(part, device) for part in found))
+
+
+def _changed(terms: EquationTerms, change: Callable[[Block], Block]) -> EquationTerms:
+    return terms._replace(factors=change(terms.factors), constants=change(terms.constants))

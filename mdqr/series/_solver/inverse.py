@@ -17,6 +17,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg import lstsq, qr, solve, solve_triangular
 from mdqr.series._errors import SingularJacobianError
+from mdqr.series._solver.equations import sizes
 
 # A condition times eps above this is that of a singular Jacobian.
 _SINGULAR = 2.0**-6
@@ -119,26 +120,39 @@ def _inverted(matrix: MDArray) -> Block:
         return (solve(matrix, one) if m == n else lstsq(matrix, one, rcond=0).x)._block
 
 
-def sizes(block: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    xp = planes.namespace(block)
-    return xp.hypot(block[0, 0], block[1, 0]) if is_complex else abs(block[0])
-
-
 def condition(jacobian: Block, inverse: Inverse, kind: Kind) -> float:
     """Return the product of the Frobenius norms of the Jacobian and its inverse, the worst."""
     return _condition(jacobian, inverse.block, kind)
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:
-    squares = [(sizes(x, kind.is_complex) ** 2).sum(axis=(-2, -1)) for x in (jacobian, inverse)]
-    return float((squares[0] * squares[1]).max() ** 0.5)
+    first, second = (_norms(sizes(x, kind.is_complex)) for x in (jacobian, inverse))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float((first * second).max())
+
+
+def _norms(size: Block) -> Block:
+    """Return Frobenius norms of matrices of any size: no square leaves the range."""
+    xp = planes.namespace(size)
+    top = size.max(axis=(-2, -1), keepdims=True)
+    some = size / xp.where((top > 0) & (top < np.inf), top, 1.0)
+    return top[..., 0, 0] * (some**2).sum(axis=(-2, -1)) ** 0.5
 
 
 def singular(matrix: MDArray) -> SingularJacobianError:
     """Return the error with the least rank of a batch."""
     n, least = matrix.shape[-1], matrix.shape[-1] * matrix.precision.eps / _SINGULAR
-    diagonal = abs(qr(matrix, "r").to_device("cpu").to_numpy()).diagonal(axis1=-2, axis2=-1)
-    ratio = diagonal / np.maximum(diagonal.max(axis=-1, keepdims=True), np.finfo(float).tiny)
+    flat = matrix.to_device("cpu").reshape(-1, *matrix.shape[-2:])
+    # No digits are told of matrices that are not finite.
+    finite = np.isfinite(flat.to_numpy()).all(axis=(-2, -1))
+    ratio = np.zeros((len(flat), n))
+    if finite.any():
+        diagonal = abs(qr(flat[np.flatnonzero(finite)], "r").to_numpy())
+        diagonal = diagonal.diagonal(axis1=-2, axis2=-1)
+        top = diagonal.max(axis=-1, keepdims=True)
+        ratio[finite] = diagonal / np.maximum(top, np.finfo(float).tiny)
     ranks = (ratio > least).sum(axis=-1)
-    return SingularJacobianError(min(int(ranks.min()), n - 1), float(ratio.min()), n)
+    worst = int(ranks.argmin())
+    place = tuple(map(int, np.unravel_index(worst, matrix.shape[:-2])))
+    sigma, rank = float(ratio[worst].min()), min(int(ranks[worst]), n - 1)
+    return SingularJacobianError(rank, sigma, n, place)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,15 +11,19 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
+from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.series._solver import inverse, newton, online
 from mdqr.series._solver.equations import Equations
+from mdqr.series._solver.scaling import growth
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
 from mdqr.series._systems.system import System
 
 _METHODS = ("auto", "online", "newton")
 # Orders from which the growth of the coefficients is estimated, in float64.
 _GROWTH = 6
+# Orders may differ by so many bits, else they are found again, with t scaled otherwise.
+_MOST_BITS, _MOST_TRIALS = 256, 8
 
 
 def newton_series(
@@ -72,7 +75,8 @@ def newton_series(
         If Newton's method does not lead from x0 to a solution at t0.
     ValueError
         If shapes do not fit, there are fewer equations than unknowns, an option is unknown, or
-        there is no higher precision to verify by.
+        there is no higher precision to verify by; if x0 or t0 is not finite, or coefficients leave
+        the range of doubles there.
 
     Warns
     -----
@@ -84,7 +88,8 @@ def newton_series(
     The Jacobian at the start is inverted once; that of more than 64 unknowns by QR in as few limbs
     as make steps of refinement converge. With x_k = 0 first, what is left of order k of the
     equations is ``-J0 x_k``; steps of refinement follow (the recurrence of the asymptotic numerical
-    method). t is scaled by a power of two, from the growth of the first orders. Overdetermined
+    method). Unknowns, equations and t are scaled by powers of two, those of each start point in its
+    own way, so that no order leaves the range where the coefficients do not. Overdetermined
     systems are solved by least squares, order by order, each after those before it: exact for
     consistent ones, and for others not the least sum over all orders.
 
@@ -106,24 +111,28 @@ def newton_series(
         raise ValueError(f"degree must be at least 0; got {degree}")
     higher = _higher(precision) if verify else None
     x, point = _operands(system, x0, t0, precision, device)
-    equations = Equations.of(system, point, x.is_complex, x.device)
+    equations = Equations.of(system, point, x)
     begin = online.start(equations, x._block, precision)
     condition = inverse.condition(begin.jacobian, begin.inverse, equations.kind)
-    equations = equations.scaled(_exponent(equations, begin, degree))
     history: list[int] = []
-    if method == "newton":
-        values, history = newton.expand(equations, begin, degree, precision.eps, callback)
-    else:
-        values = online.expand(equations, begin, degree, callback)
-    better = None
-    if higher:
-        first = MDArray._wrap(values[..., : x.shape[-1], 0], precision, x.is_complex)
-        better = newton_series(system, first, degree=degree, precision=higher, t0=t0).coeffs
+
+    def expand(equations: Equations) -> Block:
+        if method == "newton":
+            values, history[:] = newton.expand(equations, begin, degree, precision.eps, callback)
+            return values
+        return online.expand(equations, begin, degree, callback)
+
+    equations, values = _in_range(equations, begin, degree, expand)
     way = "newton" if method == "newton" else "online"
-    info = SeriesInfo(way, begin.steps, condition, equations.exponent, history, higher)
-    found = SeriesSolution(system, point, precision, equations, begin, values, info, better)
-    if higher:
-        _warn(found, precision)
+    exponent = equations.exponents(x.shape[:-1])
+    info = SeriesInfo(way, begin.steps, condition, exponent, history, higher)
+    found = SeriesSolution(system, point, precision, equations, begin, values, info)
+    if not higher:
+        return found
+    # About the same point: t0 as given may have more digits than the precision.
+    first = found.without_noise[..., 0]
+    found.compare(newton_series(system, first, degree=degree, precision=higher, t0=point).coeffs)
+    _warn(found, precision)
     return found
 
 
@@ -146,11 +155,13 @@ def _operands(
     if m < n:
         raise ValueError(f"{m} equations do not determine {n} unknowns; give at least {n}")
     x = array(x0, precision=precision, device=device)
+    point = array(t0, precision=precision, device="cpu")
+    if not np.isfinite(point._block).all():
+        raise ValueError(f"t0 must be finite; got {t0}")
     if x.shape[-1:] != (n,):
         raise ValueError(f"x0 must have shape ({n},) or (..., {n}); got {x.shape}")
     if not x.size:
         raise ValueError(f"x0 has no start point; its shape is {x.shape}")
-    point = array(t0, precision=precision, device="cpu")
     if point.shape not in ((), x.shape[:-1]):
         raise ValueError(
             f"t0 must be one number, or one for each start point {x.shape[:-1]}; its shape is "
@@ -173,21 +184,32 @@ def _warn(found: SeriesSolution, precision: Precision) -> None:
         )
 
 
-def _exponent(equations: Equations, begin: online.Start, degree: int) -> int:
-    """Return the power of two for t that keeps coefficients near one size."""
-    orders = min(degree, _GROWTH)
-    if orders < 1:
-        return 0
-    single = equations.first_limbs(1)
-    values = online.expand(single, begin.first_limb(equations.kind), orders)
-    size = single.size(values[..., : equations.variables, :])
-    top = size.reshape(-1, orders + 1).max(axis=0).tolist()
-    held = [(k, math.log2(size)) for k, size in enumerate(top) if 0.0 < size < math.inf]
-    # Growth from the first order that is not zero; one order alone is brought to 1.
-    if not held:
-        return 0
-    start, first = held[0]
-    rates = [(size - first) / (k - start) for k, size in held[1:]] or [
-        first / start if start else 0.0
-    ]
-    return -round(max(rates))
+def _in_range(
+    equations: Equations, begin: online.Start, degree: int, expand: Callable[[Equations], Block]
+) -> tuple[Equations, Block]:
+    """Return what `expand` finds where t is scaled so that orders are near one size.
+
+    The first orders tell how, in float64; where later ones grow otherwise they are found again.
+    """
+    first = min(degree, _GROWTH)
+    if first:
+        single = equations.first_limbs(1)
+        values = online.expand(single, begin.first_limb(equations.kind), first)
+        equations = equations.scaled(equations.slower(growth(_tops(single, values))))
+    values = expand(equations)
+    for _ in range(_MOST_TRIALS if degree else 0):
+        rates = growth(_tops(equations, values))
+        rates[abs(rates) * degree <= _MOST_BITS] = 0.0
+        slower = equations.slower(rates)
+        if (slower == equations.exponent).all():
+            break
+        equations = equations.scaled(slower)
+        values = expand(equations)
+    return equations, values
+
+
+def _tops(equations: Equations, values: Block) -> np.ndarray:
+    """Return the sizes of orders ``(items, d + 1)``, those of the largest unknowns."""
+    size = equations.size(values[..., : equations.variables, :]).max(axis=-2)
+    size = size.reshape(-1, size.shape[-1])
+    return size if isinstance(size, np.ndarray) else size.get()

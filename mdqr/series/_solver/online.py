@@ -22,9 +22,12 @@ from mdqr.series._solver.inverse import MOST_SMALL, Inverse, left_inverse, singu
 
 # Newton's method at the start, and by how much a step with an old inverse has to gain.
 _MOST_STEPS, _GAIN = 50, 2.0**-10
+# How far a point may be, relative to its unknowns, from that of an inverse that ends the steps.
+_CLOSE = 2.0**-20
 # Equations that are left with less, at a Jacobian near singular, tell of a singular solution.
 _NEAR = 2.0**-20
-# A task, of one thread or one block of them, makes no more products for each start point.
+# One start point of more products is shared out: as one task, of a thread or a block of them, it
+# would take longer. The tasks of more start points run side by side, each of as many times this.
 _MOST_PRODUCTS = 1024
 
 
@@ -56,6 +59,7 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         If the columns of the Jacobian depend on each other.
     """
     kind, xp = equations.kind, equations.backend.xp
+    x = equations.inward(x)
     batch = planes.value_shape(x, kind.is_complex)[:-1]
     n = x.shape[-1]
     values = equations.empty(batch, 1)
@@ -67,23 +71,24 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         equations.products.evaluate(values, kind)
         rest = equations.order(values, 0)
         if inverse is None:
-            inverse, moved = left_inverse(equations.jacobian(values), kind), 0.0
+            inverse, before, moved = left_inverse(equations.jacobian(values), kind), np.inf, 0.0
         dx = inverse.times(rest, kind)
-        size = equations.size(values[..., :n, 0]).max(axis=-1)
-        change = equations.size(dx[..., 0]).max(axis=-1)
-        worst = float((change / xp.where(size > 0, size, 1.0)).max())
-        moved += worst
+        size, change = equations.size(values[..., :n, 0]), equations.size(dx[..., 0])
+        top = size.max(axis=-1, keepdims=True)
+        worst = float(_ratio(change, top).max())
         values[..., :n, :] = equations.backend.binary("subtract", values[..., :n, :], dx, kind=kind)
-        if worst <= 4.0 * precision.eps or (
-            worst <= precision.eps**0.75 and worst > _GAIN * before
-        ):
+        slow, passed = worst > _GAIN * before, moved
+        before = worst
+        # Small unknowns tell by themselves how far the point of the inverse is; zeros do not.
+        moved += float(_ratio(change, xp.maximum(size, precision.eps**0.25 * top)).max())
+        # An inverse of a point far away leaves errors behind, and that of one not so far may be why
+        # a step is slow; if of a point near, rounding errors are.
+        is_small = worst <= 4.0 * precision.eps and passed <= _CLOSE
+        is_rounding = slow and worst <= precision.eps**0.75 and passed <= precision.eps**0.5
+        if is_small or is_rounding or not np.isfinite(worst):
             break
-        if not np.isfinite(worst):
-            break
-        if worst > _GAIN * before:
-            inverse, before = None, np.inf
-        else:
-            before = worst
+        if slow or worst <= 4.0 * precision.eps:
+            inverse = None
     equations.products.evaluate(values, kind)
     left = _left(equations, values)
     jacobian = equations.jacobian(values)
@@ -92,9 +97,14 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
         near = MDArray._wrap(jacobian, precision, kind.is_complex)
         error = singular(near)
         raise error if left < _NEAR and error.sigma < left**0.25 else NotASolutionError(left)
-    if inverse is None or not moved <= 4.0 * precision.eps:
+    # A step of refinement squares what is left of an inverse.
+    if inverse is None or not moved <= precision.eps**0.75:
         inverse = left_inverse(jacobian, kind)
     return Start(values, jacobian, inverse, steps)
+
+
+def _ratio(change: Block, size: Block) -> Block:
+    return change / planes.namespace(size).where(size > 0, size, 1.0)
 
 
 def _left(equations: Equations, values: Block) -> float:
@@ -103,7 +113,7 @@ def _left(equations: Equations, values: Block) -> float:
     moduli = equations.magnitudes()
     # Where all terms of an equation vanish, others tell what is small.
     sums = moduli.order(equations.size(values)[None], 0)[0, ..., 0].max(axis=-1, keepdims=True)
-    return float((rest / equations.backend.xp.where(sums > 0, sums, 1.0)).max())
+    return float(_ratio(rest, sums).max())
 
 
 def expand(

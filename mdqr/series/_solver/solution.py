@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend import for_block
 from mdqr._functions.comparison import where
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.series._analysis.pade import Pade, pade
@@ -21,6 +21,9 @@ from mdqr.series._solver.digits import perturbed
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.online import Start
 from mdqr.series._systems.system import System
+
+# What limbs below the range make, at most.
+_LOST = 2.0**-1070
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ class SeriesInfo:
     condition : float
         Estimated condition of the Jacobian there: the norm of the matrix times that of its inverse,
         the worst of a batch.
-    exponent : int
-        The series were computed in s with ``t = t0 + 2**exponent s``.
+    exponent : int or numpy.ndarray
+        The series were computed in s with ``t = t0 + 2**exponent s``; for a batch, of each start
+        point.
     orders : list of int
         Orders that were right after each step of Newton's method; empty for "online".
     verified : Precision or None
@@ -47,7 +51,7 @@ class SeriesInfo:
     method: str
     start_steps: int
     condition: float
-    exponent: int
+    exponent: int | np.ndarray
     orders: list[int] = field(default_factory=list)
     verified: Precision | None = None
 
@@ -76,14 +80,30 @@ class SeriesSolution:
         start: Start,
         values: Block,
         info: SeriesInfo,
-        better: MDArray | None = None,
     ) -> None:
         self.system, self.t0, self.info = system, t0, info
         self._precision, self._equations = precision, equations
-        self._start, self._values, self._better = start, values, better
-        n, kind = len(system.variables), equations.kind
-        self._scaled = MDArray._wrap(values[..., :n, :], precision, kind.is_complex)
-        self.coeffs = _rescaled(self._scaled, -equations.exponent)
+        self._start, self._values = start, values
+        self._better: MDArray | None = None
+        self.coeffs = self._given(values[..., : equations.variables, :], equations.scale.unknowns)
+
+    def _powers(self, scale: np.ndarray) -> np.ndarray:
+        """Return the powers of two that were taken out of unknowns or equations."""
+        batch = planes.value_shape(self._values, self._equations.kind.is_complex)[:-2]
+        return self._equations.powers(scale, batch, self._values.shape[-1])
+
+    def _given(self, block: Block, scale: np.ndarray) -> MDArray:
+        """Return numbers as the system was given."""
+        powers, field = self._powers(scale), self._equations.kind.is_complex
+        if powers.any():
+            backend = self._equations.backend
+            block = backend.ldexp(block, backend.xp.asarray(powers), is_complex=field)
+        return MDArray._wrap(block, self._precision, field)
+
+    def compare(self, better: MDArray) -> None:
+        """Take the digits from coefficients of a higher precision."""
+        self._better = better
+        self.__dict__.pop("_errors", None)
 
     def __repr__(self) -> str:
         return (
@@ -130,30 +150,38 @@ class SeriesSolution:
         """
         orders = [self._equations.order(self._values, k) for k in range(self.degree + 1)]
         block = self._equations.backend.xp.concatenate(orders, axis=-1)
-        found = MDArray._wrap(block, self._precision, self._equations.kind.is_complex)
-        return _rescaled(found, -self._equations.exponent)
+        return self._given(block, self._equations.scale.equations)
 
     @cached_property
     def _errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Moduli of the coefficients, and of their errors, ``(..., n, d + 1)``."""
         if self._better is None:
-            return perturbed(self._equations, self._start, self._values, self._precision)
-        found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
-        # The rounding of the difference, and of what it is compared with.
-        return abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
+            sizes, errors = perturbed(self._equations, self._start, self._values, self._precision)
+            powers = self._powers(self._equations.scale.unknowns)
+            if powers.any():
+                lost = ((sizes > 0) | (errors > 0)) * _LOST
+                with np.errstate(over="ignore"):
+                    sizes, errors = (np.ldexp(each, powers) for each in (sizes, errors))
+                errors = errors + lost
+        else:
+            found, better = (x.to_device("cpu") for x in (self.coeffs, self._better))
+            # The rounding of the difference, and of what it is compared with.
+            sizes, errors = abs(found).to_numpy(), abs(better - found).to_numpy() * (1 + 2.0**-20)
+        right = np.isfinite(sizes) & np.isfinite(errors)
+        return sizes, np.where(right, errors, np.inf)
 
     @cached_property
     def errors(self) -> np.ndarray:
         """Estimated relative errors of all coefficients, float64 ``(..., n, d + 1)``.
 
-        Rounding errors of all operations, with random signs, are carried through the linearised
+        Random rounding errors of all operations are carried through the linearised
         equations, order by order; the largest of four draws, times 8. With ``verify=True``, the
         differences from series in the next precision. Infinite for components that are zero and
         in error.
         """
         sizes, errors = self._errors
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(errors > 0, errors / sizes, 0.0)
+            return np.where(np.isfinite(errors), np.where(errors > 0, errors / sizes, 0.0), np.inf)
 
     @cached_property
     def digits(self) -> np.ndarray:
@@ -165,7 +193,8 @@ class SeriesSolution:
         sizes, errors = (each.max(axis=-2) for each in self._errors)
         with np.errstate(divide="ignore", invalid="ignore"):
             digits = np.where(errors > 0, -np.log10(errors / sizes), np.inf)
-        return np.clip(np.nan_to_num(digits, nan=0.0), 0.0, float(self._precision.digits))
+        digits = np.where(np.isfinite(errors), digits, 0.0)
+        return np.clip(digits, 0.0, float(self._precision.digits))
 
     def to_numpy(self) -> np.ndarray:
         """Return the coefficients rounded to float64 or complex128, ``(..., n, d + 1)``."""
@@ -199,21 +228,15 @@ class SeriesSolution:
 
     def radius(self, method: str = "auto") -> Radius:
         """Return the distance of the nearest singularity from t0, of one path; see `radius`."""
-        sizes, errors = self._errors
-        # What may be rounding errors alone tells of no singularity.
-        coeffs = self.coeffs.to_device("cpu")
-        return radius(PowerSeries(where(sizes <= errors, coeffs * 0, coeffs)), method)
+        return radius(PowerSeries(self.without_noise), method)
+
+    @property
+    def without_noise(self) -> MDArray:
+        """The coefficients, with zeros for those that may be rounding errors alone."""
+        xp = self._equations.backend.xp
+        sizes, errors = map(xp.asarray, self._errors)
+        return where(sizes <= errors, self.coeffs * 0, self.coeffs)
 
 
 for _class in (SeriesInfo, SeriesSolution):
     _class.__module__ = "mdqr.series"
-
-
-def _rescaled(coeffs: MDArray, exponent: int) -> MDArray:
-    """Multiply order k by ``2**(exponent k)``."""
-    if not exponent:
-        return coeffs
-    backend = for_block(coeffs._block)
-    orders = exponent * backend.xp.arange(coeffs.shape[-1])
-    block = backend.ldexp(coeffs._block, orders, is_complex=coeffs.is_complex)
-    return MDArray._wrap(block, coeffs.precision, coeffs.is_complex)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._precision import PRECISIONS
+from mdqr.series._solver.scaling import Scale, balanced
 from mdqr.series._systems.system import System
 
 # Singular values of Toeplitz matrices below this part of the largest are rounding errors.
 _LEAST = 1e-12
+# Rounding errors of a coefficient, in eps of larger ones.
+_NOISE = 32.0
+# Derivatives of so many paths are formed together that they have about so many entries.
+_ENTRIES = 2**20
 
 
 class Predictor(NamedTuple):
@@ -21,11 +27,15 @@ class Predictor(NamedTuple):
     missed: np.ndarray
 
     @classmethod
-    def of(cls, c: np.ndarray, L: int, M: int) -> Predictor:
+    def of(cls, c: np.ndarray, L: int, M: int, *, longest: float, eps: float) -> Predictor:
         """Return the approximants ``[L/M]`` of series ``(..., n, d)``, d > L + M + 1.
 
-        Where denominators are not unique that of the least norm is taken.
+        Where denominators are not unique that of the least norm is taken. Terms that eps of those
+        before hides, for values up to `longest`, count as zero: they may be rounding errors alone,
+        of which approximants would make poles.
         """
+        size = abs(c) * longest ** np.arange(c.shape[-1])
+        c = np.where(size > _NOISE * eps * np.maximum.accumulate(size, axis=-1), c, 0.0)
         orders = L + np.arange(1, M + 1)[:, None] - np.arange(1, M + 1)
         a = c[..., np.maximum(orders, 0)] * (orders >= 0)
         inverse = np.linalg.pinv(a, rcond=_LEAST) if M else a
@@ -49,7 +59,7 @@ class Predictor(NamedTuple):
             return np.asarray(p / q)
 
     def radius(self) -> np.ndarray:
-        """Return the moduli of the nearest poles, ``(...)``."""
+        """Return the moduli of the nearest poles, ``(...)``; NaN where numbers are not finite."""
         *batch, size = self.denominator.shape
         if size == 1:
             return np.full(batch[:-1], np.inf)
@@ -57,7 +67,7 @@ class Predictor(NamedTuple):
         companion = np.zeros_like(self.denominator, shape=(*batch, size - 1, size - 1))
         companion[..., 0, :] = -self.denominator[..., 1:]
         companion[..., np.arange(1, size - 1), np.arange(size - 2)] = 1.0
-        largest = abs(np.linalg.eigvals(companion)).max(axis=(-2, -1))
+        largest = _finite(lambda some: abs(np.linalg.eigvals(some)).max(axis=(-2, -1)), companion)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / largest)
 
@@ -100,18 +110,60 @@ class Distances:
     """
 
     def __init__(self, system: System) -> None:
-        exponents, _ = system.float64(0.0)
+        self._system, exponents = system, system.exponents
         self._series = system.coefficients(PRECISIONS[0]).to_numpy()
         every = np.arange(len(exponents))
         given = _Terms(every, system.term_equations[:, None], np.ones(len(every)), exponents)
         self._first = _Terms.derived(given)
         self._second = _Terms.derived(self._first)
 
-    def __call__(self, x: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Return the distances at points ``(paths, n)`` for values of the parameter."""
-        coefficients = np.polynomial.polynomial.polyval(t, self._series.T).T
-        jacobian, hessians = (terms.at(x, coefficients) for terms in (self._first, self._second))
-        curvature = np.linalg.norm(np.linalg.norm(hessians, 2, axis=(-2, -1)), axis=-1)
-        least = np.linalg.svd(jacobian, compute_uv=False).min(axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(curvature > 0, 2 * least / curvature, np.inf)
+    def scale(self, x: np.ndarray, t: np.ndarray) -> Scale:
+        """Return powers of two that bring points ``(paths, n)`` and equations near 1."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return balanced(_polynomials(abs(t), abs(self._series)), abs(x), self._system)
+
+    def __call__(self, x: np.ndarray, t: np.ndarray, scale: Scale) -> np.ndarray:
+        """Return the distances at points ``(paths, n)``, scaled, for values of the parameter.
+
+        They are NaN where derivatives are not finite.
+        """
+        n, powers = x.shape[1], np.broadcast_to(scale.powers, (len(x), len(self._series)))
+        many = max(1, _ENTRIES // max(n**3, n * len(self._second.term)))
+        parts = [slice(first, first + many) for first in range(0, len(x), many)]
+        return np.concatenate([self._some(x[part], t[part], powers[part]) for part in parts])
+
+    def _some(self, x: np.ndarray, t: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            coefficients = _polynomials(t, self._series) * 2.0**powers
+            jacobian, hessians = (
+                terms.at(x, coefficients) for terms in (self._first, self._second)
+            )
+            curvature = np.linalg.norm(_finite(_norms, hessians), axis=-1)
+            least = _finite(_least, jacobian)
+            found = np.where(curvature > 0, 2 * least / curvature, np.inf)
+        return np.where(np.isnan(curvature + least), np.nan, found)
+
+
+def _polynomials(t: np.ndarray, series: np.ndarray) -> np.ndarray:
+    """Return the values ``(paths, terms)`` of polynomials in the parameter."""
+    return np.asarray(np.polynomial.polynomial.polyval(t, series.T).T)
+
+
+def _norms(matrices: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.norm(matrices, 2, axis=(-2, -1)))
+
+
+def _least(matrices: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False).min(axis=-1))
+
+
+def _finite(function: Callable[[np.ndarray], np.ndarray], given: np.ndarray) -> np.ndarray:
+    """Return a function of the paths that are finite, NaN for others: LAPACK would stop at one."""
+    right = np.isfinite(given).all(axis=tuple(range(1, given.ndim)))
+    if right.all():
+        return function(given)
+    some = function(given[right]) if right.any() else function(np.zeros_like(given[:1]))
+    found = np.full((len(given), *some.shape[1:]), np.nan)
+    if right.any():
+        found[right] = some
+    return found

@@ -25,6 +25,7 @@ from mdqr.series._systems.system import System
 _POLE, _CURVATURE = 0.5, 0.005
 _LONGEST, _MOST_STEPS = 0.1, 1000
 _AT_END = "the path has its end"
+_NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 
 @dataclass(frozen=True)
@@ -127,14 +128,15 @@ def track(
     Returns
     -------
     Path or list of Path
-        One for a single start point.
+        One for a single start point; an empty list for none.
 
     Raises
     ------
     NotASolutionError, SingularJacobianError
         As `newton_series`, at the start.
     ValueError
-        If there are more equations than unknowns, or an option is out of range.
+        If there are more equations than unknowns, an option is out of range, or t0, t_end or x0 is
+        not finite.
 
     Notes
     -----
@@ -157,10 +159,15 @@ def track(
     if min(approximant) < 0 or not sum(approximant):
         raise ValueError(f"approximant must be two degrees; got {approximant}")
     x = array(x0, precision=as_precision(precision), device=device)
-    if x.ndim not in (1, 2):
+    if x.ndim not in (1, 2) or x.shape[-1] != n:
         raise ValueError(f"x0 must have shape ({n},) or (paths, {n}); got {x.shape}")
-    starts = x.reshape(-1, x.shape[-1])
-    paths = _Paths(system, starts, (float(t0), float(t_end)), approximant, min_step)
+    interval = float(t0), float(t_end)
+    if not np.isfinite(interval).all():
+        raise ValueError(f"t0 and t_end must be finite; got {t0} and {t_end}")
+    if not x.size:
+        return []
+    starts = x.reshape(-1, n)
+    paths = _Paths(system, starts, interval, approximant, min_step)
     while paths.active.size:
         done = paths.finished
         paths.advance()
@@ -199,7 +206,8 @@ class _Paths:
         self._pieces: list[list[Piece]] = [[] for _ in range(count)]
         self._reasons = [""] * count
         self._step = np.zeros(count)
-        self._radius = np.zeros(count)
+        self._radius, self._apart = np.zeros(count), np.zeros(count)
+        self._unit = np.ones((count, len(system.variables)))
         self._plans: dict[int, Predictor] = {}
         self._planned = np.zeros(count, dtype=bool)
         for i in np.flatnonzero(self._t == self._end):
@@ -241,12 +249,13 @@ class _Paths:
         predicted = np.stack(
             [self._plans[i](h) for i, h in zip(active, new - self._t[active], strict=True)]
         )
+        predicted *= self._unit[active]
         right = np.isfinite(predicted).all(axis=-1)
         found: dict[int, _Expansion] = {}
         if right.any():
             found = self._expand(active[right], predicted[right], new[right])
         for i, t, x in zip(active.tolist(), new.tolist(), predicted, strict=True):
-            if i in found and found[i].is_near(x):
+            if i in found and self._is_near(i, found[i].values[:, 0], x):
                 self._accept(i, t, found[i])
             else:
                 self._halve(i)
@@ -256,9 +265,20 @@ class _Paths:
         if not which.size:
             return
         values = np.stack([self._series[i].values for i in which])
-        plan = Predictor.of(values, *self._degrees)
+        right = np.isfinite(values).all(axis=(-2, -1))
+        for i in which[~right]:
+            self._stop(int(i), _NOT_FINITE)
+        which, values = which[right], values[right]
+        if not which.size:
+            return
+        # Unknowns of any size are compared with each other.
+        scale = self._distance.scale(values[..., 0], self._t[which])
+        self._unit[which] = 2.0**scale.unknowns
+        values = values / self._unit[which, :, None]
+        eps = self._like.precision.eps
+        plan = Predictor.of(values, *self._degrees, longest=_LONGEST, eps=eps)
         radius, error = plan.radius(), plan.error()
-        distance = self._distance(values[..., 0], self._t[which])
+        distance = self._distance(values[..., 0], self._t[which], scale)
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
         # Where nothing is left out, no distance limits a step.
@@ -266,14 +286,31 @@ class _Paths:
         left = abs(self._end - self._t[which])
         steps = np.minimum.reduce([_POLE * radius, curved, np.full(len(which), _LONGEST), left])
         self._step[which], self._radius[which], self._planned[which] = steps, radius, True
+        self._apart[which] = distance
         for place, i in enumerate(which):
             self._plans[i] = plan.one(place)
-            self._check(int(i))
+            if np.isnan(steps[place]):
+                self._stop(int(i), _NOT_FINITE)
+            else:
+                self._check(int(i))
 
     def _check(self, i: int) -> None:
-        if not self._step[i] >= self._least and self._step[i] != abs(self._end - self._t[i]):
+        # Shorter steps would not change t.
+        least = max(self._least, 4 * float(np.spacing(abs(self._t[i]))))
+        if not self._step[i] >= least and self._step[i] != abs(self._end - self._t[i]):
             near = f"singularity at a distance of about {self._radius[i]:.2g}"
-            self._stop(i, f"steps below {self._least:g}, {near}")
+            self._stop(i, f"steps below {least:g}, {near}")
+
+    def _is_near(self, i: int, found: np.ndarray, predicted: np.ndarray) -> bool:
+        """Say whether a path is where it was predicted, compared with its size.
+
+        Or with how far others are, where that is more: at zero a path has no size.
+        """
+        before = self._series[i].values[:, 0]
+        moved, *sizes = (
+            abs(x / self._unit[i]).max() for x in (found - predicted, predicted, before)
+        )
+        return bool(moved <= _LONGEST * max(*sizes, self._apart[i]))
 
     def _halve(self, i: int) -> None:
         self._step[i] /= 2
@@ -317,11 +354,6 @@ class _Expansion(NamedTuple):
     point: MDArray
     coeffs: MDArray
     values: np.ndarray
-
-    def is_near(self, predicted: np.ndarray) -> bool:
-        """Say whether the path is where it was predicted."""
-        moved = abs(self.values[:, 0] - predicted).max()
-        return bool(moved <= _LONGEST * max(1.0, float(abs(predicted).max())))
 
 
 def _expansions(coeffs: MDArray) -> list[_Expansion]:

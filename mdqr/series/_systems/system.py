@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -279,10 +279,30 @@ class System:
         products = Products.of(places, len(self.variables))
         return products, np.array([places.get(key, -1) for key in factors], int)
 
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the terms are in the sums that equations are."""
+        products, monomial = self.monomials
+        equation, m = self._equation, self.equations
+        held = np.flatnonzero(monomial >= 0)
+        held = held[np.argsort(equation[held], kind="stable")]
+        starts = np.searchsorted(equation[held], np.arange(m + 1)).astype(np.int64)
+        constants, left = [], np.flatnonzero(monomial < 0)
+        while left.size:
+            rows, first = np.unique(equation[left], return_index=True)
+            constants.append((rows, left[first]))
+            left = np.delete(left, first)
+        return Layout(held, starts, products.monomials[monomial[held]], constants)
+
     def float64(self, t: complex) -> tuple[np.ndarray, np.ndarray]:
         """Return the exponents, and the coefficients at a value of the parameter in float64."""
         series = self.coefficients(PRECISIONS[0]).to_device("cpu").to_numpy()
         return self._exponents, np.polynomial.polynomial.polyval(t, series.T)
+
+    @property
+    def exponents(self) -> np.ndarray:
+        """The exponents of the unknowns ``(terms, n)``."""
+        return self._exponents
 
     @property
     def term_equations(self) -> np.ndarray:
@@ -291,6 +311,18 @@ class System:
 
 
 System.__module__ = "mdqr.series"
+
+
+class Layout(NamedTuple):
+    """The terms by their equations, the first of each, their nodes; those without unknowns.
+
+    The latter are equations and a term of each, to be added one array after the other.
+    """
+
+    held: np.ndarray
+    starts: np.ndarray
+    nodes: np.ndarray
+    constants: list[tuple[np.ndarray, np.ndarray]]
 
 
 class Coefficients:
@@ -320,13 +352,18 @@ class Coefficients:
             return array(self._given, precision=precision)
         shape = len(self._exact), len(self._exact[0]) if self._exact else 0
         names = ("real", "imag") if self.is_complex else ("real",)
-        parts = [
-            array(
-                _objects([[getattr(value, name) for value in row] for row in self._exact], shape),
-                precision=precision,
+        parts = []
+        for name in names:
+            exact = _objects(
+                [[getattr(value, name) for value in row] for row in self._exact], shape
             )
-            for name in names
-        ]
+            part = array(exact, precision=precision)
+            lost = np.flatnonzero(
+                ~np.isfinite(part.limbs[0]) | ((part.limbs[0] == 0) & (exact != 0))
+            )
+            if lost.size:
+                raise ValueError("a coefficient of the system is outside the range of doubles")
+            parts.append(part)
         if len(parts) == 1:
             return parts[0]
         return from_limbs(np.stack([part.limbs for part in parts]), dtype=complex)

@@ -4,6 +4,7 @@
 // NaN and infinities follow IEEE 754 in limb 0 with +0 below; zeros keep IEEE's sign; where limbs
 // or their products leave the range of doubles the operands are scaled by powers of two.
 #pragma once
+#include "mdqr/number/add.hpp"
 #include "mdqr/number/div.hpp"
 #include "mdqr/number/sqrt.hpp"
 

@@ -38,6 +38,21 @@ template <int N, class T> MDQR_FN T tree_sum(T* v) {
     }
 }
 
+// The same sum; all errors together go to `lost`.
+template <int N, class T> MDQR_FN T tree_sum_and_lost(T* v, T& lost) {
+    if constexpr (N == 1) {
+        return v[0];
+    } else {
+        T err[N / 2];
+        static_for<0, N / 2>([&](auto i)
+                                 MDQR_LAMBDA { two_sum(v[2 * i], v[2 * i + 1], v[i], err[i]); });
+        if constexpr (N % 2 == 1)
+            v[N / 2] = v[N - 1];
+        lost = one_sum(lost, tree_sum<N / 2>(err));
+        return tree_sum_and_lost<(N + 1) / 2>(v, lost);
+    }
+}
+
 // Put the products x_i y_j, i + j = K, into v as adjacent mirror pairs; returns their number.
 // Errors likewise into e.
 template <int K, int N, bool Errors, class T>

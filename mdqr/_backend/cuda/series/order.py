@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mdqr._backend.blocks import batched, series_views
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, divided, fields, planes
 from mdqr._backend.protocol import EquationTerms, ProductGraph
@@ -9,6 +11,8 @@ from mdqr._limbs.planes import Block, Kind, value_shape
 
 # As in kernels/cuda/series/team.hpp.
 _THREADS, _SUMS = 64, 8
+# The largest height of a grid.
+_MOST_BLOCKS = 65_535
 
 
 class SeriesOrders(KernelCalls):
@@ -30,17 +34,25 @@ class SeriesOrders(KernelCalls):
             return
         kernels, is_complex = self.kernels, kind.is_complex
         series, inner = series_views(self.xp, is_complex, (values, 2), (sums, 1))
-        arguments = fields(
-            _view(kernels, series, 2, is_complex),
-            _view(kernels, inner, 1, is_complex),
-            _graph(kernels, graph, series),
-            order,
-        )
         module, items = Module("series/order", kind), series.shape[kind.lead]
-        if not again:
-            grid = (items, divided(products, _SUMS))
-            kernels.launch(module, "mdqr_series_sums", arguments, grid=grid, threads=_THREADS)
-        kernels.launch(module, "mdqr_series_ends", arguments, grid=(items,), threads=_THREADS)
+
+        def arguments(some: slice) -> np.ndarray:
+            part = graph._replace(left=graph.left[some], right=graph.right[some])
+            return fields(
+                _view(kernels, series, 2, is_complex),
+                _view(kernels, inner[..., some], 1, is_complex),
+                _graph(kernels, part, series),
+                order,
+            )
+
+        for some in _parts(products) if not again else ():
+            kernels.launch(
+                module, "mdqr_series_sums", arguments(some),
+                grid=(items, divided(some.stop - some.start, _SUMS)), threads=_THREADS,
+            )  # fmt: skip
+        kernels.launch(
+            module, "mdqr_series_ends", arguments(slice(None)), grid=(items,), threads=_THREADS
+        )
 
     def series_equations(
         self, values: Block, terms: EquationTerms, order: int, *, kind: Kind
@@ -51,16 +63,20 @@ class SeriesOrders(KernelCalls):
         one = batched(values, batch, 2, is_complex)
         items, rows = one.shape[kind.lead], len(terms.start) - 1
         out = kind.empty(self.xp, (items, rows))
-        if out.size:
+        for some in _parts(rows) if out.size else ():
+            part = terms._replace(
+                start=terms.start[some.start : some.stop + 1],
+                constants=terms.constants[..., some, :],
+            )
             arguments = fields(
-                _view(kernels, out, 1, is_complex),
+                _view(kernels, out[..., some], 1, is_complex),
                 _view(kernels, one, 2, is_complex),
-                _terms(kernels, terms, items, is_complex),
+                _terms(kernels, part, items, is_complex),
                 order,
             )
             kernels.launch(
                 Module("series/order", kind), "mdqr_series_equations", arguments,
-                grid=(items, divided(rows, _SUMS)), threads=_THREADS,
+                grid=(items, divided(some.stop - some.start, _SUMS)), threads=_THREADS,
             )  # fmt: skip
         return out.reshape(kind.planes((*batch, rows)))
 
@@ -97,6 +113,12 @@ class SeriesOrders(KernelCalls):
             Module("series/expand", kind), "mdqr_series_expand", arguments, grid=(items,),
             threads=_THREADS,
         )  # fmt: skip
+
+
+def _parts(count: int) -> list[slice]:
+    """Return the sums of each launch: a grid has a largest height."""
+    most = _MOST_BLOCKS * _SUMS
+    return [slice(first, min(first + most, count)) for first in range(0, count, most)]
 
 
 def _view(kernels: Kernels, block: Block, axes: int, is_complex: bool) -> list[int]:
