@@ -107,8 +107,10 @@ template <int N> void mdqr_compare(signed char* out, const block_view& x, const 
 template <int N>
 void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& exponent) {
     const ptrdiff_t size = x.size(), chunk = 512;
+    const mdqr_host::merged_axes<3> axes(x.shape, x.ndim, {out.stride, x.stride, exponent.stride});
     parallel_for((size + chunk - 1) / chunk, [&](ptrdiff_t t) {
-        cursor<3> at{x.shape, x.ndim, {out.stride, x.stride, exponent.stride}, {}, {}};
+        cursor<3> at{
+            axes.shape, axes.ndim, {axes.stride[0], axes.stride[1], axes.stride[2]}, {}, {}};
         const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
         at.seek(t * chunk);
         for (ptrdiff_t i = t * chunk; i < end; ++i, at.next())

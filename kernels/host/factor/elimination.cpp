@@ -150,9 +150,9 @@ template <class Number> struct row_team : vector_team<Number> {
         read_one(vector(j), i, x);
         return x;
     }
-    void put_diagonal(int j, const md<lane, base::N>& root) const {
+    void put_diagonal(int j, const md<double, base::N>& root) const {
         scalar x = zero_number<scalar>();
-        real_of(x) = lane_of(root, 0);
+        real_of(x) = root;
         write_one(vector(j), j, x);
     }
 

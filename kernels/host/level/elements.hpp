@@ -141,12 +141,16 @@ __attribute__((noinline)) void walk_groups(const block_view* const (&operand)[K]
                                            batch_visit<K> visit, void* context) {
     const block_view& first = *operand[0];
     const ptrdiff_t size = first.size(), chunk = mdqr_host::elements_a_task;
+    const ptrdiff_t* strides[K];
+    for (int k = 0; k < K; ++k)
+        strides[k] = operand[k]->stride;
+    const mdqr_host::merged_axes<K> axes(first.shape, first.ndim, strides);
     auto task = [&](ptrdiff_t t) {
         cursor<K> at;
-        at.shape = first.shape;
-        at.ndim = first.ndim;
+        at.shape = axes.shape;
+        at.ndim = axes.ndim;
         for (int k = 0; k < K; ++k)
-            at.stride[k] = operand[k]->stride;
+            at.stride[k] = axes.stride[k];
         const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
         at.seek(t * chunk);
         operand_groups<K> g[batch / host_lanes];

@@ -17,7 +17,6 @@
 // bits of one that has it alone.
 #pragma once
 #include "mdqr/number/complex.hpp"
-#include "mdqr/number/inverse.hpp"
 
 MDQR_BEGIN
 
@@ -68,6 +67,16 @@ struct window_memory {
 
 // ---- numbers
 
+template <int N, class T, int M> MDQR_FN md<T, N> with_limbs(const md<T, M>& x) {
+    md<T, N> r;
+    static_for<0, N>([&](auto l) MDQR_LAMBDA {
+        if constexpr (l < M)
+            r.limb[l] = x.limb[l];
+        else
+            r.limb[l] = broadcast<T>(0.0);
+    });
+    return r;
+}
 template <class T, int N> MDQR_FN void set_real(md<T, N>& x, const md<T, N>& value) { x = value; }
 template <class T, int N> MDQR_FN void set_real(cmd<T, N>& x, const md<T, N>& value) {
     x = {value, from_double<T, N>(broadcast<T>(0.0))};
@@ -109,16 +118,36 @@ template <int N> MDQR_FN cmd<double, N> shifted_down(const cmd<double, N>& x, in
 
 // ---- scalars of a reflector
 
-// The products and sums of who includes this.
-struct fast_forms {
-    template <class Number> MDQR_FN static Number product(const Number& x, const Number& y) {
-        return multiply(x, y);
+// 1 / sqrt(s) and 1 / d, far from the ends of the range: a step from the double doubles the limbs.
+template <class T, int N> MDQR_FN md<T, N> inverse_root(const md<T, N>& s) {
+    const T one = broadcast<T>(1.0);
+    if constexpr (N == 1) {
+        return from_double<T, 1>(one / sqrt(s.limb[0]));
+    } else {
+        const md<T, N / 2> y = inverse_root(with_limbs<N / 2>(s));
+        const md<T, N> wide = with_limbs<N>(y);
+        md<T, N> e = plus(from_double<T, N>(one), neg(multiply(s, multiply(wide, wide))));
+        normalise(e);
+        const T square = one_prod(one_prod(e.limb[0], e.limb[0]), broadcast<T>(0.375));
+        const md<T, N / 2> half = scaled(with_limbs<N / 2>(e), broadcast<T>(0.5));
+        const md<T, N / 2> factor = add_fast(half, from_double<T, N / 2>(square));
+        return plus(wide, with_limbs<N>(mul_fast(y, factor)));
     }
-    template <class Number> MDQR_FN static Number sum(const Number& x, const Number& y) {
-        return plus(x, y);
+}
+template <class T, int N> MDQR_FN md<T, N> inverse_of(const md<T, N>& d) {
+    const T one = broadcast<T>(1.0);
+    if constexpr (N == 1) {
+        return from_double<T, 1>(one / d.limb[0]);
+    } else {
+        const md<T, N / 2> x = inverse_of(with_limbs<N / 2>(d));
+        const md<T, N> wide = with_limbs<N>(x);
+        md<T, N> e = plus(from_double<T, N>(one), neg(multiply(d, wide)));
+        normalise(e);
+        const T square = one_prod(e.limb[0], e.limb[0]);
+        const md<T, N / 2> factor = add_fast(with_limbs<N / 2>(e), from_double<T, N / 2>(square));
+        return plus(wide, with_limbs<N>(mul_fast(x, factor)));
     }
-    template <class Number> MDQR_FN static void finish(Number& x) { normalise(x); }
-};
+}
 
 template <class Number> struct window_reflector {
     using real = md<typename Number::lane, Number::limbs>;
@@ -129,13 +158,13 @@ template <class Number> struct window_reflector {
 // |alpha - beta| = |re alpha| + |beta|, plus i im alpha.
 template <class T, int N>
 MDQR_FN md<T, N> inverse_difference(const md<T, N>& size, const md<T, N>&, T sign) {
-    return scaled(inverse_of<fast_forms>(size), -sign);
+    return scaled(inverse_of(size), -sign);
 }
 template <class T, int N>
 MDQR_FN cmd<T, N> inverse_difference(const md<T, N>& size, const cmd<T, N>& alpha, T sign) {
     md<T, N> square = multiply(size, size);
     multiply_add(square, alpha.im, alpha.im);
-    const md<T, N> q = inverse_of<fast_forms>(square);
+    const md<T, N> q = inverse_of(square);
     return {scaled(multiply(size, q), -sign), neg(multiply(alpha.im, q))};
 }
 template <class T, int N> MDQR_FN const md<T, N>& real_of(const md<T, N>& x) { return x; }
@@ -148,7 +177,7 @@ MDQR_FN window_reflector<Number> make_window_reflector(const Number& alpha, cons
     const Real re = real_of(alpha), zero = from_double<T, Number::limbs>(broadcast<T>(0.0));
     const T sign = select(re.limb[0] < zero.limb[0], broadcast<T>(1.0), broadcast<T>(-1.0));
     window_reflector<Number> h;
-    h.root = inverse_root<fast_forms>(s);
+    h.root = inverse_root(s);
     const Real norm = multiply(s, h.root);
     h.inverse = inverse_difference(plus(scaled(re, -sign), norm), alpha, sign);
     h.root = scaled(h.root, sign);

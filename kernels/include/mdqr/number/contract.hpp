@@ -213,15 +213,6 @@ template <class T, int N> MDQR_FN md<T, N> hypot(const md<T, N>& x, const md<T, 
 template <int N> MDQR_FN md<double, N> ldexp(const md<double, N>& x, i64 e) {
     if (!is_finite(x.limb[0]))
         return x;
-    if (e >= -1022 && e <= 1023) {
-        const md<double, N> r = scaled(x, power_of_two(int(e)));
-        bool exact = is_finite(r.limb[0]);
-        static_for<0, N>([&](auto i) MDQR_LAMBDA {
-            exact = exact & ((abs(r.limb[i]) >= 0x1p-1022) | (x.limb[i] == 0.0));
-        });
-        if (exact)
-            return r;
-    }
     const int bounded = e > 5000 ? 5000 : e < -5000 ? -5000 : int(e);
     return scale_result(x, bounded);
 }
