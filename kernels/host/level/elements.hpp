@@ -111,16 +111,17 @@ using batch_visit = void (*)(void* context, const operand_groups<K>* g, ptrdiff_
 // The next `count` elements as one group an operand; a short group repeats its first element.
 template <int K> MDQR_FN void next_group(cursor<K>& at, int count, group* g) {
     const int last = at.ndim - 1;
-    const bool in_one_run = last >= 0 && at.index[last] + count < at.shape[last];
+    const bool in_one_run = last >= 0 && at.index[last] + count <= at.shape[last];
     for (int k = 0; k < K && in_one_run; ++k) {
         const ptrdiff_t step = at.stride[k][last];
         for (int j = 0; j < host_lanes; ++j)
             g[k].offset[j] = at.offset[k] + (j < count ? j * step : 0);
         g[k].contiguous = count == host_lanes && (step == 1 || host_lanes == 1);
-        at.offset[k] += count * step;
+        at.offset[k] += (count - 1) * step;
     }
     if (in_one_run) {
-        at.index[last] += count;
+        at.index[last] += count - 1;
+        at.next();
         return;
     }
     for (int j = 0; j < count; ++j, at.next())
