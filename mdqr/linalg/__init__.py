@@ -10,9 +10,12 @@ from mdqr.linalg._factor.certify import Certificate, certify
 from mdqr.linalg._factor.cholesky import cho_solve, cholesky
 from mdqr.linalg._factor.determinant import SlogdetResult, det, slogdet
 from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
-from mdqr.linalg._factor.qr import QRResult, qr
+from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
+from mdqr.linalg._general.eig import eig, eigvals
+from mdqr.linalg._general.results import EigInfo, EigResult
+from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
@@ -29,9 +32,12 @@ from mdqr.linalg._products.standard import (
 )
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
+from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
+from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.roots import RootsResult, companion, roots
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
@@ -43,14 +49,22 @@ LinAlgError = np.linalg.LinAlgError
 
 __all__ = [
     "Certificate",
+    "EigInfo",
+    "EigResult",
     "EighResult",
     "LUFactors",
     "LinAlgError",
+    "LowRankResult",
     "LstsqInfo",
     "LstsqResult",
+    "PolarResult",
     "QRFactor",
+    "QRPResult",
     "QRResult",
+    "RankInfo",
+    "RootsResult",
     "SVDResult",
+    "SchurResult",
     "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
@@ -58,13 +72,17 @@ __all__ = [
     "certify",
     "cho_solve",
     "cholesky",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
+    "lowrank",
     "lstsq",
     "lu_factor",
     "lu_solve",
@@ -77,12 +95,15 @@ __all__ = [
     "null_space",
     "outer",
     "pinv",
+    "polar",
     "qr",
     "qr_delete",
     "qr_factor",
     "qr_insert",
     "qr_update",
     "repair",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",

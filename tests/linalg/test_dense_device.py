@@ -13,10 +13,17 @@ from mdqr.linalg import (
     cho_solve,
     cholesky,
     det,
+    eig,
     eigh,
+    eigvals,
     inv,
+    lowrank,
     lu_factor,
     lu_solve,
+    norm,
+    qr,
+    roots,
+    schur,
     slogdet,
     svd,
     svdvals,
@@ -40,10 +47,6 @@ def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng
     b = cases.random(5, 2, multiple, dtype, rng)
     wanted = list(calls(a, b))
     fake_device.install(monkeypatch)
-
-    def to_device(x):
-        return mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
-
     for found, known in zip(calls(to_device(a), to_device(b)), wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs
@@ -63,6 +66,22 @@ def test_determinants_that_take_more_limbs(monkeypatch, rng):
     assert (fake_device.bare(found.limbs) == wanted.limbs).all()
 
 
+def install(monkeypatch):
+    """Take the fake device; rounding to fewer limbs waits for it."""
+    fake_device.install(monkeypatch)
+    narrow = planes.narrow
+
+    def narrowed(block, *options):
+        parts = isinstance(block, np.ndarray)  # complex values are narrowed by parts
+        return (narrow if parts else fake_device.on_device(narrow))(block, *options)
+
+    monkeypatch.setattr(planes, "narrow", narrowed)
+
+
+def to_device(x):
+    return mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
+
+
 @pytest.mark.parametrize("case", ["random", "far", "clusters", "rotations"])
 def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
     """Blocks of far sizes, vectors of equal length, and rotations."""
@@ -78,19 +97,69 @@ def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
         monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
         a[0] = 0
     h = a + (a.mT.conj() if dtype is complex else a.mT)
-    wanted = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
-    fake_device.install(monkeypatch)
-    narrow = planes.narrow
+    b = mdqr.eye(5, precision=mdqr.qd) + 2 * (case == "random")
 
-    def narrowed(block, *options):
-        parts = isinstance(block, np.ndarray)  # complex values are narrowed by parts
-        return (narrow if parts else fake_device.on_device(narrow))(block, *options)
+    def spectra(a, h, b):
+        of_two = eigh(h, b=b, subset_by_index=[1, 3])
+        return [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h), *of_two]
 
-    monkeypatch.setattr(planes, "narrow", narrowed)
-    a, h = (
-        mdqr.MDArray._wrap(fake_device.DeviceArray(x.limbs), x.precision, x.is_complex)
-        for x in (a, h)
-    )
-    found = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    wanted = spectra(a, h, b)
+    install(monkeypatch)
+    found = spectra(*(to_device(x) for x in (a, h, b)))
     for x, known in zip(found, wanted, strict=True):
+        assert (fake_device.bare(x.limbs) == known.limbs).all()
+
+
+def ranks(a):
+    """Pivots, approximations of low rank and norms."""
+    for mode in ("reduced", "r", "raw"):
+        yield from qr(a, mode, pivoting=True)
+    yield from (*lowrank(a, 2), norm(a, 2, axis=(-2, -1)))
+
+
+@pytest.mark.parametrize("case", ["random", "far", "deficient"])
+def test_ranks_beside_those_of_the_host(case, dtype, monkeypatch, rng):
+    a = mdqr.random.normal((2, 6, 5), precision=mdqr.qd, dtype=dtype, rng=rng)
+    if case == "far":
+        a = cases.scaled(a, 0, -100)
+    if case == "deficient":
+        a[:, :, 3] = a[:, :, 1]
+        a[1] = 0
+    wanted = list(ranks(a))
+    install(monkeypatch)
+    for x, known in zip(ranks(to_device(a)), wanted, strict=True):
+        if isinstance(known, mdqr.MDArray):
+            x, known = x.limbs, known.limbs
+        assert (np.asarray(fake_device.bare(x)) == np.asarray(known)).all()
+
+
+def test_many_vectors_far_apart_beside_those_of_the_host(monkeypatch, rng):
+    """Enough of them to be mixed before products."""
+    a = cases.scaled(mdqr.random.normal((26, 26), precision=mdqr.qd, rng=rng), 0, -9)
+    wanted = svd(a)
+    install(monkeypatch)
+    for x, known in zip(svd(to_device(a)), wanted, strict=True):
+        assert (fake_device.bare(x.limbs) == known.limbs).all()
+
+
+def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
+    """Eigenvalues of general matrices, triangular forms and roots."""
+    a, b = (
+        mdqr.random.normal((2, 4, 4), precision=mdqr.qd, dtype=dtype, rng=rng) for _ in range(2)
+    )
+
+    def results(a, b):
+        found = roots(a[0, 0])
+        return [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
+
+    def moved(x, device):
+        block = fake_device.bare(x._block)
+        block = block if device == "cpu" else fake_device.DeviceArray(block)
+        return mdqr.MDArray._wrap(block, x.precision, x.is_complex)
+
+    wanted = results(a, b)
+    fake_device.install(monkeypatch)
+    monkeypatch.setattr(mdqr.MDArray, "to_device", moved)
+    for x, known in zip(results(moved(a, "cuda"), moved(b, "cuda")), wanted, strict=True):
+        assert isinstance(x.limbs, fake_device.DeviceArray)
         assert (fake_device.bare(x.limbs) == known.limbs).all()

@@ -13,7 +13,13 @@ from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, first_true, of_batch, raise_nonfinite
-from mdqr.linalg._shared.operands import gather, memory_guard, right_hand_side, square_order
+from mdqr.linalg._shared.operands import (
+    Inputs,
+    gather,
+    memory_guard,
+    right_hand_side,
+    square_order,
+)
 
 # Rows that are found one by one; more are halved, so that most work is in products.
 _PANEL = 16
@@ -69,41 +75,51 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
     array([[2., 0.],
            [1., 3.]])
     """
-    inputs, checks = gather(a, precision=precision), Checks()
-    (block,), kind, backend = inputs.blocks, inputs.kind, inputs.backend
-    n, field, xp = square_order("cholesky", "a", inputs.shape(0)), inputs.is_complex, backend.xp
+    inputs = gather(a, precision=precision)
+    n = square_order("cholesky", "a", inputs.shape(0))
+    with memory_guard("cholesky", inputs, 4 * n * n, "take fewer rows"):
+        advice = "lu_factor and solve take such matrices"
+        return inputs.wrap(checked_factor("cholesky", "a", inputs, upper=upper, advice=advice))
+
+
+def checked_factor(
+    function: str, name: str, inputs: Inputs, *, upper: bool, advice: str, index: int = 0
+) -> Block:
+    """Return the factor of one of the operands, as `cholesky` does."""
+    block, kind, backend = inputs.blocks[index], inputs.kind, inputs.backend
+    checks, field, xp = Checks(), inputs.is_complex, backend.xp
     read = xp.triu if upper else xp.tril
 
     def raise_for_entries() -> NoReturn:
-        raise_nonfinite("cholesky", "a", read(block), field)
+        raise_nonfinite(function, name, read(block), field)
 
     def raise_for_minor() -> NoReturn:
         *batch, column = first_true(~(diagonal(real(c))[0] > 0.0))
+        what = "the matrix" if function == "cholesky" else name
         raise np.linalg.LinAlgError(
-            f"cholesky: the matrix{of_batch(tuple(batch))} is not positive definite to "
+            f"{function}: {what}{of_batch(tuple(batch))} is not positive definite to "
             f"{inputs.work.bits} bits: its leading minor of order {column + 1} is not positive; "
-            "lu_factor and solve take such matrices"
+            + advice
         )
 
     def real(x: Block) -> Block:
         return x[0] if field else x
 
-    with memory_guard("cholesky", inputs, 4 * n * n, "take fewer rows"):
-        checks.require(scaling.finite(read(block), field), raise_for_entries)
-        if not upper:
-            block = block.swapaxes(-1, -2)
-            block = planes.conjugate(block) if field else block
-        roots = -(scaling.exponents_of(abs(diagonal(real(block))[0]).view(np.int64)) >> 1)
-        near = backend.ldexp(block, roots[..., :, None] + roots[..., None, :], is_complex=field)
-        c = factor(backend, near, kind)
-        # Where a minor is not positive, its row is not finite, and all that follow.
-        checks.require((diagonal(real(c))[0] > 0.0).all(), raise_for_minor)
-        checks.settle()
-        c = backend.ldexp(c, -roots[..., None, :], is_complex=field)
-        if not upper:
-            c = planes.conjugate(c) if field else c
-            c = c.swapaxes(-1, -2)
-    return inputs.wrap(c)
+    checks.require(scaling.finite(read(block), field), raise_for_entries)
+    if not upper:
+        block = block.swapaxes(-1, -2)
+        block = planes.conjugate(block) if field else block
+    roots = -(scaling.exponents_of(abs(diagonal(real(block))[0]).view(np.int64)) >> 1)
+    near = backend.ldexp(block, roots[..., :, None] + roots[..., None, :], is_complex=field)
+    c = factor(backend, near, kind)
+    # Where a minor is not positive, its diagonal entry is not, and what follows means nothing.
+    checks.require((diagonal(real(c))[0] > 0.0).all(), raise_for_minor)
+    checks.settle()
+    c = backend.ldexp(c, -roots[..., None, :], is_complex=field)
+    if not upper:
+        c = planes.conjugate(c) if field else c
+        c = c.swapaxes(-1, -2)
+    return c
 
 
 def cho_solve(c_and_lower: Any, b: Any, *, precision: Precision | str | None = None) -> MDArray:

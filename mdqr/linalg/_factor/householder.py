@@ -175,7 +175,7 @@ def factor(
             v, t = (
                 _forward_tile(factors, columns)
                 if limbs == 1
-                else _factor_tile(factors, columns, leaf)
+                else factor_tile(factors, columns, leaf)
             )
         if wanted:
             factors.vs.append(v)
@@ -185,7 +185,7 @@ def factor(
     return factors
 
 
-def _factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:
+def factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:
     """Factor one tile and apply its reflectors to all columns behind it; return V and T."""
     rows = factors.h[..., columns.start :, :]
     panel = rows[..., columns]

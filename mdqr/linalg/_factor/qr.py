@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, overload
 
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes
-from mdqr._limbs.planes import Block, diagonal
-from mdqr._precision import Precision
-from mdqr.linalg._factor import householder
+from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor import householder, pivoted
 from mdqr.linalg._factor.householder import Factors
+from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -46,6 +47,27 @@ class QRResult(NamedTuple):
 QRResult.__module__ = "mdqr.linalg"
 
 
+class QRPResult(NamedTuple):
+    """Q, R and P of a factorisation with column pivoting, ``a[:, P] = Q R``.
+
+    Attributes
+    ----------
+    Q : MDArray
+        As that of `QRResult`.
+    R : MDArray
+        As that of `QRResult`; its diagonal does not increase, but for a factor ``1 - 2**-10``.
+    P : numpy.ndarray or cupy.ndarray
+        The columns of `a` in the order in which they were factored: int64 ``(..., n)``.
+    """
+
+    Q: MDArray
+    R: MDArray
+    P: Any
+
+
+QRPResult.__module__ = "mdqr.linalg"
+
+
 @dataclass
 class Scaled:
     """Factors of a matrix whose columns were multiplied by ``2**-exponents``."""
@@ -58,7 +80,7 @@ class Scaled:
         """Return -1 where the diagonal of the implicit R is negative, else 1: ``(..., k)``."""
         xp = self.factors.backend.xp
         plane = self.factors.h[0, 0] if self.factors.kind.is_complex else self.factors.h[0]
-        return xp.where(diagonal(plane) < 0, -1.0, 1.0)
+        return xp.where(diagonal(plane)[..., : self.factors.count] < 0, -1.0, 1.0)
 
     def unscaled_r(self, rows: int) -> Block:
         """Return the first rows of the factored matrix, scaled back: R and what is below it."""
@@ -130,6 +152,38 @@ def scaled_factors(
     return Scaled(factors, -powers)
 
 
+def pivoted_factors(
+    inputs: Inputs,
+    *,
+    tile: int | None = None,
+    keep_q: bool = True,
+    enough: float = 0.0,
+    least: int = 0,
+    callback: Callback | None = None,
+) -> tuple[Scaled, pivoted.Pivoted]:
+    """Scale the columns of the first operand ``(batch, m, n)``, finite, and factor with pivoting.
+
+    In two limbs or more: of one, rounding errors would have another order. The options are those of
+    `pivoted.factor`.
+    """
+    backend, field = inputs.backend, inputs.is_complex
+    kind = Kind(max(inputs.work.limbs, PRECISIONS[1].limbs), field)
+    block, powers = backend.balance_columns(inputs.blocks[0], None, is_complex=field)
+    work = planes.widen(block, field, kind.limbs)
+    found = pivoted.factor(
+        backend,
+        work,
+        -powers,
+        kind=kind,
+        tile=tile,
+        keep_q=keep_q,
+        enough=enough,
+        least=least,
+        callback=callback,
+    )
+    return Scaled(found.factors, found.exponents), found
+
+
 def tile_of(function: str, tile: Any) -> int | None:
     """Return the width of tiles that the caller asks for.
 
@@ -157,6 +211,7 @@ def qr(
     a: Any,
     mode: Literal["reduced", "complete"] = "reduced",
     *,
+    pivoting: Literal[False] = False,
     method: str = "auto",
     tile: int | None = None,
     check: bool = True,
@@ -170,6 +225,7 @@ def qr(
     a: Any,
     mode: Literal["r"],
     *,
+    pivoting: Literal[False] = False,
     method: str = "auto",
     tile: int | None = None,
     check: bool = True,
@@ -183,6 +239,7 @@ def qr(
     a: Any,
     mode: Literal["raw"],
     *,
+    pivoting: Literal[False] = False,
     method: str = "auto",
     tile: int | None = None,
     check: bool = True,
@@ -191,16 +248,59 @@ def qr(
 ) -> tuple[MDArray, MDArray]: ...
 
 
+@overload
 def qr(
     a: Any,
-    mode: str = "reduced",
+    mode: Literal["reduced", "complete"] = "reduced",
     *,
+    pivoting: Literal[True],
     method: str = "auto",
     tile: int | None = None,
     check: bool = True,
     precision: Precision | str | None = None,
     callback: Callback | None = None,
-) -> QRResult | MDArray | tuple[MDArray, MDArray]:
+) -> QRPResult: ...
+
+
+@overload
+def qr(
+    a: Any,
+    mode: Literal["r"],
+    *,
+    pivoting: Literal[True],
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> tuple[MDArray, Any]: ...
+
+
+@overload
+def qr(
+    a: Any,
+    mode: Literal["raw"],
+    *,
+    pivoting: Literal[True],
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> tuple[MDArray, MDArray, Any]: ...
+
+
+def qr(
+    a: Any,
+    mode: str = "reduced",
+    *,
+    pivoting: bool = False,
+    method: str = "auto",
+    tile: int | None = None,
+    check: bool = True,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> QRResult | QRPResult | MDArray | tuple[Any, ...]:
     """Factor ``a = Q R`` with orthonormal Q and upper triangular R.
 
     Parameters
@@ -211,13 +311,17 @@ def qr(
         "reduced": Q ``(..., m, k)`` and R ``(..., k, n)`` with ``k = min(m, n)``; "complete":
         Q ``(..., m, m)`` and R ``(..., m, n)``; "r": R ``(..., k, n)`` alone; "raw": the
         reflectors as `numpy.linalg.qr` returns them, ``(..., n, m)`` and ``(..., k)``.
+    pivoting : bool, optional
+        Factor the longest of what is left of the columns next, ``a[:, P] = Q R``, and return P too;
+        as `scipy.linalg.qr`.
     method : {"auto", "householder"}, optional
         Both mean tiled blocked Householder reflections.
     tile : int, optional
-        Number of columns of a tile; by default from a static table. The last bits depend on it.
+        Number of columns of a tile, with pivoting the largest; by default from a static table. The
+        last bits depend on it.
     check : bool, optional
-        Raise if something is not finite; on a device, that waits for the factors once, at the end.
-        Otherwise NaN and infinities go through.
+        Raise if something is not finite; on a device, that waits for the factors once, at the end
+        (pivots are waited for in any case). Otherwise NaN and infinities go through.
     precision : Precision or str, optional
         The precision of the factors; by default that of `a`.
     callback : callable, optional
@@ -225,9 +329,10 @@ def qr(
 
     Returns
     -------
-    QRResult, MDArray or tuple of MDArray
+    QRResult, QRPResult, MDArray or tuple
         ``(Q, R)``; R in mode "r"; ``(h, tau)`` in mode "raw". Except in mode "raw" the diagonal
-        of R is real and not negative, and R is zero below it to the bit.
+        of R is real and not negative, and R is zero below it to the bit. With `pivoting`
+        ``(Q, R, P)``, ``(R, P)`` or ``(h, tau, P)``, P int64 ``(..., n)``.
 
     Raises
     ------
@@ -244,6 +349,8 @@ def qr(
     --------
     qr_factor : Q kept implicit, for many products with Q.
     certify : The errors of given factors.
+    lowrank : Stops pivoting at the numerical rank.
+    matrix_rank : The rank by singular values.
 
     Notes
     -----
@@ -251,7 +358,14 @@ def qr(
     ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm. Columns are scaled by powers of two, so
     that no intermediate value over- or underflows. The algorithm is the blocked Householder method
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
-    1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK.
+    1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
+
+    With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
+    condition: lengths are measured in float64, but of what the work leaves, again after each drop
+    by ``2**-12`` (Drmac and Bujanovic 2008). Small diagonal entries tell of missing rank, as a rule
+    within a small factor; for matrices such as Kahan's they may exceed the singular values by
+    ``2**k``, and the decision is that of `matrix_rank`. Columns whose lengths agree to ``2**-13``
+    keep their order, so that P is the same with any BLAS but for lengths that differ by just that.
 
     Examples
     --------
@@ -275,24 +389,42 @@ def qr(
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
-        scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
+        order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
+        if pivoting:
+            if checks is not None:
+                checks.require_finite("qr", "a", inputs.blocks[0], field)
+            one_batch = inputs._replace(blocks=[flat(inputs.blocks[0], field)])
+            scaled, found = pivoted_factors(one_batch, tile=width, keep_q=keep_q, callback=callback)
+            order = found.order.reshape(*batch, n)
+        else:
+            scaled = scaled_factors(inputs, width, checks, "qr", callback, keep_q=keep_q)
         if mode == "raw":
-            return _raw(inputs, scaled, checks)
-        r = scaled.signed_r(rows)
+            return _raw(inputs, scaled, checks, *([] if order is None else [order]))
+        r = _with_batch(scaled.signed_r(rows), batch, field)
         if checks is not None:
-            require_factor(checks, "qr", "R", r, inputs.is_complex)
-        q = scaled.signed_q(rows) if keep_q else None
+            require_factor(checks, "qr", "R", r, field)
+        q = _with_batch(scaled.signed_q(rows), batch, field) if keep_q else None
         if checks is not None:
             checks.settle()
-        return inputs.wrap(r) if q is None else QRResult(inputs.wrap(q), inputs.wrap(r))
+        r = inputs.wrap(r)
+        if q is None:
+            return r if order is None else (r, order)
+        q = inputs.wrap(q)
+        return QRResult(q, r) if order is None else QRPResult(q, r, order)
 
 
-def _raw(inputs: Inputs, scaled: Scaled, checks: Checks | None) -> tuple[MDArray, MDArray]:
+def _with_batch(block: Block, batch: tuple[int, ...], is_complex: bool) -> Block:
+    return block.reshape(*block.shape[: 1 + is_complex], *batch, *block.shape[-2:])
+
+
+def _raw(inputs: Inputs, scaled: Scaled, checks: Checks | None, *order: Block) -> tuple[Any, ...]:
     """Return the reflectors of the matrix as it was before scaling, in NumPy's layout."""
     factors, xp = scaled.factors, scaled.factors.backend.xp
+    batch, field = inputs.shape(0)[:-2], inputs.is_complex
     h = scaled.unscaled_r(factors.rows)
     xp.copyto(h, factors.h, where=xp.tri(*h.shape[-2:], k=-1, dtype=bool))
+    h, tau = _with_batch(h, batch, field), _with_batch(factors.tau[..., None, :], batch, field)
     if checks is not None:
-        require_factor(checks, "qr", "h", h, inputs.is_complex)
+        require_factor(checks, "qr", "h", h, field)
         checks.settle()
-    return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(factors.tau)
+    return inputs.wrap(h.swapaxes(-1, -2)), inputs.wrap(tau[..., 0, :]), *order

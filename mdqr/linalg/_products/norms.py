@@ -14,8 +14,9 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.operands import Inputs, as_integer, gather
+from mdqr.linalg._spectral.svd import decomposed, folded
 
-_MATRIX_ORDERS = ("fro", 1, -1, math.inf, -math.inf)
+_MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 _LARGEST_POWER = 64
 _NOTHING = 2**63 - 1  # above the bits of every double; its exponent counts as 0
 
@@ -35,10 +36,11 @@ def norm(
     ----------
     x : array_like
         Vectors or matrices, real or complex.
-    ord : int, float, "fro" or None, optional
+    ord : int, float, "fro", "nuc" or None, optional
         Vectors: None or 2 (Euclidean), 1, ``inf``, ``-inf``, 0 (number of nonzeros) or another
         integer p between -64 and 64. Matrices: None or "fro" (Frobenius), 1, -1 (columns),
-        ``inf``, ``-inf`` (rows).
+        ``inf``, ``-inf`` (rows), 2, -2 (the largest and the smallest singular value), "nuc" (their
+        sum).
     axis : int or tuple of int, optional
         One axis for vectors, two for matrices. By default all of `x` is one vector (`ord` None),
         or `x` is one vector or matrix.
@@ -59,11 +61,16 @@ def norm(
         or a maximum is taken over nothing.
     TypeError
         If an axis is not an integer.
+    numpy.linalg.LinAlgError
+        For 2, -2 and "nuc" of matrices, as `svdvals`.
 
     Notes
     -----
     The relative error is at most ``(K + 16) eps`` for K entries, more by a factor of p for
     integer p. Entries are scaled by a power of two, so that no square over- or underflows.
+
+    For matrices of k rows or columns, whichever are fewer, that of the 2-norm is at most ``40 k
+    eps``, that of "nuc" ``50 k**2 eps``; -2 is as accurate as the smallest value of `svdvals`.
 
     Examples
     --------
@@ -153,13 +160,29 @@ def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
         return _euclidean(inputs, _flattened(block, 2))
     if order not in _MATRIX_ORDERS:
         raise ValueError(
-            f'norm: ord of a matrix must be None, "fro", 1, -1, inf or -inf; got {order!r}'
-            + ("" if order not in (2, -2, "nuc") else ", which needs singular values")
+            'norm: ord of a matrix must be None, "fro", "nuc", 1, -1, 2, -2, inf or -inf; '
+            f"got {order!r}"
         )
+    if order in (2, -2, "nuc"):
+        return _spectral_norm(inputs, block, order)
     values = _absolute(inputs, block)
     if order in (1, -1):
         values = values.swapaxes(-1, -2)
     return _extreme(inputs, _sum(inputs, values), "max" if float(order or 0) > 0 else "min")
+
+
+def _spectral_norm(inputs: Inputs, block: Block, order: Any) -> Block:
+    """Return the largest or smallest singular value, or the sum of all."""
+    block = planes.widen(block, inputs.is_complex, inputs.work.limbs)
+    matrices = MDArray._wrap(block, inputs.work, inputs.is_complex)
+    found, parts = decomposed("norm", matrices, None, vectors=False)
+    shape = (*matrices.shape[:-2], min(matrices.shape[-2:]))
+    values = folded(found, parts.values, shape, is_complex=False)._block
+    return (
+        _sum(inputs, values)
+        if order == "nuc"
+        else _extreme(inputs, values, "max" if order == 2 else "min")
+    )
 
 
 def _absolute(inputs: Inputs, block: Block) -> Block:

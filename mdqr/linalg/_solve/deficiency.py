@@ -42,7 +42,8 @@ def deficient(
     `line` is what messages call a column: "row" for those of the conjugate transpose.
     """
     size = "infinite" if np.isinf(found) else f"about {found:.1e}"
-    advice = advice or ("" if function == "solve" else "leave it out")
+    rank = ", or let rtol say what counts as rank" if function == "lstsq" else ""
+    advice = advice or ("" if function == "solve" else f"leave it out{rank}")
     return (
         f"{function}: a is {_what(function)}: {line} {column} depends on the other {line}s"
         f"{of_batch(batch)} (condition {size})" + (f"; {advice}" if advice else "")

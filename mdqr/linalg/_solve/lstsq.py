@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -39,6 +39,8 @@ from mdqr.linalg._solve.data_error import (
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import Problem, answer, check_method
+from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
+from mdqr.linalg._solve.minimum_norm.deficient import by_rank
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
@@ -57,14 +59,14 @@ class LstsqResult(NamedTuple):
         the residuals are right to a few eps of their norm and ``eps**2 * condition * norm(b)``.
     rank : int or numpy.ndarray
         Numerical rank of a; an array for a batch.
-    info : LstsqInfo
-        Condition, error bounds, digits and statistics.
+    info : LstsqInfo or RankInfo
+        Condition, error bounds, digits and statistics; with `rtol` what the rank says.
     """
 
     x: MDArray
     residuals: MDArray
     rank: Any
-    info: LstsqInfo
+    info: Any
 
 
 LstsqResult.__module__ = "mdqr.linalg"
@@ -87,6 +89,8 @@ def lstsq(
     b: Any,
     rcond: float | None = None,
     *,
+    rtol: float | None = None,
+    basic: bool = False,
     weights: Any = None,
     method: str = "auto",
     verified: bool = False,
@@ -112,6 +116,15 @@ def lstsq(
         tells of less, twice their largest error relative to the columns (rows); then LinAlgError is
         raised only if a column (row) depends on the others as far as the work can tell, and
         PrecisionWarning otherwise. 0 accepts every matrix.
+    rtol : float, optional
+        Solve by numerical rank instead: the number of singular values, of rows with weights, above
+        `rtol` times the largest, but at least ``max(m, n) eps`` of the work. Without it no
+        direction is ever left out. It is a choice about the data: entries that were rounded to
+        float64 hide what lies below ``2**-53``, others do not. Not with `rcond`, `data_error`,
+        `verified`.
+    basic : bool, optional
+        With `rtol`: x is zero but for as many columns as the rank says, those that column pivoting
+        chooses; by default x is the shortest solution.
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
         `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
@@ -198,6 +211,13 @@ def lstsq(
     limbs, ``A^H y`` and ``b - A x`` as if in twice the limbs. ``norm(I - (A^H X)^H A^H X) < 1``
     proves the bounds of both methods.
 
+    `rtol`: ``A[:, P] = Q R`` with pivoting, of which R[:r, :r] counts, with singular values of R to
+    find r (P. Businger and G. Golub 1965; G. Golub and C. Van Loan, Matrix Computations, 5.5, on
+    complete orthogonal decompositions). ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I,
+    A1^+ A2]``, both factors solved as above, in the next higher precision, with bounds of what
+    errors of the first change in the second. `info` is a `RankInfo`: its bound is that for ``A1 T``
+    instead of `a`, which differs by ``info.distance``; where `a` has exactly that rank, not at all.
+
     Examples
     --------
     >>> import mdqr
@@ -211,8 +231,15 @@ def lstsq(
     ([63.0, 63.0], [8.2, 8.4])
     >>> mdqr.linalg.lstsq([[1, 2, 3, 4]], [15], precision=mdqr.qd).x.to_numpy()
     array([0.5, 1. , 1.5, 2. ])
+    >>> twice = mdqr.array([[1, 2], [2, 4], [3, 6]], precision=mdqr.qd)
+    >>> shortest = mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50)
+    >>> shortest.x.to_numpy().tolist(), shortest.rank
+    ([1.0, 2.0], 1)
+    >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50, basic=True).x.to_numpy().tolist()
+    [0.0, 2.5]
     """
     _check_rcond(rcond)
+    _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)
     check_callback("lstsq", callback)
     check_data_error(data_error, weighted=weights is not None)
     inputs = gather(a, b, precision=precision)
@@ -224,6 +251,14 @@ def lstsq(
     with memory_guard(
         "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
+        if rtol is not None:
+            return _by_rank(
+                inputs,
+                rtol,
+                basic,
+                weights,
+                partial(lstsq, rcond=0, method=method, callback=callback),
+            )
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
         units = entry_unit(a, data[0]), entry_unit(b, data[1])
         return _solved(
@@ -234,6 +269,44 @@ def lstsq(
 def _check_rcond(rcond: Any) -> None:
     if rcond is not None and (isinstance(rcond, str) or not rcond >= 0):
         raise ValueError(f"lstsq: rcond must be None or at least 0; got {rcond!r}")
+
+
+def _check_rtol(rtol: Any, basic: bool, *, alone: bool) -> None:
+    if rtol is None:
+        if basic:
+            raise ValueError("lstsq: basic=True wants rtol, which says what counts as rank")
+        return
+    if isinstance(rtol, str) or not rtol >= 0:
+        raise ValueError(f"lstsq: rtol must be None or at least 0; got {rtol!r}")
+    if not alone:
+        raise ValueError(
+            "lstsq: rtol chooses a rank, rcond refuses one, and verified and data_error are for "
+            "full rank; give rtol without these"
+        )
+
+
+def _by_rank(
+    inputs: Inputs, rtol: float, basic: bool, given: Any, solve: Callable[..., LstsqResult]
+) -> LstsqResult:
+    """Solve by numerical rank."""
+    checks = Checks()
+    inputs, is_vector, batched = _checked(inputs)
+    for name, block in zip("ab", inputs.blocks, strict=True):
+        checks.require_finite("lstsq", name, block, inputs.is_complex)
+    _weights(inputs, given, checks)
+    checks.settle()
+    weights = None
+    if given is not None:
+        pair = to_block(given, inputs.work.limbs)
+        near = together([(inputs.blocks[0], inputs.is_complex), pair], (inputs.blocks[0], given))
+        block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
+        block = planes.widen(block, False, inputs.work.limbs)
+        weights = MDArray._wrap(block, inputs.work, False)
+    x, residuals, rank, info = by_rank(RankProblem(inputs, weights, rtol, basic, solve))
+    if is_vector:
+        bound, digits = info.error_bound[..., 0], info.digits[..., 0]
+        x, info = x[..., 0], info._replace(error_bound=bound, digits=digits)
+    return LstsqResult(x, residuals, rank if batched else int(rank), info)
 
 
 def _solved(

@@ -11,6 +11,7 @@ keep their digits).
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ _BY_BLOCKS = 4
 _BY_CLUSTERS = 30
 # Cosines that LAPACK sees.
 _SEEN = 2.0**-40
+# So many vectors, far apart in size, are mixed before products.
+_MIXED = 8
+_GOLDEN = 0.6180339887498949
 # So many powers of two an entry may be away from 1.
 _NEAR = 3
 # Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
@@ -73,12 +77,35 @@ def orthogonalise(backend: Backend, x: Block, kind: Kind, v: Block | None = None
     x, exponents = _normalised(backend, x, xp.zeros(x.shape[kind.lead : -1], dtype=np.int64), kind)
     highest, lowest = scaling.largest(exponents, -1, 0), -scaling.largest(-exponents, -1, 0)
     (spread,) = fetch(scaling.largest(highest - lowest, None, 0))
+    known = 0 if v is None else planes.limb_count(v, field)
     for limbs in (2, 4):
-        if limbs < kind.limbs and spread <= starts.SPREAD * limbs:
+        if known < limbs < kind.limbs and spread <= starts.SPREAD * limbs:
             few = Kind(limbs, field)
             start = _started(backend, planes.narrow(x, field, limbs), exponents, v, few)
             v = _orthogonal(backend, start, few).v
-    return _orthogonal(backend, _started(backend, x, exponents, v, kind), kind)
+    start = _started(backend, x, exponents, v, kind)
+    if kind.limbs <= 2 or spread <= starts.SPREAD or x.shape[-2] < _MIXED:
+        return _orthogonal(backend, start, kind)
+    # Far sizes leave entries far apart too, whose products are slow while nothing mixes them.
+    start = start._replace(x=_mixed(backend, start.x, kind), v=_mixed(backend, start.v, kind))
+    found = _orthogonal(backend, start, kind, far=True)
+    return found._replace(x=_mixed(backend, found.x, kind), v=_mixed(backend, found.v, kind))
+
+
+def _mixed(backend: Backend, x: Block, kind: Kind) -> Block:
+    """Return ``x (1 - 2 s s^T / m)``, s of signs: entries of a row get near each other in size.
+
+    Products of matrices whose terms are far below the largest entries of rows and columns are slow.
+    """
+    xp, m = backend.xp, int(x.shape[-1])
+    signs = kind.zeros(xp, (m, 1))
+    plane = signs[0] if kind.is_complex else signs
+    plane[0, :, 0] = xp.where((xp.arange(1, m + 1) * _GOLDEN) % 1.0 < 0.5, 1.0, -1.0)
+    total = backend.matmul(x, signs, kind=kind)
+    half = kind.zeros(xp, (1, 1))
+    (half[0] if kind.is_complex else half)[0] = m / 2
+    total = backend.binary("divide", total, half, kind=kind)
+    return backend.matmul(total, signs.swapaxes(-1, -2), c=x, subtract=True, kind=kind)
 
 
 def _started(
@@ -133,8 +160,10 @@ def _times(backend: Backend, x: Block, factor: float, kind: Kind) -> Block:
     return backend.binary("multiply", x, block, kind=kind)
 
 
-def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
-    """Return orthogonal vectors, in the precision of `kind`."""
+def _orthogonal(
+    backend: Backend, given: Orthogonal, kind: Kind, *, far: bool = False
+) -> Orthogonal:
+    """Return orthogonal vectors, in the precision of `kind`; `far` if they differ far in size."""
     xp, (x, exponents, v) = backend.xp, given
     rounds: list[Block] = []
     eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
@@ -150,7 +179,7 @@ def _orthogonal(backend: Backend, given: Orthogonal, kind: Kind) -> Orthogonal:
         if cosine == 0.0:
             return Orthogonal(x, exponents, v)
         if size <= starts.SMALL:
-            x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind)
+            x, v = _step(backend, w, size, Orthogonal(x, exponents, v), kind, far)
             # Products of W and cosines are what is left.
             if 4 * size * cosine <= tolerance:
                 return Orthogonal(x, exponents, v)
@@ -210,37 +239,58 @@ def _small_turns(
 
 
 def _step(
-    backend: Backend, w: Block, size: float, given: Orthogonal, kind: Kind
+    backend: Backend, w: Block, size: float, given: Orthogonal, kind: Kind, far: bool
 ) -> tuple[Block, Block]:
     """Turn all pairs by small angles, of a norm of at most `size`.
 
     By ``(1 + W + W^2 / 2) (1 + W^4 / 4)^(-1/2)``, unitary for skew W.
     """
-    xp, field, (x, exponents, v) = backend.xp, kind.is_complex, given
-    eps = precision_for(kind.limbs).eps
-    if size * size > eps:
-        few = Kind(_limbs_for(size * size, kind), field)
-        square = planes.first_limbs(w, field, few.limbs)
-        square = backend.matmul(square, square, kind=few)
-        half = _times(backend, square, 0.5, few)
-        w = backend.binary("add", w, half, kind=kind)
-        if size**4 > eps:
-            root = _inverse_root(backend, square, size**4, eps, few)
-            w = backend.matmul(w, root, c=backend.binary("add", w, root, kind=kind), kind=kind)
+    field, (x, exponents, v) = kind.is_complex, given
+    xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
-    of_v = backend.ldexp(w, apart, is_complex=field)
-    return backend.matmul(w, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
+    of_x = more(w)
+    # In units of vectors and in common ones, or small entries lose their digits in one of them.
+    of_v = more(backend.ldexp(w, apart, is_complex=field)) if far else of_x
+    of_v = of_v if far else backend.ldexp(of_x, apart, is_complex=field)
+    return backend.matmul(of_x, x, c=x, kind=kind), backend.matmul(of_v, v, c=v, kind=kind)
 
 
-def _inverse_root(backend: Backend, square: Block, size: float, eps: float, kind: Kind) -> Block:
+def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: bool) -> Block:
+    """Return the turn by W less 1."""
+    eps = precision_for(kind.limbs).eps
+    if size * size <= eps:
+        return w
+    few = Kind(_limbs_for(size * size, kind), kind.is_complex)
+    square = planes.first_limbs(w, kind.is_complex, few.limbs)
+    square = _product(backend, square, square, few, far)
+    half = _times(backend, square, 0.5, few)
+    w = backend.binary("add", w, half, kind=kind)
+    if size**4 > eps:
+        root = _inverse_root(backend, square, size**4, eps, few, far)
+        both = _product(backend, w, root, kind, far)
+        w = backend.binary("add", backend.binary("add", w, root, kind=kind), both, kind=kind)
+    return w
+
+
+def _product(backend: Backend, a: Block, b: Block, kind: Kind, far: bool) -> Block:
+    """Return products of square matrices, right to eps of their norms if `far`."""
+    if far and kind.limbs > 2:
+        a, b = _mixed(backend, a, kind), _mixed(backend, b.swapaxes(-1, -2), kind)
+        b = b.swapaxes(-1, -2)
+    return backend.matmul(a, b, kind=kind)
+
+
+def _inverse_root(
+    backend: Backend, square: Block, size: float, eps: float, kind: Kind, far: bool
+) -> Block:
     """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
-    ratio = _times(backend, backend.matmul(square, square, kind=kind), -(2.0**-4), kind)
+    ratio = _times(backend, _product(backend, square, square, kind, far), -(2.0**-4), kind)
     total = _times(backend, ratio, 2.0, kind)
     power, terms = ratio, 1
     while (size / 4) ** (terms + 1) > eps:
         terms += 1
-        power = backend.matmul(power, ratio, kind=kind)
+        power = _product(backend, power, ratio, kind, far)
         term = _times(backend, power, math.comb(2 * terms, terms), kind)
         total = backend.binary("add", total, term, kind=kind)
     return total

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import where
 from mdqr._limbs import planes
 from mdqr._precision import Precision
@@ -14,6 +16,7 @@ from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
 from mdqr.linalg._solve.solve import inv
+from mdqr.linalg._spectral.nearest import values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 
@@ -54,6 +57,11 @@ def matrix_rank(
     --------
     svdvals : The singular values, and how accurate they are.
 
+    Notes
+    -----
+    Singular values are those of `svd`; above ``max(m, n) eps`` of the largest one those of
+    `lowrank`, which does not go beyond the numerical rank: right to ``60 min(m, n) eps`` of it.
+
     Examples
     --------
     >>> import mdqr
@@ -67,11 +75,14 @@ def matrix_rank(
     given = gather(A, precision=precision)
     if len(given.shape(0)) < 2:
         return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
-    values = svdvals(A, precision=precision)
-    if not values.shape[-1]:
-        return np.zeros(values.shape[:-1], dtype=np.int64)[()]
-    if tol is None:
-        tol = values[..., 0] * _relative(given, A, rtol)
+    if not min(given.shape(0)[-2:]):
+        return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
+    relative = None if tol is not None else _relative(given, A, rtol)
+    if relative is not None and np.all(relative >= max(given.shape(0)[-2:]) * given.work.eps):
+        values = values_above_rounding("matrix_rank", given)
+    else:
+        values = svdvals(A, precision=precision)
+    tol = values[..., 0] * relative if tol is None else tol
     found = (values > _column(tol)).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
@@ -148,9 +159,20 @@ def pinv(
     numpy.linalg.LinAlgError
         As `svd`.
 
+    Warns
+    -----
+    PrecisionWarning
+        If the default tolerance leaves out values that the work tells from zero.
+
     See Also
     --------
     lstsq : Solutions of least squares, refined, with error bounds.
+
+    Notes
+    -----
+    With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
+    errs by at most ``200 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `svd`
+    (G. W. Stewart, On the perturbation of pseudo-inverses, 1977).
 
     Examples
     --------
@@ -164,8 +186,10 @@ def pinv(
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
     u, s, vh = svd(a, False, precision=precision)
-    least = s[..., :1] * _column(_relative(given, a, rtol if rcond is None else rcond))
-    kept = s > least
+    tolerance = rtol if rcond is None else rcond
+    kept = s > s[..., :1] * _column(_relative(given, a, tolerance))
+    if tolerance is None:
+        _warn_of_truncation("pinv", given, s, kept)
     inverse = where(kept, 1 / where(kept, s, 1), 0)
     return matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
 
@@ -200,6 +224,16 @@ def null_space(
     numpy.linalg.LinAlgError
         As `svd`.
 
+    Warns
+    -----
+    PrecisionWarning
+        If the default tolerance counts values as zero that the work tells from zero.
+
+    Notes
+    -----
+    The columns N are orthonormal within ``40 k eps``, k = ``min(m, n)``, and ``norm(A N, 2)`` is at
+    most the largest value that counts as zero and ``40 k eps norm(A)``.
+
     Examples
     --------
     >>> import mdqr
@@ -211,15 +245,31 @@ def null_space(
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
     _, s, vh = svd(A, precision=precision)
-    rank = int((s > s[:1] * _relative(given, A, rcond)).sum())
-    return vh[rank:].mT.conj()
+    kept = s > s[:1] * _relative(given, A, rcond)
+    if rcond is None:
+        _warn_of_truncation("null_space", given, s, kept)
+    return vh[int(kept.sum()) :].mT.conj()
 
 
 def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
     """Return a tolerance relative to the largest singular value, by default that of the entries."""
     if rtol is not None:
-        return rtol
+        return rtol if isinstance(rtol, MDArray) else np.asarray(rtol)
     return max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+
+
+def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
+    """Warn where values are left out that the work tells from zero: entries may be exact."""
+    least = s[..., :1] * (max(given.shape(0)[-2:]) * given.work.eps)
+    count = int(((s > least) & ~kept).sum())
+    if count:
+        warnings.warn(
+            f"{function}: {count} singular values count as zero to the precision of the entries "
+            f"of a, and are not in {given.work.name}: rtol=0 says that the entries are exact, a "
+            "tolerance what they hold",
+            PrecisionWarning,
+            stacklevel=3,
+        )
 
 
 def _column(tolerance: Any) -> Any:

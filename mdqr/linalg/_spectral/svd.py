@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-import numpy as np
-
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import to_native
-from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -52,7 +49,7 @@ class SVDResult(NamedTuple):
 SVDResult.__module__ = "mdqr.linalg"
 
 
-class _Decomposed(NamedTuple):
+class Decomposed(NamedTuple):
     """Blocks ``(batch, m, k)``, ``(batch, k)`` and ``(batch, n, k)`` of ``a = U S V^H``."""
 
     left: Block | None
@@ -146,9 +143,9 @@ def svd(
     True
     """
     function = "svd" if compute_uv else "svdvals"
-    inputs, found = _decomposed(function, a, precision, vectors=compute_uv)
+    inputs, found = decomposed(function, a, precision, vectors=compute_uv)
     batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
-    values = _folded(inputs, found.values, (*batch, min(m, n)), is_complex=False)
+    values = folded(inputs, found.values, (*batch, min(m, n)), is_complex=False)
     if not compute_uv or found.left is None or found.right is None:
         return values
     left, right = found.left, found.right
@@ -156,7 +153,7 @@ def svd(
         left, right = _completed(inputs, left), _completed(inputs, right)
     right = adjoint(right, inputs.kind)
     u, vh = (
-        _folded(inputs, x, (*batch, *planes.value_shape(x, inputs.is_complex)[1:]))
+        folded(inputs, x, (*batch, *planes.value_shape(x, inputs.is_complex)[1:]))
         for x in (left, right)
     )
     return SVDResult(u, values, vh)
@@ -195,9 +192,9 @@ def svdvals(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     return svd(a, full_matrices=False, compute_uv=False, precision=precision)
 
 
-def _decomposed(
+def decomposed(
     function: str, a: Any, precision: Precision | str | None, *, vectors: bool
-) -> tuple[Inputs, _Decomposed]:
+) -> tuple[Inputs, Decomposed]:
     """Return the operand and its decomposition."""
     inputs, checks = gather(a, precision=precision), Checks()
     m, n = matrix_shape(function, "a", inputs.shape(0))
@@ -206,19 +203,19 @@ def _decomposed(
     with memory_guard(function, inputs, 6 * (m + n) * min(m, n), "take fewer rows or columns"):
         block = flat(inputs.blocks[0], inputs.is_complex)
         if m > n:
-            found = _of_tall(inputs, block, vectors)
+            found = of_tall(inputs, block, vectors)
         elif m == n:
             found = _of_square(inputs, block, vectors)
         else:
-            right, values, left = _of_tall(inputs, adjoint(block, inputs.kind), vectors)
-            found = _Decomposed(left, values, right)
+            right, values, left = of_tall(inputs, adjoint(block, inputs.kind), vectors)
+            found = Decomposed(left, values, right)
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, min(m, n))
         checks.require_in_range(function, "S", found.values.reshape(shape), False)
         checks.settle()
     return inputs, found
 
 
-def _of_square(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
+def _of_square(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     """Decompose matrices ``(batch, n, n)``, or their adjoints where rows have a smaller product.
 
     Where columns of length 1 have the larger determinant, their condition is likely the smaller.
@@ -230,20 +227,20 @@ def _of_square(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
         sizes = scaling.largest(bits, axis, 0)
         products.append(xp.where(sizes > 0, scaling.exponents_of(sizes) - top, 0).sum(axis=-1))
     turned = (products[0] < products[1])[:, None, None]
-    found = _of_tall(inputs, xp.where(turned, adjoint(a, inputs.kind), a), vectors)
+    found = of_tall(inputs, xp.where(turned, adjoint(a, inputs.kind), a), vectors)
     left, right = found.left, found.right
     if left is None or right is None:
         return found
-    return _Decomposed(xp.where(turned, right, left), found.values, xp.where(turned, left, right))
+    return Decomposed(xp.where(turned, right, left), found.values, xp.where(turned, left, right))
 
 
-def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
+def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     """Decompose matrices ``(batch, m, n)``, m >= n."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp, n = backend.xp, int(a.shape[-1])
     if not a[0].size:
         batch, m = a.shape[-3:-1]
-        return _Decomposed(
+        return Decomposed(
             kind.zeros(xp, (batch, m, n)),
             kind.real.zeros(xp, (batch, n)),
             kind.zeros(xp, (batch, n, n)),
@@ -265,31 +262,34 @@ def _of_tall(inputs: Inputs, a: Block, vectors: bool) -> _Decomposed:
     found = orthogonalise(backend, planes.conjugate(rows) if field else rows, kind)
     units, values, v = _sorted(inputs, found, top)
     if not vectors:
-        return _Decomposed(None, values, None)
+        return Decomposed(None, values, None)
     left = backend.matmul(left, units.swapaxes(-1, -2), kind=kind)
     right = backend.matmul(right, v.swapaxes(-1, -2), kind=kind)
-    return _Decomposed(left, values, right)
+    return Decomposed(left, values, right)
 
 
 def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
     """Return orthonormal U and V and triangular R, ``a = U R^H V^H``; None for U and V if unwanted.
 
-    Columns are sorted before each factorisation, the longest first.
+    Both times with column pivoting.
     """
     n, sides = int(a.shape[-1]), []
     for _ in range(2):
-        order = _by_length(inputs.backend, a, inputs.is_complex)
-        factors = _factored(
-            inputs, permuted(a.swapaxes(-1, -2), order).swapaxes(-1, -2), keep_q=vectors
-        )
-        r = factors.signed_r(n)
-        sides.append((factors.signed_q(n) if vectors else None, order))
+        factors, found = qr.pivoted_factors(inputs._replace(blocks=[a]), keep_q=vectors)
+        r = rounded(inputs, factors.signed_r(n))
+        q = rounded(inputs, factors.signed_q(n)) if vectors else None
+        sides.append((q, found.order))
         a = adjoint(r, inputs.kind)
     (left, first), (right, second) = sides
     if left is None or right is None:
         return None, r, None
     left = permuted(left.swapaxes(-1, -2), second).swapaxes(-1, -2)
     return left, r, permuted(right, first.argsort(axis=-1))
+
+
+def rounded(inputs: Inputs, block: Block) -> Block:
+    """Return factors in the limbs of the work."""
+    return planes.narrow(block, inputs.is_complex, inputs.work.limbs)
 
 
 def _is_disordered(inputs: Inputs, rows: Block) -> bool:
@@ -306,19 +306,9 @@ def _is_disordered(inputs: Inputs, rows: Block) -> bool:
     return bool(fetch((far & (cosines > _LITTLE)).any() | short.any())[0])
 
 
-def _by_length(backend: Backend, a: Block, is_complex: bool) -> Block:
-    """Return the order of columns by length, the longest first, int64 ``(batch, n)``."""
-    exponents = scaling.column_exponents(a, is_complex)
-    sizes = scaling.leading(a, is_complex)[None]
-    sizes = backend.ldexp(sizes, -exponents[:, None, :])[0]
-    with np.errstate(divide="ignore"):
-        lengths = exponents + 0.5 * backend.xp.log2((sizes * sizes).sum(axis=-2))
-    return (-lengths).argsort(axis=-1)
-
-
-def _factored(inputs: Inputs, a: Block, *, keep_q: bool = True) -> qr.Scaled:
+def _factored(inputs: Inputs, a: Block) -> qr.Scaled:
     """Factor matrices that are finite."""
-    return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd", keep_q=keep_q)
+    return qr.scaled_factors(inputs._replace(blocks=[a]), None, None, "svd")
 
 
 def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block, Block]:
@@ -359,7 +349,7 @@ def _completed(inputs: Inputs, q: Block) -> Block:
     return xp.concatenate([q, _factored(inputs, q).signed_q(m)[..., k:]], axis=-1)
 
 
-def _folded(
+def folded(
     inputs: Inputs, x: Block, shape: tuple[int, ...], is_complex: bool | None = None
 ) -> MDArray:
     field = inputs.is_complex if is_complex is None else is_complex

@@ -1,0 +1,196 @@
+"""Least squares where the caller says what counts as rank: shortest and basic solutions.
+
+Column pivoting chooses r columns ``A1 = A[:, P[:r]]`` of full rank. What the others have beside
+these is left out: ``A_r = A1 [I C] P^T``, ``C = A1^+ A2``, which is what a complete orthogonal
+decomposition is of. Then ``A_r^+ = ([I C] P^T)^+ A1^+``: a problem of full rank by columns, and one
+of fewer equations than unknowns, which are refined and bounded as such.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
+from mdqr._functions.elementwise import sqrt
+from mdqr._functions.filled import zeros
+from mdqr._functions.matrices import eye
+from mdqr._functions.sequences import concatenate, stack
+from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import widen
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor.qr import qr
+from mdqr.linalg._products.norms import norm
+from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._spectral.svd import svdvals
+
+# Errors beyond so many eps of the largest component of a solution are warned of.
+_WARNED = 2.0**10
+
+
+class RankInfo(NamedTuple):
+    """Quality of a solution by numerical rank: `lstsq` with `rtol`.
+
+    Attributes
+    ----------
+    pivots : numpy.ndarray
+        The columns of `a`, int64 ``(..., n)``: the first `rank` of them count.
+    distance : float or numpy.ndarray
+        Length, in the Frobenius norm of (weighted) rows, of what the other columns have beside
+        these, which is left out: rounding errors of `a` where the rank is exactly that.
+    condition : float or numpy.ndarray
+        Estimated condition of the columns that count, scaled by powers of two.
+    error_bound : numpy.ndarray
+        Bound of the absolute error of each component of x, as the solution for the matrix without
+        what is left out; float64 of x's shape.
+    digits : numpy.ndarray
+        Correct decimal digits of each component, from `error_bound`.
+    """
+
+    pivots: np.ndarray
+    distance: Any
+    condition: Any
+    error_bound: np.ndarray
+    digits: np.ndarray
+
+
+RankInfo.__module__ = "mdqr.linalg"
+
+
+class Problem(NamedTuple):
+    """What to solve, each matrix of a batch for itself.
+
+    `a` and `b` have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``.
+    Singular values of at most `rtol` of the largest count as zero. `basic` tells whether x is zero
+    where columns do not count, or the shortest. `solve` is `lstsq` for matrices of full rank.
+    """
+
+    inputs: Inputs
+    weights: MDArray | None
+    rtol: float
+    basic: bool
+    solve: Callable[..., Any]
+
+    @property
+    def wider(self) -> Precision:
+        """The precision of solutions that others are made of."""
+        higher = [p for p in PRECISIONS if p > self.inputs.precision]
+        return higher[0] if higher else self.inputs.precision
+
+
+class ByRank(NamedTuple):
+    """Solutions ``(..., n, k)``, sums of squares of residuals ``(..., k)``, ranks, and the rest."""
+
+    x: MDArray
+    residuals: MDArray
+    rank: Any
+    info: RankInfo
+
+
+class _One(NamedTuple):
+    """That of one matrix."""
+
+    x: MDArray
+    residuals: MDArray
+    rank: int
+    pivots: np.ndarray
+    distance: float
+    condition: float
+    bound: np.ndarray
+
+
+def by_rank(problem: Problem) -> ByRank:
+    """Return solutions by numerical rank; warn where digits are missing."""
+    inputs, weights = problem.inputs, problem.weights
+    work, field = inputs.work, inputs.is_complex
+    a, b = (MDArray._wrap(widen(x, field, work.limbs), work, field) for x in inputs.blocks)
+    batch, (n, k) = a.shape[:-2], (a.shape[-1], b.shape[-1])
+    found = [
+        _solution(problem, a[place], b[place], None if weights is None else weights[place])
+        for place in np.ndindex(batch)
+    ]
+
+    def joined(name: str, *shape: int, dtype: type = float) -> Any:
+        values: np.ndarray = np.array([getattr(one, name) for one in found], dtype=dtype)
+        return values.reshape((*batch, *shape)) if batch or shape else values.item()
+
+    if found:
+        x, residuals = (stack([getattr(one, name) for one in found]) for name in ("x", "residuals"))
+    else:
+        dtype = complex if field else float
+        x = zeros((0, n, k), precision=inputs.precision, dtype=dtype, device=a.device)
+        residuals = x[:, 0].real if n else zeros((0, k), precision=inputs.precision)
+    x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
+    bound = joined("bound", n, k)
+    digits = _digits(bound, abs(x.to_numpy()), inputs.precision)
+    distance, condition = joined("distance"), joined("condition")
+    pivots, rank = joined("pivots", n, dtype=np.int64), joined("rank", dtype=np.int64)
+    return ByRank(x, residuals, rank, RankInfo(pivots, distance, condition, bound, digits))
+
+
+def _digits(bound: np.ndarray, size: np.ndarray, precision: Precision) -> np.ndarray:
+    """Return the digits that bounds show, and warn where a large component has few of them."""
+    with np.errstate(all="ignore"):
+        digits = np.clip(-np.log10(np.where(bound > 0, bound / size, 0.0)), 0, precision.digits)
+    largest = size.max(axis=-2, initial=0.0, keepdims=True)
+    if not (bound <= _WARNED * precision.eps * largest).all():
+        found = digits[np.broadcast_to(size == largest, digits.shape)].min()
+        warnings.warn(
+            f"lstsq: about {int(found)} of {precision.digits} digits are shown to be correct in "
+            "the largest component, of the solution by numerical rank for a and b as stored",
+            PrecisionWarning,
+            stacklevel=5,
+        )
+    return digits
+
+
+def _solution(problem: Problem, a: MDArray, b: MDArray, weights: MDArray | None) -> _One:
+    """Return that of one matrix."""
+    inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
+    r, pivots = qr(a if weights is None else sqrt(weights)[:, None] * a, "r", pivoting=True)
+    values = svdvals(r)
+    least = max(float(problem.rtol), max(a.shape) * inputs.work.eps)
+    rank = int((values > values[:1] * least).sum())
+    host, distance = np.asarray(host_block(pivots)), float(norm(r[rank:, rank:]))
+    dtype = complex if inputs.is_complex else float
+    x = zeros((n, k), precision=inputs.precision, dtype=dtype, device=a.device)
+    bound = np.zeros((n, k))
+    if not rank:
+        squares = abs(b) ** 2
+        squares = (squares if weights is None else weights[:, None] * squares).sum(axis=0)
+        return _One(x, squares.astype(inputs.precision), 0, host, distance, 1.0, bound)
+    with warnings.catch_warnings():
+        # Of parts; what matters for x is in its bound.
+        warnings.simplefilter("ignore", PrecisionWarning)
+        fit = problem.solve(a[:, pivots[:rank]], b, weights=weights, precision=problem.wider)
+        if problem.basic or rank == n:
+            x[pivots[:rank]], bound[host[:rank]] = fit.x, fit.info.error_bound
+        else:
+            x[pivots], bound[host] = _shortest(problem, a, fit, pivots, weights)
+    if problem.wider > inputs.precision:
+        bound += 0.5 * inputs.precision.eps * abs(x.to_numpy())
+    squares = fit.residuals.astype(inputs.precision)
+    return _One(x, squares, rank, host, distance, float(fit.info.condition), bound)
+
+
+def _shortest(
+    problem: Problem, a: MDArray, fit: Any, pivots: Any, weights: MDArray | None
+) -> tuple[MDArray, np.ndarray]:
+    """Return the shortest of the solutions that a fit by the first pivots stands for."""
+    rank, precision, of_fit = fit.x.shape[0], problem.wider, fit.info.error_bound
+    others = a[:, pivots[rank:]]
+    rest = problem.solve(a[:, pivots[:rank]], others, weights=weights, precision=precision)
+    of_a = np.concatenate([np.zeros((rank, rank)), rest.info.error_bound], axis=1)
+    known = bool(np.isfinite(of_a).all() and np.isfinite(of_fit).all())
+    one = eye(rank, precision=precision, device=a.device)
+    short = problem.solve(
+        concatenate([one, rest.x], axis=1),
+        fit.x,
+        precision=precision,
+        data_error={"a_atol": of_a, "b_atol": of_fit} if known else None,
+    )
+    return short.x, short.info.data_error_bound if known else np.full(short.x.shape, np.inf)

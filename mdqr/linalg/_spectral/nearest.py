@@ -1,0 +1,277 @@
+"""Nearest matrices: of low rank, by an SVD of R up to the numerical rank, and orthonormal ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from mdqr._array.array import MDArray
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block
+from mdqr._precision import Precision
+from mdqr.linalg._factor import qr
+from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._products.matmul import matmul
+from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.operands import (
+    Callback,
+    Inputs,
+    as_integer,
+    check_callback,
+    data_precision,
+    gather,
+    matrix_shape,
+    memory_guard,
+)
+from mdqr.linalg._spectral.jacobi import ROOM, adjoint
+from mdqr.linalg._spectral.svd import Decomposed, folded, of_tall, rounded, svd
+
+
+class LowRankResult(NamedTuple):
+    """An approximation of low rank, ``a ~ (U * s) @ Vh``.
+
+    Attributes
+    ----------
+    U : MDArray
+        Left singular vectors as columns, ``(..., m, r)``.
+    s : MDArray
+        Singular values, real, the largest first: ``(..., r)``.
+    Vh : MDArray
+        Right singular vectors as conjugated rows, ``(..., r, n)``.
+    """
+
+    U: MDArray
+    s: MDArray
+    Vh: MDArray
+
+
+LowRankResult.__module__ = "mdqr.linalg"
+
+
+def lowrank(
+    a: Any,
+    r: int | None = None,
+    *,
+    rtol: float | None = None,
+    precision: Precision | str | None = None,
+    callback: Callback | None = None,
+) -> LowRankResult:
+    """Return the largest singular values of matrices and their vectors.
+
+    That is the nearest matrix of rank r in the 2-norm and in that of Frobenius. For matrices whose
+    numerical rank is far below their order it takes a part of the time of `svd`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., m, n)``.
+    r : int, optional
+        The number of singular values, from 1 to ``min(m, n)``.
+    rtol : float, optional
+        Without `r`, for one matrix: singular values above that part of the largest one. By default
+        ``max(m, n) eps``, eps of the precision of the entries of `a`, as for `matrix_rank`.
+    precision : Precision or str, optional
+        The precision of the results; by default that of `a`.
+    callback : callable, optional
+        Called as ``callback("factor", done, total)`` with numbers of columns.
+
+    Returns
+    -------
+    LowRankResult
+        The fields `U`, `s` and `Vh`.
+
+    Raises
+    ------
+    TypeError
+        If `callback` cannot be called.
+    ValueError
+        If `a` has less than two dimensions, `r` is out of range, `rtol` is negative, both are
+        given, or `r` is absent for a batch, whose matrices may have several ranks.
+    numpy.linalg.LinAlgError
+        As `svd`.
+    MemoryError
+        If there is no memory for the factors; with what was wanted.
+
+    See Also
+    --------
+    svd : All singular values; small ones relatively right where rows or columns are graded.
+    mdqr.tensorcore.lowrank : Of float32 and float64 matrices, on tensor cores.
+
+    Notes
+    -----
+    With k = ``min(m, n)`` and t the largest singular value left out, ``norm(a - (U * s) @ Vh, 2) <=
+    t + 60 k eps norm(a)``; values are right to ``60 k eps`` of the largest one, and U and Vh are
+    orthonormal within ``60 k eps``.
+
+    Columns are pivoted (as `qr` does) until what is left of the matrix is at most ``sqrt(k) eps``
+    of it in the Frobenius norm, so that no column beyond the numerical rank is factored: whatever
+    diag(R) says of the rank, nothing larger is lost. The SVD is that of R (S. Zhang, E. Baharlouei,
+    P. Wu, 2020, section 3.4, with pivots).
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> x = mdqr.linspace(0, 1, 40, precision=mdqr.qd)
+    >>> a = mdqr.exp(x[:, None] * x)
+    >>> U, s, Vh = mdqr.linalg.lowrank(a, rtol=1e-20)
+    >>> s.shape, float(mdqr.linalg.norm((U * s) @ Vh - a)) < 1e-18
+    ((11,), True)
+    """
+    inputs = gather(a, precision=precision)
+    m, n = matrix_shape("lowrank", "a", inputs.shape(0))
+    check_callback("lowrank", callback)
+    count = _count(r, rtol, inputs.shape(0))
+    found = _approximated("lowrank", inputs, count or 1, callback, vectors=True)
+    u, v = cast(tuple[Block, Block], (found.left, found.right))
+    batch = inputs.shape(0)[:-2]
+    s = folded(inputs, found.values, (*batch, found.values.shape[-1]), is_complex=False)
+    if count is None:
+        least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
+        count = int((s > s[:1] * least).sum())
+    vh = adjoint(v[..., :count], inputs.kind)
+    return LowRankResult(
+        folded(inputs, u[..., :count], (*batch, m, count)),
+        s[..., :count],
+        folded(inputs, vh, (*batch, count, n)),
+    )
+
+
+def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
+    """Return the number of values that the caller asks for; None where `rtol` decides."""
+    if r is not None and rtol is not None:
+        raise ValueError("lowrank: give r or rtol")
+    if r is None:
+        if len(shape) > 2:
+            raise ValueError(f"lowrank: give r for a batch, which has one rank; got shape {shape}")
+        if rtol is not None and not rtol >= 0:
+            raise ValueError(f"lowrank: rtol must be None or at least 0; got {rtol!r}")
+        return None
+    count = as_integer(r)
+    if count is None or not 1 <= count <= min(shape[-2:]):
+        raise ValueError(
+            f"lowrank: r must be an integer from 1 to {min(shape[-2:])}, for a of the shape "
+            f"{shape}; got {r!r}"
+        )
+    return count
+
+
+def values_above_rounding(function: str, inputs: Inputs) -> MDArray:
+    """Return singular values ``(..., k)``, all but some below ``min(m, n) eps`` of the largest."""
+    found = _approximated(function, inputs, 1, None, vectors=False).values
+    return folded(inputs, found, (*inputs.shape(0)[:-2], found.shape[-1]), is_complex=False)
+
+
+def _approximated(
+    function: str, inputs: Inputs, least: int, callback: Callback | None, *, vectors: bool
+) -> Decomposed:
+    """Return values and vectors of matrices, up to their numerical rank and at least some."""
+    backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
+    m, n = inputs.shape(0)[-2:]
+    checks, a = Checks(), flat(inputs.blocks[0], field)
+    checks.require_finite(function, "a", inputs.blocks[0], field)
+    checks.settle()
+    if not a[0].size:
+        return of_tall(inputs, kind.zeros(backend.xp, (a.shape[-3], max(m, n), 0)), vectors)
+    with memory_guard(function, inputs, 3 * m * n, "take fewer rows or columns"):
+        top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
+        top = top - ROOM
+        a = backend.ldexp(a, -top[:, None, None], is_complex=field)
+        factors, found = qr.pivoted_factors(
+            inputs._replace(blocks=[a]),
+            keep_q=vectors,
+            enough=min(m, n) ** 0.5 * inputs.work.eps,
+            least=least,
+            callback=callback,
+        )
+        k = factors.factors.count
+        turned = adjoint(rounded(inputs, factors.signed_r(k)), kind)
+        turned = permuted(turned, found.order.argsort(axis=-1))
+        right, values, left = of_tall(inputs, turned, vectors)
+        values = backend.ldexp(values, top[:, None])
+        shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, k)
+        checks.require_in_range(function, "s", values.reshape(shape), False)
+        checks.settle()
+        if left is not None:
+            left = backend.matmul(rounded(inputs, factors.signed_q(k)), left, kind=kind)
+    return Decomposed(left, values, right)
+
+
+class PolarResult(NamedTuple):
+    """Factors ``a = u @ p``, or ``a = p @ u``.
+
+    Attributes
+    ----------
+    u : MDArray
+        Orthonormal columns or rows, whichever are fewer: ``(..., m, n)``.
+    p : MDArray
+        Hermitian to the bit and positive semidefinite, ``(..., n, n)``, or ``(..., m, m)``.
+    """
+
+    u: MDArray
+    p: MDArray
+
+
+PolarResult.__module__ = "mdqr.linalg"
+
+
+def polar(a: Any, side: str = "right", *, precision: Precision | str | None = None) -> PolarResult:
+    """Return the polar decomposition ``a = u p``; as `scipy.linalg.polar`.
+
+    Parameters
+    ----------
+    a : array_like
+        Matrices ``(..., m, n)``.
+    side : {"right", "left"}, optional
+        Where p stands: ``a = u p`` or ``a = p u``.
+    precision : Precision or str, optional
+        The precision of the factors; by default that of `a`.
+
+    Returns
+    -------
+    PolarResult
+        The fields `u` and `p`.
+
+    Raises
+    ------
+    ValueError
+        If `a` has less than two dimensions, or `side` is unknown.
+    numpy.linalg.LinAlgError
+        As `svd`.
+    MemoryError
+        If there is no memory for the factors; with what was wanted.
+
+    See Also
+    --------
+    svd : The singular values and vectors that both are made of.
+
+    Notes
+    -----
+    With k = ``min(m, n)``, ``norm(a - u p) <= 100 k eps norm(a)``, u is orthonormal within ``100 k
+    eps``, and p errs by at most ``150 k eps norm(a)`` in the Frobenius norm (N. J. Higham,
+    Functions of Matrices, 2008, theorem 8.9). u is the orthonormal matrix nearest to `a`; it errs
+    by that over the sum of the two smallest singular values, and is one of many for matrices
+    without full rank.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> u, p = mdqr.linalg.polar(mdqr.array([[0.0, -3.0], [2.0, 0.0]], precision=mdqr.qd))
+    >>> u.to_numpy().round(12).tolist(), p.to_numpy().round(12).tolist()
+    ([[0.0, -1.0], [1.0, 0.0]], [[2.0, 0.0], [0.0, 3.0]])
+    """
+    if side not in ("right", "left"):
+        raise ValueError(f'polar: side must be "right" or "left"; got {side!r}')
+    left, s, right = svd(a, full_matrices=False, precision=precision)
+    rows = right if side == "right" else left.mT.conj()
+    scaled = (rows.mT.conj() * s[..., None, :]) if s.shape[-1] else rows.mT.conj()
+    return PolarResult(matmul(left, right), _hermitian(matmul(scaled, rows)))
+
+
+def _hermitian(a: MDArray) -> MDArray:
+    """Return matrices with the upper triangle of `a` in both."""
+    field, xp = a.is_complex, planes.namespace(a.limbs)
+    upper = xp.triu(a.limbs)
+    if field:
+        planes.diagonal(upper)[1] = 0.0
+    lower = xp.triu(a.limbs, 1).swapaxes(-1, -2)
+    both = upper + (planes.conjugate(lower) if field else lower)
+    return MDArray._wrap(both, a.precision, field)
