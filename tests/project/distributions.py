@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tarfile
 import zipfile
@@ -27,9 +28,13 @@ def is_ignored(path: Path, lines: list[str]) -> bool:
 @cache
 def tree() -> frozenset[str]:
     """The files of the source tree."""
-    lines = ["/.git", *(ROOT / ".gitignore").read_text().split()]
-    files = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return frozenset(path.as_posix() for path in files if not is_ignored(path, lines))
+    lines = ["/.git", "/PKG-INFO", *(ROOT / ".gitignore").read_text().split()]
+    names = set()
+    for folder, folders, files in os.walk(ROOT):
+        here = Path(folder).relative_to(ROOT)
+        folders[:] = [name for name in folders if not is_ignored(here / name, lines)]
+        names |= {(here / name).as_posix() for name in files if not is_ignored(here / name, lines)}
+    return frozenset(names)
 
 
 def wanted_in_wheel() -> set[str]:
