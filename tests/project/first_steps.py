@@ -43,10 +43,9 @@ def installed() -> None:
 def main() -> None:
     installed()
     start = time.perf_counter()
-    install, _, command = block("sh").partition("&&")
-    assert install.strip() == "pip install ."
-    program = Path(sys.executable).with_name("mdqr")
-    subprocess.run([program, *shlex.split(command)[1:]], cwd=ROOT, check=True)
+    name, *arguments = shlex.split(block("sh").rpartition("&&")[2])  # after the installation
+    assert name == "mdqr"
+    subprocess.run([Path(sys.executable).with_name(name), *arguments], cwd=ROOT, check=True)
     timed("the README's first command", start)
     start = time.perf_counter()
     exec(compile(block("python"), "README.md", "exec"), {})
