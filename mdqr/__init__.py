@@ -123,7 +123,7 @@ from mdqr._functions.ordering.sets import (
     unique_values,
 )
 from mdqr._functions.ordering.sorting import argsort, searchsorted, sort
-from mdqr._functions.polynomials import polyder, polyfit, polyval
+from mdqr._functions.polynomials import polyder, polyfit, polyval, roots
 from mdqr._functions.power import power
 from mdqr._functions.products.contractions import cross, inner, kron, tensordot, vecdot
 from mdqr._functions.products.einsum import einsum
@@ -283,6 +283,7 @@ __all__ = [
     "reshape",
     "rint",
     "roll",
+    "roots",
     "round",
     "save",
     "savetxt",
@@ -334,7 +335,7 @@ __all__ = [
 if TYPE_CHECKING:
     from mdqr import array_api, config, linalg, tensorcore, testing
 
-_LAZY = ("array_api", "config", "linalg", "series", "tensorcore", "testing")
+_LAZY = ("array_api", "config", "linalg", "plot", "series", "tensorcore", "testing")
 
 
 def __getattr__(name: str) -> Any:

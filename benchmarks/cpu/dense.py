@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 
@@ -27,6 +28,7 @@ AIMS = {
     ("svd", "qd"): 0.4,
     ("svd", "od"): 1.0,
     ("eigh", "od"): 1.0,
+    ("eig", "qd"): 3.0,
 }
 BATCH_AIM = {("eigh", "dd"): 30e-6 * BATCH}
 
@@ -39,8 +41,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "svdvals": linalg.svdvals,
     "eigh": linalg.eigh,
 }
-IN_NUMPY = {name: getattr(np.linalg, name) for name in FUNCTIONS if hasattr(np.linalg, name)}
+# Of matrices that are not definite.
+GENERAL: dict[str, Callable[[Any], Any]] = {"eig": linalg.eig}
+IN_NUMPY = {
+    name: getattr(np.linalg, name) for name in (*FUNCTIONS, *GENERAL) if hasattr(np.linalg, name)
+}
 IN_MPMATH = {"det": mpmath.det, "inv": mpmath.inverse, "svd": mpmath.svd, "eigh": mpmath.eigsy}
+IN_MPMATH["eig"] = mpmath.eig
 
 
 def definite(n: int, p: mdqr.Precision, batch: tuple[int, ...] = ()) -> mdqr.MDArray:
@@ -55,9 +62,15 @@ def single(options: Options) -> Iterator[Job]:
     for p in MULTIPLE:
         a = definite(n, p)
         yield Job("product", "mdqr", p.name, str(n), partial(linalg.matmul, a, a))
-        for name, function in FUNCTIONS.items():
+        general = draw((n, n), p)
+        for name, function in (FUNCTIONS | GENERAL).items():
             aim = None if options.quick else AIMS.get((name, p.name))
-            yield Job(name, "mdqr", p.name, str(n), partial(function, a), aim=aim)
+            given = general if name in GENERAL else a
+            yield Job(name, "mdqr", p.name, str(n), partial(function, given), aim=aim)
+        balls = flint.acb_mat(arbs(general))
+        yield Job(
+            "eig", "python-flint", p.name, str(n), in_flint(p, n, partial(balls.eig, right=True))
+        )
         balls = arbs(a)
         yield Job("det", "python-flint", p.name, str(n), in_flint(p, n, balls.det))
         yield Job("inv", "python-flint", p.name, str(n), in_flint(p, n, balls.inv))
@@ -70,11 +83,12 @@ def beside_mpmath(options: Options) -> Iterator[Job]:
     """One matrix of an order that mpmath can do."""
     n = 8 if options.quick else MOST_MPMATH
     for p in MULTIPLE:
-        a = definite(n, p)
-        b = mpmath_matrix(a)
         for name, function in IN_MPMATH.items():
-            yield Job(name, "mdqr", p.name, str(n), partial(FUNCTIONS[name], a))
-            yield Job(name, "mpmath", p.name, str(n), at_bits(p, partial(function, b)))
+            a = draw((n, n), p) if name in GENERAL else definite(n, p)
+            mine = (FUNCTIONS | GENERAL)[name]
+            theirs = partial(function, mpmath_matrix(a))
+            yield Job(name, "mdqr", p.name, str(n), partial(mine, a))
+            yield Job(name, "mpmath", p.name, str(n), at_bits(p, theirs))
 
 
 def batches(options: Options) -> Iterator[Job]:
@@ -82,9 +96,11 @@ def batches(options: Options) -> Iterator[Job]:
     count = BATCH // 50 if options.quick else BATCH
     for p in MULTIPLE:
         a = definite(SMALL, p, (count,))
-        for name, function in FUNCTIONS.items():
+        general = draw((count, SMALL, SMALL), p)
+        for name, function in (FUNCTIONS | GENERAL).items():
+            given = general if name in GENERAL else a
             aim = None if options.quick else BATCH_AIM.get((name, p.name))
-            yield Job(name, "mdqr", p.name, f"{count} x {SMALL}", partial(function, a), aim=aim)
+            yield Job(name, "mdqr", p.name, f"{count} x {SMALL}", partial(function, given), aim=aim)
 
 
 def large(options: Options) -> Iterator[Job]:

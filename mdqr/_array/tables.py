@@ -182,7 +182,7 @@ _SAME_NAME: dict[Any, tuple[str, ...]] = {
     quantiles: ("median", "quantile", "percentile"),
     running: ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod"),
     sampled: ("diff", "trapezoid", "gradient", "interp", "convolve"),
-    polynomials: ("polyval", "polyder", "polyfit"),
+    polynomials: ("polyval", "polyder", "polyfit", "roots"),
     axes: ("matrix_transpose", "moveaxis", "swapaxes", "flip", "roll", "diagonal"),
     shapes: (
         *("reshape", "expand_dims", "squeeze", "broadcast_to"),

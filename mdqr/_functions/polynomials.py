@@ -180,3 +180,35 @@ def polyfit(
         values = values * (weights[:, None] if values.ndim > 1 else weights)
     fit = linalg.lstsq(powers, values)
     return (fit.x, fit.info.covariance()) if cov else fit.x
+
+
+def roots(p: Any) -> MDArray:
+    """Return the roots of a polynomial.
+
+    Parameters
+    ----------
+    p : MDArray
+        The coefficients, the one of the highest power first.
+
+    Returns
+    -------
+    MDArray
+        The roots, complex, by decreasing modulus, as `mdqr.linalg.roots` finds them; that says how
+        near they are to the exact ones.
+
+    Raises
+    ------
+    ValueError
+        If `p` does not have one axis.
+    numpy.linalg.LinAlgError
+        As `mdqr.linalg.roots`.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.roots(mdqr.array([1, -6, 11, -6], precision=mdqr.qd)).to_numpy().real.tolist()
+    [3.0, 2.0, 1.0]
+    """
+    from mdqr import linalg
+
+    return linalg.roots(operand(p)).roots

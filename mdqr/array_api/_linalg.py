@@ -98,7 +98,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 # Of one array and without options.
-_LATER = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
+_SINGLE = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
 
 
 def _single(name: str) -> dispatch.Function:
@@ -117,4 +117,4 @@ FUNCTIONS: dict[str, dispatch.Function] = {
         *(cholesky, matrix_rank, pinv, svd),
         *(matmul, matrix_transpose, tensordot, vecdot),
     )
-} | {name: _single(name) for name in _LATER if hasattr(linalg, name)}
+} | {name: _single(name) for name in _SINGLE}

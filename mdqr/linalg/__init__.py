@@ -13,6 +13,9 @@ from mdqr.linalg._factor.lu import LUFactors, lu_factor, lu_solve
 from mdqr.linalg._factor.qr import QRPResult, QRResult, qr
 from mdqr.linalg._factor.qr_factor import QRFactor, qr_factor
 from mdqr.linalg._factor.triangular import solve_triangular
+from mdqr.linalg._general.eig import eig, eigvals
+from mdqr.linalg._general.results import EigInfo, EigResult
+from mdqr.linalg._general.schur import SchurResult, schur
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
@@ -34,6 +37,7 @@ from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
+from mdqr.linalg._spectral.roots import RootsResult, companion, roots
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq
@@ -45,6 +49,8 @@ LinAlgError = np.linalg.LinAlgError
 
 __all__ = [
     "Certificate",
+    "EigInfo",
+    "EigResult",
     "EighResult",
     "LUFactors",
     "LinAlgError",
@@ -56,7 +62,9 @@ __all__ = [
     "QRPResult",
     "QRResult",
     "RankInfo",
+    "RootsResult",
     "SVDResult",
+    "SchurResult",
     "SlogdetResult",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
@@ -64,11 +72,14 @@ __all__ = [
     "certify",
     "cho_solve",
     "cholesky",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "lowrank",
@@ -91,6 +102,8 @@ __all__ = [
     "qr_insert",
     "qr_update",
     "repair",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mdqr.plot import _axes
 from mdqr.series._analysis.pade import Pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
@@ -186,16 +187,6 @@ def convergence(info: SeriesInfo, *, ax: Any = None) -> Any:
     ax.set(xlabel="step", ylabel="orders")
     ax.legend()
     return ax
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ModuleNotFoundError as error:
-        raise ImportError('plots need matplotlib: pip install "mdqr[plot]"') from error
-    return pyplot.subplots()[1]
 
 
 def _values(series: PowerSeries | SeriesSolution) -> np.ndarray:

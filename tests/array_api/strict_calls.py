@@ -243,6 +243,11 @@ LINALG = {
         for w, v in [n.xp.linalg.eigh(n.m + n.xp.matrix_transpose(n.m))]
     ],
     "eigvalsh": lambda n: [n.xp.linalg.eigvalsh(n.m + n.xp.matrix_transpose(n.m))],
+    "eig": lambda n: [
+        n.xp.matmul(v * w[..., None, :], n.xp.linalg.inv(v))
+        for w, v in [n.xp.linalg.eig(n.m + n.xp.matrix_transpose(n.m) / 2.0)]
+    ],
+    "eigvals": lambda n: [n.xp.sum(n.xp.linalg.eigvals(n.m) ** p, axis=-1) for p in (1, 2)],
     "svdvals": lambda n: [n.xp.linalg.svdvals(n.m), n.xp.linalg.svdvals(n.m[..., :2])],
     "matrix_rank": lambda n: [n.xp.linalg.matrix_rank(n.m + 20.0 * n.xp.eye(3))],
     "pinv": lambda n: [n.xp.linalg.pinv(n.m + 20.0 * n.xp.eye(3))],

@@ -13,13 +13,17 @@ from mdqr.linalg import (
     cho_solve,
     cholesky,
     det,
+    eig,
     eigh,
+    eigvals,
     inv,
     lowrank,
     lu_factor,
     lu_solve,
     norm,
     qr,
+    roots,
+    schur,
     slogdet,
     svd,
     svdvals,
@@ -93,10 +97,15 @@ def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
         monkeypatch.setattr(jacobi, "_BY_CLUSTERS", 0)
         a[0] = 0
     h = a + (a.mT.conj() if dtype is complex else a.mT)
-    wanted = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    b = mdqr.eye(5, precision=mdqr.qd) + 2 * (case == "random")
+
+    def spectra(a, h, b):
+        of_two = eigh(h, b=b, subset_by_index=[1, 3])
+        return [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h), *of_two]
+
+    wanted = spectra(a, h, b)
     install(monkeypatch)
-    a, h = (to_device(x) for x in (a, h))
-    found = [*svd(a), *svd(a[..., :3]), svdvals(a), *eigh(h)]
+    found = spectra(*(to_device(x) for x in (a, h, b)))
     for x, known in zip(found, wanted, strict=True):
         assert (fake_device.bare(x.limbs) == known.limbs).all()
 
@@ -130,4 +139,27 @@ def test_many_vectors_far_apart_beside_those_of_the_host(monkeypatch, rng):
     wanted = svd(a)
     install(monkeypatch)
     for x, known in zip(svd(to_device(a)), wanted, strict=True):
+        assert (fake_device.bare(x.limbs) == known.limbs).all()
+
+
+def test_what_runs_on_the_host_comes_back(dtype, monkeypatch, rng):
+    """Eigenvalues of general matrices, triangular forms and roots."""
+    a, b = (
+        mdqr.random.normal((2, 4, 4), precision=mdqr.qd, dtype=dtype, rng=rng) for _ in range(2)
+    )
+
+    def results(a, b):
+        found = roots(a[0, 0])
+        return [*eig(a, left=True), eigvals(a, b), *schur(a), found.roots]
+
+    def moved(x, device):
+        block = fake_device.bare(x._block)
+        block = block if device == "cpu" else fake_device.DeviceArray(block)
+        return mdqr.MDArray._wrap(block, x.precision, x.is_complex)
+
+    wanted = results(a, b)
+    fake_device.install(monkeypatch)
+    monkeypatch.setattr(mdqr.MDArray, "to_device", moved)
+    for x, known in zip(results(moved(a, "cuda"), moved(b, "cuda")), wanted, strict=True):
+        assert isinstance(x.limbs, fake_device.DeviceArray)
         assert (fake_device.bare(x.limbs) == known.limbs).all()

@@ -6,6 +6,7 @@ import linalg_cases as cases
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +19,6 @@ def hermitian(shape, precision, dtype, rng):
     return (g + g.mT.conj()) / 2
 
 
-def norm(exact):
-    with mpmath.workdps(30):
-        total = mpmath.mpf(sum(int(v) for v in exact.squares().ravel()))
-        return float(mpmath.sqrt(total) * mpmath.mpf(2) ** -exact.exponent)
-
-
 def check(a, w, v):
     """``norm(a V - V w) <= 100 n eps norm(a)``, orthonormal columns, ascending values."""
     n, eps = a.shape[-1], w.precision.eps
@@ -31,9 +26,9 @@ def check(a, w, v):
         one, values, vectors = cases.Exact.of(a[place]), w[place], cases.Exact.of(v[place])
         diagonal = mdqr.diag(values)
         rest = one @ vectors - vectors @ cases.Exact.of(diagonal)
-        assert norm(rest) <= 100 * n * eps * max(norm(one), 1e-300)
+        assert rest.norm() <= 100 * n * eps * max(one.norm(), 1e-300)
         off = vectors.H @ vectors - cases.Exact.of(mdqr.eye(n, precision=w.precision))
-        assert norm(off) <= 40 * n * eps * n**0.5
+        assert off.norm() <= 40 * n * eps * n**0.5
         found = values.to_fractions()
         assert (found[:-1] <= found[1:]).all()
 
@@ -132,3 +127,54 @@ def test_bad_input(function):
         function(np.eye(2), "x")
     with pytest.raises(LinAlgError, match="row 1, column 0 of a is NaN or infinite"):
         function(mdqr.array([[1.0, 0.0], [np.inf, 1.0]], precision=mdqr.qd))
+
+
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_two_matrices(multiple, dtype, uplo, rng):
+    """``a V = b V w`` and ``V^H b V = 1`` to multiples of the condition of b; batches broadcast."""
+    n = 6
+    a = hermitian((2, n, n), multiple, dtype, rng)
+    g = cases.random(n, n, multiple, dtype, rng)
+    b = g @ g.mT.conj() + mdqr.eye(n, precision=multiple)
+    one = mdqr.tril if uplo == "L" else mdqr.triu
+    w, v = eigh(one(a), uplo, b=one(b))
+    plain = b.to_numpy()
+    wanted = [scipy.linalg.eigh(each, plain, eigvals_only=True) for each in a.to_numpy()]
+    np.testing.assert_allclose(w.to_numpy(), wanted, rtol=1e-10, atol=1e-10)
+    limit = 100 * n**2 * multiple.eps * np.linalg.cond(plain)
+    unit = v.mT.conj() @ b @ v - mdqr.eye(n, precision=multiple)
+    assert float(abs(unit).max()) <= limit
+    rest = a @ v - b @ v * w[:, None, :]
+    assert float(abs(rest).max()) <= limit * abs(a.to_numpy()).max() * abs(v.to_numpy()).max()
+    assert (eigvalsh(one(a), uplo, b=one(b)).limbs == w.limbs).all()
+
+
+def test_pencil_of_exact_values():
+    """``diag(1, 2, ..., n)`` and B, both multiplied by one matrix: rational eigenvalues."""
+    n = 5
+    t = mdqr.tril(mdqr.array(np.arange(1, n * n + 1).reshape(n, n), precision=mdqr.od))
+    a = t @ mdqr.diag(mdqr.arange(1, n + 1, precision=mdqr.od)) @ t.mT
+    w = eigvalsh(a, b=t @ t.mT)
+    assert abs(w - mdqr.arange(1, n + 1, precision=mdqr.od)).max() <= 1e-115
+
+
+def test_some_of_them(rng):
+    a = hermitian((3, 5, 5), mdqr.qd, complex, rng)
+    w, v = eigh(a)
+    some = eigh(a, subset_by_index=[1, 3])
+    assert (some.eigenvalues.limbs == w.limbs[..., 1:4]).all()
+    assert (some.eigenvectors.limbs == v.limbs[..., 1:4]).all()
+    for wrong in ([3, 1], [0, 5], [-1, 2], [0.0, 1], [1]):
+        with pytest.raises(ValueError, match="subset_by_index must be the first and the last"):
+            eigvalsh(a, subset_by_index=wrong)
+
+
+def test_matrices_that_are_not_definite():
+    a = mdqr.eye(3, precision=mdqr.dd)
+    b = mdqr.array([[1.0, 0, 0], [2, 1, 0], [0, 0, 1]], precision=mdqr.dd)
+    with pytest.raises(LinAlgError, match=r"eigh: b is not positive.*leading minor of order 2"):
+        eigh(a, b=b)
+    with pytest.raises(ValueError, match="a and b must be of one order"):
+        eigh(a, b=mdqr.eye(2, precision=mdqr.dd))
+    with pytest.raises(LinAlgError, match="eigvalsh: the entry in row 0, column 0 of b is NaN"):
+        eigvalsh(a, b=a * np.nan)

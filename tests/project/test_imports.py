@@ -36,7 +36,7 @@ LAYERS = """
     mdqr._io
     mdqr._array
     mdqr
-    mdqr.linalg  mdqr.config
+    mdqr.linalg  mdqr.config  mdqr.plot
     mdqr.array_api
     mdqr.tensorcore  mdqr.series
     mdqr.testing
@@ -106,10 +106,13 @@ SMALLER_FILES = {
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
     "mdqr/config.py": "a public namespace",
+    "mdqr/linalg/_general/results.py": "what a function returns",
+    "mdqr/linalg/_general/schur.py": "a public function",
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
+    "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",
     "mdqr/series/_errors.py": "the errors of all algorithms",
     "mdqr/series/_solver/recommended.py": "a public function",

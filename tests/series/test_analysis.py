@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from series_acceptance import QUOTIENT, VIVIANI, VIVIANI_START
 
 import mdqr
 from mdqr.series import PowerSeries, System, newton_series, pade, radius
-from mdqr.series._analysis.roots import roots
 
 
 def quotient(degree, precision):
@@ -89,29 +85,14 @@ def test_series_without_singularities():
     assert np.isinf(float(radius((1 + t) ** 3).value))
 
 
-@given(st.lists(st.integers(-9, 9), min_size=1, max_size=8, unique=True))
-def test_roots_of_products(multiple, wanted):
-    """Each root lies in its disk, which is small where roots are apart."""
-    with mpmath.workdps(150):
-        p = np.array([1], dtype=object)
-        for root in wanted:
-            p = np.convolve(p, [-root, 1])
-        found = roots(mdqr.array(p, precision=multiple))
-        for value, r in zip(found.values.to_mpmath(), found.radii, strict=True):
-            assert min(abs(value - root) for root in wanted) <= r
-            assert r <= 1e9 * multiple.eps * 10
-
-
-def test_multiple_roots_have_wide_disks():
-    found = roots(mdqr.qd([1, -3, 3, -1]))
-    assert (abs(found.values.to_numpy() - 1) <= found.radii).all()
-    assert found.radii.min() >= 1e-25
-
-
-def test_extreme_roots():
-    """Beyond float64's sight at both ends."""
-    found = roots(mdqr.qd([1e-120, -1, 1e-100]))
-    np.testing.assert_allclose(found.values.to_numpy().real, [1e-120, 1e100], rtol=1e-15)
+def test_poles_and_zeros_have_radii():
+    """By increasing modulus; the exact ones are 1/3, 1/2 and -1, 2."""
+    t = PowerSeries.variable(8, precision="qd")
+    found = pade((1 + t) * (2 - t) / ((1 - 2 * t) * (1 - 3 * t)), 2, 2)
+    for each, wanted in ((found.poles, (Fraction(1, 3), Fraction(1, 2))), (found.zeros, (-1, 2))):
+        errors = abs(each.values - mdqr.array(wanted, precision="qd"))
+        assert float(errors.max()) <= 1e-60
+        assert each.radii.max() <= 1e-60
 
 
 @pytest.mark.parametrize(

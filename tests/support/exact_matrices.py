@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 
 from mdqr.testing._exact import SCALE, to_integers
@@ -78,6 +79,12 @@ class Exact:
     def squares(self):
         """The squared moduli as an object array of integers, in units of 2**(-2 exponent)."""
         return self.real**2 if self.imag is None else self.real**2 + self.imag**2
+
+    def norm(self):
+        """The Frobenius norm, to 30 digits."""
+        with mpmath.workdps(30):
+            total = mpmath.mpf(sum(int(v) for v in self.squares().ravel()))
+            return float(mpmath.sqrt(total) * mpmath.mpf(2) ** -self.exponent)
 
     def moduli(self):
         """The moduli as an `Exact`, of complex entries rounded up by less than 2**-64 of one."""

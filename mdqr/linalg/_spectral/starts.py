@@ -11,6 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._spectral.disks import components
 
 # No more powers of two between vectors are told apart.
 FAR = 480
@@ -69,7 +70,7 @@ def by_length(xp: Any, gram: Block, gap: Block, exponents: Block) -> Block:
     planes.diagonal(turn)[...] = 1.0
     known, powers = fetch(linked, exponents)
     for place in np.ndindex(known.shape[:-2]):
-        labels = _components(known[place])
+        labels = components(known[place])
         for first in np.unique(labels):
             members = np.flatnonzero(labels == first)
             if members.size == 1:
@@ -81,16 +82,6 @@ def by_length(xp: Any, gram: Block, gap: Block, exponents: Block) -> Block:
             planes.diagonal(matrix)[...] = gap[(*place, members, int(first))]
             turn[inner] = xp.linalg.eigh(matrix)[1].conj().swapaxes(-1, -2)
     return from_native(xp, turn, gram.dtype.kind == "c")
-
-
-def _components(linked: np.ndarray) -> np.ndarray:
-    """Return the first member of what each is linked to, directly or not."""
-    labels = np.arange(len(linked))
-    while True:
-        found = np.where(linked, labels, len(labels)).min(axis=-1)
-        if (found == labels).all():
-            return labels
-        labels = found
 
 
 def _by_lapack(xp: Any, rows: Block) -> Block:

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import mdqr
 from mdqr._array.array import MDArray
-from mdqr.linalg import qr, solve_triangular
-from mdqr.series._analysis.roots import Roots, roots
+from mdqr.linalg import qr, roots, solve_triangular
 from mdqr.series._arithmetic.functions import extended
 from mdqr.series._arithmetic.products import multiply
 from mdqr.series._arithmetic.series import PowerSeries
+
+
+class Roots(NamedTuple):
+    """Approximate roots and radii.
+
+    Attributes
+    ----------
+    values : MDArray
+        Complex, ``(n,)``, by increasing modulus.
+    radii : numpy.ndarray
+        float64 ``(n,)``: the exact roots can be numbered so that each is that near to its value.
+    """
+
+    values: MDArray
+    radii: np.ndarray
 
 
 class Pade:
@@ -46,12 +60,12 @@ class Pade:
     @cached_property
     def poles(self) -> Roots:
         """The roots of the denominator, with radii."""
-        return roots(_without_leading_zeros(self.denominator))
+        return _roots(self.denominator)
 
     @cached_property
     def zeros(self) -> Roots:
         """The roots of the numerator, with radii."""
-        return roots(_without_leading_zeros(self.numerator))
+        return _roots(self.numerator)
 
 
 Pade.__module__ = "mdqr.series"
@@ -125,6 +139,11 @@ def _denominator(c: MDArray, L: int, M: int) -> tuple[MDArray, int]:
         return c[:1], missing
     x = solve_triangular(r, q.H @ -c[L + 1 : L + M + 1]) * powers
     return mdqr.concatenate([x[:1] * 0 + 1, x]), 0
+
+
+def _roots(p: MDArray) -> Roots:
+    found = roots(p.to_device("cpu")[::-1])
+    return Roots(found.roots[::-1], found.radii[::-1])
 
 
 def _without_leading_zeros(p: MDArray) -> MDArray:

@@ -1,0 +1,1 @@
+"""Eigenvalues of matrices that are not Hermitian, on the host."""

@@ -1,0 +1,165 @@
+"""Eigenvectors from those of few limbs, by products: ``X (I + E)`` with E from ``X^-1 A X``.
+
+Batches of complex matrices, in host memory. With `Y` for the inverse of X, ``Z = Y (A X - X M)``
+and ``E_ij = Z_ij / (m_jj - m_ii)``, errors are squared in each step, as in T. Ogita and K. Aishima,
+Iterative refinement for symmetric eigenvalue decomposition, 2018. Eigenvalues too close for that
+stay together: M is a block of its own for them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._spectral.disks import components
+
+_MOST_STEPS = 8
+# Pairs with larger corrections stay together, after the first step with somewhat smaller ones;
+# steps have to make the sum of all others less.
+_LINKED = 2.0**-6
+_SMALL = 0.25
+
+
+class Basis(NamedTuple):
+    """``A X = X M`` and ``Y X = I``, but for errors; M is zero between rows of different labels.
+
+    Blocks ``(batch, n, n)``; `labels` int64 ``(batch, n)``; `sound`, bool ``(batch,)``, where that
+    has all limbs.
+    """
+
+    x: Block
+    y: Block
+    m: Block
+    labels: np.ndarray
+    sound: np.ndarray
+
+    def item(self, i: int) -> Basis:
+        """Return one of the batch, as a batch."""
+        one = slice(i, i + 1)
+        x, y, m = (each[..., one, :, :] for each in self[:3])
+        return Basis(x, y, m, self.labels[one], self.sound[one])
+
+
+def from_lapack(a: np.ndarray) -> Basis:
+    """Return eigenvectors of float64 or complex128 matrices ``(batch, n, n)`` by LAPACK."""
+    batch, n = a.shape[:2]
+    values, x = np.zeros((batch, n), complex), np.zeros(a.shape, complex)
+    y, sound = np.zeros(a.shape, complex), np.zeros(batch, bool)
+    try:
+        values[...], x[...] = np.linalg.eig(a)
+        y[...], sound[...] = np.linalg.inv(x), True
+    except np.linalg.LinAlgError:
+        # One that fails stops the batch.
+        for i in range(batch if batch > 1 else 0):
+            one = from_lapack(a[i : i + 1])
+            sound[i] = one.sound[0]
+            values[i] = np.diagonal(to_native(np, one.m, True)[0])
+            x[i], y[i] = (to_native(np, each, True)[0] for each in (one.x, one.y))
+    labels, m = np.tile(np.arange(n), (batch, 1)), values[:, :, None] * np.eye(n)
+    x, y, m = (from_native(np, each, True) for each in (x, y, m))
+    return Basis(x, y, m, labels, sound)
+
+
+def refined(backend: Backend, a: Block, start: Basis, kind: Kind) -> Basis:
+    """Return a basis to the limbs of `kind`; not sound where steps do not converge."""
+    found, limbs = start, planes.limb_count(start.x, True)
+    found = found._replace(sound=found.sound & _is_regular(start, precision_for(limbs).eps))
+    while limbs < kind.limbs:
+        limbs = min(2 * limbs, kind.limbs)
+        few = Kind(limbs, True)
+        x, y, m = (planes.widen(each, True, limbs) for each in found[:3])
+        found = Basis(x, y, m, found.labels, found.sound)
+        found = converged(backend, planes.first_limbs(a, True, limbs), found, few)
+        if not found.sound.any():
+            break
+    return found
+
+
+@np.errstate(all="ignore")
+def _is_regular(start: Basis, eps: float) -> np.ndarray:
+    """Return where conditions of eigenvalues leave a quarter of the bits."""
+    columns = np.linalg.norm(to_native(np, start.x, True), axis=-2)
+    rows = np.linalg.norm(to_native(np, start.y, True), axis=-1)
+    return np.asarray((columns * rows).max(axis=-1) <= eps**-0.75)
+
+
+def converged(backend: Backend, a: Block, found: Basis, kind: Kind) -> Basis:
+    """Take steps in so many limbs until errors are of their order."""
+    eps, before = precision_for(kind.limbs).eps, np.full(len(found.labels), np.inf)
+    for _ in range(_MOST_STEPS):
+        limit = np.clip(before / found.labels.shape[-1], _LINKED * _SMALL**3, _LINKED)
+        found, size, factor = _step(backend, a, found, limit, kind)
+        done = size * factor <= eps
+        found = found._replace(sound=found.sound & (size <= np.minimum(_SMALL, before)))
+        if done[found.sound].all():
+            return found
+        before = np.where(done, before, size / 2)
+    return found._replace(sound=found.sound & done)
+
+
+@np.errstate(all="ignore")
+def _step(
+    backend: Backend, a: Block, found: Basis, limit: np.ndarray, kind: Kind
+) -> tuple[Basis, np.ndarray, np.ndarray]:
+    """Return the basis after one step, the norm of E, and about what the next one is less by."""
+    x, y, m, labels, sound = found
+    y = inverse_step(backend, x, y, kind)
+    r = backend.matmul(a, x, kind=kind)
+    r = backend.matmul(x, m, c=r, subtract=True, kind=kind)
+    z = backend.matmul(y, r, kind=kind)
+    one = planes.diagonal(m)
+    gaps = backend.binary(
+        "subtract",
+        np.broadcast_to(one[..., None, :], m.shape),
+        np.broadcast_to(one[..., :, None], m.shape),
+        kind=kind,
+    )
+    half = Kind(max(kind.limbs // 2, 1), True)
+    near = abs(to_native(np, gaps, True))
+    ratios = abs(to_native(np, z, True)) / near
+    labels = _joined(
+        labels, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf) > limit[:, None, None]
+    )
+    same = labels[:, :, None] == labels[:, None, :]
+    gaps = np.where(same, np.nan, planes.first_limbs(gaps, True, half.limbs))
+    e = backend.binary("divide", planes.first_limbs(z, True, half.limbs), gaps, kind=half)
+    # An infinite correction is none.
+    usable = sound[:, None, None] & ~same
+    e = np.where(usable & np.isfinite(e).all(axis=(0, 1)), e, 0.0)
+    size = (
+        np.where(same, 0.0, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))
+        .sum(axis=-1)
+        .max(axis=-1)
+    )
+    m = np.where(same, backend.binary("add", m, z, kind=kind), 0.0)
+    # E takes M for diagonal.
+    coupled = abs(to_native(np, m, True)).sum(axis=-1) - abs(
+        to_native(np, planes.diagonal(m), True)
+    )
+    factor = size + (coupled / np.where(same, np.inf, near).min(axis=-1)).max(axis=-1)
+    first = planes.first_limbs(x, True, half.limbs)
+    x = backend.matmul(first, e, c=x, kind=kind)
+    y = backend.matmul(e, planes.first_limbs(y, True, half.limbs), c=y, subtract=True, kind=kind)
+    return Basis(x, y, m, labels, sound), size, factor
+
+
+def inverse_step(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
+    """Return ``Y + (I - Y X) Y``, an inverse to twice as many bits."""
+    one = kind.identity(np, x.shape[kind.lead :])
+    off = backend.matmul(y, x, c=one, subtract=True, kind=kind)
+    return backend.matmul(off, y, c=y, kind=kind)
+
+
+def _joined(labels: np.ndarray, linked: np.ndarray) -> np.ndarray:
+    """Return labels for which linked pairs of each matrix are together."""
+    linked = linked | linked.swapaxes(-1, -2) | (labels[:, :, None] == labels[:, None, :])
+    found = labels.copy()
+    for i in np.flatnonzero(linked.sum(axis=(-2, -1)) > labels.shape[-1]):
+        found[i] = components(linked[i])
+    return found

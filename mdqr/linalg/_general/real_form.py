@@ -1,0 +1,128 @@
+"""The QR algorithm with pairs of shifts: real matrices stay real, with diagonal blocks of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend.protocol import Backend
+from mdqr._functions.sequences import stack
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._general.qr_algorithm import EXCEPTIONAL, MOST_STEPS, to_hessenberg
+from mdqr.linalg._shared.operands import precision_for
+
+
+def quasi_triangular(backend: Backend, a: Block, kind: Kind) -> tuple[Block, Block]:
+    """Return T and orthogonal Q with ``a = Q T Q^T``, real blocks ``(n, n)``.
+
+    T is upper triangular but for blocks of two rows, which have complex eigenvalues and two equal
+    entries on the diagonal.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there is no convergence.
+    """
+    size = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, False), None, 0))
+    h = backend.ldexp(planes.widen(a, False, kind.limbs), -size)
+    q = kind.identity(np, a.shape[kind.lead :])
+    to_hessenberg(backend, h, q, kind)
+    _Francis(backend, kind, h, q).iterate()
+    return backend.ldexp(h, size), q
+
+
+class _Francis:
+    """A Hessenberg matrix H and the Q that it came from, while they change."""
+
+    def __init__(self, backend: Backend, kind: Kind, h: Block, q: Block) -> None:
+        self.backend, self.kind, self.h, self.q = backend, kind, h, q
+        self.values = MDArray._wrap(h, precision_for(kind.limbs), False)
+
+    def iterate(self) -> None:
+        """Make H quasi-triangular (J. G. F. Francis, The QR transformation, 1962)."""
+        precision, stop, steps = precision_for(self.kind.limbs), int(self.h.shape[-1]), 0
+        while stop:
+            first = self._first(stop, precision.eps, strict=steps <= EXCEPTIONAL)
+            if stop - first <= 2:
+                if stop - first == 2:
+                    self._standardise(first)
+                stop, steps = first, 0
+                continue
+            steps += 1
+            if steps > MOST_STEPS * precision.bits:
+                raise np.linalg.LinAlgError(f"the QR algorithm does not converge in {steps} steps")
+            self._sweep(first, stop, exceptional=steps % EXCEPTIONAL == 0)
+
+    def _first(self, stop: int, eps: float, *, strict: bool) -> int:
+        """Return where the last block begins, and write zeros where rounding errors are."""
+        below = abs(planes.diagonal(self.h[0, 1:stop, : stop - 1]))
+        sizes = abs(planes.diagonal(self.h[0, :stop, :stop]))
+        beside = sizes[1:] + sizes[:-1]
+        found = np.flatnonzero(below <= eps * (beside if strict else np.maximum(beside, 1.0)))
+        self.h[..., found + 1, found] = 0.0
+        return int(found[-1]) + 1 if found.size else 0
+
+    def _reflect(self, rows: slice, vector: Block, first: int, last: int) -> None:
+        """Reflect a vector ``(m, 1)`` to the first axis: H from column `first`, to row `last`."""
+        panel = self.backend.qr_panel(vector, kind=self.kind)
+        left = self.h[..., rows, first:]
+        self.backend.reflect(panel.v, panel.t, left, kind=self.kind, adjoint=True)
+        for columns in (self.h[..., :last, rows], self.q[..., rows]):
+            self.backend.reflect(
+                panel.v, panel.t, columns.swapaxes(-1, -2), kind=self.kind, adjoint=False
+            )
+
+    def _sweep(self, first: int, stop: int, *, exceptional: bool) -> None:
+        """Chase a bulge through rows from `first` to `stop`, of which there are at least three."""
+        h = self.values
+        p, q = stop - 2, stop - 1
+        total, product = h[p, p] + h[q, q], h[p, p] * h[q, q] - h[p, q] * h[q, p]
+        if exceptional:
+            size = abs(h[q, p]) + abs(h[p, p - 1])
+            total, product = size * 1.5, size * size
+        i, j = first, first + 1
+        vector = self._column(
+            (
+                h[i, i] * (h[i, i] - total) + h[i, j] * h[j, i] + product,
+                h[j, i] * (h[i, i] + h[j, j] - total),
+                h[j, i] * h[j + 1, j],
+            )
+        )
+        for k in range(first, stop - 1):
+            rows = slice(k, min(k + 3, stop))
+            if k > first:
+                vector = self.h[..., rows, k - 1 : k].copy()
+            self._reflect(rows, vector, max(k - 1, first), min(k + 4, stop))
+            if k > first:
+                self.h[..., k + 1 : rows.stop, k - 1] = 0.0
+
+    def _column(self, entries: Sequence[MDArray]) -> Block:
+        """Return a vector as a column, its largest entry near 1."""
+        block = stack(entries)._block[..., None]
+        top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(block, False), None, 0))
+        return self.backend.ldexp(block, -top)
+
+    def _standardise(self, i: int) -> None:
+        """Make a block of two rows triangular, or the entries of its diagonal equal."""
+        h, j = self.values, i + 1
+        half = (h[i, i] - h[j, j]) / 2
+        inside = half * half + h[i, j] * h[j, i]
+        rows = slice(i, j + 1)
+        if inside >= 0:
+            root = np.sqrt(inside)
+            vector = self._column((half + (root if half >= 0 else -root), h[j, i]))
+            self._reflect(rows, vector, i, j + 1)
+            self.h[..., j, i] = 0.0
+            return
+        # The tangent of twice the angle is a quotient; of the two angles the smaller.
+        across = h[i, j] + h[j, i]
+        length = np.sqrt(half * half + across * across / 4)
+        if half != 0:
+            one, other = across / 2, -half
+            one = one + length if one >= 0 else one - length
+            self._reflect(rows, self._column((one, other)), i, j + 1)
+        mean = (h[i, i] + h[j, j]) / 2
+        h[i, i], h[j, j] = mean, mean

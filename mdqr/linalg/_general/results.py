@@ -1,0 +1,91 @@
+"""What `eig` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+
+
+@dataclass(frozen=True)
+class EigInfo:
+    """What is proven of eigenvalues and eigenvectors; arrays of the shape of the eigenvalues.
+
+    Attributes
+    ----------
+    error_bound : numpy.ndarray
+        float64: the exact eigenvalues can be numbered so that each is that near to its value.
+    counts : numpy.ndarray
+        int64: 1 where no other eigenvalue is as near as that; otherwise of how many eigenvalues the
+        value stands for one: they are multiple, or too close for the precision.
+    condition : numpy.ndarray
+        float64, estimated: a change of the matrix by E moves a simple eigenvalue by at most about
+        ``condition * norm(E)``.
+    vector_bound : numpy.ndarray
+        float64: how far an eigenvector is from an exact one of length 1; infinite where `counts` is
+        not 1, or nothing is proven.
+    """
+
+    error_bound: np.ndarray
+    counts: np.ndarray
+    condition: np.ndarray
+    vector_bound: np.ndarray
+
+    def _reordered(self, order: np.ndarray) -> EigInfo:
+        return EigInfo(*(np.take_along_axis(x, order, axis=-1) for x in vars(self).values()))
+
+
+EigInfo.__module__ = "mdqr.linalg"
+
+
+class EigResult(tuple[Any, ...]):
+    """Eigenvalues and eigenvectors, ``a @ eigenvectors = eigenvectors * eigenvalues``.
+
+    As a tuple that of NumPy and SciPy: the eigenvalues, and the left and right eigenvectors that
+    were asked for, in this order.
+
+    Attributes
+    ----------
+    eigenvalues : MDArray
+        Complex, ``(..., n)``, by increasing real part; of equal ones, the larger imaginary part is
+        first.
+    eigenvectors : MDArray or None
+        Columns of length 1 whose entry of the largest modulus is positive: ``(..., n, n)``.
+    left_eigenvectors : MDArray or None
+        The same of the conjugate transpose: ``left^H a = w left^H``.
+    info : EigInfo
+        Conditions and error bounds.
+    """
+
+    eigenvalues: MDArray
+    eigenvectors: MDArray | None
+    left_eigenvectors: MDArray | None
+    info: EigInfo
+
+    def __new__(
+        cls,
+        eigenvalues: MDArray,
+        eigenvectors: MDArray | None,
+        left_eigenvectors: MDArray | None,
+        info: EigInfo,
+    ) -> EigResult:
+        vectors = [v for v in (left_eigenvectors, eigenvectors) if v is not None]
+        self = super().__new__(cls, (eigenvalues, *vectors))
+        self.eigenvalues, self.info = eigenvalues, info
+        self.eigenvectors, self.left_eigenvectors = eigenvectors, left_eigenvectors
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return what pickles and copies are made of."""
+        return (self.eigenvalues, self.eigenvectors, self.left_eigenvectors, self.info)
+
+    def __repr__(self) -> str:
+        shown = ("eigenvalues", "eigenvectors", "left_eigenvectors", "info")
+        parts = [f"{name}={getattr(self, name)!r}" for name in shown]
+        return f"EigResult({', '.join(parts)})"
+
+
+EigResult.__module__ = "mdqr.linalg"

@@ -1,0 +1,90 @@
+"""Eigenvectors of length 1, and values that are real or conjugate because the matrix is real."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.lu import permuted
+from mdqr.linalg._factor.triangular import substitute
+from mdqr.linalg._general.certificate import Certified, distances
+from mdqr.linalg._general.newton import Basis
+from mdqr.linalg._general.splitting import eigenvectors
+from mdqr.linalg._spectral.disks import Disks, conjugates
+
+
+class Vectors(NamedTuple):
+    """Right vectors as columns, left ones as rows of the inverse: ``(batch, n, n)``."""
+
+    right: Block
+    left: Block
+
+
+def vectors_of(backend: Backend, found: Basis, kind: Kind) -> Vectors:
+    """Return eigenvectors of the whole matrix: of its blocks times their bases."""
+    x, y = found.x, found.y
+    labels = np.sort(found.labels, axis=-1)
+    for i in np.flatnonzero((np.diff(labels, axis=-1) == 0).any(axis=-1)):
+        v = eigenvectors(backend, found.m[..., i, :, :], kind)
+        x[..., i, :, :] = backend.matmul(x[..., i, :, :], v, kind=kind)
+        y[..., i, :, :] = substitute(backend, v, y[..., i, :, :], kind=kind, lower=False)
+    return Vectors(x, y)
+
+
+def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> Block:
+    """Return columns of length 1 whose entry of the largest modulus is positive.
+
+    Imaginary parts of those that `is_real` ``(batch, n)`` names become zero.
+    """
+    real, top = kind.real, scaling.column_exponents(x, True)
+    x = backend.ldexp(x, np.broadcast_to(-top[..., None, :], x.shape[2:]), is_complex=True)
+    rows = x.swapaxes(-1, -2)
+    place = abs(to_native(np, rows, True)).argmax(axis=-1)[..., None]
+    pivot = np.take_along_axis(rows, place[None, None], axis=-1)
+    size = planes.complexify(backend.unary("abs", pivot, kind=kind))
+    phase = backend.binary("divide", planes.conjugate(pivot), size, kind=kind)
+    rows = backend.binary("multiply", rows, np.broadcast_to(phase, rows.shape), kind=kind)
+    np.put_along_axis(rows[1], place[None], 0.0, axis=-1)
+    rows[1] = np.where(is_real[..., None], 0.0, rows[1])
+    squares = [backend.unary("square", part, kind=real) for part in rows]
+    total = backend.reduce("sum", backend.binary("add", *squares, kind=real), kind=real)
+    length = planes.complexify(backend.unary("sqrt", total, kind=real))[..., None]
+    rows = backend.binary("divide", rows, np.broadcast_to(length, rows.shape), kind=kind)
+    return rows.swapaxes(-1, -2)
+
+
+def mirror(backend: Backend, known: Certified, vectors: Vectors, kind: Kind) -> Certified:
+    """Make values of real matrices real or conjugate where disks prove that, vectors in place."""
+    values = known.values.copy()
+    mirrored = distances(backend, planes.conjugate(values), values, kind)
+    proven = []
+    for item, disk in enumerate(known.disks):
+        partner, radii = conjugates(mirrored[item], disk), disk.radii.copy()
+        own = np.arange(len(partner))
+        values[1][..., item, own[partner == own]] = 0.0
+        above = (partner >= 0) & (partner != own) & (values[1, 0, item] > 0)
+        i, j = own[above], partner[above]
+        values[..., item, j] = planes.conjugate(values[..., item, i])
+        vectors.right[..., item, :, j] = np.moveaxis(
+            planes.conjugate(vectors.right[..., item, :, i].transpose(1, 2, 3, 0)), -1, 0
+        )
+        vectors.left[..., item, j, :] = planes.conjugate(vectors.left[..., item, i, :])
+        radii[j] = radii[i]
+        proven.append(Disks(radii, disk.counts))
+    return known._replace(values=values, disks=proven)
+
+
+def order_of(values: Block) -> np.ndarray:
+    """Return the order by real parts; of equal ones those with the larger imaginary part first."""
+    keys = [*(-values[1])[::-1], *values[0][::-1]]
+    return np.lexsort(keys, axis=-1)
+
+
+def ordered(values: Block, order: np.ndarray) -> Block:
+    """Return values ``(batch, n)`` in an order."""
+    return permuted(values[..., None], order)[..., 0]
