@@ -268,7 +268,8 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     (lost,) = fetch((abs(values) <= _LOST * abs(values).max(axis=-1, keepdims=True)).sum(axis=-1))
     if (lost > 1).any():
         # LAPACK tells them not apart: singular vectors do.
-        start = of_tall(inputs, a, vectors=True).right.swapaxes(-1, -2)
+        right: Any = of_tall(inputs, a, vectors=True).right
+        start = right.swapaxes(-1, -2)
     rows = orthogonalise(backend, shifted.swapaxes(-1, -2), kind, start).v
     vectors = rows.swapaxes(-1, -2)
     image = backend.matmul(a, vectors, kind=kind)
