@@ -14,7 +14,6 @@ import matplotlib.pyplot as plt
 import mpmath
 import numpy as np
 
-import mdqr
 from mdqr.series import PowerSeries, SingularJacobianError, System, newton_series, radius
 
 N, DEGREE = 7, 63
@@ -44,7 +43,8 @@ for precision in ("d", "dd", "qd", "od"):
         found = solutions[precision].coeffs[0].to_mpmath()
         errors[precision] = [float(abs(x / y - 1)) for x, y in zip(found, binomials, strict=True)]
     claimed = solutions[precision].digits.min()
-    print(f"{precision:>2}: largest relative error {max(errors[precision]):.0e}, {claimed:.0f} claimed")
+    largest = max(errors[precision])
+    print(f"{precision:>2}: largest relative error {largest:.0e}, {claimed:.0f} digits claimed")
 
 # %%
 # At n = 8, which has a square factor, the solution from the roots of unity is one of a curve, and
@@ -87,6 +87,7 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# What this page claims.
+# What this page claims: 120 digits of all coefficients, 32 of the singularity.
 
 assert max(errors["od"]) < 1e-120
+assert reached["extrapolated, from octo-double"][-1] < 1e-32

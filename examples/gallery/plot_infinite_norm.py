@@ -72,8 +72,8 @@ def limit(powers, precision):
 
 
 # %%
-# In float64 two powers give 13 digits, and that is the end. In octo-double the error is that of the expansion alone, even
-# though the condition is beyond what quad-double can bear.
+# In float64 two powers give 13 digits, and that is the end. In octo-double the error is that of the
+# expansion alone, even though the condition is beyond what quad-double can bear.
 
 warnings.simplefilter("ignore", mdqr.PrecisionWarning)  # they say that few digits are left
 precisions, counts = (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od), range(1, 10)

@@ -58,15 +58,17 @@ for name in problems:
 # %%
 # NIST's certified values of Filip, its residual standard deviation, and ours.
 
-certified = """-1467.48961422980 -2772.17959193342 -2316.37108160893 -1127.97394098372
--354.478233703349 -75.1242017393757 -10.8753180355343 -1.06221498588947 -0.670191154593408E-01
--0.246781078275479E-02 -0.402962525080404E-04""".split()
+certified = [
+    *(-1467.48961422980, -2772.17959193342, -2316.37108160893, -1127.97394098372),
+    *(-354.478233703349, -75.1242017393757, -10.8753180355343, -1.06221498588947),
+    *(-0.670191154593408e-01, -0.246781078275479e-02, -0.402962525080404e-04),
+]
 filip = problems["filip"]
 a, b = (mdqr.array(data, precision="qd") for data in (filip.a, filip.b))
 fit = mdqr.linalg.lstsq(a, b)
 for value, known in zip(fit.x, certified, strict=True):
-    print(f"{value.to_strings(digits=15)}   certified {known}")
-assert np.allclose(fit.x.to_numpy(), np.array(certified, dtype=float), rtol=5e-15, atol=0)
+    print(f"{value.to_strings(digits=15)}   certified {known:.15g}")
+assert np.allclose(fit.x.to_numpy(), certified, rtol=5e-15, atol=0)
 assert abs(float(fit.info.residual_std) / 0.334801051324544e-02 - 1) < 1e-14
 
 # %%
