@@ -78,11 +78,11 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
 for precision, each in errors.items():
     left.semilogy(np.maximum(each, 1e-130), label=precision)
 left.set(xlabel="order", ylabel="relative error of a coefficient of x0")
-left.legend()
+left.legend(loc=(0.75, 0.15))
 for label, points in reached.items():
     right.semilogy(orders, points, "o-", label=label)
 right.set(xlabel="orders used", ylabel="error of the singularity at -1")
-right.legend()
+right.legend(loc="lower left", fontsize=8)
 figure.tight_layout()
 plt.show()
 

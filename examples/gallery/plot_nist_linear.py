@@ -72,16 +72,20 @@ assert np.allclose(fit.x.to_numpy(), certified, rtol=5e-15, atol=0)
 assert abs(float(fit.info.residual_std) / 0.334801051324544e-02 - 1) < 1e-14
 
 # %%
-# Digits grow with the precision, on lines that differ by the condition of the set.
+# The digits of each set: points are right, bars below them what ``data_digits`` promises.
 
-figure, ax = plt.subplots(figsize=(7, 4.5))
-limit = [getattr(mdqr, p).digits for p in precisions]
-for name in problems:
-    shown = np.minimum([right[name, p] for p in precisions], limit)
-    ax.plot(precisions, shown, "o-", label=name)
-ax.plot(precisions, limit, "k:", label="all digits")
-ax.set(xlabel="precision", ylabel="right digits of the worst coefficient", ylim=(0, 135))
-ax.legend(ncols=2, fontsize=8)
+figure, ax = plt.subplots(figsize=(9, 4.5))
+ax.plot(list(problems), np.maximum(list(in_numpy.values()), 0), "kx", label="NumPy")
+for k, precision in enumerate(precisions):
+    limit = getattr(mdqr, precision).digits
+    shown = [min(right[name, precision], limit) for name in problems]
+    ax.plot(list(problems), shown, "o", color=f"C{k}", label=precision)
+    promised = [said[name, precision] for name in problems]
+    ax.plot(list(problems), promised, "_", color=f"C{k}", markersize=14)
+ax.set(ylabel="digits of the worst coefficient", yticks=[0, 15, 31, 63, 127])
+ax.tick_params(axis="x", rotation=45)
+ax.legend(loc=(0.02, 0.6), ncols=2)
+figure.tight_layout()
 plt.show()
 
 # %%

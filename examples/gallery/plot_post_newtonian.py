@@ -66,17 +66,21 @@ def fitted(precision, highest):
     return dict(zip(basis, fit.x.to_mpmath(), strict=True))
 
 
-def shared_digits(x, y):
+def shared_digits(x, y, most=127):
     """In how many decimal digits two numbers agree."""
-    return float(-mpmath.log10(abs(x / y - 1) + mpmath.mpf(10) ** -127))
+    return float(-mpmath.log10(abs(x / y - 1) + mpmath.mpf(10) ** -most))
 
 
-fits = {p.name: fitted(p, k) for p, k in ((mdqr.d, 4), (mdqr.dd, 8), (mdqr.qd, 12), (mdqr.od, 16))}
-digits = {
-    p: [shared_digits(x[term], EXACT[term]) for term in EXACT if term in x] for p, x in fits.items()
-}
-for precision, each in digits.items():
-    print(f"{precision:>2}:", " ".join(f"{value:5.1f}" for value in each), "right digits")
+fits, digits = {}, {}
+for precision, highest in ((mdqr.d, 4), (mdqr.dd, 8), (mdqr.qd, 12), (mdqr.od, 16)):
+    fits[precision.name] = found = fitted(precision, highest)
+    digits[precision.name] = {
+        term: shared_digits(found[term], exact, precision.digits)
+        for term, exact in EXACT.items()
+        if term in found
+    }
+    shown = " ".join(f"{value:5.1f}" for value in digits[precision.name].values())
+    print(f"    right digits: {shown}")
 
 # %%
 # PSLQ finds the integers between a coefficient and the constants that may be in it. It takes as
@@ -107,14 +111,13 @@ for term, constants in (((4, 0), names[:2]), ((5, 0), names[:4]), ((6, 0), names
     print(f"y^{term[0]}, {reach} digits: {answers[term]}")
 
 # %%
-# Digits of the coefficients by their power of y. The horizontal distance between the lines is what
-# twice the digits of the numbers give.
+# Each power of y costs ten digits or so, and there are no more than the numbers have.
 
 fig, ax = plt.subplots(figsize=(7, 4.5))
-powers = [k for k, j in EXACT if j == 0]
-for precision, x in fits.items():
-    shown = [shared_digits(x[k, 0], EXACT[k, 0]) for k in powers if (k, 0) in x]
-    ax.plot(powers[: len(shown)], shown, "o-", label=precision)
+for precision, each in digits.items():
+    ax.plot(
+        [k for k, j in each if not j], [each[k, j] for k, j in each if not j], "o-", label=precision
+    )
 ax.set(xlabel="power of y", ylabel="right digits of the coefficient")
 ax.legend(title="numbers and fit in")
 plt.show()
@@ -123,7 +126,7 @@ plt.show()
 # What this page claims: 63 digits of the ninth coefficient, and three exact ones. Float64 has four
 # digits of the first of these.
 
-assert min(digits["od"]) > 63
+assert min(digits["od"].values()) > 63
 assert answers == {
     (4, 0): "(-3872 +123*pi^2) / 96",
     (5, 0): "(-592384 +10155*pi^2 -196608*gamma -393216*log(2)) / 7680",
