@@ -104,16 +104,38 @@ template <int N> void mdqr_compare(signed char* out, const block_view& x, const 
     });
 }
 
+// 2^e, and whether that is a normal number.
+inline bool is_power(long long e, double& power) {
+    const bool is_normal = e >= -1022 && e <= 1023;
+    power = is_normal ? power_of_two(int(e)) : 0.0;
+    return is_normal;
+}
+
+// Where all limbs stay normal a product with the power is exact.
 template <int N>
 void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& exponent) {
-    const ptrdiff_t size = x.size(), chunk = 512;
-    parallel_for((size + chunk - 1) / chunk, [&](ptrdiff_t t) {
-        cursor<3> at{x.shape, x.ndim, {out.stride, x.stride, exponent.stride}, {}, {}};
-        const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
-        at.seek(t * chunk);
-        for (ptrdiff_t i = t * chunk; i < end; ++i, at.next())
-            store_one<N>(out, at.offset[0],
-                         ldexp(load_one<N>(x, at.offset[1]), exponent.data[at.offset[2]]));
+    block_view powers = x;
+    powers.data = reinterpret_cast<double*>(exponent.data); // for its places
+    for (int d = 0; d < x.ndim; ++d)
+        powers.stride[d] = exponent.stride[d];
+    const block_view* const operand[3] = {&out, &x, &powers};
+    for_each_group<3>(operand, [&](const group* g, int count, ptrdiff_t) {
+        using io = element_io<md<lane, N>>;
+        const md<lane, N> a = io::load(x, g[1]);
+        double power[host_lanes];
+        bool exact = true;
+        for (int i = 0; i < host_lanes; ++i)
+            exact = is_power(exponent.data[g[2].offset[i]], power[i]) && exact;
+        md<lane, N> r = scaled(a, load<lane>(power));
+        mask_t<lane> lost = !(abs(r.limb[0]) <= broadcast<lane>(0x1.fffffffffffffp1023));
+        static_for<0, N>([&](auto l) MDQR_LAMBDA {
+            lost = lost | ((abs(r.limb[l]) < broadcast<lane>(0x1p-1022)) &
+                           (a.limb[l] != broadcast<lane>(0.0)));
+        });
+        if (!exact || any(lost))
+            for (int i = 0; i < count; ++i)
+                set_lane_of(r, i, ldexp(lane_of(a, i), exponent.data[g[2].offset[i]]));
+        io::store(out, g[0], count, r);
     });
 }
 

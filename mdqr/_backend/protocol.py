@@ -420,6 +420,27 @@ class Backend(Protocol):
         """
         ...
 
+    def lu_panel(self, a: Block, places: Block, first: int, last: int, *, kind: Kind) -> None:
+        """Eliminate in columns from `first` to `last` of matrices `a` ``(batch, m, n)``, in place.
+
+        From row `first` on they become those of L and U. Row j is interchanged with row
+        ``places[:, j]``, in all columns: that of the first of the largest entries, by the sum of
+        the moduli of both parts. `places` is int64 ``(batch, min(m, n))``, C-contiguous.
+        ``|P A - L U| <= (k + 60) eps |L| |U|`` in every entry, twice that for complex values, where
+        k is ``last - first``; quotients have to be in the range of doubles.
+        """
+        ...
+
+    def cholesky_panel(self, a: Block, *, kind: Kind) -> Block:
+        """Return the first w rows ``(..., w, n)`` of the upper triangular C with ``C^H C = A``.
+
+        `a` are those of A, whose upper triangle is read, but for imaginary parts of the diagonal;
+        roots of diagonal entries have to be in the range of doubles. Where a minor is not positive
+        the diagonal entry of C is not, and what follows means nothing. The errors are as those of
+        `lu_panel`.
+        """
+        ...
+
 
 class SmallSolution(NamedTuple):
     """Solutions of small systems; what is not served (`status`) is NaN."""

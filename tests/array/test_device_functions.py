@@ -1,9 +1,5 @@
 """NumPy's functions on a device: the same limbs, and no array of NumPy meets one of CuPy."""
 
-import contextlib
-import sys
-import types
-
 import fake_device
 import numpy as np
 import pytest
@@ -14,32 +10,9 @@ import mdqr
 from mdqr._backend.host import backend as host
 
 
-class CuPyArray(fake_device.DeviceArray):
-    """An array of CuPy, which the host may wait for."""
-
-    def __bool__(self):
-        return bool(self.values)
-
-    def __int__(self):
-        return int(self.values)
-
-
 @pytest.fixture
 def device(monkeypatch):
-    """Let CuPy look as if it were there, its arrays in the memory of the host."""
-    monkeypatch.setattr(fake_device, "DeviceArray", CuPyArray)
-    cupy = fake_device._Module(np)
-    cupy.ndarray = CuPyArray
-    cupy.cuda = types.SimpleNamespace(
-        runtime=types.SimpleNamespace(getDevice=lambda: 0, getDeviceCount=lambda: 1),
-        Device=lambda _: contextlib.nullcontext(),
-    )
-    cupy.array = lambda x, order=None: CuPyArray(np.array(fake_device.bare(x), order=order))
-    backend = fake_device._Backend()
-    backend.xp = cupy
-    module = types.SimpleNamespace(backend=lambda: backend)
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setitem(sys.modules, "mdqr._backend.cuda.backend", module)
+    fake_device.install_cupy(monkeypatch)
     return host
 
 

@@ -23,6 +23,7 @@ PAIR = PRECISIONS[1].limbs
 # Where the time of factorisations, products and large arrays goes.
 HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
 HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
+HOT |= {"elimination/cholesky", "elimination/lu"}
 HOT |= {"panel/panel", "reflect/reflect", "series/expand", "series/order"}
 HOT |= {"window/rise", "window/window"}
 HOT |= {

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import mdqr
-from mdqr.linalg import lowrank, lstsq, norm, polar, qr, svd
+from mdqr.linalg import (
+    lowrank,
+    lstsq,
+    matrix_rank,
+    norm,
+    null_space,
+    pinv,
+    polar,
+    qr,
+    svd,
+)
 from mdqr.testing import matrix
 
 pytestmark = pytest.mark.gpu
@@ -61,6 +71,17 @@ def test_nearest_matrices(precision, dtype, rng):
     check(norm(x, 2), svd(x).S[0], 40 * 7)
 
 
+def test_tolerances_of_the_host(precision, dtype, rng):
+    x = cases.random_matrix(9, 4, precision, dtype, rng)
+    a = x @ cases.random_matrix(4, 7, precision, dtype, rng)
+    for tolerance in (1e-9, np.array(1e-9), cases.to_device(mdqr.array(1e-9, precision=precision))):
+        assert matrix_rank(a, rtol=tolerance) == matrix_rank(a, tolerance) == 4
+        check(a @ pinv(a, rtol=tolerance) @ a, a, 1e6)
+        null = null_space(a, tolerance)
+        assert null.shape == (7, 3)
+        assert float(norm(a @ null)) <= 1e3 * precision.eps * float(norm(a))
+
+
 def test_many_vectors_far_apart(dtype, rng):
     a = cases.random_matrix(30, 30, mdqr.od, dtype, rng)
     a = a * mdqr.array(2.0 ** (-9.0 * rng.permutation(30)), precision=mdqr.od, device=a.device)
@@ -73,7 +94,7 @@ def test_shortest_solutions(precision, dtype, rng):
     y = rng.integers(-99, 99, (3, 6)).astype(float)
     a = mdqr.array(x @ y, precision=precision, dtype=dtype)
     b = mdqr.random.normal((9, 2), precision=precision, dtype=dtype, rng=rng)
-    for options in ({}, {"basic": True}, {"weights": np.arange(1.0, 10.0)}):
+    for options in ({}, {"basic": True}, {"weights": list(range(1, 10))}):
         found = lstsq(cases.to_device(a), cases.to_device(b), rtol=1e-10, **options)
         assert found.rank == 3
         assert found.x.device == cases.to_device(a).device

@@ -196,6 +196,27 @@ def test_small_systems(device, options, shape, in_shared, rng, monkeypatch):
     device.kernels.plans.clear()
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (90, 21), (13, 40)], ids=str)
+def test_eliminations(device, options, shape, rng):
+    """Panels of LU and Cholesky factors have the host's limbs, and the host's pivots."""
+    from mdqr._backend.host import backend as host
+
+    m, n = shape
+    a, w = block(rng, options, 3, m, n), min(m, n)
+    rows = a[..., :w, :].copy()
+    leading = rows[0, 0] if options["kind"].is_complex else rows[0]
+    leading[..., np.arange(w), np.arange(w)] = 1e3
+    found = []
+    for backend in (device, host.backend()):
+        lu, places = backend.xp.asarray(a.copy()), backend.xp.zeros((3, w), dtype=np.int64)
+        backend.lu_panel(lu, places, 0, w, **options)
+        c = backend.cholesky_panel(backend.xp.asarray(rows), **options)
+        found.append([cases.to_host(each) for each in (lu, places, c)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_least_squares(precision, dtype):
     options = {"precision": precision, "dtype": dtype, "device": cases.DEVICE}
     a = mdqr.random.normal((12, 4), rng=5, **options)

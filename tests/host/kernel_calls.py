@@ -66,6 +66,11 @@ def calls(limbs, is_complex):
         yield Call("qr_panel", (), panel, field, results=("h", "tau", "t"))
     triangle = {"out": block(2, 4, 3), "a": block(2, 4, 4), "b": block(2, 4, 3)}
     yield Call("solve_triangular_tile", (), triangle, (*field, False, False))
+    places = np.empty((2, 4), dtype=np.int64)
+    yield Call("lu_panel", (), {"a": block(2, 9, 4)}, (places, *field, 1, 3), ("a",),
+               (("a", 2),))  # fmt: skip
+    rows = {"out": block(2, 4, 7), "a": block(2, 4, 7)}
+    yield Call("cholesky_panel", (), rows, field)
     yield from _series(block, field)
     yield from _small(block, field)
     yield from _windows(block, field)

@@ -172,6 +172,67 @@ def test_weights_of_zero_leave_rows_out(multiple, rng):
     assert (abs(found.x - wanted.x).to_numpy() <= 2 * wanted.info.error_bound + 1e-300).all()
 
 
+@given(
+    st.sampled_from([mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]),
+    st.sampled_from([float, complex]),
+    st.tuples(*3 * [st.integers(1, 6)]),
+    st.sampled_from([0, -600, -850, 400]),
+    st.sampled_from([1e-10, 0]),
+    st.integers(0, 2**32 - 1),
+)
+def test_pseudoinverses_of_exact_rank(precision, dtype, sizes, power, rtol, seed):
+    """Of products of integers; singular values near 2**-850 had no digits of od left."""
+    m, n, rank = sizes[0], sizes[1], min(sizes)
+    rank = min(m, n) if rtol == 0 else rank
+    x, y = rank_cases.factors(m, n, rank, dtype, np.random.default_rng(seed))
+    a = rank_cases.product(x, y, precision)
+    s = mdqr.linalg.svdvals(a).to_numpy()
+    if s[rank - 1] <= 1e-6 * s[0]:
+        return
+    found = pinv(a * 2.0**power, rtol=rtol)
+    found = found * 2.0 ** (power // 2) * 2.0 ** (power // 2)
+    one = mdqr.eye(m, precision=precision, dtype=dtype)
+    error = rank_cases.errors(found, rank_cases.shortest(x, y, np.ones(m), one))
+    bound = 300 * min(m, n) * precision.eps * s[0] / s[rank - 1] ** 2
+    assert error.max() <= bound + 2.0 ** (power - 1070)
+
+
+def test_pseudoinverses_beyond_the_largest_double(multiple):
+    """They were infinite, or NaN."""
+    with pytest.raises(LinAlgError, match="of the pseudoinverse is beyond the largest double"):
+        pinv(mdqr.array([[1e-310, 0], [0, 1]], precision=multiple), 0.0)
+    with pytest.raises(LinAlgError, match="of the pseudoinverse is beyond the largest double"):
+        pinv(mdqr.full((2, 3), 1e-310, precision=multiple), 1e-9)
+
+
+def test_weights_and_entries_of_far_sizes(multiple, rng):
+    """Roots of weights times entries under- or overflowed: rank 0, or an error about `a`."""
+    x, y = rank_cases.factors(6, 4, 2, float, rng)
+    a, b = rank_cases.product(x, y, multiple), mdqr.random.normal(6, precision=multiple, rng=rng)
+    weights = np.arange(1.0, 7.0)
+    wanted = lstsq(a, b, rtol=1e-10, weights=weights)
+    for of_a, of_weights in ((-700, -1000), (600, 1000), (-900, 1000), (-1000, 0)):
+        found = lstsq(a * 2.0**of_a, b, rtol=1e-10, weights=weights * 2.0**of_weights)
+        assert found.rank == wanted.rank == 2
+        half = 2.0 ** (of_a // 2)
+        error = abs(found.x * half * half - wanted.x).to_numpy()
+        bound = np.ldexp(found.info.error_bound, of_a)
+        assert (error <= bound + wanted.info.error_bound).all()
+    large = np.array([[1.5e308, -1.5e308], [1.5e308, 1.5e308]])
+    found = lstsq(large, [1e308, 1e308], rtol=1e-10, precision=multiple)
+    assert (found.rank, found.x.to_numpy().round(9).tolist()) == (2, [0.666666667, 0.0])
+
+
+def test_zero_weights_of_fewer_equations(multiple, rng):
+    """Equations of a deficient matrix do not all hold, so that weights count."""
+    x, y = rank_cases.factors(3, 5, 2, float, rng)
+    a, b = rank_cases.product(x, y, multiple), mdqr.random.normal(3, precision=multiple, rng=rng)
+    found = lstsq(a, b, rtol=1e-10, weights=[1, 0, 2])
+    wanted = lstsq(a[::2], b[::2], rtol=1e-10, weights=[1, 2])
+    assert found.rank == 2
+    assert (abs(found.x - wanted.x).to_numpy() <= 2 * wanted.info.error_bound).all()
+
+
 def test_truncation_by_default_is_said():
     """Float64 entries count as rounded in pinv and null_space; values below that may be exact."""
     a = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, cho_solve, cholesky
 from mdqr.testing import assert_same_bits
 
@@ -70,6 +71,17 @@ def test_one_triangle_is_read(precision, dtype, upper, rng):
     if dtype is complex:
         rubbish = a + 1j * mdqr.eye(6, precision=precision)
         assert_same_bits(cholesky(rubbish, upper=upper), cholesky(a, upper=upper))
+
+
+@given(st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_factors_of_few_bits_are_exact(n, seed):
+    """Roots and quotients that are doubles are found as such."""
+    rng = np.random.default_rng(seed)
+    c = np.triu(rng.integers(-99, 100, (n, n)), 1) + np.diag(rng.integers(1, 100, n))
+    z = c + 1j * np.triu(rng.integers(-99, 100, (n, n)), 1)
+    for p in PRECISIONS:
+        assert (cholesky(c.T @ c, upper=True, precision=p) == c).all()
+        assert (cholesky(z.conj().T @ z, precision=p) == z.conj().T).all()
 
 
 def test_values_are_those_of_numpy(dtype, rng):

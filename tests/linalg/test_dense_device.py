@@ -12,15 +12,21 @@ from mdqr._limbs import planes
 from mdqr.linalg import (
     cho_solve,
     cholesky,
+    cond,
     det,
     eig,
     eigh,
     eigvals,
     inv,
     lowrank,
+    lstsq,
     lu_factor,
     lu_solve,
+    matrix_rank,
     norm,
+    null_space,
+    pinv,
+    polar,
     qr,
     roots,
     schur,
@@ -129,6 +135,33 @@ def test_ranks_beside_those_of_the_host(case, dtype, monkeypatch, rng):
     install(monkeypatch)
     for x, known in zip(ranks(to_device(a)), wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
+            x, known = x.limbs, known.limbs
+        assert (np.asarray(fake_device.bare(x)) == np.asarray(known)).all()
+
+
+def decisions(a, b):
+    """What ranks are decided for, with tolerances of the host."""
+    rtol = np.array([1e-3, 1e-20])
+    yield from (pinv(a), pinv(a, 1e-3), pinv(a, rtol=rtol), pinv(a, 0.0), null_space(a[0], 1e-3))
+    yield from (null_space(a[1]), *polar(a), *polar(a, "left"), lowrank(a[0]).s)
+    yield from (matrix_rank(a), matrix_rank(a, 1e-3), matrix_rank(a, rtol=rtol))
+    yield from (matrix_rank(a, rtol=0), matrix_rank(a[0], rtol=1e-3), cond(a))
+    for options in ({}, {"basic": True}, {"weights": [1, 2, 3, 0, 5, 6]}):
+        x, residuals, rank, info = lstsq(a, b, rtol=1e-20, **options)
+        yield from (x, residuals, rank, *info)
+    yield from lstsq(a[:0], b, rtol=1e-20)[:3]
+
+
+def test_decisions_of_ranks_beside_those_of_the_host(dtype, monkeypatch, rng):
+    """Tolerances and bounds of the host met matrices of the device: ValueError."""
+    a = mdqr.random.normal((2, 6, 4), precision=mdqr.qd, dtype=dtype, rng=rng)
+    a[0, :, 3] = a[0, :, 1]
+    b = mdqr.random.normal((6, 2), precision=mdqr.qd, dtype=dtype, rng=rng)
+    wanted = list(decisions(a, b))
+    fake_device.install_cupy(monkeypatch)
+    for x, known in zip(decisions(a.to_device("cuda"), b.to_device("cuda")), wanted, strict=True):
+        if isinstance(known, mdqr.MDArray):
+            assert x.device == "cuda:0"
             x, known = x.limbs, known.limbs
         assert (np.asarray(fake_device.bare(x)) == np.asarray(known)).all()
 

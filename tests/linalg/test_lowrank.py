@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
-from mdqr.linalg import LinAlgError, lowrank, matrix_rank, norm, polar, svdvals
+from mdqr.linalg import LinAlgError, lowrank, matrix_rank, norm, pinv, polar, svdvals
 from mdqr.testing import assert_same_bits, matrix
 
 
@@ -157,6 +157,14 @@ def test_empty_and_zero_matrices(multiple):
     assert s.to_numpy().tolist() == [0.0, 0.0]
     accept(mdqr.zeros((4, 3), precision=multiple), u, s, vh)
     assert lowrank(mdqr.zeros((4, 3), precision=multiple)).s.shape == (0,)
+
+
+def test_batches_without_matrices(multiple):
+    a = mdqr.zeros((0, 3, 5), precision=multiple)
+    assert [x.shape for x in lowrank(a, 2)] == [(0, 3, 2), (0, 2), (0, 2, 5)]
+    assert matrix_rank(a).shape == matrix_rank(a, rtol=0).shape == (0,)
+    assert pinv(a).shape == (0, 5, 3)
+    assert norm(a, 2, axis=(-2, -1)).shape == (0,)
 
 
 def test_bad_arguments_of_lowrank(multiple):

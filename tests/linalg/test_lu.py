@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, lu_factor, lu_solve
 from mdqr.testing import assert_same_bits
 
@@ -100,6 +101,21 @@ def test_one_right_hand_side_and_other_precisions(rng):
     assert (x.shape, x.precision) == ((6,), mdqr.od)
     assert float(abs(a @ x - b).max()) < 1e-120
     assert lu_solve(lu_factor(a), b, precision=mdqr.dd).precision is mdqr.dd
+
+
+@given(st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_factors_of_few_bits_are_exact(n, seed):
+    """Quotients that are doubles are found as such: x / 3 is no product with 1 / 3."""
+    rng = np.random.default_rng(seed)
+    lower = np.tril(rng.integers(-7, 8, (n, n)) / 8, -1)
+    upper = np.triu(rng.integers(-99, 100, (n, n)), 1) + np.diag(rng.integers(1, 100, n))
+    given = (lower + np.eye(n)) @ upper
+    for p in PRECISIONS:
+        lu, piv = lu_factor(given, precision=p)
+        assert (lu == lower + upper).all()
+        assert (piv == np.arange(n)).all()
+        z = lu_factor(given * (3 + 4j), precision=p).lu
+        assert (z == lower + upper * (3 + 4j)).all()
 
 
 def test_zero_pivots(precision):

@@ -186,6 +186,8 @@ def test_what_is_not_finite(multiple):
     _, R, P = qr(a, pivoting=True, check=False)
     assert np.isnan(R.to_numpy()).any()
     assert sorted(P.tolist()) == [0, 1, 2]
+    a[1, 2] = np.inf  # without a warning of NumPy's
+    assert np.isnan(qr(a, "r", pivoting=True, check=False)[0].to_numpy()).any()
 
 
 def test_callback_counts_columns(multiple, rng):

@@ -267,6 +267,16 @@ def test_conditions_are_those_of_numpy(dtype, p, rng):
         cond(mdqr.zeros((0, 0), precision=mdqr.qd))
 
 
+def test_ranks_and_conditions_of_small_matrices(multiple):
+    """Values that underflow beside 2**-1020 are those of the matrix near 1."""
+    i = 2.0 ** np.arange(6.0)
+    a = mdqr.array(np.diag(i**9) + np.triu(np.ones((6, 6))), precision=multiple)
+    small = a * 2.0**-1060
+    assert matrix_rank(small, rtol=0) == matrix_rank(small) == 6
+    assert null_space(small).shape == (6, 0)
+    assert abs(float(cond(small) / cond(a)) - 1) < 1000 * multiple.eps
+
+
 def test_numpy_functions_answer(rng):
     a = mdqr.random.normal((4, 3), precision=mdqr.qd, rng=rng)
     assert isinstance(np.linalg.svd(a), mdqr.linalg.SVDResult)

@@ -17,8 +17,9 @@ from mdqr._backend.host.backend import extension
 from mdqr._precision import PRECISIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (".ci", "benchmarks", "docs", "examples", "kernels", "mdqr", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "examples", "kernels", "mdqr", "tests")
 TEXT = {".py", ".hpp", ".cpp", ".cu", ".def", ".cmake", ".txt", ".toml", ".md", ".csv", ".json", ""}
+TEXT |= {".cff", ".yml"}
 GENERATED = ROOT / "docs" / "gallery"
 FILES = sorted(
     path
@@ -38,7 +39,7 @@ def name_of(path: Path) -> str:
 
 def test_the_tree_was_found():
     names = {name_of(path) for path in FILES}
-    assert {"README.md", "mdqr/__init__.py", ".ci/run", "kernels/digest.cmake"} <= names
+    assert {"README.md", "mdqr/__init__.py", ".ci/run", ".github/workflows/tests.yml"} <= names
 
 
 def offenders(found: dict[str, object]) -> dict[str, object]:

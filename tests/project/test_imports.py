@@ -112,6 +112,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
+    "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",
     "mdqr/series/_errors.py": "the errors of all algorithms",
     "mdqr/series/_solver/recommended.py": "a public function",

@@ -9,8 +9,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
+import distributions
 import numpy as np
 import pytest
 
@@ -76,13 +79,14 @@ def extension() -> Path:
 
 @pytest.fixture
 def wheel(tmp_path, extension) -> Path:
-    """The folder that installing the wheel makes: package, headers inside, extension beside it."""
+    """The folder that installing the wheel makes: package, kernels inside, extension beside it."""
     site = tmp_path / "site"
     package = Path(mdqr.__file__).parent
     ignored = shutil.ignore_patterns("__pycache__", "kernels")
     shutil.copytree(package, site / "mdqr", ignore=ignored)
-    include = sources.kernels_folder() / "include"
-    shutil.copytree(include, site / "mdqr" / "kernels" / "include")
+    for part in ("include", "cuda"):
+        shutil.copytree(sources.kernels_folder() / part, site / "mdqr" / "kernels" / part)
+    shutil.copy(ROOT / "kernels" / "host" / "module" / "_mdqr_host.pyi", site)
     shutil.copy(extension, site)
     return site
 
@@ -137,6 +141,79 @@ def test_the_distribution_has_the_version_and_the_command():
     assert distribution.version == mdqr.__version__
     (command,) = distribution.entry_points.select(group="console_scripts", name="mdqr")
     assert callable(command.load())
+
+
+def test_an_installed_wheel_is_complete():
+    """Where mdqr is installed from a wheel, as `pip install .` does."""
+    files = [
+        str(file)
+        for found in importlib.metadata.distributions(name="mdqr")
+        for file in found.files or ()
+    ]
+    package = [name for name in files if not re.search(r"__pycache__|^\.\.|\.egg-info", name)]
+    if "mdqr/__init__.py" in package:
+        assert distributions.faults_of_wheel(package) == []
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_complete_wheel_has_no_fault(wheel, tmp_path):
+    with zipfile.ZipFile(tmp_path / "mdqr.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(wheel.rglob("*")):  # with the folders
+            archive.write(path, path.relative_to(wheel))
+        archive.writestr("mdqr-1.dist-info/METADATA", "")
+    assert distributions.faults(tmp_path / "mdqr.whl") == []
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["mdqr/py.typed", "mdqr/kernels/cuda/series", "mdqr/kernels/include", "_mdqr_host.pyi"],
+)
+def test_what_a_wheel_lacks_is_named(wheel, missing):
+    path = wheel / missing
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    found = distributions.faults_of_wheel(names_in(wheel))
+    assert found
+    assert all(fault.startswith(f"missing: {missing}") for fault in found)
+
+
+def test_what_does_not_belong_in_a_wheel_is_named(wheel, extension):
+    (wheel / "tests").mkdir()
+    (wheel / "tests" / "conftest.py").touch()
+    shutil.copy(extension, wheel / "_mdqr_host.other.so")
+    assert distributions.faults_of_wheel(names_in(wheel)) == [
+        "2 extensions instead of one",
+        "does not belong there: tests/conftest.py",
+    ]
+
+
+def test_an_sdist_holds_the_tree_and_its_metadata(tmp_path):
+    file = tmp_path / "mdqr-1.tar.gz"
+    names = sorted(distributions.tree() - {"kernels/digest.cmake"})
+    with tarfile.open(file, "w:gz", compresslevel=1) as archive:
+        for name in names:
+            archive.add(ROOT / name, f"mdqr-1/{name}")
+    assert distributions.faults(file) == ["missing: PKG-INFO", "missing: kernels/digest.cmake"]
+
+
+def test_what_git_ignores_is_not_of_the_tree():
+    lines = ["/build/", "*.so", "__pycache__/"]
+    ignored = [
+        path
+        for path in ("build/x", "a/b.so", "a/__pycache__/b.pyc", "a/build/x", "x.py")
+        if distributions.is_ignored(Path(path), lines)
+    ]
+    assert ignored == ["build/x", "a/b.so", "a/__pycache__/b.pyc"]
+    assert {"mdqr/py.typed", ".ci/run", "kernels/CMakeLists.txt"} <= distributions.tree()
+
+
+def test_sizes_have_limits():
+    assert distributions.faults_of_size("wheel", 6_000_000) == []
+    assert distributions.faults_of_size("wheel", 8_000_000) == [
+        "8,000,000 bytes: a wheel has at most 7,000,000"
+    ]
 
 
 def test_version_is_a_literal_that_the_build_can_read():

@@ -9,7 +9,6 @@ import pytest
 
 import mdqr
 from mdqr.series import NotASolutionError, SingularJacobianError, System, track
-from mdqr.series._solver.scaling import Scale
 from mdqr.series._solver.steps import Distances, Predictor
 
 
@@ -120,6 +119,15 @@ def test_small_paths_that_pass_each_other():
         assert path.x[-1, 0] * path.x[0, 0] > 0
 
 
+@pytest.mark.parametrize("noise", [1e-20, 1e-40])
+def test_a_path_from_noise_in_place_of_zero(noise):
+    """What steps left of 1e-40 was the unit of x: no step was short enough."""
+    system = System.from_strings(["x*y - t", "y + x^2*y - 1 - t"], ["x", "y"])
+    paths = track(system, [[0, 1], [noise, 1]], t_end=0.9)
+    assert all(path.success for path in paths)
+    assert len({len(path.t) for path in paths}) == 1
+
+
 def test_a_path_out_of_range_ends_alone():
     """LAPACK refuses infinite numbers: one path took all others with it."""
     system = System.from_strings(["(x^2 - t)*(x - 3 - t)"], ["x"])
@@ -135,11 +143,11 @@ def test_distances_of_many_paths(monkeypatch):
     x, t = np.random.default_rng(1).normal(size=(2, 7, 2))
     x[3] = 1e200
     distances = Distances(system)
-    scale = Scale(np.zeros((1, 2), int), np.zeros((1, 2), int), np.zeros((1, 5), int))
-    together = distances(x, t[:, 0], scale)
+    powers = np.zeros((7, 5), int)
+    together = distances(x, t[:, 0], powers)
     np.testing.assert_array_equal(np.isnan(together), np.arange(7) == 3)
     monkeypatch.setattr("mdqr.series._solver.steps._ENTRIES", 40)
-    np.testing.assert_array_equal(distances(x, t[:, 0], scale), together)
+    np.testing.assert_array_equal(distances(x, t[:, 0], powers), together)
     plan = Predictor.of(np.ones((3, 1, 9)), 5, 1, longest=0.1, eps=2.0**-53)
     plan.denominator[1] = np.nan
     np.testing.assert_array_equal(np.isnan(plan.radius()), [False, True, False])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import types
 
 import numpy as np
@@ -141,3 +143,33 @@ def install(monkeypatch):
         "for_block",
         lambda block: backend if isinstance(block, DeviceArray) else host.backend(),
     )
+
+
+class CuPyArray(DeviceArray):
+    """An array of CuPy, which the host may wait for."""
+
+    def __bool__(self):
+        return bool(self.values)
+
+    def __int__(self):
+        return int(self.values)
+
+    def __float__(self):
+        return float(self.values)
+
+
+def install_cupy(monkeypatch):
+    """Let CuPy look as if it were there, its arrays in the memory of the host."""
+    monkeypatch.setitem(globals(), "DeviceArray", CuPyArray)
+    cupy = _Module(np)
+    cupy.ndarray = CuPyArray
+    cupy.cuda = types.SimpleNamespace(
+        runtime=types.SimpleNamespace(getDevice=lambda: 0, getDeviceCount=lambda: 1),
+        Device=lambda _: contextlib.nullcontext(),
+    )
+    cupy.array = lambda x, order=None: CuPyArray(np.array(bare(x), order=order))
+    backend = _Backend()
+    backend.xp = cupy
+    module = types.SimpleNamespace(backend=lambda: backend)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "mdqr._backend.cuda.backend", module)

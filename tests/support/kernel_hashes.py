@@ -199,6 +199,24 @@ def factorisations(backend, limbs, is_complex) -> Results:
             )
 
 
+def eliminations(backend, limbs, is_complex) -> Results:
+    rng = np.random.default_rng(10)
+    kind = Kind(limbs, is_complex)
+    matrices = draws(rng, limbs, (3, 37, 29), is_complex)
+    definite = draws(rng, limbs, (3, 11, 301), is_complex)
+    diagonal = np.arange(11)
+    definite[..., diagonal, diagonal] += 64.0 * (np.arange(limbs) == 0)[:, None, None]
+
+    def columns(first, last):
+        a, places = matrices.copy(), np.zeros((3, 29), dtype=np.int64)
+        backend.lu_panel(a, places, first, last, kind=kind)
+        return a, places
+
+    yield "lu_panel", lambda: columns(0, 13)
+    yield "lu_panel later", lambda: columns(9, 29)
+    yield "cholesky_panel", lambda: backend.cholesky_panel(definite, kind=kind)
+
+
 def algorithms(precision, is_complex) -> Results:
     dtype = complex if is_complex else float
     a = mdqr.testing.matrix("random", 61, 43, cond=1e9, precision=precision, dtype=dtype, rng=4)
@@ -220,8 +238,8 @@ def computations() -> Results:
     for precision in PRECISIONS:
         # Products and factorisations of doubles are those of BLAS and LAPACK.
         ours = precision.limbs > 1
-        groups = (elementwise, reductions, small_systems, series, products, factorisations)
-        groups = groups[: None if ours else 4]
+        groups = (elementwise, reductions, small_systems, series, eliminations)
+        groups += (products, factorisations) if ours else ()
         for is_complex in (False, True):
             field = "complex" if is_complex else "real"
             for group in groups:

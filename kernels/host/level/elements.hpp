@@ -111,16 +111,17 @@ using batch_visit = void (*)(void* context, const operand_groups<K>* g, ptrdiff_
 // The next `count` elements as one group an operand; a short group repeats its first element.
 template <int K> MDQR_FN void next_group(cursor<K>& at, int count, group* g) {
     const int last = at.ndim - 1;
-    const bool in_one_run = last >= 0 && at.index[last] + count < at.shape[last];
+    const bool in_one_run = last >= 0 && at.index[last] + count <= at.shape[last];
     for (int k = 0; k < K && in_one_run; ++k) {
         const ptrdiff_t step = at.stride[k][last];
         for (int j = 0; j < host_lanes; ++j)
             g[k].offset[j] = at.offset[k] + (j < count ? j * step : 0);
         g[k].contiguous = count == host_lanes && (step == 1 || host_lanes == 1);
-        at.offset[k] += count * step;
+        at.offset[k] += (count - 1) * step;
     }
     if (in_one_run) {
-        at.index[last] += count;
+        at.index[last] += count - 1;
+        at.next();
         return;
     }
     for (int j = 0; j < count; ++j, at.next())
@@ -141,12 +142,16 @@ __attribute__((noinline)) void walk_groups(const block_view* const (&operand)[K]
                                            batch_visit<K> visit, void* context) {
     const block_view& first = *operand[0];
     const ptrdiff_t size = first.size(), chunk = mdqr_host::elements_a_task;
+    const ptrdiff_t* strides[K];
+    for (int k = 0; k < K; ++k)
+        strides[k] = operand[k]->stride;
+    const mdqr_host::merged_axes<K> axes(first.shape, first.ndim, strides);
     auto task = [&](ptrdiff_t t) {
         cursor<K> at;
-        at.shape = first.shape;
-        at.ndim = first.ndim;
+        at.shape = axes.shape;
+        at.ndim = axes.ndim;
         for (int k = 0; k < K; ++k)
-            at.stride[k] = operand[k]->stride;
+            at.stride[k] = axes.stride[k];
         const ptrdiff_t end = (t + 1) * chunk < size ? (t + 1) * chunk : size;
         at.seek(t * chunk);
         operand_groups<K> g[batch / host_lanes];

@@ -52,6 +52,7 @@ template <class F> void elementwise(const block_view& out, F f) {
     f();
 }
 
+void bind_elimination(nb::module_& m);
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
 void bind_text(nb::module_& m);

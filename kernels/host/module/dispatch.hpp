@@ -22,6 +22,8 @@ struct entry_table {
     void (*qr_panel)(const block_view&, const block_view&, const block_view&, const block_view&);
     void (*solve_triangular_tile)(const block_view&, const block_view&, const block_view&, bool,
                                   bool);
+    void (*lu_panel)(const block_view&, long long*, ptrdiff_t, int, int);
+    void (*cholesky_panel)(const block_view&, const block_view&);
     void (*window)(const block_view&, const block_view*, const block_view*, int, int, bool);
     void (*series_order)(const mdqr_series::order_arguments&, ptrdiff_t, bool, bool);
     void (*series_equations)(const mdqr_series::equation_arguments&, ptrdiff_t, bool);

@@ -58,6 +58,16 @@ template <int N>
 void mdqr_solve_triangular_tile(const block_view& out, const block_view& a, const block_view& b,
                                 bool lower, bool unit_diagonal);
 
+// Columns [first, last) of a (batch, m, n), last <= m, become those of L and U below row `first`;
+// whole rows from there on are interchanged. Entries [first, last) of `places`, which lie `apart`
+// from item to item, get the rows that pivots came from.
+template <int N>
+void mdqr_lu_panel(const block_view& a, long long* places, ptrdiff_t apart, int first, int last);
+
+// The first w rows c (batch, w, n) of the upper triangular C with C^H C = A, of whose first w rows
+// a (batch, w, n), w <= n, the upper triangle is read.
+template <int N> void mdqr_cholesky_panel(const block_view& c, const block_view& a);
+
 // r (batch, m, w) := R, left (batch, m, n) := E^H left, right (batch, k, m) := right E, where r = E
 // R is zero below `below` diagonals under the main one; a null block is absent. w <= m <= w +
 // below, below < m. A single column with more rows and nothing below rises: E^H r = (beta, 0). Sums

@@ -21,6 +21,8 @@ template <int N> constexpr mdqr_host::entry_table entries_of() {
         t.qr_panel = mdqr_qr_panel<N>;
     }
     t.solve_triangular_tile = mdqr_solve_triangular_tile<N>;
+    t.lu_panel = mdqr_lu_panel<N>;
+    t.cholesky_panel = mdqr_cholesky_panel<N>;
     t.window = mdqr_window<N>;
     t.series_order = mdqr_series_order<N>;
     t.series_equations = mdqr_series_equations<N>;

@@ -49,6 +49,29 @@ struct small_outputs {
     long long* status;
 };
 
+// The axes of K operands of one shape, those as one that follow each other in memory in all of
+// them.
+template <int K> struct merged_axes {
+    int ndim = 0;
+    ptrdiff_t shape[max_ndim], stride[K][max_ndim];
+
+    merged_axes(const ptrdiff_t* lengths, int count, const ptrdiff_t* const (&strides)[K]) {
+        for (int d = 0; d < count; ++d) {
+            if (lengths[d] == 1)
+                continue;
+            bool follows = ndim > 0;
+            for (int k = 0; k < K; ++k)
+                follows = follows && stride[k][ndim - 1] == lengths[d] * strides[k][d];
+            if (follows)
+                shape[ndim - 1] *= lengths[d];
+            else
+                shape[ndim++] = lengths[d];
+            for (int k = 0; k < K; ++k)
+                stride[k][ndim - 1] = strides[k][d];
+        }
+    }
+};
+
 // Row-major position: `offset[k]` follows the index for each of K operands of the same shape.
 template <int K> struct cursor {
     const ptrdiff_t* shape;

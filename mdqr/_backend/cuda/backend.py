@@ -7,6 +7,7 @@ from typing import Any
 
 from mdqr._backend.cuda.elementwise import Elementwise
 from mdqr._backend.cuda.factor.balance import Balance
+from mdqr._backend.cuda.factor.elimination import Eliminations
 from mdqr._backend.cuda.factor.panel import Panels
 from mdqr._backend.cuda.factor.reflect import Reflections
 from mdqr._backend.cuda.factor.small import SmallSystems
@@ -27,6 +28,7 @@ class CudaBackend(
     Elementwise,
     Reductions,
     Balance,
+    Eliminations,
     Panels,
     Reflections,
     SmallSystems,

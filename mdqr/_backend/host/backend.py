@@ -378,6 +378,21 @@ class HostBackend(SeriesOrders):
             self._kernels.solve_triangular_tile(out, a, b, *kind, lower, unit_diagonal)
         return out.reshape(kind.planes((*batch, *b.shape[-2:])))
 
+    def lu_panel(
+        self, a: Block, places: NDArray[np.int64], first: int, last: int, *, kind: Kind
+    ) -> None:
+        """Eliminate in columns from `first` to `last`."""
+        if a.size:
+            self._kernels.lu_panel(a, places, *kind, first, last)
+
+    def cholesky_panel(self, a: Block, *, kind: Kind) -> Block:
+        """Return the first rows of Cholesky factors."""
+        batch, (a,) = matrices(kind.is_complex, a)
+        out = np.empty(kind.planes(a.shape[kind.lead :]))
+        if out.size:
+            self._kernels.cholesky_panel(out, a, *kind)
+        return out.reshape(kind.planes((*batch, *a.shape[-2:])))
+
     def solve_small(self, a: Block, b: Block, *, kind: Kind) -> SmallSolution:
         """Solve small square systems."""
         batch, (a, b) = matrices(kind.is_complex, a, b)

@@ -1,4 +1,4 @@
-"""Cholesky factors by tiles, and solutions by them."""
+"""Cholesky factors by recursion over rows, and solutions by them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 
-_TILE = 16
-# Of products that are symmetric, so many columns are computed with what lies below the diagonal.
+# Rows that are found one by one; more are halved, so that most work is in products.
+_PANEL = 16
+# Of products that are symmetric, so many rows are computed with what lies below the diagonal.
 _STRIP = 128
 
 
@@ -63,9 +64,9 @@ def cholesky(a: Any, *, upper: bool = False, precision: Precision | str | None =
     -----
     ``abs(A - C^H C) <= (1.5 n + 160) eps abs(C^H) abs(C)`` in every entry (N. J. Higham, Accuracy
     and Stability of Numerical Algorithms, chapter 10, with the bound of `matmul`), up to what is
-    below the smallest doubles. Rows and columns are scaled by powers of two before, which changes
-    no bit. A matrix within ``n eps`` of the diagonal of a singular one may
-    count as either.
+    below the smallest doubles. Rows are halved until few are left, so that products are most of the
+    work. Rows and columns are scaled by powers of two before, which changes no bit. A matrix within
+    ``n eps`` of the diagonal of a singular one may count as either.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def checked_factor(
     roots = -(scaling.exponents_of(abs(diagonal(real(block))[0]).view(np.int64)) >> 1)
     near = backend.ldexp(block, roots[..., :, None] + roots[..., None, :], is_complex=field)
     c = factor(backend, near, kind)
-    # Where a minor is not positive, its row is not finite, and all that follow.
+    # Where a minor is not positive, its diagonal entry is not, and what follows means nothing.
     checks.require((diagonal(real(c))[0] > 0.0).all(), raise_for_minor)
     checks.settle()
     c = backend.ldexp(c, -roots[..., None, :], is_complex=field)
@@ -187,44 +188,26 @@ def factor(backend: Backend, a: Block, kind: Kind) -> Block:
     Of `a` the upper triangle is read.
     """
     limbs, is_complex = kind
-    rest, n = planes.widen(a, is_complex, limbs).copy(), int(a.shape[-1])
+    rest = planes.widen(a, is_complex, limbs).copy()
     c = backend.xp.zeros_like(rest)
-    for start in range(0, n, _TILE):
-        stop = min(start + _TILE, n)
-        for j in range(start, stop):
-            row = _row(backend, rest[..., j : j + 1, j:stop], kind)
-            c[..., j : j + 1, j:stop] = row
-            if j + 1 < stop:
-                _subtract_gram(backend, rest[..., j + 1 : stop, j + 1 : stop], row[..., 1:], kind)
-        if stop < n:
-            tile = c[..., start:stop, start:stop].swapaxes(-1, -2)
-            if is_complex:
-                tile = planes.conjugate(tile)
-            row = backend.solve_triangular_tile(
-                tile, rest[..., start:stop, stop:], lower=True, unit_diagonal=False, kind=kind
-            )
-            c[..., start:stop, stop:] = row
-            _subtract_gram(backend, rest[..., stop:, stop:], row, kind)
+    _reduce(backend, rest, c, 0, int(a.shape[-1]), kind)
     return c
 
 
-def _row(backend: Backend, row: Block, kind: Kind) -> Block:
-    """Divide a row by the root of its first entry, whose imaginary part is rounding error."""
-    real = row[0] if kind.is_complex else row
-    with np.errstate(all="ignore"):
-        root = backend.unary("sqrt", real[..., :1], kind=kind.real)
-        if kind.is_complex:
-            row = row.copy()
-            row[1][..., 0] = 0.0
-            root = planes.complexify(root)
-        return backend.binary("divide", row, root, kind=kind)
-
-
-def _subtract_gram(backend: Backend, x: Block, row: Block, kind: Kind) -> None:
-    """Subtract ``row^H row`` from the upper triangle of `x` in place, and from some of the rest."""
-    for start in range(0, int(x.shape[-1]), _STRIP):
-        left = row[..., start : start + _STRIP].swapaxes(-1, -2)
-        part = x[..., start : start + _STRIP, start:]
-        part[...] = backend.matmul(
-            left, row[..., start:], conj_a=True, c=part, subtract=True, kind=kind
-        )
+def _reduce(backend: Backend, rest: Block, c: Block, first: int, last: int, kind: Kind) -> None:
+    """Find rows `first` to `last` of `c` from what is `rest` of them, by halves."""
+    if last - first > _PANEL:
+        middle = first + (last - first + _PANEL) // (2 * _PANEL) * _PANEL
+        _reduce(backend, rest, c, first, middle, kind)
+        done = c[..., first:middle, :]
+        for start in range(middle, last, _STRIP):
+            rows = slice(start, min(start + _STRIP, last))
+            part = rest[..., rows, start:]
+            left = done[..., rows].swapaxes(-1, -2)
+            part[...] = backend.matmul(
+                left, done[..., start:], conj_a=True, c=part, subtract=True, kind=kind
+            )
+        _reduce(backend, rest, c, middle, last, kind)
+    elif last > first:
+        rows = slice(first, last)
+        c[..., rows, first:] = backend.cholesky_panel(rest[..., rows, first:], kind=kind)

@@ -26,8 +26,8 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 
-# Columns that are eliminated one by one; wider ones are halved, so that most work is in products.
-_LEAF = 8
+# Columns that are eliminated one by one; more are halved, so that most work is in products.
+_PANEL = 16
 
 
 class LUFactors(NamedTuple):
@@ -88,40 +88,16 @@ def factor(backend: Backend, a: Block, kind: Kind, callback: Callback | None = N
 
 def _eliminate(known: Pivoted, first: int, last: int, callback: Callback | None) -> None:
     """Eliminate below the diagonal in columns from `first` to `last`; update no others."""
-    if last - first > _LEAF:
-        middle = first + (last - first + _LEAF) // (2 * _LEAF) * _LEAF
+    if last - first > _PANEL:
+        middle = first + (last - first + _PANEL) // (2 * _PANEL) * _PANEL
         _eliminate(known, first, middle, callback)
         _update(known, first, middle, last)
         _eliminate(known, middle, last, callback)
         return
-    with np.errstate(all="ignore"):
-        for column in range(first, last):
-            _eliminate_column(known, column, last)
+    if last > first:
+        known.backend.lu_panel(known.lu, known.swaps, first, last, kind=known.kind)
     if callback is not None:
         callback("factor", last, int(known.swaps.shape[-1]))
-
-
-def _eliminate_column(known: Pivoted, j: int, last: int) -> None:
-    backend, lu, kind = known.backend, known.lu, known.kind
-    xp = backend.xp
-    # As LAPACK, the first entry whose parts have the largest sum of moduli.
-    sizes = abs(lu[:, 0, ..., j:, j]).sum(axis=0) if kind.is_complex else abs(lu[0, ..., j:, j])
-    place = j + sizes.argmax(axis=-1)
-    known.swaps[:, j] = place
-    batch = xp.arange(lu.shape[-3])
-    top = lu[..., batch, j, :]
-    lu[..., batch, j, :] = lu[..., batch, place, :]
-    lu[..., batch, place, :] = top
-    pivot = lu[..., j : j + 1, j : j + 1].copy()
-    # Below a zero pivot there are zeros.
-    leading = pivot[0, 0] if kind.is_complex else pivot[0]
-    leading[scaling.magnitude_bits(pivot, kind.is_complex) == 0] = 1.0
-    below = lu[..., j + 1 :, j : j + 1]
-    below[...] = backend.binary("divide", below, pivot, kind=kind)
-    if j + 1 < last and j + 1 < lu.shape[-2]:
-        rest = lu[..., j + 1 :, j + 1 : last]
-        row = lu[..., j : j + 1, j + 1 : last]
-        rest[...] = backend.matmul(below, row, c=rest, subtract=True, kind=kind)
 
 
 def _update(known: Pivoted, first: int, middle: int, last: int) -> None:

@@ -126,6 +126,7 @@ def _columns(order: Block, block: Block) -> Block:
     return xp.broadcast_to(order[:, None, :], (*block.shape[:-1], order.shape[-1]))
 
 
+@np.errstate(all="ignore")  # what is not finite goes through
 def _stage(xp: Any, block: Block, exponents: Block, kind: Kind) -> _Stage:
     """Return what is left for float64."""
     own = exponents + scaling.column_exponents(block, kind.is_complex)
@@ -137,6 +138,7 @@ def _stage(xp: Any, block: Block, exponents: Block, kind: Kind) -> _Stage:
     return _Stage(columns, (abs(columns) ** 2).sum(axis=-2), top)
 
 
+@np.errstate(all="ignore")  # what is not finite goes through
 def _left(xp: Any, stage: _Stage, first: _Stage) -> Block:
     """Return what is left in the Frobenius norm, relative to the first stage."""
     down = xp.maximum(stage.top - first.top, -2 * _FAR).astype(np.int32)
@@ -145,6 +147,7 @@ def _left(xp: Any, stage: _Stage, first: _Stage) -> Block:
     return xp.ldexp(share, down)
 
 
+@np.errstate(all="ignore")  # what is not finite goes through
 def _chosen(xp: Any, stage: _Stage, width: int) -> Block:
     """Return pivots that float64 can tell, at most `width` of them, int64 ``(batch, count)``."""
     x, squares, batch = stage.columns, stage.squares, xp.arange(stage.columns.shape[0])

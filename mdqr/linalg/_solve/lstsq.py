@@ -40,7 +40,7 @@ from mdqr.linalg._solve.data_error import (
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
 from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
-from mdqr.linalg._solve.minimum_norm.deficient import by_rank
+from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
@@ -128,7 +128,7 @@ def lstsq(
     weights : array_like, optional
         ``(m,)`` or ``(..., m)``, real and not negative: 1 / variance of each row. All limbs of an
         `MDArray` are used, as those of `a` and `b`. If m < n they are positive, and count in
-        `residuals` alone: all equations hold.
+        `residuals` alone: all equations hold; with `rtol` some may not, and weights count as ever.
     method : {"auto", "householder", "refine"}, optional
         "householder": QR in the precision of the work, and refinement. "refine": refinement by an
         approximate inverse with proven bounds; LinAlgError where that does not show all digits:
@@ -164,8 +164,8 @@ def lstsq(
         If `callback` cannot be called, or `data_error` is no dict.
     ValueError
         If the shapes do not fit, weights or errors of the data are negative or not finite, weights
-        are zero with m < n, an option is unknown, or `verified` is asked of "householder" where
-        that only estimates bounds, m >= n.
+        are zero with m < n and without `rtol`, an option is unknown, or `verified` is asked of
+        "householder" where that only estimates bounds, m >= n.
     numpy.linalg.LinAlgError
         If `a` or `b` is not finite, `a` is rank deficient (see `rcond`), a component of
         x is beyond the largest double, or `method` is "refine", or `verified` asked for, and that
@@ -215,8 +215,9 @@ def lstsq(
     find r (P. Businger and G. Golub 1965; G. Golub and C. Van Loan, Matrix Computations, 5.5, on
     complete orthogonal decompositions). ``x = T^+ A1^+ b`` with ``A1 = A[:, P[:r]]`` and ``T = [I,
     A1^+ A2]``, both factors solved as above, in the next higher precision, with bounds of what
-    errors of the first change in the second. `info` is a `RankInfo`: its bound is that for ``A1 T``
-    instead of `a`, which differs by ``info.distance``; where `a` has exactly that rank, not at all.
+    errors of the first change in the second; the matrices of a batch one after the other. `info` is
+    a `RankInfo`: its bound is that for ``A1 T`` instead of `a`, which differs by ``info.distance``;
+    where `a` has exactly that rank, not at all.
 
     Examples
     --------
@@ -293,8 +294,9 @@ def _by_rank(
     inputs, is_vector, batched = _checked(inputs)
     for name, block in zip("ab", inputs.blocks, strict=True):
         checks.require_finite("lstsq", name, block, inputs.is_complex)
-    _weights(inputs, given, checks)
+    parts = _weights(inputs, given, checks, zeros=True)
     checks.settle()
+    rows, top = weighted_rows(inputs, parts.root, parts.rows, parts.positive)
     weights = None
     if given is not None:
         pair = to_block(given, inputs.work.limbs)
@@ -302,7 +304,7 @@ def _by_rank(
         block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
-    x, residuals, rank, info = by_rank(RankProblem(inputs, weights, rtol, basic, solve))
+    x, residuals, rank, info = by_rank(RankProblem(inputs, weights, rows, top, rtol, basic, solve))
     if is_vector:
         bound, digits = info.error_bound[..., 0], info.digits[..., 0]
         x, info = x[..., 0], info._replace(error_bound=bound, digits=digits)
@@ -388,8 +390,11 @@ def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
 
 
-def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
-    """Return the weights, their powers of four apart: rows of a and b take these exactly."""
+def _weights(inputs: Inputs, given: Any, checks: Checks, *, zeros: bool = False) -> Weights:
+    """Return the weights, their powers of four apart: rows of a and b take these exactly.
+
+    `zeros` lets rows be left out even if they are fewer than columns.
+    """
     xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
     if given is None:
         return Weights(None, None, None, None)
@@ -403,7 +408,7 @@ def _weights(inputs: Inputs, given: Any, checks: Checks) -> Weights:
     a = inputs.blocks[0]
     block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
     checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
-    if a.shape[-2] < a.shape[-1]:
+    if a.shape[-2] < a.shape[-1] and not zeros:
         checks.require((block[0] > 0).all(), _raise_for_zero_weights)
     block = planes.broadcast(block, False, shape)
     bits = scaling.magnitude_bits(block, False)

@@ -168,10 +168,11 @@ def _orthogonal(
     rounds: list[Block] = []
     eps, n = precision_for(kind.limbs).eps, int(x.shape[-2])
     tolerance = 2 * (int(x.shape[-1]) + 8) * eps
+    upper = xp.tri(n, dtype=bool).T
     for sweep in range(_MOST_SWEEPS):
         gram = backend.matmul(x, x.swapaxes(-1, -2), conj_b=kind.is_complex, kind=kind)
         # Exactly Hermitian, or turns are not unitary where lengths are nearly equal.
-        gram = xp.triu(gram) + adjoint(xp.triu(gram, 1), kind)
+        gram = xp.where(upper, gram, adjoint(gram, kind))
         if kind.is_complex:
             planes.diagonal(gram)[1] = 0.0
         w, gap, size, cosine = _small_turns(backend, gram, exponents, kind, tolerance)

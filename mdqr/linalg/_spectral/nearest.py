@@ -67,8 +67,9 @@ def lowrank(
     r : int, optional
         The number of singular values, from 1 to ``min(m, n)``.
     rtol : float, optional
-        Without `r`, for one matrix: singular values above that part of the largest one. By default
-        ``max(m, n) eps``, eps of the precision of the entries of `a`, as for `matrix_rank`.
+        Without `r`, for one matrix: singular values above that part of the largest one, as far as
+        the work tells them from zero. By default ``max(m, n) eps``, eps of the precision of the
+        entries of `a`, as for `matrix_rank`.
     precision : Precision or str, optional
         The precision of the results; by default that of `a`.
     callback : callable, optional
@@ -120,19 +121,11 @@ def lowrank(
     m, n = matrix_shape("lowrank", "a", inputs.shape(0))
     check_callback("lowrank", callback)
     count = _count(r, rtol, inputs.shape(0))
-    found = _approximated("lowrank", inputs, count or 1, callback, vectors=True)
-    u, v = cast(tuple[Block, Block], (found.left, found.right))
-    batch = inputs.shape(0)[:-2]
-    s = folded(inputs, found.values, (*batch, found.values.shape[-1]), is_complex=False)
+    u, s, vh = above_rounding("lowrank", inputs, count or 1, callback)
     if count is None:
         least = max(m, n) * data_precision(a, inputs.work).eps if rtol is None else rtol
         count = int((s > s[:1] * least).sum())
-    vh = adjoint(v[..., :count], inputs.kind)
-    return LowRankResult(
-        folded(inputs, u[..., :count], (*batch, m, count)),
-        s[..., :count],
-        folded(inputs, vh, (*batch, count, n)),
-    )
+    return LowRankResult(u[..., :count], s[..., :count], vh[..., :count, :])
 
 
 def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
@@ -154,6 +147,21 @@ def _count(r: Any, rtol: Any, shape: tuple[int, ...]) -> int | None:
     return count
 
 
+def above_rounding(
+    function: str, inputs: Inputs, least: int = 1, callback: Callback | None = None
+) -> LowRankResult:
+    """Return values and vectors: at least some, and those above rounding errors of the matrix."""
+    found = _approximated(function, inputs, least, callback, vectors=True)
+    u, v = cast(tuple[Block, Block], (found.left, found.right))
+    batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
+    count = found.values.shape[-1]
+    return LowRankResult(
+        folded(inputs, u, (*batch, m, count)),
+        folded(inputs, found.values, (*batch, count), is_complex=False),
+        folded(inputs, adjoint(v, inputs.kind), (*batch, count, n)),
+    )
+
+
 def values_above_rounding(function: str, inputs: Inputs) -> MDArray:
     """Return singular values ``(..., k)``, all but some below ``min(m, n) eps`` of the largest."""
     found = _approximated(function, inputs, 1, None, vectors=False).values
@@ -170,7 +178,12 @@ def _approximated(
     checks.require_finite(function, "a", inputs.blocks[0], field)
     checks.settle()
     if not a[0].size:
-        return of_tall(inputs, kind.zeros(backend.xp, (a.shape[-3], max(m, n), 0)), vectors)
+        k = min(m, n, least)
+        return Decomposed(
+            kind.zeros(backend.xp, (a.shape[-3], m, k)),
+            kind.real.zeros(backend.xp, (a.shape[-3], k)),
+            kind.zeros(backend.xp, (a.shape[-3], n, k)),
+        )
     with memory_guard(function, inputs, 3 * m * n, "take fewer rows or columns"):
         top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
         top = top - ROOM
@@ -203,7 +216,8 @@ class PolarResult(NamedTuple):
     u : MDArray
         Orthonormal columns or rows, whichever are fewer: ``(..., m, n)``.
     p : MDArray
-        Hermitian to the bit and positive semidefinite, ``(..., n, n)``, or ``(..., m, m)``.
+        Hermitian to the bit, and positive semidefinite but for rounding errors: ``(..., n, n)``,
+        or ``(..., m, m)``.
     """
 
     u: MDArray

@@ -10,13 +10,17 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
 from mdqr._functions.comparison import where
-from mdqr._limbs import planes
+from mdqr._functions.creation import asarray
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import device_of
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
+from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
 from mdqr.linalg._solve.solve import inv
-from mdqr.linalg._spectral.nearest import values_above_rounding
+from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
 
@@ -77,13 +81,17 @@ def matrix_rank(
         return int(bool(planes.nonzero(given.blocks[0], given.is_complex).any()))
     if not min(given.shape(0)[-2:]):
         return np.zeros(given.shape(0)[:-2], dtype=np.int64)[()]
-    relative = None if tol is not None else _relative(given, A, rtol)
-    if relative is not None and np.all(relative >= max(given.shape(0)[-2:]) * given.work.eps):
-        values = values_above_rounding("matrix_rank", given)
-    else:
+    if tol is not None:
         values = svdvals(A, precision=precision)
-    tol = values[..., 0] * relative if tol is None else tol
-    found = (values > _column(tol)).sum(axis=-1)
+        least = _column(given, tol)
+    else:
+        near, relative = _near_one(given)[0], _relative(given, A, rtol)
+        if _hides_rounding(given, relative):
+            values = values_above_rounding("matrix_rank", gather(near, precision=given.precision))
+        else:
+            values = svdvals(near, precision=given.precision)
+        least = values[..., :1] * relative
+    found = (values > least).sum(axis=-1)
     return int(found) if not values.shape[:-1] else found
 
 
@@ -124,7 +132,9 @@ def cond(
         return norm(x, p, axis=(-2, -1), precision=precision) * norm(
             inv(x, precision=precision), p, axis=(-2, -1)
         )
-    values = svdvals(x, precision=precision)
+    given = gather(x, precision=precision)
+    matrix_shape("cond", "x", given.shape(0))
+    values = svdvals(_near_one(given)[0], precision=given.precision)
     if not values.shape[-1]:
         raise ValueError("cond: a matrix without entries has no condition")
     largest, smallest = values[..., 0], values[..., -1]
@@ -171,8 +181,9 @@ def pinv(
     Notes
     -----
     With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
-    errs by at most ``200 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `svd`
-    (G. W. Stewart, On the perturbation of pseudo-inverses, 1977).
+    errs by at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `lowrank`,
+    or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation of
+    pseudo-inverses, 1977).
 
     Examples
     --------
@@ -185,13 +196,23 @@ def pinv(
         raise ValueError("pinv: give rcond or rtol")
     given = gather(a, precision=precision)
     matrix_shape("pinv", "a", given.shape(0))
-    u, s, vh = svd(a, False, precision=precision)
+    near, top = _near_one(given)
     tolerance = rtol if rcond is None else rcond
-    kept = s > s[..., :1] * _column(_relative(given, a, tolerance))
+    relative = _relative(given, a, tolerance)
+    if _hides_rounding(given, relative):
+        u, s, vh = above_rounding("pinv", gather(near, precision=given.precision))
+    else:
+        u, s, vh = svd(near, False, precision=given.precision)
+    kept = s > s[..., :1] * relative
     if tolerance is None:
         _warn_of_truncation("pinv", given, s, kept)
     inverse = where(kept, 1 / where(kept, s, 1), 0)
-    return matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
+    found = matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
+    field, checks = given.is_complex, Checks()
+    block = given.backend.ldexp(found._block, -top[..., None, None], is_complex=field)
+    checks.require_in_range("pinv", "the pseudoinverse", block, field)
+    checks.settle()
+    return MDArray._wrap(block, found.precision, field)
 
 
 def null_space(
@@ -244,18 +265,44 @@ def null_space(
     given = gather(A, precision=precision)
     if len(given.shape(0)) != 2:
         raise ValueError(f"null_space: A must be a matrix; got shape {given.shape(0)}")
-    _, s, vh = svd(A, precision=precision)
+    _, s, vh = svd(_near_one(given)[0], precision=given.precision)
     kept = s > s[:1] * _relative(given, A, rcond)
     if rcond is None:
         _warn_of_truncation("null_space", given, s, kept)
     return vh[int(kept.sum()) :].mT.conj()
 
 
-def _relative(given: Inputs, a: Any, rtol: Any) -> Any:
+def _near_one(given: Inputs) -> tuple[MDArray, Block]:
+    """Return matrices ``2**-top a`` with entries near 1, and top: int64 ``(...)``.
+
+    Small singular values of small matrices would have few digits, or underflow.
+    """
+    field = given.is_complex
+    bits = scaling.magnitude_bits(given.blocks[0], field)
+    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+    block = given.backend.ldexp(given.blocks[0], -top[..., None, None], is_complex=field)
+    block = planes.widen(block, field, given.work.limbs)
+    return MDArray._wrap(block, given.work, field), top
+
+
+def _relative(given: Inputs, a: Any, rtol: Any) -> MDArray:
     """Return a tolerance relative to the largest singular value, by default that of the entries."""
-    if rtol is not None:
-        return rtol if isinstance(rtol, MDArray) else np.asarray(rtol)
-    return max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+    if rtol is None:
+        rtol = max(given.shape(0)[-2:]) * data_precision(a, given.work).eps
+    return _column(given, rtol)
+
+
+def _hides_rounding(given: Inputs, relative: MDArray) -> bool:
+    """Return whether all that the work does not tell from zero counts as zero."""
+    return bool((relative >= max(given.shape(0)[-2:]) * given.work.eps).all())
+
+
+def _column(given: Inputs, tolerance: Any) -> MDArray:
+    """Return tolerances of a batch beside the operand, with an axis for singular values."""
+    if not isinstance(tolerance, MDArray):
+        device = device_of(given.blocks[0])
+        tolerance = asarray(tolerance, precision=given.work, device=device)
+    return tolerance[..., None]
 
 
 def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> None:
@@ -270,9 +317,3 @@ def _warn_of_truncation(function: str, given: Inputs, s: MDArray, kept: Any) -> 
             PrecisionWarning,
             stacklevel=3,
         )
-
-
-def _column(tolerance: Any) -> Any:
-    """Return tolerances of a batch with an axis for singular values."""
-    array = tolerance if isinstance(tolerance, MDArray) else np.asarray(tolerance)
-    return array[..., None]

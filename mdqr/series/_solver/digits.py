@@ -101,6 +101,9 @@ class _Changes:
         self.wide[..., :n, k] = -dx
         self.wide[(*self._lead, ..., slice(n), k)] += self._noise(self.size[..., :n, k])
         self._products(k, inner)
+        # What underflowed is not zero for products.
+        changed = (self.eqs.size(self.wide[..., k]) > 0).any(axis=-2, keepdims=True)
+        self.size[..., k] = self.xp.maximum(self.size[..., k], changed * _SMALL)
 
     def _probes(self, block: Block) -> Block:
         """Repeat nodes ``(..., 1, nodes)`` for all probes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
+from types import ModuleType
 
 import numpy as np
 
@@ -42,28 +43,26 @@ class Equations:
     exponent: np.ndarray  # (sets,)
 
     @classmethod
-    def of(cls, system: System, t0: MDArray, x: MDArray) -> Equations:
+    def of(cls, system: System, t0: MDArray, start: np.ndarray, device: str) -> Equations:
         """Round the coefficients, and expand those that depend on t about t0, on the host.
+
+        Scales are those of start points of the moduli `start` ``(items, n)``; zeros tell nothing.
 
         Raises
         ------
         ValueError
             If they leave the range of doubles there.
         """
-        field = x.is_complex
+        field = t0.is_complex
         series, moduli, values = _expanded(system, t0, field)
-        start = sizes(x.reshape(-1, x.shape[-1])._block, field)
-        start = start if isinstance(start, np.ndarray) else start.get()
-        if not np.isfinite(start).all():
-            raise ValueError("x0 must be finite")
         scale = balanced(values, start, system)
         if scale.powers.any():
             powers = scale.powers[..., None]
             series = for_block(series).ldexp(series, powers, is_complex=field)
-            moduli = np.ldexp(moduli, powers)
+            moduli = _scaled_moduli(np, np.ldexp(moduli, powers), moduli)
         kind = Kind(t0.precision.limbs, field)
         terms, magnitudes = (
-            _terms(block, each, system.layout, system.equations, x.device)
+            _terms(block, each, system.layout, system.equations, device)
             for block, each in ((series, kind), (moduli[None], Kind(1, False)))
         )
         products = system.monomials[0].on(for_block(terms.factors).xp)
@@ -93,12 +92,11 @@ class Equations:
             orders = powers * backend.xp.arange(block.shape[-1])
             return backend.ldexp(block, orders, is_complex=is_complex)
 
-        def scale_moduli(block: Block, is_complex: bool) -> Block:
-            # What is not zero stays so.
-            return backend.xp.maximum(scale(block, is_complex), (block > 0) * _LEAST)
+        def scale_moduli(block: Block) -> Block:
+            return _scaled_moduli(backend.xp, scale(block, False), block)
 
         terms = _changed(self.terms, lambda block: scale(block, self.kind.is_complex))
-        moduli = _changed(self.moduli, lambda block: scale_moduli(block, False))
+        moduli = _changed(self.moduli, scale_moduli)
         return replace(self, terms=terms, moduli=moduli, exponent=exponent)
 
     def inward(self, x: Block) -> Block:
@@ -234,6 +232,11 @@ def _terms(block: Block, kind: Kind, layout: Layout, rows: int, device: str) -> 
     factors = np.ascontiguousarray(factors[..., : 1 + used.max(initial=0)])
     found = EquationTerms(layout.starts, layout.nodes, factors, sums)
     return EquationTerms(*(place(part, device) for part in found))
+
+
+def _scaled_moduli(xp: ModuleType, scaled: Block, before: Block) -> Block:
+    """Return scaled moduli, none of them zero that was not."""
+    return xp.maximum(scaled, (before > 0) * _LEAST)
 
 
 def _changed(terms: EquationTerms, change: Callable[[Block], Block]) -> EquationTerms:

@@ -26,11 +26,15 @@ MOST_SMALL, _CONTRACTION = 64, 2.0**-10
 
 
 class Inverse(NamedTuple):
-    """A left inverse ``(..., n, m)``, perhaps in fewer limbs, and the steps that it takes."""
+    """A left inverse ``(..., n, m)``, perhaps in fewer limbs, and the steps that it takes.
+
+    `condition` is the product of its Frobenius norm and that of the matrix, the worst of a batch.
+    """
 
     block: Block
     limbs: int
     steps: int
+    condition: float
 
     def times(self, rest: Block, kind: Kind) -> Block:
         """Return ``inverse @ rest`` as it is, in all limbs of `kind`."""
@@ -66,19 +70,20 @@ def left_inverse(jacobian: Block, kind: Kind) -> Inverse:
                 found = _approximate(jacobian, kind, precision)
                 if found is not None:
                     return found
-    return Inverse(_precise(jacobian, kind), kind.limbs, 1)
+    return _precise(jacobian, kind)
 
 
-def _precise(jacobian: Block, kind: Kind) -> Block:
+def _precise(jacobian: Block, kind: Kind) -> Inverse:
     precision = next(p for p in PRECISIONS if p.limbs == kind.limbs)
     matrix = MDArray._wrap(jacobian, precision, kind.is_complex)
     try:
         found = _inverted(matrix)
     except np.linalg.LinAlgError:
         raise singular(matrix) from None
-    if not _condition(jacobian, found, kind) * precision.eps < _SINGULAR:
+    condition = _condition(jacobian, found, kind)
+    if not condition * precision.eps < _SINGULAR:
         raise singular(matrix)
-    return found
+    return Inverse(found, kind.limbs, 1, condition)
 
 
 def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse | None:
@@ -101,7 +106,8 @@ def _approximate(jacobian: Block, kind: Kind, precision: Precision) -> Inverse |
     if not worst <= _CONTRACTION:
         return None
     eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
-    return Inverse(found, low.limbs, math.ceil(math.log(eps) / math.log(worst)))
+    steps = math.ceil(math.log(eps) / math.log(worst))
+    return Inverse(found, low.limbs, steps, _condition(jacobian, found, kind))
 
 
 def _extremes(r: MDArray) -> tuple[float, float]:
@@ -118,11 +124,6 @@ def _inverted(matrix: MDArray) -> Block:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)
         return (solve(matrix, one) if m == n else lstsq(matrix, one, rcond=0).x)._block
-
-
-def condition(jacobian: Block, inverse: Inverse, kind: Kind) -> float:
-    """Return the product of the Frobenius norms of the Jacobian and its inverse, the worst."""
-    return _condition(jacobian, inverse.block, kind)
 
 
 def _condition(jacobian: Block, inverse: Block, kind: Kind) -> float:

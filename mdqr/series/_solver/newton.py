@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.online import Start
-
-# A change of an order counts as rounding below so many eps of what the order is made of.
-_NOISE = 64.0
 
 
 def expand(
     equations: Equations,
     begin: Start,
     degree: int,
-    eps: float,
     callback: Callable[[str, int, int], object] | None = None,
 ) -> tuple[Block, list[int]]:
     """Return the nodes of the series, and how many orders were right after each step."""
@@ -48,16 +42,8 @@ def expand(
             values[..., :n, at] = backend.binary(
                 "subtract", values[..., :n, at], dx[..., 0], kind=kind
             )
-        sizes = equations.size(values[..., :n, right : width + 1])
-        steps = backend.xp.stack([equations.size(dx[..., 0]) for dx in changes], axis=-1)
-        flat = [x.reshape(-1, steps.shape[-1]).max(axis=0) for x in (steps, sizes)]
-        step, size = (x if isinstance(x, np.ndarray) else x.get() for x in flat)
-        settled = step <= _NOISE * eps * np.maximum(size, np.finfo(float).tiny)
-        # Doubling: with `right` orders right before, as many more are after the step.
-        known = min(2 * right, width + 1)
-        while known <= width and settled[known - right]:
-            known += 1
-        right = known
+        # With `right` orders right before, as many more are after the step.
+        right = width + 1
         history.append(right)
         width = min(degree, 2 * right - 1)
         if callback is not None:

@@ -13,15 +13,15 @@ from mdqr._errors import PrecisionWarning
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
-from mdqr.series._solver import inverse, newton, online
-from mdqr.series._solver.equations import Equations
+from mdqr.series._solver import newton, online
+from mdqr.series._solver.equations import Equations, sizes
 from mdqr.series._solver.scaling import growth
 from mdqr.series._solver.solution import SeriesInfo, SeriesSolution
 from mdqr.series._systems.system import System
 
 _METHODS = ("auto", "online", "newton")
-# Orders from which the growth of the coefficients is estimated, in float64.
-_GROWTH = 6
+# Orders from which the growth of more coefficients is estimated, in float64.
+_GROWTH = 8
 # Orders may differ by so many bits, else they are found again, with t scaled otherwise.
 _MOST_BITS, _MOST_TRIALS = 256, 8
 
@@ -111,21 +111,19 @@ def newton_series(
         raise ValueError(f"degree must be at least 0; got {degree}")
     higher = _higher(precision) if verify else None
     x, point = _operands(system, x0, t0, precision, device)
-    equations = Equations.of(system, point, x)
-    begin = online.start(equations, x._block, precision)
-    condition = inverse.condition(begin.jacobian, begin.inverse, equations.kind)
+    equations, begin = _start(system, point, x)
     history: list[int] = []
 
     def expand(equations: Equations) -> Block:
         if method == "newton":
-            values, history[:] = newton.expand(equations, begin, degree, precision.eps, callback)
+            values, history[:] = newton.expand(equations, begin, degree, callback)
             return values
         return online.expand(equations, begin, degree, callback)
 
     equations, values = _in_range(equations, begin, degree, expand)
     way = "newton" if method == "newton" else "online"
     exponent = equations.exponents(x.shape[:-1])
-    info = SeriesInfo(way, begin.steps, condition, exponent, history, higher)
+    info = SeriesInfo(way, begin.steps, begin.inverse.condition, exponent, history, higher)
     found = SeriesSolution(system, point, precision, equations, begin, values, info)
     if not higher:
         return found
@@ -172,6 +170,29 @@ def _operands(
     return x, point
 
 
+def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.Start]:
+    """Return the equations, scaled by start points, and the refined ones.
+
+    Rounding errors in place of an unknown that is zero do not tell its scale.
+    """
+    size = _on_host(sizes(x.reshape(-1, x.shape[-1])._block, x.is_complex))
+    if not np.isfinite(size).all():
+        raise ValueError("x0 must be finite")
+    equations = Equations.of(system, t0, size, x.device)
+    begin = online.start(equations, x._block, x.precision)
+    if not equations.scale.unknowns.any():
+        return equations, begin
+    noise = _on_host(online.is_noise(equations, begin, x.precision)).reshape(size.shape)
+    if not size[noise].any():
+        return equations, begin
+    equations = Equations.of(system, t0, np.where(noise, 0.0, size), x.device)
+    return equations, online.start(equations, x._block, x.precision)
+
+
+def _on_host(block: Block) -> np.ndarray:
+    return block if isinstance(block, np.ndarray) else block.get()
+
+
 def _warn(found: SeriesSolution, precision: Precision) -> None:
     digits = found.digits.reshape(-1, found.degree + 1).min(axis=0)
     bad = np.flatnonzero(digits < precision.digits / 2)
@@ -189,12 +210,12 @@ def _in_range(
 ) -> tuple[Equations, Block]:
     """Return what `expand` finds where t is scaled so that orders are near one size.
 
-    The first orders tell how, in float64; where later ones grow otherwise they are found again.
+    The first of many orders tell how, in float64; where later ones grow otherwise all are found
+    again.
     """
-    first = min(degree, _GROWTH)
-    if first:
+    if degree > _GROWTH:
         single = equations.first_limbs(1)
-        values = online.expand(single, begin.first_limb(equations.kind), first)
+        values = online.expand(single, begin.first_limb(equations.kind), _GROWTH)
         equations = equations.scaled(equations.slower(growth(_tops(single, values))))
     values = expand(equations)
     for _ in range(_MOST_TRIALS if degree else 0):
@@ -212,4 +233,4 @@ def _tops(equations: Equations, values: Block) -> np.ndarray:
     """Return the sizes of orders ``(items, d + 1)``, those of the largest unknowns."""
     size = equations.size(values[..., : equations.variables, :]).max(axis=-2)
     size = size.reshape(-1, size.shape[-1])
-    return size if isinstance(size, np.ndarray) else size.get()
+    return _on_host(size)

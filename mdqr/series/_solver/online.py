@@ -26,6 +26,8 @@ _MOST_STEPS, _GAIN = 50, 2.0**-10
 _CLOSE = 2.0**-20
 # Equations that are left with less, at a Jacobian near singular, tell of a singular solution.
 _NEAR = 2.0**-20
+# Rounding errors of an equation, in eps of its terms.
+_NOISE = 64.0
 # One start point of more products is shared out: as one task, of a thread or a block of them, it
 # would take longer. The tasks of more start points run side by side, each of as many times this.
 _MOST_PRODUCTS = 1024
@@ -45,11 +47,12 @@ class Start(NamedTuple):
             planes.narrow(block, kind.is_complex, 1)
             for block in (self.values, self.jacobian, self.inverse.block)
         )
-        return Start(values, jacobian, Inverse(inverse, 1, 1), self.steps)
+        first = self.inverse._replace(block=inverse, limbs=1, steps=1)
+        return Start(values, jacobian, first, self.steps)
 
 
 def start(equations: Equations, x: Block, precision: Precision) -> Start:
-    """Refine start points ``(..., n)`` by Newton's method, and factor the Jacobian there.
+    """Refine given start points ``(..., n)`` by Newton's method, and factor the Jacobian there.
 
     Raises
     ------
@@ -103,6 +106,18 @@ def start(equations: Equations, x: Block, precision: Precision) -> Start:
     return Start(values, jacobian, inverse, steps)
 
 
+def is_noise(equations: Equations, begin: Start, precision: Precision) -> Block:
+    """Tell the unknowns ``(..., n)`` that may be rounding errors, or what steps left, of zeros."""
+    kind, n = equations.kind, equations.variables
+    rest = equations.order(begin.values, 0)
+    change = equations.size(begin.inverse.times(rest, kind)[..., 0])
+    inverse = equations.size(begin.inverse.block)
+    rounding = (inverse * _sums(equations, begin.values)[..., None, :]).sum(axis=-1)
+    return (
+        equations.size(begin.values[..., :n, 0]) <= 2 * change + _NOISE * precision.eps * rounding
+    )
+
+
 def _ratio(change: Block, size: Block) -> Block:
     return change / planes.namespace(size).where(size > 0, size, 1.0)
 
@@ -110,10 +125,14 @@ def _ratio(change: Block, size: Block) -> Block:
 def _left(equations: Equations, values: Block) -> float:
     """Return what is left of equations at points, relative to the sums of their terms."""
     rest = equations.size(equations.order(values, 0)[..., 0])
-    moduli = equations.magnitudes()
     # Where all terms of an equation vanish, others tell what is small.
-    sums = moduli.order(equations.size(values)[None], 0)[0, ..., 0].max(axis=-1, keepdims=True)
-    return float(_ratio(rest, sums).max())
+    top = _sums(equations, values).max(axis=-1, keepdims=True)
+    return float(_ratio(rest, top).max())
+
+
+def _sums(equations: Equations, values: Block) -> Block:
+    """Return the sums of the moduli of the terms of equations at points."""
+    return equations.magnitudes().order(equations.size(values)[None], 0)[0, ..., 0]
 
 
 def expand(

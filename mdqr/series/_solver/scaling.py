@@ -10,6 +10,8 @@ from mdqr.series._systems.system import System
 
 # What is within 2**16 of 1 stays.
 _NEAR = 16
+# Lower rates are taken as they are.
+_STEEP = 16
 
 
 class Scale(NamedTuple):
@@ -86,7 +88,7 @@ def growth(sizes: np.ndarray) -> np.ndarray:
     """Return the binary logarithms of the rates at which orders ``(items, d + 1)`` grow.
 
     From the largest of both halves of the orders from 1 on: order 0 says nothing of the others, and
-    single orders may be small.
+    single orders may be small. Zero where orders would differ by more without what they grow by.
     """
     half = (sizes.shape[1] - 1) // 2
     if not half:
@@ -99,7 +101,22 @@ def growth(sizes: np.ndarray) -> np.ndarray:
     rates = np.zeros(len(sizes))
     rates[held] = (np.log2(last[held]) - np.log2(first[held])) / half
     rates[~held] = [_rate(row) for row in sizes[~held]]
+    steep = np.flatnonzero(abs(rates) > _STEEP)
+    rates[steep] = np.where(_is_nearer(sizes[steep], rates[steep]), rates[steep], 0.0)
     return rates
+
+
+def _is_nearer(sizes: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Tell whether orders differ by no more when they are scaled by rates."""
+    orders = np.arange(1, sizes.shape[1])
+    held = (sizes[:, 1:] > 0) & np.isfinite(sizes[:, 1:])
+    before = np.log2(np.where(held, sizes[:, 1:], 1.0))
+    after = before - rates[:, None] * orders
+    spreads = [
+        np.where(held, logs, -np.inf).max(axis=1) - np.where(held, logs, np.inf).min(axis=1)
+        for logs in (before, after)
+    ]
+    return np.asarray(~(spreads[1] > spreads[0]))
 
 
 def _rate(sizes: np.ndarray) -> float:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._precision import PRECISIONS
-from mdqr.series._solver.scaling import Scale, balanced
 from mdqr.series._systems.system import System
 
 # Singular values of Toeplitz matrices below this part of the largest are rounding errors.
@@ -110,24 +109,20 @@ class Distances:
     """
 
     def __init__(self, system: System) -> None:
-        self._system, exponents = system, system.exponents
+        exponents = system.exponents
         self._series = system.coefficients(PRECISIONS[0]).to_numpy()
         every = np.arange(len(exponents))
         given = _Terms(every, system.term_equations[:, None], np.ones(len(every)), exponents)
         self._first = _Terms.derived(given)
         self._second = _Terms.derived(self._first)
 
-    def scale(self, x: np.ndarray, t: np.ndarray) -> Scale:
-        """Return powers of two that bring points ``(paths, n)`` and equations near 1."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return balanced(_polynomials(abs(t), abs(self._series)), abs(x), self._system)
-
-    def __call__(self, x: np.ndarray, t: np.ndarray, scale: Scale) -> np.ndarray:
+    def __call__(self, x: np.ndarray, t: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the distances at points ``(paths, n)``, scaled, for values of the parameter.
 
+        The terms are those that were given times ``2**powers``, ``(paths, terms)``.
         They are NaN where derivatives are not finite.
         """
-        n, powers = x.shape[1], np.broadcast_to(scale.powers, (len(x), len(self._series)))
+        n = x.shape[1]
         many = max(1, _ENTRIES // max(n**3, n * len(self._second.term)))
         parts = [slice(first, first + many) for first in range(0, len(x), many)]
         return np.concatenate([self._some(x[part], t[part], powers[part]) for part in parts])

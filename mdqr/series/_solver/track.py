@@ -17,6 +17,7 @@ from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._errors import NotASolutionError, SingularJacobianError
 from mdqr.series._solver.newton_series import newton_series
+from mdqr.series._solver.solution import SeriesSolution
 from mdqr.series._solver.steps import Distances, Predictor
 from mdqr.series._systems.system import System
 
@@ -195,11 +196,11 @@ class _Paths:
         count = len(starts)
         self._t = np.full(count, self._begin)
         self._distance = Distances(system)
-        coeffs = newton_series(
+        s = newton_series(
             system, starts, degree=self._degree, precision=starts.precision, t0=self._t
-        ).coeffs
-        self._like = coeffs[:0]
-        self._series = _expansions(coeffs)
+        )
+        self._like = s.coeffs[:0]
+        self._series = _expansions(s)
         self._times: list[list[float]] = [[self._begin] for _ in range(count)]
         self._points = [[each.point] for each in self._series]
         self._radii: list[list[float]] = [[] for _ in range(count)]
@@ -207,7 +208,6 @@ class _Paths:
         self._reasons = [""] * count
         self._step = np.zeros(count)
         self._radius, self._apart = np.zeros(count), np.zeros(count)
-        self._unit = np.ones((count, len(system.variables)))
         self._plans: dict[int, Predictor] = {}
         self._planned = np.zeros(count, dtype=bool)
         for i in np.flatnonzero(self._t == self._end):
@@ -247,9 +247,11 @@ class _Paths:
             self._step[active] == left, self._end, self._t[active] + self._way * self._step[active]
         )
         predicted = np.stack(
-            [self._plans[i](h) for i, h in zip(active, new - self._t[active], strict=True)]
+            [
+                self._plans[i](h) * self._series[i].unit
+                for i, h in zip(active, new - self._t[active], strict=True)
+            ]
         )
-        predicted *= self._unit[active]
         right = np.isfinite(predicted).all(axis=-1)
         found: dict[int, _Expansion] = {}
         if right.any():
@@ -272,13 +274,13 @@ class _Paths:
         if not which.size:
             return
         # Unknowns of any size are compared with each other.
-        scale = self._distance.scale(values[..., 0], self._t[which])
-        self._unit[which] = 2.0**scale.unknowns
-        values = values / self._unit[which, :, None]
+        unit = np.stack([self._series[i].unit for i in which])
+        powers = np.stack([self._series[i].powers for i in which])
+        values = values / unit[..., None]
         eps = self._like.precision.eps
         plan = Predictor.of(values, *self._degrees, longest=_LONGEST, eps=eps)
         radius, error = plan.radius(), plan.error()
-        distance = self._distance(values[..., 0], self._t[which], scale)
+        distance = self._distance(values[..., 0], self._t[which], powers)
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = (_CURVATURE * distance / error) ** (1 / (sum(self._degrees) + 1))
         # Where nothing is left out, no distance limits a step.
@@ -306,9 +308,9 @@ class _Paths:
 
         Or with how far others are, where that is more: at zero a path has no size.
         """
-        before = self._series[i].values[:, 0]
+        series = self._series[i]
         moved, *sizes = (
-            abs(x / self._unit[i]).max() for x in (found - predicted, predicted, before)
+            abs(x / series.unit).max() for x in (found - predicted, predicted, series.values[:, 0])
         )
         return bool(moved <= _LONGEST * max(*sizes, self._apart[i]))
 
@@ -345,18 +347,28 @@ class _Paths:
             parts = slice(half), slice(half, None)
             first, second = (self._expand(which[p], x[p], t[p]) for p in parts)
             return first | second
-        return dict(zip(which.tolist(), _expansions(s.coeffs), strict=True))
+        return dict(zip(which.tolist(), _expansions(s), strict=True))
 
 
 class _Expansion(NamedTuple):
-    """The series of one path: its point on the device, all on the host, and that in float64."""
+    """The series of one path: its point on the device, all on the host, and that in float64.
+
+    Unknowns were scaled by `unit` ``(n,)``, and terms by ``2**powers``.
+    """
 
     point: MDArray
     coeffs: MDArray
     values: np.ndarray
+    unit: np.ndarray
+    powers: np.ndarray
 
 
-def _expansions(coeffs: MDArray) -> list[_Expansion]:
+def _expansions(s: SeriesSolution) -> list[_Expansion]:
     """Return the series of paths ``(paths, n, d + 1)`` one by one; a device is read once."""
-    held = coeffs.to_device("cpu")
-    return list(map(_Expansion, coeffs[..., 0], held, held.to_numpy()))
+    held = s.coeffs.to_device("cpu")
+    scale = s._equations.scale
+    unit, powers = (
+        np.broadcast_to(part, (len(held), part.shape[1]))
+        for part in (2.0**scale.unknowns, scale.powers)
+    )
+    return list(map(_Expansion, s.coeffs[..., 0], held, held.to_numpy(), unit, powers))

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.elementwise import sqrt
 from mdqr._functions.filled import zeros
 from mdqr._functions.matrices import eye
 from mdqr._functions.sequences import concatenate, stack
-from mdqr._limbs.device import host_block
-from mdqr._limbs.planes import widen
+from mdqr._limbs import scaling
+from mdqr._limbs.device import host_block, place_on_device_of
+from mdqr._limbs.planes import Block, widen
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._products.norms import norm
-from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._spectral.svd import svdvals
+from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.operands import Inputs, gather
+from mdqr.linalg._spectral.nearest import values_above_rounding
 
 # Errors beyond so many eps of the largest component of a solution are warned of.
 _WARNED = 2.0**10
@@ -64,13 +66,16 @@ RankInfo.__module__ = "mdqr.linalg"
 class Problem(NamedTuple):
     """What to solve, each matrix of a batch for itself.
 
-    `a` and `b` have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``.
+    a and b have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``. `rows`
+    are those of a times the roots of weights, times ``2**-top`` so that entries are at most 1.
     Singular values of at most `rtol` of the largest count as zero. `basic` tells whether x is zero
     where columns do not count, or the shortest. `solve` is `lstsq` for matrices of full rank.
     """
 
     inputs: Inputs
     weights: MDArray | None
+    rows: MDArray
+    top: np.ndarray
     rtol: float
     basic: bool
     solve: Callable[..., Any]
@@ -103,6 +108,29 @@ class _One(NamedTuple):
     bound: np.ndarray
 
 
+def weighted_rows(
+    inputs: Inputs, root: Block | None, powers: Block | None, positive: Block | None
+) -> tuple[MDArray, np.ndarray]:
+    """Return rows of the first operand times ``root 2**powers``, times ``2**-top``, and top.
+
+    No product over- or underflows beside the largest entry, whatever the sizes of both are.
+    """
+    a, field, xp = inputs.blocks[0], inputs.is_complex, inputs.backend.xp
+    if positive is not None:
+        a = xp.where(positive[..., None], a, 0.0)
+    bits = scaling.largest(scaling.magnitude_bits(a, field), -1, 0)
+    sizes = scaling.exponents_or_absent(bits)
+    sizes = sizes if powers is None else sizes + powers
+    top = scaling.largest(sizes, -1, 0)
+    top = xp.where(top > scaling.ABSENT // 2, top, 0)
+    shift = -top[..., None] if powers is None else powers - top[..., None]
+    rows = inputs.backend.ldexp(a, shift[..., None], is_complex=field)
+    rows = widen(rows, field, inputs.work.limbs)
+    if root is not None:
+        rows = inputs.backend.binary("multiply", rows, root, kind=inputs.kind)
+    return MDArray._wrap(rows, inputs.work, field), fetch(top)[0]
+
+
 def by_rank(problem: Problem) -> ByRank:
     """Return solutions by numerical rank; warn where digits are missing."""
     inputs, weights = problem.inputs, problem.weights
@@ -110,7 +138,7 @@ def by_rank(problem: Problem) -> ByRank:
     a, b = (MDArray._wrap(widen(x, field, work.limbs), work, field) for x in inputs.blocks)
     batch, (n, k) = a.shape[:-2], (a.shape[-1], b.shape[-1])
     found = [
-        _solution(problem, a[place], b[place], None if weights is None else weights[place])
+        _solution(problem, place, a[place], b[place], None if weights is None else weights[place])
         for place in np.ndindex(batch)
     ]
 
@@ -123,7 +151,7 @@ def by_rank(problem: Problem) -> ByRank:
     else:
         dtype = complex if field else float
         x = zeros((0, n, k), precision=inputs.precision, dtype=dtype, device=a.device)
-        residuals = x[:, 0].real if n else zeros((0, k), precision=inputs.precision)
+        residuals = zeros((0, k), precision=inputs.precision, device=a.device)
     x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
     bound = joined("bound", n, k)
     digits = _digits(bound, abs(x.to_numpy()), inputs.precision)
@@ -148,14 +176,18 @@ def _digits(bound: np.ndarray, size: np.ndarray, precision: Precision) -> np.nda
     return digits
 
 
-def _solution(problem: Problem, a: MDArray, b: MDArray, weights: MDArray | None) -> _One:
+def _solution(
+    problem: Problem, place: tuple[int, ...], a: MDArray, b: MDArray, weights: MDArray | None
+) -> _One:
     """Return that of one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
-    r, pivots = qr(a if weights is None else sqrt(weights)[:, None] * a, "r", pivoting=True)
-    values = svdvals(r)
+    r, pivots = qr(problem.rows[place], "r", pivoting=True)
+    values = values_above_rounding("lstsq", gather(r, precision=None))
     least = max(float(problem.rtol), max(a.shape) * inputs.work.eps)
     rank = int((values > values[:1] * least).sum())
-    host, distance = np.asarray(host_block(pivots)), float(norm(r[rank:, rank:]))
+    host = np.asarray(host_block(pivots))
+    with np.errstate(over="ignore"):
+        distance = float(np.ldexp(float(norm(r[rank:, rank:])), int(problem.top[place])))
     dtype = complex if inputs.is_complex else float
     x = zeros((n, k), precision=inputs.precision, dtype=dtype, device=a.device)
     bound = np.zeros((n, k))
@@ -163,34 +195,36 @@ def _solution(problem: Problem, a: MDArray, b: MDArray, weights: MDArray | None)
         squares = abs(b) ** 2
         squares = (squares if weights is None else weights[:, None] * squares).sum(axis=0)
         return _One(x, squares.astype(inputs.precision), 0, host, distance, 1.0, bound)
+    all_count = problem.basic or rank == n
+    # One problem for b and for the columns that do not count, `C = A1^+ A2`.
+    right = b if all_count else concatenate([b, a[:, pivots[rank:]]], axis=1)
     with warnings.catch_warnings():
         # Of parts; what matters for x is in its bound.
         warnings.simplefilter("ignore", PrecisionWarning)
-        fit = problem.solve(a[:, pivots[:rank]], b, weights=weights, precision=problem.wider)
-        if problem.basic or rank == n:
+        fit = problem.solve(a[:, pivots[:rank]], right, weights=weights, precision=problem.wider)
+        if all_count:
             x[pivots[:rank]], bound[host[:rank]] = fit.x, fit.info.error_bound
         else:
-            x[pivots], bound[host] = _shortest(problem, a, fit, pivots, weights)
+            x[pivots], bound[host] = _shortest(problem, fit.x, fit.info.error_bound, k)
     if problem.wider > inputs.precision:
         bound += 0.5 * inputs.precision.eps * abs(x.to_numpy())
-    squares = fit.residuals.astype(inputs.precision)
+    squares = fit.residuals[:k].astype(inputs.precision)
     return _One(x, squares, rank, host, distance, float(fit.info.condition), bound)
 
 
 def _shortest(
-    problem: Problem, a: MDArray, fit: Any, pivots: Any, weights: MDArray | None
+    problem: Problem, fits: MDArray, bound: np.ndarray, k: int
 ) -> tuple[MDArray, np.ndarray]:
-    """Return the shortest of the solutions that a fit by the first pivots stands for."""
-    rank, precision, of_fit = fit.x.shape[0], problem.wider, fit.info.error_bound
-    others = a[:, pivots[rank:]]
-    rest = problem.solve(a[:, pivots[:rank]], others, weights=weights, precision=precision)
-    of_a = np.concatenate([np.zeros((rank, rank)), rest.info.error_bound], axis=1)
-    known = bool(np.isfinite(of_a).all() and np.isfinite(of_fit).all())
-    one = eye(rank, precision=precision, device=a.device)
+    """Return the shortest of the solutions that fits of k right-hand sides and C stand for."""
+    rank, precision = fits.shape[0], problem.wider
+    one = eye(rank, precision=precision, device=fits.device)
+    known = bool(np.isfinite(bound).all())
+    near = partial(place_on_device_of, other=fits._block)
+    of_a = np.concatenate([np.zeros((rank, rank)), bound[:, k:]], axis=1)
     short = problem.solve(
-        concatenate([one, rest.x], axis=1),
-        fit.x,
+        concatenate([one, fits[:, k:]], axis=1),
+        fits[:, :k],
         precision=precision,
-        data_error={"a_atol": of_a, "b_atol": of_fit} if known else None,
+        data_error={"a_atol": near(of_a), "b_atol": near(bound[:, :k])} if known else None,
     )
     return short.x, short.info.data_error_bound if known else np.full(short.x.shape, np.inf)
