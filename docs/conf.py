@@ -40,6 +40,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "plot_gallery": "True",
     "show_signature": False,
+    "write_computation_times": False,
 }
 
 html_theme = "furo"
