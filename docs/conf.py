@@ -1,4 +1,4 @@
-"""Sphinx settings: MyST pages, reference pages from the docstrings."""
+"""Sphinx settings: MyST pages, reference pages from the docstrings, a gallery from its scripts."""
 
 import re
 import sys
@@ -13,7 +13,13 @@ author = "mdqr developers"
 project_copyright = "2026, mdqr developers"
 (release,) = re.findall(r'^__version__ = "(.+)"$', (ROOT / "mdqr/__init__.py").read_text(), re.M)
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -25,6 +31,17 @@ numpydoc_validation_checks = set(
 )
 # Classes describe attributes, for no user calls their constructors; methods may be one line.
 numpydoc_validation_exclude = {r"\.[A-Z]\w*(\.|$)"}
+
+# The scripts run when the pages are built; -D plot_gallery=0 leaves that out.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "capture_repr": (),
+    "download_all_examples": False,
+    "plot_gallery": "True",
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 html_theme = "furo"
 html_title = f"mdqr {release}"

@@ -20,11 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (".ci", ".github", "benchmarks", "docs", "examples", "kernels", "mdqr", "tests")
 TEXT = {".py", ".hpp", ".cpp", ".cu", ".def", ".cmake", ".txt", ".toml", ".md", ".csv", ".json", ""}
 TEXT |= {".cff", ".yml"}
+GENERATED = ROOT / "docs" / "gallery"
 FILES = sorted(
     path
     for top in (ROOT, *(ROOT / folder for folder in FOLDERS))
     for path in (top.glob("*") if top == ROOT else top.rglob("*"))
     if path.is_file() and path.suffix in TEXT and "__pycache__" not in path.parts
+    if GENERATED not in path.parents
 )
 CODE = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".cu"}]
 PYTHON = [path for path in CODE if path.suffix == ".py"]

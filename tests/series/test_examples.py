@@ -32,11 +32,5 @@ def test_singularity(capsys):
     assert rows[-1][2] < 1e-16 < 1e-12 < rows[-1][4]
 
 
-def test_cyclic_roots(capsys):
-    text = printed("cyclic_roots", capsys, DEGREE=7)
-    assert "n = 8: the Jacobian at the start point has rank 7 < 8" in text
-    assert len(re.findall(r"error \de-12\d", text)) == 4
-
-
 def test_katsura(capsys):
     assert "16 ends, at least 0.06 apart; 12 are real" in printed("katsura", capsys)
