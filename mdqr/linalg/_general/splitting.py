@@ -35,12 +35,12 @@ class Split(NamedTuple):
     inverse: Block
 
 
-def split(backend: Backend, t: Block, kind: Kind) -> Split:
+def split(backend: Backend, t: Block, kind: Kind, noise: float = 0.0) -> Split:
     """Return the blocks of an upper triangular matrix, V with a unit diagonal.
 
     Rows stay together where rounding errors times conditions reach from one eigenvalue to another
     (C. A. Bavely and G. W. Stewart, An algorithm for computing reducing subspaces by block
-    diagonalization, 1979, with a limit of V).
+    diagonalization, 1979, with a limit of V). `noise` is the norm of errors that T has besides.
     """
     n, eps, one = int(t.shape[-1]), precision_for(kind.limbs).eps, kind.identity(np, t.shape[2:])
     size = float(abs(to_native(np, t, True)).max(initial=0.0))
@@ -54,7 +54,7 @@ def split(backend: Backend, t: Block, kind: Kind) -> Split:
         inverse = substitute(backend, v, one, kind=kind, lower=False)
         columns = np.linalg.norm(to_native(np, v, True), axis=0)
         conditions = columns * np.linalg.norm(to_native(np, inverse, True), axis=1)
-        reach = 16 * n * eps * size * conditions
+        reach = (16 * n * eps * size + noise) * conditions
         apart = labels[:, None] != labels
         if not (apart & (gaps <= reach[:, None] + reach)).any():
             break
