@@ -278,6 +278,43 @@ def test_numpy_functions_answer(rng):
     assert (mdqr.array_api.linalg.eigvals(a).limbs == w.limbs).all()
 
 
+@given(multiples, st.integers(3, 6), st.integers(0, 2**32 - 1), st.integers(250, 500))
+def test_entries_of_far_sizes(precision, n, seed, grade):
+    """Entries far below the largest one count, as their products with that one do."""
+    rng = np.random.default_rng(seed)
+    powers = rng.integers(-grade, grade + 1, n)
+    a = mdqr.array(rng.integers(-3, 4, (n, n)), precision=precision)
+    found = eig(a * 2.0 ** (powers[:, None] - powers))
+    assert each_within(values_of(found.eigenvalues), found.info.error_bound, eigenvalues(a))
+    simple = found.info.counts == 1
+    assert (found.info.error_bound[simple] <= 1e-14).all()
+
+
+def test_a_defective_pair_leaves_other_vectors_alone():
+    """The pair at zero was split by noise, with vectors of condition 1e26."""
+    a = mdqr.dd([[0, 1, 0, 0], [1, 0, -1, -1], [0, 1, 0, 0], [0, 1, 0, 1]])
+    found = check(a)
+    assert found.info.counts.tolist() == [2, 2, 1, 1]
+    assert found.info.vector_bound[2:].max() <= 1e-28
+
+
+def test_matrices_of_a_batch_have_their_own_bounds(multiple, rng):
+    """Blocks of one matrix are not those of the others."""
+    one = [
+        np.eye(4) + np.eye(4, k=1),
+        rng.integers(-2, 3, (4, 4)),
+        np.zeros((4, 4)),
+        np.eye(4)[::-1],
+    ]
+    a = mdqr.array(np.stack([*one, np.diag([1.0, 2, 3, 4])]), precision=multiple)
+    found = eig(a)
+    for i, matrix in enumerate(a):
+        bounds = found.info.error_bound[i]
+        assert each_within(values_of(found.eigenvalues[i]), bounds, eigenvalues(matrix))
+    assert found.info.counts[[0, 2, 4]].tolist() == [[4] * 4, [4] * 4, [1] * 4]
+    assert np.isfinite(found.info.vector_bound[4]).all()
+
+
 def test_scaling_costs_vectors_nothing():
     """A row that is nearly zero is not scaled to be as long as its column."""
     a = mdqr.qd([[-3, 1, -1], [-4, 1, -1], [0, 0, -(2.0**-168)]])
@@ -302,6 +339,14 @@ def test_pairs_as_scipy(multiple, dtype, rng):
         assert apart.min(axis=1).max() <= 1e-10 * (1 + abs(wanted).max())
     assert (found.info.error_bound <= 16 * multiple.eps * abs(w).to_numpy()).all()
     assert (eigvals(a, b).limbs == w.limbs).all()
+
+
+def test_shifts_that_make_pairs_singular_are_followed_by_others():
+    """Columns that float64 does not tell apart: it knows no condition of any ``a - s b``."""
+    a = mdqr.od([[-2, 0, 2], [2, -2, 2], [1, 0, -1]]) * mdqr.od([2.0**-163, 2.0**-163, 1])
+    b = mdqr.od([[0, 0, 2], [1, 2, -2], [0, -1, -2]]) * mdqr.od([2.0**-163, 2.0**-163, 1])
+    found = check(a, b)
+    assert found.info.error_bound.max() <= 1e-120
 
 
 def test_infinite_values(multiple, rng):

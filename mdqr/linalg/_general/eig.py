@@ -248,7 +248,7 @@ def _of_two(
         if pair is None:
             raise np.linalg.LinAlgError(
                 f"{function}: a - s b{of_batch((i,) if given[0].shape[2] > 1 else ())} is singular "
-                "for every s, to the bits of the work: no eigenvalues are determined"
+                "for every s that was tried: no eigenvalues are determined"
             )
         basis = pair.basis(decomposed(backend, pair.matrix, kind, is_real=is_real))
         known = certified(backend, pair.remainder(basis), basis, kind, rounding)

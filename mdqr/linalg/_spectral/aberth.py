@@ -22,7 +22,7 @@ from mdqr.linalg._spectral.disks import Disks, conjugates, disks
 # Clusters gain about a bit a step.
 _MOST_STEPS = 1000
 # Points are evaluated with those whose moduli differ by a power of two below that over n.
-_RANGE = 512
+_RANGE = 1024
 # What underflow takes from sums of terms of at most about 1, and from results.
 _LOST = 2.0**-1000
 _LEAST = 2.0**-1070
@@ -134,7 +134,8 @@ def _starts(p: _Polynomial) -> np.ndarray:
         # The farthest of the steepest ones.
         last = first + int(steps[np.flatnonzero(slopes >= slopes.max() - 1e-9)[-1]])
         turn = 2 * np.pi * (np.arange(last - first) / (last - first) + first / n) + 0.7
-        modulus = 2.0 ** ((logs[first] - logs[last]) / (last - first))
+        with np.errstate(over="ignore"):
+            modulus = np.exp2((logs[first] - logs[last]) / (last - first))
         found.append(modulus * np.exp(1j * turn))
         first = last
     return np.concatenate(found)
@@ -175,9 +176,9 @@ def _reciprocal_sums(z: MDArray, active: np.ndarray) -> np.ndarray:
 def _evaluated(p: _Polynomial, z: MDArray) -> _Near:
     """Evaluate p and p' in the variable over a power of two that is near its modulus."""
     width = max(_RANGE // (p.coefficients.shape[0] - 1), 1)
-    with np.errstate(divide="ignore"):
-        exponents = np.nan_to_num(np.log2(abs(z).to_numpy()), neginf=0.0)
-    exponents = width * np.rint(exponents / width).astype(np.int64)
+    with np.errstate(all="ignore"):
+        logs = np.log2(abs(z).to_numpy())
+    exponents = width * np.rint(np.where(np.isfinite(logs), logs, 0.0) / width).astype(np.int64)
     found = _Near(*(np.zeros(z.shape) for _ in range(3)), z.copy())
     for exponent in np.unique(exponents):
         members = np.flatnonzero(exponents == exponent)

@@ -63,7 +63,9 @@ def over_blocks(function: Callable[..., Any], x: np.ndarray, labels: np.ndarray)
         for first, count in zip(*np.unique(label, return_counts=True), strict=True):
             if count > 1:
                 members = np.flatnonzero(label == first)
-                found[index][..., members] = function(x[index][..., members], axis=-1, keepdims=True)
+                found[index][..., members] = function(
+                    x[index][..., members], axis=-1, keepdims=True
+                )
     return found
 
 
