@@ -121,7 +121,7 @@ def test_far_apart(multiple):
 
 @given(
     st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
-    st.lists(st.integers(-900, 900), min_size=3, max_size=6),
+    st.lists(st.integers(-500, 500), min_size=3, max_size=6),
     st.integers(0, 2**32 - 1),
 )
 def test_coefficients_of_any_sizes(precision, powers, seed):
@@ -129,11 +129,7 @@ def test_coefficients_of_any_sizes(precision, powers, seed):
     rng = np.random.default_rng(seed)
     c = mdqr.random.uniform(len(powers), 1, 2, precision=precision, rng=rng)
     c = c * 2.0 ** np.array(powers, dtype=float)
-    try:
-        found = check(c, precision)
-    except LinAlgError as error:
-        assert "beyond the largest double" in str(error)
-        return
+    found = check(c, precision)
     sizes = abs(found.roots.to_numpy())
     normal = sizes > 2.0**-400
     assert (found.radii[normal] <= 1e-10 * sizes[normal]).all()

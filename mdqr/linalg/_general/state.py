@@ -80,8 +80,8 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
     """Return int64 d ``(batch, n)`` for which ``2**-d[i] a[i, j] 2**d[j]`` is balanced.
 
     `sizes` are binary logarithms of moduli of entries. Norms have the diagonal, so that rounding
-    errors of vectors grow by little where little would be won (R. James, J. Langou and B. R. Lowery,
-    On matrix balancing and eigenvector computation, 2014); rows are not permuted.
+    errors of vectors grow by little where little would be won (R. James, J. Langou and B. R.
+    Lowery, On matrix balancing and eigenvector computation, 2014); rows are not permuted.
     """
     n = sizes.shape[-1]
     squares = 2 * sizes

@@ -179,7 +179,7 @@ def _evaluated(p: _Polynomial, z: MDArray) -> _Near:
     with np.errstate(all="ignore"):
         logs = np.log2(abs(z).to_numpy())
     exponents = width * np.rint(np.where(np.isfinite(logs), logs, 0.0) / width).astype(np.int64)
-    found = _Near(*(np.zeros(z.shape) for _ in range(3)), z.copy())
+    found = _Near(np.zeros(z.shape), np.zeros(z.shape), np.zeros(z.shape), z.copy())
     for exponent in np.unique(exponents):
         members = np.flatnonzero(exponents == exponent)
         coefficients, top = p.scaled(int(exponent))

@@ -21,10 +21,11 @@ class Disks(NamedTuple):
     Attributes
     ----------
     radii : numpy.ndarray
-        float64 ``(..., n)``: exact eigenvalues can be numbered so that each is that near to its value.
+        float64 ``(..., n)``: exact eigenvalues can be numbered so that each is that near to its
+        value.
     counts : numpy.ndarray
-        int64 ``(..., n)``: of how many eigenvalues a value stands for one, all of which are in a union
-        of as many disks; 1 where one disk has one eigenvalue.
+        int64 ``(..., n)``: of how many eigenvalues a value stands for one, all of which are in a
+        union of as many disks; 1 where one disk has one eigenvalue.
     """
 
     radii: np.ndarray
