@@ -278,6 +278,16 @@ def test_a_defective_pair_leaves_other_vectors_alone():
     assert found.info.vector_bound[2:].max() <= 1e-28
 
 
+def test_nilpotent_blocks_leave_other_values_alone(multiple):
+    """Vectors of rows of too large conditions join their nearest ones, not all."""
+    a = mdqr.zeros((6, 6), precision=multiple)
+    a[1, 0], a[3, 0], a[4, 0], a[5, 0] = 0.378, 0.31, -1.148, -1.629
+    a[3, 1], a[5, 3], a[2, 2], a[3:, 2] = -0.938, -0.376, -0.509, mdqr.dd([0.502, -0.623, -0.101])
+    found = check(a)
+    assert found.info.counts.tolist() == [1, 5, 5, 5, 5, 5]
+    assert found.info.error_bound[0] <= 100 * multiple.eps
+
+
 def test_matrices_of_a_batch_have_their_own_bounds(multiple, rng):
     """Blocks of one matrix are not those of the others."""
     one = [
