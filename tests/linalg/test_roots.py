@@ -119,6 +119,30 @@ def test_far_apart(multiple):
         roots(mdqr.array([1e-200, 1e200], precision=multiple))
 
 
+@given(
+    st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od]),
+    st.lists(st.integers(-500, 500), min_size=3, max_size=6),
+    st.integers(0, 2**32 - 1),
+)
+def test_coefficients_of_any_sizes(precision, powers, seed):
+    """Radii are small beside all roots that have all limbs, multiple ones apart."""
+    rng = np.random.default_rng(seed)
+    c = mdqr.random.uniform(len(powers), 1, 2, precision=precision, rng=rng)
+    c = c * 2.0 ** np.array(powers, dtype=float)
+    found = check(c, precision)
+    sizes = abs(found.roots.to_numpy())
+    normal = sizes > 2.0**-400
+    assert (found.radii[normal] <= 1e-10 * sizes[normal]).all()
+
+
+def test_roots_six_hundred_digits_apart(multiple):
+    """Coefficients and powers are scaled for each root: its polynomial has no others beside."""
+    found = check([1, Fraction(10) ** 300, 1], multiple)
+    plain = found.roots.to_numpy()
+    np.testing.assert_allclose(plain, [-1e300, -1e-300], rtol=1e-15)
+    assert found.radii[0] <= 1e-30 * 1e300
+
+
 def test_zeros_of_coefficients(multiple):
     """As NumPy: leading zeros count for nothing, trailing ones are roots."""
     found = roots(mdqr.array([0, 0, 1, 2, 0, 0], precision=multiple))

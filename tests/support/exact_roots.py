@@ -49,6 +49,12 @@ def pencil_eigenvalues(a, b):
     return None if total == 0 else roots_of(total)
 
 
+def values_of(w):
+    """Eigenvalues as numbers of mpmath, exactly."""
+    with mpmath.workprec(BITS):
+        return [mpmath.mpc(z) for z in np.atleast_1d(w.to_mpmath())]
+
+
 def each_within(values, bounds, wanted):
     """Whether the exact ones can be numbered so that each is within the bound of its value.
 

@@ -14,7 +14,7 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._general.correction import corrected
 from mdqr.linalg._general.newton import Basis
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral.disks import SLACK, Disks, Together, disks
+from mdqr.linalg._spectral.disks import SLACK, Disks, Together, disks, over_blocks
 
 # What underflow takes from sums.
 _LEAST = 2.0**-1000
@@ -42,7 +42,7 @@ class Certified(NamedTuple):
     """
 
     values: Block
-    disks: list[Disks]
+    disks: Disks
     apart: np.ndarray
     moduli: np.ndarray
     basis: Basis
@@ -63,14 +63,8 @@ def certified(
     lost = (rounding + 4 * precision_for(kind.limbs).eps) * abs(to_native(np, values, True))
     own[...] = np.where(changed, np.maximum(own - exact, 0.0), own) + lost + _LEAST
     apart = distances(backend, values, values, kind)
-    same = labels[:, :, None] == labels[:, None, :]
-    counts = same.sum(axis=-1)
-    coupling = np.triu(abs(to_native(np, found.m, True)), 1).sum(axis=-1) * SLACK
-    coupling = np.where(same, coupling[:, None, :], 0.0).max(axis=-1, initial=0.0)
-    proven = [
-        disks(apart[i], moduli[i], Together(labels[i], coupling[i], counts[i]))
-        for i in range(len(labels))
-    ]
+    together = Together(labels, _coupling(found), _counts(labels))
+    proven = disks(apart, moduli, together)
     return Certified(values, proven, apart, moduli, basis)
 
 
@@ -137,25 +131,31 @@ def vector_bounds(
     `lengths` are those of the columns that stand for X. Infinite unless a disk has one eigenvalue.
     For ``v_i = 1`` the other rows of ``(diag(w) + M) v = lambda v`` bound the rest of v.
     """
-    bounds = np.full(known.apart.shape[:2], np.inf)
-    for item, disk in enumerate(known.disks):
-        moduli, labels = known.moduli[item], found.labels[item]
-        same = labels[:, None] == labels[None, :]
-        gaps = known.apart[item] / SLACK - disk.radii[:, None]
-        gaps = np.where(same[None], gaps[:, None, :], np.inf).min(axis=-1)
-        m = np.triu(abs(to_native(np, found.m, True)[item]), 1).sum(axis=-1)
-        coupling = np.where(same, m[None, :], 0.0).max(axis=-1)
-        counts = same.sum(axis=-1)
-        reach = sum(
-            np.where(j < counts, coupling**j / gaps ** (j + 1), 0.0)
-            for j in range(int(counts.max(initial=1)))
-        )
-        reach = np.where(np.eye(len(labels), dtype=bool), 0.0, np.where(gaps > 0, reach, np.inf))
-        sums = np.where(same, moduli.sum(axis=-1)[None, :], 0.0).max(axis=-1)
-        column = np.where(same[None], moduli.T[:, None, :], 0.0).max(axis=-1)
-        left = 1 - (reach * sums).max(axis=-1, initial=0.0)
-        most = (reach * column).max(axis=-1, initial=0.0) / np.where(left > 0, left, 0.0)
-        rest = reach * (sums[None, :] * most[:, None] + column)
-        total = (rest * lengths[item]).sum(axis=-1) / lengths[item]
-        bounds[item] = np.where(disk.counts == 1, 4 * SLACK * total + rounding, np.inf)
+    labels, n = found.labels, found.labels.shape[-1]
+    gaps = known.apart / SLACK - known.disks.radii[..., None]
+    gaps = over_blocks(np.min, gaps, labels[:, None, :])
+    coupling, counts = (each[:, None, :] for each in (_coupling(found), _counts(labels)))
+    reach = sum(
+        np.where(j < counts, coupling**j / gaps ** (j + 1), 0.0)
+        for j in range(int(counts.max(initial=1)))
+    )
+    reach = np.where(np.eye(n, dtype=bool), 0.0, np.where(gaps > 0, reach, np.inf))
+    sums = over_blocks(np.max, known.moduli.sum(axis=-1), labels)[:, None, :]
+    column = over_blocks(np.max, known.moduli.swapaxes(-1, -2), labels[:, None, :])
+    left = 1 - (reach * sums).max(axis=-1, initial=0.0)
+    most = (reach * column).max(axis=-1, initial=0.0) / np.where(left > 0, left, 0.0)
+    rest = reach * (sums * most[..., None] + column)
+    total = (rest * lengths[:, None, :]).sum(axis=-1) / lengths
+    bounds = np.where(known.disks.counts == 1, 4 * SLACK * total + rounding, np.inf)
     return np.nan_to_num(bounds, nan=np.inf, posinf=np.inf)
+
+
+def _counts(labels: np.ndarray) -> np.ndarray:
+    """Return the orders of the blocks ``(batch, n)``."""
+    return np.asarray((labels[:, :, None] == labels[:, None, :]).sum(axis=-1))
+
+
+def _coupling(found: Basis) -> np.ndarray:
+    """Return the largest row sums of moduli above the diagonals of blocks, ``(batch, n)``."""
+    sums = np.triu(abs(to_native(np, found.m, True)), 1).sum(axis=-1) * SLACK
+    return over_blocks(np.max, sums, found.labels)

@@ -11,6 +11,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._general.newton import Basis, converged, from_lapack, inverse_step, refined
 from mdqr.linalg._general.qr_algorithm import triangular
 from mdqr.linalg._general.splitting import split
+from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.jacobi import adjoint
 
 # Matrices of at least so many rows go through the QR algorithm in two limbs first.
@@ -67,9 +68,9 @@ def _narrow(a: Block, kind: Kind) -> Block:
     return planes.first_limbs(a, True, kind.limbs)
 
 
-def _of_triangle(backend: Backend, t: Block, q: Block, kind: Kind) -> Basis:
+def _of_triangle(backend: Backend, t: Block, q: Block, kind: Kind, noise: float = 0.0) -> Basis:
     """Return the basis ``Q V`` of ``A = Q T Q^H`` with ``T V = V M``."""
-    found = split(backend, t, kind)
+    found = split(backend, t, kind, noise)
     x = backend.matmul(q, found.v, kind=kind)
     y = backend.matmul(found.inverse, adjoint(q, kind), kind=kind)
     x, y, m = (each[..., None, :, :] for each in (x, y, found.m))
@@ -90,6 +91,8 @@ def _split_blocks(backend: Backend, found: Basis, kind: Kind) -> Basis:
     blocks = Basis(*(each.copy() for each in found))
     x, y, m = (each[..., 0, :, :] for each in blocks[:3])
     labels = found.labels[0].copy()
+    # What is left when values are shifted has errors of all that M has.
+    noise = precision_for(kind.limbs).eps * float(abs(to_native(np, m, True)).max())
     for label in np.unique(labels):
         members = np.flatnonzero(found.labels[0] == label)
         if members.size == 1:
@@ -100,7 +103,7 @@ def _split_blocks(backend: Backend, found: Basis, kind: Kind) -> Basis:
         one = planes.diagonal(block)
         centre = one[..., :1].copy()
         one[...] = backend.binary("subtract", one, centre, kind=kind)
-        part = _of_triangle(backend, *triangular(backend, block, kind), kind)
+        part = _of_triangle(backend, *triangular(backend, block, kind), kind, noise)
         of_x, of_y, turned = (each[..., 0, :, :].copy() for each in part[:3])
         one = planes.diagonal(turned)
         one[...] = backend.binary("add", one, centre, kind=kind)

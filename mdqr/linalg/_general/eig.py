@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import to_native
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
@@ -18,7 +17,7 @@ from mdqr.linalg._general.decomposition import decomposed
 from mdqr.linalg._general.newton import inverse_step
 from mdqr.linalg._general.pencil import reduced
 from mdqr.linalg._general.results import EigInfo, EigResult
-from mdqr.linalg._general.state import State, balancing_powers, near_one
+from mdqr.linalg._general.state import State, balanced
 from mdqr.linalg._general.vectors import order_of, ordered
 from mdqr.linalg._shared.checks import Checks, of_batch
 from mdqr.linalg._shared.operands import (
@@ -211,9 +210,7 @@ def _of_one(
 ) -> Solved:
     """Return the eigenvalues of matrices ``(batch, n, n)``."""
     backend, is_real = inputs.backend, not inputs.is_complex
-    a, top = near_one(backend, a)
-    powers = balancing_powers(abs(to_native(np, a, True)))
-    a = backend.ldexp(a, powers[:, None, :] - powers[:, :, None], is_complex=True)
+    a, powers, top = balanced(backend, a)
     found = decomposed(backend, a, kind, is_real=is_real)
     known = certified(backend, remainder(backend, a, found, kind), found, kind, rounding)
     state = State(backend, kind, is_real, powers)
@@ -251,7 +248,7 @@ def _of_two(
         if pair is None:
             raise np.linalg.LinAlgError(
                 f"{function}: a - s b{of_batch((i,) if given[0].shape[2] > 1 else ())} is singular "
-                "for every s, to the bits of the work: no eigenvalues are determined"
+                "for every s that was tried: no eigenvalues are determined"
             )
         basis = pair.basis(decomposed(backend, pair.matrix, kind, is_real=is_real))
         known = certified(backend, pair.remainder(basis), basis, kind, rounding)

@@ -112,8 +112,7 @@ def _step(
     y = inverse_step(backend, x, y, kind)
     r = backend.matmul(a, x, kind=kind)
     r = backend.matmul(x, m, c=r, subtract=True, kind=kind)
-    z = backend.matmul(y, r, kind=kind)
-    one = planes.diagonal(m)
+    z, one = _small_product(backend, y, r, kind), planes.diagonal(m)
     gaps = backend.binary(
         "subtract",
         np.broadcast_to(one[..., None, :], m.shape),
@@ -143,17 +142,23 @@ def _step(
         to_native(np, planes.diagonal(m), True)
     )
     factor = size + (coupled / np.where(same, np.inf, near).min(axis=-1)).max(axis=-1)
-    first = planes.first_limbs(x, True, half.limbs)
-    x = backend.matmul(first, e, c=x, kind=kind)
-    y = backend.matmul(e, planes.first_limbs(y, True, half.limbs), c=y, subtract=True, kind=kind)
+    x = backend.binary("add", x, _small_product(backend, x, e, kind), kind=kind)
+    y = backend.binary("subtract", y, _small_product(backend, e, y, kind), kind=kind)
     return Basis(x, y, m, labels, sound), size, factor
+
+
+def _small_product(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
+    """Return a product that is small beside what it is added to: half the limbs are enough."""
+    half = Kind(max(kind.limbs // 2, 1), True)
+    x, y = (planes.first_limbs(each, True, half.limbs) for each in (x, y))
+    return planes.widen(backend.matmul(x, y, kind=half), True, kind.limbs)
 
 
 def inverse_step(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
     """Return ``Y + (I - Y X) Y``, an inverse to twice as many bits."""
     one = kind.identity(np, x.shape[kind.lead :])
     off = backend.matmul(y, x, c=one, subtract=True, kind=kind)
-    return backend.matmul(off, y, c=y, kind=kind)
+    return backend.binary("add", y, _small_product(backend, off, y, kind), kind=kind)
 
 
 def _joined(labels: np.ndarray, linked: np.ndarray) -> np.ndarray:

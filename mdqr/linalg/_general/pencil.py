@@ -8,12 +8,11 @@ import numpy as np
 
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import lu
 from mdqr.linalg._general.certificate import Remainder
 from mdqr.linalg._general.newton import Basis, inverse_step
-from mdqr.linalg._general.state import near_one
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK
 
@@ -99,26 +98,39 @@ class Pair(NamedTuple):
 
 def reduced(backend: Backend, a: Block, b: Block, kind: Kind) -> Pair | None:
     """Return a pair with a denominator of small condition; None if all are singular."""
-    (a, of_a), (b, of_b) = near_one(backend, a), near_one(backend, b)
-    n, power, shift = int(a.shape[-1]), int(of_a[0] - of_b[0]), None
-    numerator, denominator, error = a, b, np.zeros((n, n))
-    if not _condition(to_native(np, b, True)[0]) <= _MOST_CONDITION:
-        plain = [to_native(np, each, True)[0] for each in (a, b)]
-        shift = min(_SHIFTS, key=lambda s: _condition(plain[0] - s * plain[1]))
-        times = planes.widen(np.full((1, 1), shift), False, kind.limbs)
-        times = np.broadcast_to(planes.complexify(times)[..., None, None], b.shape)
-        moved = backend.binary("multiply", b, times, kind=kind)
-        numerator, denominator = b, backend.binary("subtract", a, moved, kind=kind)
-        eps = precision_for(kind.limbs).eps
-        error = 16 * eps * (abs(plain[0]) + abs(shift) * abs(plain[1])) if shift else error
-    factors = lu.factor(backend, denominator, kind)
+    (a, of_a), (b, of_b) = _near_one(backend, a), _near_one(backend, b)
+    n, power, nothing = int(a.shape[-1]), int(of_a[0] - of_b[0]), np.zeros((a.shape[-1],) * 2)
+    plain = [to_native(np, each, True)[0] for each in (a, b)]
+    if _condition(plain[1]) <= _MOST_CONDITION:
+        return _quotient(Pair(backend, kind, a, b, nothing, a, None, power))
+    eps = precision_for(kind.limbs).eps
+    # Where float64 tells no conditions, one shift may be as good as another.
+    for shift in sorted(_SHIFTS, key=lambda s: _condition(plain[0] - s * plain[1])):
+        times = planes.widen(np.full((1, n, n), shift), False, kind.limbs)[:, None]
+        moved = backend.binary("multiply", b, planes.complexify(times), kind=kind)
+        moved = backend.binary("subtract", a, moved, kind=kind)
+        error = 16 * eps * (abs(plain[0]) + abs(shift) * abs(plain[1])) if shift else nothing
+        found = _quotient(Pair(backend, kind, b, moved, error, b, shift, power))
+        if found is not None:
+            return found
+    return None
+
+
+def _quotient(pair: Pair) -> Pair | None:
+    """Return the pair with its matrix; None if the denominator is singular."""
+    factors = lu.factor(pair.backend, pair.denominator, pair.kind)
     if factors.singular().any():
         return None
     with np.errstate(all="ignore"):
-        matrix = lu.solved(factors, numerator)
-    if not np.isfinite(matrix).all():
-        return None
-    return Pair(backend, kind, numerator, denominator, error, matrix, shift, power)
+        matrix = lu.solved(factors, pair.numerator)
+    return pair._replace(matrix=matrix) if np.isfinite(matrix).all() else None
+
+
+def _near_one(backend: Backend, a: Block) -> tuple[Block, np.ndarray]:
+    """Return complex matrices ``(batch, n, n)`` over powers of two, at most 1; and the powers."""
+    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), (-2, -1), 0))
+    shape = a.shape[2:]
+    return backend.ldexp(a, np.broadcast_to(-top[:, None, None], shape), is_complex=True), top
 
 
 def _condition(a: np.ndarray) -> float:

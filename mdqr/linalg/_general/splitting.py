@@ -35,32 +35,32 @@ class Split(NamedTuple):
     inverse: Block
 
 
-def split(backend: Backend, t: Block, kind: Kind) -> Split:
+def split(backend: Backend, t: Block, kind: Kind, noise: float = 0.0) -> Split:
     """Return the blocks of an upper triangular matrix, V with a unit diagonal.
 
     Rows stay together where rounding errors times conditions reach from one eigenvalue to another
     (C. A. Bavely and G. W. Stewart, An algorithm for computing reducing subspaces by block
-    diagonalization, 1979, with a limit of V).
+    diagonalization, 1979, with a limit of V). `noise` is the norm of errors that T has besides.
     """
     n, eps, one = int(t.shape[-1]), precision_for(kind.limbs).eps, kind.identity(np, t.shape[2:])
     size = float(abs(to_native(np, t, True)).max(initial=0.0))
     gaps = abs(_differences(backend, t, kind))
-    labels, reach = np.arange(n), np.full(n, 2 * eps * size)
+    labels, near = np.arange(n), (gaps <= 4 * eps * size) | np.eye(n, dtype=bool)
     while True:
-        near = (gaps <= reach[:, None] + reach) | (labels[:, None] == labels)
         labels, again = components(near), True
         while again:
             v, m, labels, again = _split(backend, t, labels, eps**-_MOST, kind)
         inverse = substitute(backend, v, one, kind=kind, lower=False)
         columns = np.linalg.norm(to_native(np, v, True), axis=0)
         conditions = columns * np.linalg.norm(to_native(np, inverse, True), axis=1)
-        reach = 16 * n * eps * size * conditions
-        apart = labels[:, None] != labels
-        if not (apart & (gaps <= reach[:, None] + reach)).any():
-            break
-    if (conditions <= eps**-_MOST).all():
-        return Split(v, m, labels, inverse)
-    return Split(one, t, np.zeros_like(labels), one)
+        # Rows of too large conditions join those that are nearest, not all that errors reach.
+        apart, large = labels[:, None] != labels, ~(conditions <= eps**-_MOST)
+        reach = np.where(large, 0.0, (16 * n * eps * size + noise) * conditions)
+        least = np.where(apart, gaps, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        joined = (gaps <= reach[:, None] + reach) | (large[:, None] & (gaps <= least))
+        if not (apart & joined).any():
+            return Split(v, m, labels, inverse)
+        near = joined | joined.T | ~apart
 
 
 def _differences(backend: Backend, t: Block, kind: Kind) -> np.ndarray:

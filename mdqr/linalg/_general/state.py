@@ -48,8 +48,7 @@ class State(NamedTuple):
             condition = condition * _lengths(both.left, -self.powers, -1)
         if self.is_real:
             known = mirror(self.backend, known, both, self.kind)
-        radii, counts = (np.stack(part) for part in zip(*known.disks, strict=True))
-        return both, EigInfo(radii, counts, condition, within), known
+        return both, EigInfo(*known.disks, condition, within), known
 
     def finished(self, x: Block, powers: np.ndarray, order: np.ndarray, values: Block) -> Block:
         """Return columns times ``2**powers``, in an order, of length 1."""
@@ -59,44 +58,62 @@ class State(NamedTuple):
         return normalised(self.backend, x, self.kind, real)
 
 
-def near_one(backend: Backend, a: Block) -> tuple[Block, np.ndarray]:
-    """Return complex matrices ``(batch, n, n)`` over powers of two, at most 1; and the powers."""
-    top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, True), (-2, -1), 0))
-    shape = a.shape[2:]
-    return backend.ldexp(a, np.broadcast_to(-top[:, None, None], shape), is_complex=True), top
+@np.errstate(all="ignore")
+def balanced(backend: Backend, a: Block) -> tuple[Block, np.ndarray, np.ndarray]:
+    """Return ``2**(d[j] - d[i] - top) a[i, j]``, at most 1, and the powers d and top.
+
+    Entries of any sizes are scaled but once, so that none is lost before it counts.
+    """
+    sizes = np.log2(abs(to_native(np, a, True)))
+    # Moduli may overflow, parts of entries do not.
+    sizes = np.where(sizes < np.inf, sizes, 1024.0)
+    powers = balancing_powers(sizes)
+    moves = powers[:, None, :] - powers[:, :, None]
+    exponents = scaling.exponents_or_absent(scaling.magnitude_bits(a, True))
+    top = (exponents + moves).max(axis=(-2, -1))
+    top = np.where(np.isfinite(sizes).any(axis=(-2, -1)), top, 0)
+    return backend.ldexp(a, moves - top[:, None, None], is_complex=True), powers, top
 
 
 @np.errstate(all="ignore")
 def balancing_powers(sizes: np.ndarray) -> np.ndarray:
     """Return int64 d ``(batch, n)`` for which ``2**-d[i] a[i, j] 2**d[j]`` is balanced.
 
-    `sizes` are moduli of entries, at most about 1. Norms have the diagonal, so that rounding errors
-    of vectors grow by little where little would be won (R. James, J. Langou and B. R. Lowery, On
-    matrix balancing and eigenvector computation, 2014); rows are not permuted.
+    `sizes` are binary logarithms of moduli of entries. Norms have the diagonal, so that rounding
+    errors of vectors grow by little where little would be won (R. James, J. Langou and B. R.
+    Lowery, On matrix balancing and eigenvector computation, 2014); rows are not permuted.
     """
     n = sizes.shape[-1]
-    squares = sizes * sizes
+    squares = 2 * sizes
     logs = np.zeros(sizes.shape[:-1])
     for _ in range(_MOST_PASSES):
-        moved, least = 0.0, _SHORTEST**2 * squares.sum(axis=-1).max(axis=-1)
+        moved, least = 0.0, _norms(squares, -1).max(axis=-1) + 2 * np.log2(_SHORTEST)
         for i in range(n):
             column, row = (
-                np.maximum(part.sum(axis=-1), least) for part in (squares[:, :, i], squares[:, i])
+                np.maximum(_norms(part, -1), least) for part in (squares[:, :, i], squares[:, i])
             )
-            step = 0.25 * (np.log2(row) - np.log2(column))
+            step = 0.25 * (row - column)
             step = np.where(np.isfinite(step) & (abs(logs[:, i] + step) <= _MOST_POWER), step, 0.0)
             logs[:, i] += step
             moved = max(moved, float(abs(step).max(initial=0.0)))
-            factor = np.exp2(2 * step)[:, None]
+            change = 2 * step[:, None]
             # The diagonal stays, but for rounding.
-            squares[:, :, i] *= factor
-            squares[:, i, :] /= factor
+            squares[:, :, i] += change
+            squares[:, i, :] -= change
         if moved < _SMALL:
             break
     powers = np.rint(logs).astype(np.int64)
-    after = sizes * np.exp2(powers[:, None, :] - powers[:, :, None])
-    worth = (after * after).sum(axis=(-2, -1)) < _WORTH**2 * (sizes * sizes).sum(axis=(-2, -1))
-    return np.where(worth[:, None], powers, 0)
+    after = 2 * (sizes + powers[:, None, :] - powers[:, :, None])
+    won = _norms(2 * sizes, (-2, -1)) - _norms(after, (-2, -1))
+    return np.where((won > -2 * np.log2(_WORTH))[:, None], powers, 0)
+
+
+def _norms(squares: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
+    """Return the logarithms of sums of numbers that are given by logarithms."""
+    top = squares.max(axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    sums = np.log2(np.exp2(squares - top).sum(axis=axis, keepdims=True)) + top
+    return np.asarray(np.squeeze(sums, axis=axis))
 
 
 @np.errstate(all="ignore")

@@ -15,7 +15,7 @@ from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._general.certificate import Certified, distances
 from mdqr.linalg._general.newton import Basis
 from mdqr.linalg._general.splitting import eigenvectors
-from mdqr.linalg._spectral.disks import Disks, conjugates
+from mdqr.linalg._spectral.disks import conjugates
 
 
 class Vectors(NamedTuple):
@@ -62,21 +62,16 @@ def mirror(backend: Backend, known: Certified, vectors: Vectors, kind: Kind) -> 
     """Make values of real matrices real or conjugate where disks prove that, vectors in place."""
     values = known.values.copy()
     mirrored = distances(backend, planes.conjugate(values), values, kind)
-    proven = []
-    for item, disk in enumerate(known.disks):
-        partner, radii = conjugates(mirrored[item], disk), disk.radii.copy()
-        own = np.arange(len(partner))
-        values[1][..., item, own[partner == own]] = 0.0
-        above = (partner >= 0) & (partner != own) & (values[1, 0, item] > 0)
-        i, j = own[above], partner[above]
-        values[..., item, j] = planes.conjugate(values[..., item, i])
-        vectors.right[..., item, :, j] = np.moveaxis(
-            planes.conjugate(vectors.right[..., item, :, i].transpose(1, 2, 3, 0)), -1, 0
-        )
-        vectors.left[..., item, j, :] = planes.conjugate(vectors.left[..., item, i, :])
-        radii[j] = radii[i]
-        proven.append(Disks(radii, disk.counts))
-    return known._replace(values=values, disks=proven)
+    partner, radii = conjugates(mirrored, known.disks), known.disks.radii.copy()
+    own = np.arange(partner.shape[-1])
+    values[1] = np.where(partner == own, 0.0, values[1])
+    item, i = np.nonzero((partner >= 0) & (partner != own) & (values[1, 0] > 0))
+    j = partner[item, i]
+    radii[item, j] = radii[item, i]
+    values[..., item, j] = planes.conjugate(values[..., item, i])
+    for rows in (vectors.right.swapaxes(-1, -2), vectors.left):
+        rows[..., item, j, :] = planes.conjugate(rows[..., item, i, :])
+    return known._replace(values=values, disks=known.disks._replace(radii=radii))
 
 
 def order_of(values: Block) -> np.ndarray:

@@ -21,6 +21,8 @@ from mdqr.linalg._spectral.disks import Disks, conjugates, disks
 
 # Clusters gain about a bit a step.
 _MOST_STEPS = 1000
+# Points are evaluated with those whose moduli differ by a power of two below that over n.
+_RANGE = 1024
 # What underflow takes from sums of terms of at most about 1, and from results.
 _LOST = 2.0**-1000
 _LEAST = 2.0**-1070
@@ -33,14 +35,36 @@ class Found(NamedTuple):
     disks: Disks
 
 
+class _Polynomial(NamedTuple):
+    """``sum_k c_k (2**power z)**k``: the first and the last term are of like size."""
+
+    coefficients: MDArray
+    power: int
+
+    @classmethod
+    def of(cls, coefficients: MDArray) -> _Polynomial:
+        """Return a polynomial in a variable that suits it."""
+        sizes = scaling.exponents_of(scaling.magnitude_bits(coefficients._block, True))
+        return cls(coefficients, round(int(sizes[0] - sizes[-1]) / (len(sizes) - 1)))
+
+    def scaled(self, exponent: int) -> tuple[MDArray, int]:
+        """Return the coefficients for ``z / 2**exponent``, at most 1, over a power of two; that."""
+        block, index = self.coefficients._block, np.arange(self.coefficients.shape[0])
+        powers = index.astype(np.int64) * (self.power + exponent)
+        sizes = scaling.exponents_or_absent(scaling.magnitude_bits(block, True))
+        top = int((sizes + powers).max())
+        return _times_power(self.coefficients, powers - top), top
+
+
 class _Near(NamedTuple):
-    """What is known at points z: ``abs(p(z)) = size max(1, abs(z))**n``, but for `noise`.
+    """What is known at points z: ``abs(p(z)) = size 2**scale``, but for `noise`.
 
     `newton` is p over p'.
     """
 
     size: np.ndarray
     noise: np.ndarray
+    scale: np.ndarray
     newton: MDArray
 
 
@@ -72,11 +96,12 @@ def found_roots(coefficients: MDArray, precision: Precision) -> Found:
         nothing = np.zeros((0, 0))
         return Found(coefficients[:0].astype(precision, dtype=complex), disks(nothing, nothing))
     work = next((p for p in PRECISIONS if p.limbs >= 2 * precision.limbs), PRECISIONS[-1])
-    p, power = _scaled(coefficients.astype(max(work, coefficients.precision), dtype=complex))
+    p = _Polynomial.of(coefficients.astype(max(work, coefficients.precision), dtype=complex))
     z = asarray(_starts(p), precision=PRECISIONS[0])
     for stage in PRECISIONS:
-        if stage <= p.precision:
-            z = _iterated(p.astype(stage), z.astype(stage))
+        if stage <= p.coefficients.precision:
+            few = p._replace(coefficients=p.coefficients.astype(stage))
+            z = _iterated(few, z.astype(stage))
     z = _separated(z.astype(precision))
     apart = _distances(z, z)
     moduli = np.broadcast_to(_corrections(p, z, apart)[:, None], (n, n))
@@ -86,29 +111,21 @@ def found_roots(coefficients: MDArray, precision: Precision) -> Found:
     order = _order(z.to_numpy())
     z, found = z[order], Disks(found.radii[order], found.counts[order])
     with np.errstate(over="ignore"):
-        radii = np.ldexp(found.radii, power) + _LEAST
-    return Found(_times_power(z, np.asarray(power)), found._replace(radii=radii))
-
-
-def _scaled(p: MDArray) -> tuple[MDArray, int]:
-    """Return the polynomial of ``2**power z`` over a power of two, and the power.
-
-    The largest coefficient is near 1, the first and the last are of like size.
-    """
-    index = np.arange(p.shape[0], dtype=np.int64)
-    sizes = scaling.exponents_or_absent(scaling.magnitude_bits(p._block, True))
-    power = round(int(sizes[0] - sizes[-1]) / (len(index) - 1))
-    return _times_power(p, index * power - (sizes + index * power).max()), power
+        radii = np.ldexp(found.radii, p.power) + _LEAST
+    return Found(_times_power(z, np.asarray(p.power)), found._replace(radii=radii))
 
 
 def _times_power(z: MDArray, powers: np.ndarray) -> MDArray:
     return z._like(for_block(z._block).ldexp(z._block, powers, is_complex=True))
 
 
-def _starts(p: MDArray) -> np.ndarray:
+def _starts(p: _Polynomial) -> np.ndarray:
     """Return points on circles of the moduli that the Newton polygon gives."""
+    c = p.coefficients
+    sizes = scaling.exponents_of(scaling.magnitude_bits(c._block, True))
     with np.errstate(divide="ignore"):
-        logs = np.log2(abs(p).to_numpy())
+        logs = np.log2(abs(_times_power(c, -sizes)).to_numpy())
+    logs = logs + sizes + np.arange(len(sizes)) * p.power
     n, first = len(logs) - 1, 0
     found = []
     while first < n:
@@ -117,15 +134,16 @@ def _starts(p: MDArray) -> np.ndarray:
         # The farthest of the steepest ones.
         last = first + int(steps[np.flatnonzero(slopes >= slopes.max() - 1e-9)[-1]])
         turn = 2 * np.pi * (np.arange(last - first) / (last - first) + first / n) + 0.7
-        modulus = 2.0 ** ((logs[first] - logs[last]) / (last - first))
+        with np.errstate(over="ignore"):
+            modulus = np.exp2((logs[first] - logs[last]) / (last - first))
         found.append(modulus * np.exp(1j * turn))
         first = last
     return np.concatenate(found)
 
 
-def _iterated(p: MDArray, z: MDArray) -> MDArray:
+def _iterated(p: _Polynomial, z: MDArray) -> MDArray:
     """Return points where p is no larger than its rounding errors, or which stay."""
-    eps, active = p.precision.eps, np.arange(z.shape[0])
+    eps, active = z.precision.eps, np.arange(z.shape[0])
     for _ in range(_MOST_STEPS):
         now = z[active]
         near = _evaluated(p, now)
@@ -155,12 +173,31 @@ def _reciprocal_sums(z: MDArray, active: np.ndarray) -> np.ndarray:
     return np.asarray((1.0 / apart).sum(axis=1))
 
 
-def _evaluated(p: MDArray, z: MDArray) -> _Near:
+def _evaluated(p: _Polynomial, z: MDArray) -> _Near:
+    """Evaluate p and p' in the variable over a power of two that is near its modulus."""
+    width = max(_RANGE // (p.coefficients.shape[0] - 1), 1)
+    with np.errstate(all="ignore"):
+        logs = np.log2(abs(z).to_numpy())
+    exponents = width * np.rint(np.where(np.isfinite(logs), logs, 0.0) / width).astype(np.int64)
+    found = _Near(np.zeros(z.shape), np.zeros(z.shape), np.zeros(z.shape), z.copy())
+    for exponent in np.unique(exponents):
+        members = np.flatnonzero(exponents == exponent)
+        coefficients, top = p.scaled(int(exponent))
+        near = _near_one(coefficients, _times_power(z[members], -exponent))
+        for whole, part in zip(found[:3], near[:3], strict=True):
+            whole[members] = part
+        found.scale[members] += top
+        found.newton[members] = _times_power(near.newton, exponent)
+    return found
+
+
+def _near_one(p: MDArray, z: MDArray) -> _Near:
     """Evaluate p and p'; beyond the unit circle through the reversed polynomial r in ``w = 1/z``.
 
-    There ``p(z) = z^n r(w)`` and ``p / p' = r / (w (n r - w r'))``.
+    There ``p(z) = z^n r(w)`` and ``p / p' = z r / (n r - w r')``.
     """
-    n, far = p.shape[0] - 1, abs(z).to_numpy() > 1
+    n, modulus = p.shape[0] - 1, abs(z).to_numpy()
+    far = modulus > 1
     w = where(far, 1 / where(far, z, 1.0), z)
     k = np.arange(1, n + 1)
     columns = []
@@ -168,13 +205,14 @@ def _evaluated(p: MDArray, z: MDArray) -> _Near:
         columns += [c, concatenate([c[1:] * k, c[:1] * 0.0])]
     values = matmul(_powers(w, n), stack(columns, axis=-1))
     value = where(far, values[:, 2], values[:, 0])
-    slope = where(far, w * (n * value - w * values[:, 3]), values[:, 1])
-    newton = value / where(slope == 0, p.precision.tiny, slope)
+    slope = where(far, n * value - w * values[:, 3], values[:, 1])
+    newton = where(far, z, 1.0) * value / where(slope == 0, p.precision.tiny, slope)
     sizes, at = abs(p).to_numpy(), abs(w).to_numpy()
     sums = np.where(far, np.polyval(sizes, at), np.polyval(sizes[::-1], at))
     # Powers are right to 10 eps times their exponents, w to 4 eps.
     noise = (16 * n + 32) * p.precision.eps * sums + _LOST
-    return _Near(abs(value).to_numpy(), noise, newton)
+    scale = n * np.log2(np.maximum(modulus, 1.0))
+    return _Near(abs(value).to_numpy(), noise, scale, newton)
 
 
 def _powers(w: MDArray, n: int) -> MDArray:
@@ -203,15 +241,16 @@ def _distances(x: MDArray, y: MDArray) -> np.ndarray:
     return np.asarray(abs(x[:, None] - y[None, :]).to_numpy())
 
 
-def _corrections(p: MDArray, z: MDArray, apart: np.ndarray) -> np.ndarray:
+def _corrections(p: _Polynomial, z: MDArray, apart: np.ndarray) -> np.ndarray:
     """Return upper bounds of ``abs(W)``, by logarithms."""
-    n = z.shape[0]
-    near = _evaluated(p, z.astype(p.precision))
+    n, last = z.shape[0], p.coefficients[-1:]
+    near = _evaluated(p, z.astype(last.precision))
+    (power,) = scaling.exponents_of(scaling.magnitude_bits(last._block, True))
     with np.errstate(all="ignore"):
         logs = np.log2(apart + np.eye(n)).sum(axis=1)
-        sizes = np.log2((near.size + near.noise) / abs(p[-1]).to_numpy())
-        modulus = np.log2(np.maximum(abs(z).to_numpy(), 1.0))
-        found = np.exp2(sizes + n * modulus - logs) * (1 + 2.0**-20)
+        sizes = np.log2((near.size + near.noise) / abs(_times_power(last, -power)).to_numpy())
+        sizes += near.scale - int(power) - n * p.power
+        found = np.exp2(sizes - logs) * (1 + 2.0**-20)
     return np.nan_to_num(found + _LEAST, nan=np.inf, posinf=np.inf)
 
 

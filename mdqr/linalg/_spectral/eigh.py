@@ -50,7 +50,7 @@ EighResult.__module__ = "mdqr.linalg"
 
 def eigh(
     a: Any,
-    UPLO: str = "L",
+    UPLO: Any = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -62,8 +62,9 @@ def eigh(
     ----------
     a : array_like
         Matrices ``(..., n, n)``.
-    UPLO : {"L", "U"}, optional
-        The triangle that is read; imaginary parts of the diagonal are taken for 0.
+    UPLO : {"L", "U"} or array_like, optional
+        The triangle that is read; imaginary parts of the diagonal are taken for 0. Matrices in its
+        place are `b`, which comes second in `scipy.linalg.eigh`.
     b : array_like, optional
         Hermitian positive definite matrices ``(..., n, n)``, of which the same triangle is read:
         eigenvalues are those of ``a v = w b v``, and ``v^H b v = 1``.
@@ -128,7 +129,7 @@ def eigh(
 
 def eigvalsh(
     a: Any,
-    UPLO: str = "L",
+    UPLO: Any = "L",
     *,
     b: Any = None,
     subset_by_index: Any = None,
@@ -140,8 +141,8 @@ def eigvalsh(
     ----------
     a : array_like
         Matrices ``(..., n, n)``.
-    UPLO : {"L", "U"}, optional
-        The triangle that is read.
+    UPLO : {"L", "U"} or array_like, optional
+        The triangle that is read, or `b`, as in `eigh`.
     b : array_like, optional
         Hermitian positive definite matrices, as in `eigh`.
     subset_by_index : sequence of two int, optional
@@ -176,11 +177,14 @@ def eigvalsh(
 
 
 def _decomposed(
-    function: str, a: Any, uplo: str, b: Any, subset: Any, precision: Precision | str | None
+    function: str, a: Any, uplo: Any, b: Any, subset: Any, precision: Precision | str | None
 ) -> tuple[Inputs, Block, Block]:
     """Return the operands, eigenvalues ``(batch, k)`` and eigenvectors ``(batch, n, k)``."""
-    if uplo not in ("L", "U"):
+    if b is None and not isinstance(uplo, str):
+        uplo, b = "L", uplo
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         raise ValueError(f'{function}: UPLO must be "L" or "U"; got {uplo!r}')
+    uplo = uplo.upper()
     inputs = gather(*([a] if b is None else [a, b]), precision=precision)
     n, kind, xp = square_order(function, "a", inputs.shape(0)), inputs.kind, inputs.backend.xp
     part, checks, block = _part(function, subset, n), Checks(), inputs.blocks[0]
