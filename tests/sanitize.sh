@@ -17,7 +17,8 @@ cmake -S kernels -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 ninja -C "$folder" _mdqr_host
 
 kernels="kernel_calls elementwise triangular matmul qr windows convert reductions comparison rounding signs
-    linalg_bits small_systems refine lstsq solve updatable updatable_lost_digits update_panels threads"
+    linalg_bits small_systems refine lstsq solve updatable updatable_lost_digits update_panels threads
+    layouts lu cholesky series_order"
 if [ $# -eq 0 ]; then
     for name in $kernels; do
         set -- "$@" tests/*/"test_$name.py"

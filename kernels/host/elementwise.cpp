@@ -111,7 +111,7 @@ inline bool is_power(long long e, double& power) {
     return is_normal;
 }
 
-// Where all limbs stay normal a product with the power is exact.
+// Where all limbs stay normal a product with the power is exact; 2^-1022 may have been rounded to.
 template <int N>
 void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& exponent) {
     block_view powers = x;
@@ -129,7 +129,7 @@ void mdqr_ldexp(const block_view& out, const block_view& x, const index_view& ex
         md<lane, N> r = scaled(a, load<lane>(power));
         mask_t<lane> lost = !(abs(r.limb[0]) <= broadcast<lane>(0x1.fffffffffffffp1023));
         static_for<0, N>([&](auto l) MDQR_LAMBDA {
-            lost = lost | ((abs(r.limb[l]) < broadcast<lane>(0x1p-1022)) &
+            lost = lost | ((abs(r.limb[l]) <= broadcast<lane>(0x1p-1022)) &
                            (a.limb[l] != broadcast<lane>(0.0)));
         });
         if (!exact || any(lost))

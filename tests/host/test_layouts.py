@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend.host import backend as host
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 
 LENGTHS = st.sampled_from([1, 2, 3, 7, 8, 9, 16, 65])
 KIND = Kind(2, False)
@@ -57,3 +59,19 @@ def test_layouts(data, shape, seed):
         [backend.ldexp(flat_x[:, i], flat_e) for i, flat_e in enumerate(e.reshape(-1))], axis=-1
     )
     np.testing.assert_array_equal(backend.ldexp(x, e).reshape(2, -1), wanted)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS[1:], ids=lambda p: p.name)
+@pytest.mark.parametrize("count", [1, 64])
+def test_ldexp_carries_from_a_limb_that_becomes_the_least_normal_double(precision, count):
+    """It was taken for exact, and left as half a unit of an odd limb; other lanes decided that."""
+    last = precision.limbs - 1
+    limbs = np.ldexp(1 + 2.0**-52, -54 * np.arange(last + 1))
+    limbs[last] = np.ldexp(1 - 2.0**-53, -54 * last + 1)  # just below half a unit
+    x = np.repeat(limbs[:, None], count, axis=1) * np.where(np.arange(count) % 2, -1.0, 1.0)
+    found = host.backend().ldexp(x, np.full(count, 54 * last - 1 - 1022))
+    np.testing.assert_array_equal(found[:-1] + found[1:], found[:-1])
+    wanted = np.ldexp(limbs, 54 * last - 1 - 1022)
+    wanted[last - 1 :] = np.nextafter(wanted[last - 1], np.inf), -(2.0**-1022)
+    np.testing.assert_array_equal(abs(found), np.repeat(abs(wanted)[:, None], count, axis=1))
+    np.testing.assert_array_equal(found[:, 0], wanted)

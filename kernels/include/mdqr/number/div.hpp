@@ -26,8 +26,8 @@ template <class T> MDQR_FN T quotient_digit(T sum, T y, T reciprocal, T& rest) {
     return digit;
 }
 
-// Operands finite, y nonzero, exponents within +-600, so that no product of limbs leaves the double
-// range.
+// Operands finite, y nonzero, exponents of both and of the quotient within about +-600, so that no
+// product of limbs overflows, and what underflows is far below the last limb.
 template <class T, int N> MDQR_CALL md<T, N> div_network(const md<T, N>& x, const md<T, N>& y) {
     if constexpr (N == 1) {
         return from_double<T, 1>(x.limb[0] / y.limb[0]);

@@ -1,6 +1,10 @@
 // Square root: N + 1 digits by columns, as the quotient of div.hpp: column k of x - s^2 holds x_k,
 // the products -s_i s_j with i + j = k and i, j > 0, and the errors of column k - 1; its sum over
-// 2 s_0 is digit k. The words and what is lost are bounded as there.
+// 2 s_0 is digit k, at most S_k / 2 in units of u^k s_0, so that a product of digits is at most
+// S_i S_j / 4. The remainder of digit 0 is at most 2 u x: S_1 <= 3, and with P_k for the sum of S_i
+// S_j over i + j = k,
+//     S_k <= 1 + (1 + d_{k-1}) S_{k-1} + (P_k + P_{k-1}) / 4,
+// S_8 < 2^21, as for quotients.
 #pragma once
 #include "mdqr/number/div.hpp"
 
@@ -15,7 +19,7 @@ template <int I, int J, class T> MDQR_FN T root_factor(const T* s) {
     return I == J ? -s[I] : one_prod(broadcast<T>(-2.0), s[I]);
 }
 
-// Operand positive with an exponent within +-300.
+// Operand positive with an exponent within about +-600, as that of hypot is.
 template <class T, int N> MDQR_CALL md<T, N> sqrt_network(const md<T, N>& x) {
     if constexpr (N == 1) {
         return from_double<T, 1>(sqrt(x.limb[0]));
