@@ -117,7 +117,7 @@ def test_in_place_powers_of_a_numpy_array_name_the_way_out(precision):
         np.histogram,
         np.nanmean,
         np.fft.fft,
-        np.linalg.eigvals,
+        np.linalg.tensorinv,
         lambda a: np.insert(a, 0, a),
         lambda a: np.save("x", a),
     ],
@@ -223,6 +223,7 @@ OF_MATRICES = {
     "nan_to_num": (),
 }
 OF_VECTORS = {
+    "roots": lambda x: (x,),
     "polyder": lambda x: (x,),
     "polyfit": lambda x: (x, x, 1),
     "interp": lambda x: (x, [0.0, 1.0], [1.0, 2.0]),

@@ -244,8 +244,12 @@ LINALG = {
     ],
     "eigvalsh": lambda n: [n.xp.linalg.eigvalsh(n.m + n.xp.matrix_transpose(n.m))],
     "eig": lambda n: [
-        n.xp.matmul(v * w[..., None, :], n.xp.linalg.inv(v))
-        for w, v in [n.xp.linalg.eig(n.m + n.xp.matrix_transpose(n.m) / 2.0)]
+        found
+        for w, v in [n.xp.linalg.eig(n.m)]
+        for found in (
+            n.xp.matmul(n.m, v) - v * w[..., None, :],
+            n.xp.sum(n.xp.abs(v) ** 2.0, axis=-2),
+        )
     ],
     "eigvals": lambda n: [n.xp.sum(n.xp.linalg.eigvals(n.m) ** p, axis=-1) for p in (1, 2)],
     "svdvals": lambda n: [n.xp.linalg.svdvals(n.m), n.xp.linalg.svdvals(n.m[..., :2])],
