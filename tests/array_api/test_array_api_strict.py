@@ -34,7 +34,10 @@ def agree(case, data, precision):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NumPy below array_api_strict
         wanted = case(Numbers(strict, data))
-    got = case(Numbers(xp, data))
+    with warnings.catch_warnings():
+        # Zeros of an inverse that come by cancellation have no digits, which it says.
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)
+        got = case(Numbers(xp, data))
     assert len(got) == len(wanted)
     for i, (ours, theirs) in enumerate(zip(map(plain, got), map(plain, wanted), strict=True)):
         if not isinstance(theirs, tuple) or not isinstance(theirs[0], np.ndarray):
