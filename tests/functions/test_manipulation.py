@@ -79,6 +79,14 @@ def test_rearranging_is_numpys_on_every_plane(name, data):
         np.testing.assert_array_equal(plane, getattr(np, name)(source, *options))
 
 
+def test_squeeze_of_no_dimensions_takes_an_axis_but_no_tuple(precision):
+    """Once (0,) was taken too; NumPy takes 0 and -1 alone."""
+    one = mdqr.ones((), precision=precision)
+    assert mdqr.squeeze(one, 0).shape == mdqr.squeeze(one, -1).shape == ()
+    with pytest.raises(ValueError, match="axis"):
+        mdqr.squeeze(one, (0,))
+
+
 VIEWS = {
     "permute_dims": (),
     "matrix_transpose": (),

@@ -115,8 +115,7 @@ def squeeze(a: Any, axis: Any = None) -> MDArray:
     if axis is None:
         dropped: tuple[int, ...] = tuple(i for i, n in enumerate(given.shape) if n == 1)
     else:
-        single = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
-        only = is_only_axis(single, given.ndim)
+        only = is_only_axis(axis, given.ndim)
         dropped = () if only else counted_axes(axis, given.ndim)
     if any(given.shape[i] != 1 for i in dropped):
         raise ValueError(f"only axes of length 1 are left out; got {axis} of shape {given.shape}")
