@@ -19,6 +19,7 @@ GROUPS = {
     "elementary": "cpu.elementary",
     "series": "cpu.series",
     "texts": "cpu.texts",
+    "gallery": "cpu.gallery",
     "gpu": "gpu.factors",
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",
