@@ -27,6 +27,7 @@ GROUPS = {
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",
     "update-cuda": "update.tables",
+    "figures": "figures.command",
 }
 
 
