@@ -36,6 +36,7 @@ numpydoc_validation_exclude = {r"\.[A-Z]\w*(\.|$)"}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
+    "within_subsection_order": "benchmarks.cpu.gallery.place",
     "capture_repr": (),
     "download_all_examples": False,
     "plot_gallery": "True",
