@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs/_ext")]
 
 project = "mdqr"
 author = "mdqr developers"
@@ -14,14 +14,36 @@ project_copyright = "2026, mdqr developers"
 (release,) = re.findall(r'^__version__ = "(.+)"$', (ROOT / "mdqr/__init__.py").read_text(), re.M)
 
 extensions = [
+    "command_line",
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+default_role = "py:obj"  # names in single backquotes of docstrings are links, if there is a target
+
+# Names of other packages are links in pages that are published: `sphinx -t online` fetches the
+# inventories, and fails if one cannot be had. Other builds need no network.
+if tags.has("online"):  # noqa: F821 - Sphinx defines it
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+        "mpmath": ("https://mpmath.org/doc/current", None),
+        "cupy": ("https://docs.cupy.dev/en/stable", None),
+        "hypothesis": ("https://hypothesis.readthedocs.io/en/latest", None),
+        "matplotlib": ("https://matplotlib.org/stable", None),
+    }
+
+# What is copied are the statements of a session, without prompts and results.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
@@ -46,5 +68,7 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_title = f"mdqr {release}"
-nitpicky = False
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["mdqr.css"]
 exclude_patterns = ["_build"]

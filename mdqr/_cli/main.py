@@ -101,7 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mdqr", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"mdqr {mdqr.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    info = commands.add_parser("info", help="show precisions, CPU level, threads and GPU")
+    info = commands.add_parser(
+        "info",
+        help="show precisions, CPU level, threads and GPU",
+        description="Show the precisions, and what mdqr computes with: CPU level, threads, GPU.",
+    )
     info.set_defaults(run=_info)
     lstsq = commands.add_parser(
         "lstsq",

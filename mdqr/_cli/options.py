@@ -24,7 +24,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "blanks": None}
 def add_options(lstsq: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     lstsq.add_argument(
-        "file", metavar="FILE", help="delimited text, UTF-8; - is the standard input"
+        "file", metavar="FILE", help="delimited text, UTF-8; '-' is the standard input"
     )
     _add_layout(lstsq.add_argument_group("the file"))
     _add_model(lstsq.add_argument_group("the model"))
@@ -35,7 +35,7 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line names the columns; default: yes, and names that are all "
+        help="whether the first line names the columns; default: it does, and names that are all "
         "numbers are refused",
     )
     group.add_argument(
@@ -53,13 +53,16 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
         help="lines to leave out at the beginning, before the header",
     )
     group.add_argument(
-        "--comments", metavar="TEXT", type=_text, help="what begins a comment, such as '#'"
+        "--comments",
+        metavar="TEXT",
+        type=_text,
+        help="what begins a comment, such as '#'; default: nothing",
     )
     group.add_argument(
         "--drop-missing",
         action="store_true",
         help="leave out rows with a field that is empty or one of "
-        + ", ".join(filter(None, MISSING)),
+        + ", ".join(f"'{text}'" for text in filter(None, MISSING)),
     )
 
 
@@ -81,7 +84,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--intercept",
         action=argparse.BooleanOptionalAction,
-        help="a constant term; default: yes",
+        help="whether there is a constant term; default: there is",
     )
     group.add_argument(
         "--formula",
@@ -94,7 +97,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default="qd",
-        help="default: qd",
+        help="of the fit; default: qd",
     )
 
 
@@ -112,7 +115,9 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
         default=0.95,
         help="of the bands; default: 0.95",
     )
-    group.add_argument("--residuals", action="store_true", help="also print the residuals")
+    group.add_argument(
+        "--residuals", action="store_true", help="also print the residuals of all rows"
+    )
     group.add_argument(
         "--output",
         metavar="FILE",

@@ -34,20 +34,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="a solution at t0, approximately; write --start=-1,2 for one that begins with a sign",
     )
-    parser.add_argument("--degree", metavar="DEGREE", type=_degree, required=True)
+    parser.add_argument(
+        "--degree", metavar="DEGREE", type=_degree, required=True, help="of the series"
+    )
     parser.add_argument(
         "--variables",
         metavar="NAME[,NAME...]",
         type=lambda text: [name.strip() for name in text.split(",")],
         help="the unknowns, in the order of --start; default: as they come in the file",
     )
-    parser.add_argument("--parameter", metavar="NAME", help="default: t")
-    parser.add_argument("--t0", metavar="NUMBER", default="0", help="default: 0")
+    parser.add_argument(
+        "--parameter", metavar="NAME", help="the name in whose powers to expand; default: t"
+    )
+    parser.add_argument(
+        "--t0", metavar="NUMBER", default="0", help="the value around which to expand; default: 0"
+    )
     parser.add_argument(
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default="qd",
-        help="default: qd",
+        help="of the series; default: qd",
     )
     parser.add_argument(
         "--verify",

@@ -1,0 +1,91 @@
+"""The figure of the landing page and the README: digits of fits with Hilbert matrices.
+
+python -m docs.figures.hilbert [FILE]
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import mdqr
+
+FILE = Path(__file__).with_suffix(".svg")
+COLORS = {mdqr.dd: "C2", mdqr.qd: "C1", mdqr.od: "C0"}
+STEP = 2
+
+
+def problem(n: int, precision: mdqr.Precision) -> tuple[mdqr.MDArray, mdqr.MDArray]:
+    """Return the Hilbert matrix of order n, and a right-hand side whose solution is all ones."""
+    i = mdqr.arange(1, n + 1, precision=precision)
+    a = 1 / (i[:, None] + i - 1)
+    return a, a.sum(axis=1)
+
+
+def right_digits(x: np.ndarray | mdqr.MDArray) -> float:
+    """Return the digits of the worst component that are right."""
+    return -float(mdqr.log10(abs(mdqr.array(x, precision="od") - 1).max()))
+
+
+def in_float64(n: int) -> float:
+    """Return the digits that `numpy.linalg.lstsq` gets right."""
+    a, b = problem(n, mdqr.d)
+    return right_digits(np.linalg.lstsq(a.to_numpy(), b.to_numpy())[0])
+
+
+def in_multiple_doubles(n: int, precision: mdqr.Precision) -> tuple[float, float]:
+    """Return the digits that `mdqr.linalg.lstsq` gets right, and those that it claims."""
+    a, b = problem(n, precision)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdqr.PrecisionWarning)  # the figure says the same
+        x, _, _, info = mdqr.linalg.lstsq(a, b)
+    right, claimed = right_digits(x), float(info.data_digits.min())
+    assert claimed <= right
+    return right, claimed
+
+
+def until_refused(precision: mdqr.Precision) -> Iterator[tuple[float, float]]:
+    """Yield right and claimed digits for larger and larger matrices, while `lstsq` answers."""
+    for n in count(STEP, STEP):
+        try:
+            yield in_multiple_doubles(n, precision)
+        except mdqr.linalg.LinAlgError:
+            return
+
+
+def main() -> None:
+    """Write the figure."""
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "mdqr"  # the same file for the same numbers
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    for precision, color in COLORS.items():
+        right, claimed = zip(*until_refused(precision), strict=True)
+        orders = range(STEP, STEP * (len(right) + 1), STEP)
+        axes.plot(orders, right, "o", color=color, markersize=3.5)
+        axes.plot(orders, claimed, "-", color=color, linewidth=1)
+        axes.plot(orders[-1] + STEP, 0, "x", color=color, clip_on=False, zorder=3)
+        label = f"{precision.name}: {precision.limbs} doubles"
+        axes.annotate(label, (orders[1], right[1]), (8, 0), textcoords="offset points", color=color)
+    orders = range(STEP, orders[-1] + STEP, STEP)
+    axes.plot(orders, [in_float64(n) for n in orders], ".", color="0.4", markersize=3.5)
+    axes.annotate("NumPy, float64", (48, 6), color="0.3")
+    axes.plot([], [], "ko", markersize=3.5, label="digits that are right")
+    axes.plot([], [], "k-", linewidth=1, label="digits that mdqr claims (data_digits)")
+    axes.plot([], [], "kx", linewidth=1, label="no answer: LinAlgError")
+    axes.legend(frameon=False)
+    axes.set(xlabel="order of the Hilbert matrix", ylabel="decimal digits, worst component")
+    axes.set(xlim=(0, None), ylim=(0, 132))
+    axes.spines[["top", "right"]].set_visible(False)
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    figure.savefig(target, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

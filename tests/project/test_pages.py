@@ -1,0 +1,58 @@
+"""What the README and the pages of the docs show and say is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from first_steps import block
+
+from benchmarks.common.rows import RESULTS, read
+from benchmarks.common.runner import unknown
+
+ROOT = Path(__file__).resolve().parents[2]
+WHICH_TOOL = ROOT / "docs" / "explanation" / "which-tool-when.md"
+MEASURED = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in WHICH_TOOL.read_text().splitlines()
+    if line.endswith(".json` |")
+]
+
+
+def test_the_lines_of_the_readme_print_what_it_says(capsys):
+    exec(compile(block("python"), "README.md", "exec"), {})
+    assert capsys.readouterr().out == block("text")
+
+
+def test_the_figure_is_drawn_and_never_claims_too_much(tmp_path):
+    """The script asserts what it draws."""
+    file = tmp_path / "figure.svg"
+    subprocess.run([sys.executable, "-m", "docs.figures.hilbert", file], cwd=ROOT, check=True)
+    assert "</svg>" in file.read_text()
+
+
+@pytest.mark.parametrize("row", MEASURED, ids=" ".join)
+def test_measured_times_are_those_recorded(row):
+    what, size, precision, ours, other, whose, file = row
+    rows = read(RESULTS / file.strip("`"), unknown).rows
+    for who, value in (("mdqr", ours), (whose, other)):
+        wanted = (what, size, "d" if who == "numpy" else precision, who)
+        assert value in {
+            f"{r.value:.2g} {r.unit}"
+            for r in rows
+            if (r.what, r.size, r.precision, r.who) == wanted
+        }
+
+
+def test_measured_times_were_found():
+    assert len(MEASURED) > 15
+    assert {row[5] for row in MEASURED} >= {"python-flint", "mpmath", "numpy", "xprec", "gmpy2"}
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+def test_files_that_pages_outside_of_the_docs_link_to_are_there(page):
+    found = re.findall(r"\]\((?!\w+:)([^)#]+)", page.read_text())
+    assert [link for link in found if not (ROOT / link).is_file()] == []
