@@ -1,5 +1,6 @@
-"""Sphinx settings: MyST pages, reference pages from the docstrings, a gallery from its scripts."""
+"""Sphinx settings: MyST pages and notebooks, reference from docstrings, a gallery from scripts."""
 
+import os
 import re
 import sys
 import tomllib
@@ -14,7 +15,7 @@ project_copyright = "2026, mdqr developers"
 (release,) = re.findall(r'^__version__ = "(.+)"$', (ROOT / "mdqr/__init__.py").read_text(), re.M)
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
@@ -22,6 +23,13 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+
+# Pages with a kernel in front are notebooks. They run when the pages are built, each in a folder
+# and a process of its own, which looks for mdqr where this one does.
+os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
@@ -46,4 +54,4 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = f"mdqr {release}"
 nitpicky = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "jupyter_execute"]
