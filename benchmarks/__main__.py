@@ -16,6 +16,7 @@ GROUPS = {
     "fits": "cpu.fits",
     "systems": "cpu.systems",
     "dense": "cpu.dense",
+    "products": "cpu.products",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
     "texts": "cpu.texts",
