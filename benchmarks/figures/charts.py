@@ -180,3 +180,19 @@ def refinement_steps(data: Data) -> Any:
     axes.set(ylim=(0, 17), yticks=(0, 5, 10, 15))
     style.named(axes.xaxis, conditions, list(data))
     return figure
+
+
+def product_rates(data: Data) -> Any:
+    """Draw rates of both methods by the order of the matrices."""
+    figure, (axes,) = style.panels([3.9])
+    for name, methods in data.items():
+        for method, dashes in (("exact", "o-"), ("direct", "s--")):
+            x, rates = methods[method].values()
+            axes.loglog(x, rates, dashes, color=COLORS["mdqr"], markersize=3)
+            text = f"{DIGITS[name]} digits" if method == "exact" else ""
+            label(axes, text, (x[-1], rates[-1]), COLORS["mdqr"])
+    axes.set(xlabel="order of the matrices", ylabel="multiply-adds a second", xlim=(56, 2600))
+    axes.set_title("lines through residues, dashes of limbs", fontsize=9)
+    x = [n for n in x if n.bit_count() == 1]
+    style.named(axes.xaxis, x, [str(n) for n in x])
+    return figure

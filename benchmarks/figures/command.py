@@ -61,6 +61,11 @@ FIGURES: dict[str, Figure] = {
         data.series_times,
         ("mpmath",),
     ),
+    "product-rates": Figure(
+        "Multiply-adds a second of products through residues and of limbs",
+        ("products",),
+        data.product_rates,
+    ),
     "refinement-steps": Figure(
         "Digits of a least-squares solution against steps of refinement",
         ("systems",),

@@ -186,3 +186,17 @@ def refinement_steps(recorded: Recorded) -> dict[str, Any]:
         exponent = int(row.what.removeprefix("condition 1e"))
         digits.setdefault(f"1e{exponent}", []).append(row.value)
     return {cond: median(b - a for a, b in pairwise(found)) for cond, found in digits.items()}
+
+
+def product_rates(recorded: Recorded) -> dict[str, Any]:
+    """Return multiply-adds a second by precision and method."""
+    rows = [*of(recorded["products"], "crossover"), *of(recorded["products"], "large")]
+    return {
+        name: {
+            method: line(
+                by_size([r for r in rows if (r.precision, r.who) == (name, f"mdqr, {method}")])
+            )
+            for method in ("exact", "direct")
+        }
+        for name in NAMES
+    }

@@ -17,9 +17,9 @@ _LEAST_LINES = 64  # of a part of an operand
 
 # Of the harmonic mean of the three lengths.
 _CROSSOVER = {
-    Kind(2, False): 576,
+    Kind(2, False): 448,
     Kind(4, False): 288,
-    Kind(8, False): 224,
+    Kind(8, False): 208,
     Kind(2, True): 384,
     Kind(4, True): 192,
     Kind(8, True): 160,
@@ -153,8 +153,8 @@ def _integers(
     moduli = plan.moduli(sum(tau) + above + 2, kind.is_complex)
     back = plan.reconstruction(moduli)
     # What cutting one operand does is as large as the integers of the other one.
-    noise = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
-    left_out = max(0, (max(noise) - 62 + back.width) // back.width) if noise else 0
+    cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
+    left_out = max(0, (max(cut) - 62 + back.width) // back.width) if cut else 0
     unit = sum(tau) + above - left_out * back.width
     return pair, _Integers(tau, moduli, back.without(left_out), unit, above)
 
