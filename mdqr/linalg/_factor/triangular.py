@@ -14,6 +14,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import (
     Checks,
     fetch,
@@ -230,40 +231,62 @@ def substitute(
     conjugate: bool = False,
     callback: Callback | None = None,
 ) -> Block:
-    """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``, by tiles of rows.
+    """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``.
 
-    `conjugate`: with the conjugate of `a`. Nothing is scaled, and nothing checked.
+    By tiles of rows; by halves while products of halves are faster through residues. `conjugate`:
+    with the conjugate of `a`. Nothing is scaled, and nothing checked.
     """
     order = int(a.shape[-1])
-    width = backend.triangular_tile(order, b.shape[-1], kind=kind)
     x = kind.empty(backend.xp, b.shape[kind.lead :])
-    starts = range(0, order, width)
-    done = 0
-    for start in starts if lower else reversed(starts):
-        stop = min(start + width, order)
-        rows = slice(start, stop)
-        known = slice(0, start) if lower else slice(stop, order)
-        right = b[..., rows, :]
-        if done:
-            right = backend.matmul(
-                a[..., rows, known],
-                x[..., known, :],
+    width = backend.triangular_tile(order, b.shape[-1], kind=kind)
+
+    def solve(begin: int, end: int, right: Block, done: int) -> None:
+        half = (end - begin) // 2 // width * width
+        if exact.is_used(backend, half, half, int(b.shape[-1]), kind=kind):
+            middle = begin + half
+            near, far = slice(begin, middle), slice(middle, end)
+            if not lower:
+                near, far = far, near
+            inner = slice(near.start - begin, near.stop - begin)
+            solve(near.start, near.stop, right[..., inner, :], done)
+            rest = exact.matmul(
+                backend,
+                a[..., far, near],
+                x[..., near, :],
                 conj_a=conjugate,
-                c=right,
+                c=right[..., far.start - begin : far.stop - begin, :],
                 subtract=True,
                 kind=kind,
             )
-        tile = a[..., rows, rows]
-        x[..., rows, :] = backend.solve_triangular_tile(
-            planes.conjugate(tile) if conjugate else tile,
-            right,
-            lower=lower,
-            unit_diagonal=unit_diagonal,
-            kind=kind,
-        )
-        done += stop - start
-        if callback is not None:
-            callback("substitute", done, order)
+            solve(far.start, far.stop, rest, done + near.stop - near.start)
+            return
+        starts = range(begin, end, width)
+        for start in starts if lower else reversed(starts):
+            rows = slice(start, min(start + width, end))
+            known = slice(begin, start) if lower else slice(rows.stop, end)
+            part = right[..., start - begin : rows.stop - begin, :]
+            if known.start < known.stop:
+                part = backend.matmul(
+                    a[..., rows, known],
+                    x[..., known, :],
+                    conj_a=conjugate,
+                    c=part,
+                    subtract=True,
+                    kind=kind,
+                )
+            tile = a[..., rows, rows]
+            x[..., rows, :] = backend.solve_triangular_tile(
+                planes.conjugate(tile) if conjugate else tile,
+                part,
+                lower=lower,
+                unit_diagonal=unit_diagonal,
+                kind=kind,
+            )
+            done += rows.stop - start
+            if callback is not None:
+                callback("substitute", done, order)
+
+    solve(0, order, b, 0)
     return x
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from mdqr._backend import workspace
-from mdqr._backend.protocol import ExactProducts, Reconstruction, Residues
+from mdqr._backend.protocol import Backend, ExactProducts, Reconstruction, Residues
 from mdqr._limbs.planes import Block, Kind, value_shape
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import Lines, full_bits, scaled_lines, sufficient_bits
@@ -33,7 +33,37 @@ def is_faster(m: int, k: int, n: int, *, kind: Kind) -> bool:
     Found by `python -m benchmarks products` on two cores that have products of bytes.
     """
     least = _CROSSOVER.get(kind)
-    return least is not None and 3 * m * k * n >= least * (m * k + k * n + m * n)
+    return least is not None and 0 < least * (m * k + k * n + m * n) <= 3 * m * k * n
+
+
+def is_used(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
+    """Return whether `matmul` forms a product through residues."""
+    return backend.name == "cpu" and is_faster(m, k, n, kind=kind)
+
+
+def matmul(
+    backend: Backend,
+    a: Block,
+    b: Block,
+    *,
+    kind: Kind,
+    conj_a: bool = False,
+    c: Block | None = None,
+    subtract: bool = False,
+) -> Block:
+    """Return ``c + a @ b`` or ``c - a @ b`` of one batch, through residues where that is faster."""
+    *batch, m, k = value_shape(a, kind.is_complex)
+    n = int(b.shape[-1])
+    options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
+    if not is_used(backend, m, k, n, kind=kind):
+        return backend.matmul(a, b, c=c, **options)
+    out = kind.empty(backend.xp, (*batch, m, n))
+    for item in np.ndindex(*batch):
+        at = (..., *item, slice(None), slice(None))
+        one = {"c": None if c is None else c[at], "out": out[at], **options}
+        if not multiply(cast(ExactProducts, backend), a[at], b[at], **one):
+            backend.matmul(a[at], b[at], **one)
+    return out
 
 
 def product(
