@@ -16,7 +16,7 @@ using ints = ints_t<lane>;
 
 static constexpr int L = lanes<lane>;
 // Exponents of zeros, and of what is not finite.
-static constexpr i64 absent = -(i64(1) << 40), special = i64(1) << 40;
+static constexpr i64 absent = -(i64(1) << 40), non_finite = i64(1) << 40;
 
 MDQR_FN ints splat_ints(i64 x) { return bits(broadcast<lane>(0.0)) + x; }
 MDQR_FN ints field_of(lane x) { return (bits(x) >> 52) & i64(0x7ff); }
@@ -27,7 +27,7 @@ MDQR_FN ints smaller(ints a, ints b) { return select_ints(a < b, a, b); }
 MDQR_FN ints exponents_above(lane x) {
     const ints field = field_of(x);
     ints e = larger(field, splat_ints(1)) - i64(1022);
-    e = select_ints(field == i64(0x7ff), splat_ints(special), e);
+    e = select_ints(field == i64(0x7ff), splat_ints(non_finite), e);
     return select_ints(x == broadcast<lane>(0.0), splat_ints(absent), e);
 }
 
@@ -39,14 +39,14 @@ MDQR_FN ints lowest_bits(lane x) {
     const lane two_to_52 = broadcast<lane>(0x1p52);
     const lane low = from_bits((mantissa & (zero - mantissa)) + bits(two_to_52)) - two_to_52;
     const ints e = larger(field, splat_ints(1)) - i64(1075) + (field_of(low) - i64(1023));
-    return select_ints(x == broadcast<lane>(0.0), splat_ints(special), e);
+    return select_ints(x == broadcast<lane>(0.0), splat_ints(non_finite), e);
 }
 
 void exact_scan(const block_view& x, const long long* shift, long long* top, long long* bottom) {
     const ptrdiff_t lines = x.shape[0], k = x.shape[1];
     parallel_for((lines + L - 1) / L, [&](ptrdiff_t task) {
         const ptrdiff_t i0 = task * L, count = lines - i0 < L ? lines - i0 : ptrdiff_t(L);
-        ints most = splat_ints(absent), least = splat_ints(special);
+        ints most = splat_ints(absent), least = splat_ints(non_finite);
         for (int part = 0; part < (x.imag ? 2 : 1); ++part)
             for (int l = 0; l < x.limbs; ++l) {
                 const double* p = x.data + l * x.plane + part * x.imag + i0 * x.stride[0];
