@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -236,58 +237,76 @@ def substitute(
     By tiles of rows; by halves while products of halves are faster through residues. `conjugate`:
     with the conjugate of `a`. Nothing is scaled, and nothing checked.
     """
-    order = int(a.shape[-1])
     x = kind.empty(backend.xp, b.shape[kind.lead :])
-    width = backend.triangular_tile(order, b.shape[-1], kind=kind)
+    run = _Substitution(backend, a, x, kind, lower, unit_diagonal, conjugate, callback)
+    run.by_halves(slice(0, int(a.shape[-1])), b)
+    return x
 
-    def solve(begin: int, end: int, right: Block, done: int) -> None:
-        half = (end - begin) // 2 // width * width
-        if exact.is_used(backend, half, half, int(b.shape[-1]), kind=kind):
-            middle = begin + half
-            near, far = slice(begin, middle), slice(middle, end)
-            if not lower:
-                near, far = far, near
-            inner = slice(near.start - begin, near.stop - begin)
-            solve(near.start, near.stop, right[..., inner, :], done)
-            rest = exact.matmul(
-                backend,
-                a[..., far, near],
-                x[..., near, :],
-                conj_a=conjugate,
-                c=right[..., far.start - begin : far.stop - begin, :],
-                subtract=True,
-                kind=kind,
-            )
-            solve(far.start, far.stop, rest, done + near.stop - near.start)
+
+@dataclass
+class _Substitution:
+    """Rows of `x` that are found one after the other; `done` of them are there."""
+
+    backend: Backend
+    a: Block
+    x: Block
+    kind: Kind
+    lower: bool
+    unit_diagonal: bool
+    conjugate: bool
+    callback: Callback | None
+    done: int = 0
+
+    def by_halves(self, rows: slice, right: Block) -> None:
+        """Find some rows, of which `right` is left to solve."""
+        columns = int(self.x.shape[-1])
+        width = self.backend.triangular_tile(int(self.a.shape[-1]), columns, kind=self.kind)
+        half = (rows.stop - rows.start) // 2 // width * width
+        if not exact.is_used(self.backend, half, half, columns, kind=self.kind):
+            self._by_tiles(rows, right, width)
             return
-        starts = range(begin, end, width)
+        parts = [slice(0, half), slice(half, rows.stop - rows.start)]
+        near, far = parts if self.lower else parts[::-1]
+        first, second = (slice(rows.start + p.start, rows.start + p.stop) for p in (near, far))
+        self.by_halves(first, right[..., near, :])
+        rest = exact.matmul(
+            self.backend,
+            self.a[..., second, first],
+            self.x[..., first, :],
+            conj_a=self.conjugate,
+            c=right[..., far, :],
+            subtract=True,
+            kind=self.kind,
+        )
+        self.by_halves(second, rest)
+
+    def _by_tiles(self, part: slice, b: Block, width: int) -> None:
+        backend, kind, lower = self.backend, self.kind, self.lower
+        starts = range(part.start, part.stop, width)
         for start in starts if lower else reversed(starts):
-            rows = slice(start, min(start + width, end))
-            known = slice(begin, start) if lower else slice(rows.stop, end)
-            part = right[..., start - begin : rows.stop - begin, :]
+            rows = slice(start, min(start + width, part.stop))
+            known = slice(part.start, start) if lower else slice(rows.stop, part.stop)
+            right = b[..., rows.start - part.start : rows.stop - part.start, :]
             if known.start < known.stop:
-                part = backend.matmul(
-                    a[..., rows, known],
-                    x[..., known, :],
-                    conj_a=conjugate,
-                    c=part,
+                right = backend.matmul(
+                    self.a[..., rows, known],
+                    self.x[..., known, :],
+                    conj_a=self.conjugate,
+                    c=right,
                     subtract=True,
                     kind=kind,
                 )
-            tile = a[..., rows, rows]
-            x[..., rows, :] = backend.solve_triangular_tile(
-                planes.conjugate(tile) if conjugate else tile,
-                part,
+            tile = self.a[..., rows, rows]
+            self.x[..., rows, :] = backend.solve_triangular_tile(
+                planes.conjugate(tile) if self.conjugate else tile,
+                right,
                 lower=lower,
-                unit_diagonal=unit_diagonal,
+                unit_diagonal=self.unit_diagonal,
                 kind=kind,
             )
-            done += rows.stop - start
-            if callback is not None:
-                callback("substitute", done, order)
-
-    solve(0, order, b, 0)
-    return x
+            self.done += rows.stop - start
+            if self.callback is not None:
+                self.callback("substitute", self.done, int(self.a.shape[-1]))
 
 
 @advised
