@@ -138,11 +138,10 @@ def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback
     """Multiply; by blocks of columns where the caller wants to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
-    is_exact = method == "exact" or (method == "auto" and exact.is_faster(m, k, total, kind=kind))
-    on_cpu = inputs.backend.name == "cpu"
-    if method == "exact" and not on_cpu:
-        raise ValueError('matmul: method="exact" runs on the CPU only: move the operands there')
-    if is_exact and on_cpu and 0 not in (*batch, m, k, total):
+    is_exact = method == "exact" or (
+        method == "auto" and exact.is_faster(inputs.backend, m, k, total, kind=kind)
+    )
+    if is_exact and 0 not in (*batch, m, k, total):
         report = None if callback is None else partial(callback, "matmul")
         return exact.product(
             cast(ExactProducts, inputs.backend),

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 from compilers import host_compiler
+from fake_cuda_libraries import libraries
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module
 from mdqr._backend.sources import digest, kernels_folder
@@ -84,6 +85,7 @@ class EmulatedKernels(Kernels):
         self._library = cache(self._compile)
         self.launched: list[str] = []
         self.plans = {}
+        self.cublas = libraries()[0]
 
     def address(self, block):
         return block.ctypes.data

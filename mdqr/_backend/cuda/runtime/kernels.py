@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor.cublas import NUMBERS, cublas
+from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
@@ -79,6 +79,11 @@ class Kernels(Protocol):
     @property
     def multiprocessors(self) -> int:
         """How many blocks run at the same time whatever they need, `BLOCKS_TOGETHER` at least."""
+        ...
+
+    @property
+    def cublas(self) -> Cublas:
+        """The library of the current device."""
         ...
 
     def address(self, block: Block) -> int:
@@ -204,6 +209,11 @@ class CupyKernels(Kernels):
             self._multiprocessors[device] = found
         return self._multiprocessors[device]
 
+    @property
+    def cublas(self) -> Cublas:
+        """The library that CuPy calls."""
+        return cublas(self.xp)
+
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""
         address: int = block.data.ptr
@@ -220,7 +230,7 @@ class CupyKernels(Kernels):
         x = xp.ascontiguousarray(xp.broadcast_to(a, (*batch, m, k)))
         y = xp.ascontiguousarray(xp.broadcast_to(b, (*batch, k, n)))
         # Column by column, which is how cuBLAS reads: c^T = b^T a^T.
-        cublas(xp).gemm_batched(
+        self.cublas.gemm_batched(
             NUMBERS[a.dtype.char], (n, m, k), prod(batch),
             (self.address(y), n, k * n), (self.address(x), k, m * k), (self.address(c), n, m * n),
         )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
+from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.protocol import Reflectors
 from mdqr._limbs.planes import Block
 
@@ -59,6 +60,11 @@ class Recorder(Kernels):
         """How many multiprocessors the device has."""
         return self._kernels.multiprocessors
 
+    @property
+    def cublas(self) -> Cublas:
+        """Refuse: a call of cuBLAS is no launch of ours."""
+        raise _Unplanned
+
     def address(self, block: Block) -> int:
         """Return the tag of an operand."""
         tag = self._tags.get(self._kernels.address(block))
@@ -67,7 +73,7 @@ class Recorder(Kernels):
         return tag
 
     def multiply(self, a: Block, b: Block) -> Block:
-        """Refuse: a product by cuBLAS is no launch of ours."""
+        """Refuse likewise."""
         raise _Unplanned
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:

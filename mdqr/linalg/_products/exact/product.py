@@ -14,30 +14,44 @@ from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
 from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
 
-# Of the harmonic mean of the three lengths.
+# Of the harmonic mean of the three lengths, by the backend. Those of "cpu" are what `python -m
+# benchmarks products` found on two cores that have products of bytes; those of "cuda" are not
+# measured: what a model of an H100 has for square matrices.
 _CROSSOVER = {
-    Kind(2, False): 448,
-    Kind(4, False): 288,
-    Kind(8, False): 208,
-    Kind(2, True): 384,
-    Kind(4, True): 192,
-    Kind(8, True): 160,
+    "cpu": {
+        Kind(2, False): 448,
+        Kind(4, False): 288,
+        Kind(8, False): 208,
+        Kind(2, True): 384,
+        Kind(4, True): 192,
+        Kind(8, True): 160,
+    },
+    "cuda": {
+        Kind(2, False): 384,
+        Kind(4, False): 128,
+        Kind(8, False): 64,
+        Kind(2, True): 320,
+        Kind(4, True): 104,
+        Kind(8, True): 52,
+    },
 }
 
 
-def is_faster(m: int, k: int, n: int, *, kind: Kind) -> bool:
+def is_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
     """Return whether a product through residues takes less time than one of limbs.
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
-    Found by `python -m benchmarks products` on two cores that have products of bytes.
     """
-    least = _CROSSOVER.get(kind)
+    least = _CROSSOVER[backend.name].get(kind)
     return least is not None and 0 < least * (m * k + k * n + m * n) <= 3 * m * k * n
 
 
 def is_used(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
-    """Return whether `matmul` forms a product through residues."""
-    return backend.name == "cpu" and is_faster(m, k, n, kind=kind)
+    """Return whether `matmul` forms a product through residues.
+
+    Factorisations on a GPU do not: the host would wait for the exponents of each product.
+    """
+    return backend.name == "cpu" and is_faster(backend, m, k, n, kind=kind)
 
 
 def matmul(
