@@ -56,7 +56,7 @@ def test_result_in_the_memory_of_the_addend(cuda, rng):
     a, b, c = (full(s, mdqr.dd, float, rng)._block for s in ((9, 21), (21, 17), (9, 17)))
     wanted, memory = PAIR.empty(np, (9, 17)), np.full((2, 17, 12), np.nan)
     product.multiply(HOST, a, b, kind=PAIR, c=c, out=wanted, subtract=True)
-    out = memory.swapaxes(-1, -2)[:, ::-1, 1:10].swapaxes(-1, -2)
+    out = memory[:, ::-1, 1:10].swapaxes(-1, -2)
     out[...] = c
     product.multiply(cuda, a, b, kind=PAIR, c=out, out=out, subtract=True)
     assert_same(out.copy(), wanted)
@@ -102,7 +102,7 @@ def test_graded_columns(cuda, grade, rng):
     a = np.ldexp(a, (np.arange(30) % 8 * grade // 8)[None, :])
     for all_bits in (False, True):
         both(cuda, a, b, Kind(4, False), all_bits=all_bits)
-    both(cuda, a.swapaxes(-1, -2), b.swapaxes(-1, -2)[..., :9], Kind(4, False), all_bits=False)
+    both(cuda, a.swapaxes(-1, -2), b[..., :9, :], Kind(4, False), all_bits=False)
 
 
 def test_zeros_and_subnormal_numbers(cuda):

@@ -85,7 +85,6 @@ class EmulatedKernels(Kernels):
         self._library = cache(self._compile)
         self.launched: list[str] = []
         self.plans = {}
-        self.cublas = libraries()[0]
 
     def address(self, block):
         return block.ctypes.data
@@ -109,6 +108,11 @@ class EmulatedKernels(Kernels):
         source = kernels / "cuda" / f"{module.source}.cu"
         build(file, source, *module.options, f"-I{kernels / 'cuda'}", after=[self._fibers])
         return ctypes.CDLL(str(file))
+
+    @cached_property
+    def cublas(self):
+        """The library over NumPy arrays."""
+        return libraries()[0]
 
     @cached_property
     def _fibers(self) -> Path:
