@@ -79,6 +79,7 @@ class EmulatedKernels(Kernels):
 
     xp: ModuleType = np
     multiprocessors = MOST_TOGETHER
+    memory = 2**33
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

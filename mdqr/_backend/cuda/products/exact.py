@@ -30,15 +30,18 @@ _LINE_THREADS, _SCANNED_BY_LINE, _SCANNED_BY_TERM = 256, 8, 32
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
-_NUMBER_THREADS = 128
+# As in kernels/cuda/products/exact_numbers.cu.
+_NUMBER_THREADS, _ENTRIES = 128, 2
 
 # Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
 # of them fill the device where matrices are small, and take memory for their sums.
 _GROUP = 12
 
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
-_PIECES = 4
+_PIECES = 2
 
+# The part of the memory of a device that a call takes unless the configuration says otherwise.
+_MEMORY_SHARE = 8
 # The part of the workspace that residues leave to sums.
 _SUMS_SHARE = 4
 
@@ -55,6 +58,10 @@ _LINES = Module("products/exact_lines", Kind(1, False))
 
 class ExactProducts(KernelCalls):
     """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+
+    def exact_workspace(self) -> int:
+        """Return the bytes that a call may take."""
+        return workspace.bound(self.kernels.memory // _MEMORY_SHARE)
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line, and its share of those of sums."""
@@ -90,8 +97,7 @@ class ExactProducts(KernelCalls):
         """Return the residues of lines as integers."""
         count, narrow = len(channels.modulus), channels.narrow
         out = self._empty(narrow + 3 * (count - narrow), x)
-        tables = (channels.modulus, channels.start, channels.low, channels.high)
-        table = self.xp.asarray(np.concatenate([part.ravel() for part in tables]))
+        table = self.xp.asarray(_residue_table(channels))
         _, lines, terms = out.data.shape
         words = f"MDQR_WORDS={channels.words}"
         module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
@@ -126,9 +132,8 @@ class ExactProducts(KernelCalls):
     def exact_least(self, left: Residues, right: Residues) -> int:
         """Return the least entry of a product of magnitudes."""
         across = right.data.shape[1]
-        across = right.data.shape[1]
         most = self.xp.full(1, -(2**30), dtype=np.int64)
-        for start, rows in _tiles(left, 8 * across):
+        for start, rows in self._tiles(left, 8 * across):
             sums = self.xp.empty((2, rows, across), dtype=np.int32)
             self._multiply(left, right, start, 0, sums)
             size = rows * across
@@ -155,39 +160,48 @@ class ExactProducts(KernelCalls):
         out: Block,
     ) -> None:
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
-        count, narrow = len(channels.modulus), channels.narrow
         across = right.data.shape[1]
         row_exponent, column_exponent = exponents
-        modulus = self.xp.asarray(channels.modulus)
         module, table, moduli = self._digits(back, kind)
-        for start, rows in _tiles(left, across * (2 * count + 4 * _GROUP)):
-            size = rows * across
-            residues = self.xp.empty((count, size), dtype=np.int16)
-            sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
-            for first, channel_count, is_wide in _groups(count, narrow):
-                plane = narrow + 3 * (first - narrow) if is_wide else first
-                planes_count = channel_count * (3 if is_wide else 1)
-                self._multiply(left, right, start, plane, sums[:planes_count])
-                arguments = fields(
-                    *self._addresses(sums), size, int(is_wide),
-                    *self._addresses(modulus[first:], residues[first:]),
-                )  # fmt: skip
-                self.kernels.launch(
-                    module, "mdqr_exact_reduce", arguments,
-                    grid=(divided(size, _NUMBER_THREADS), channel_count), threads=_NUMBER_THREADS,
-                )  # fmt: skip
+        for start, rows in self._tiles(left, across * (2 * len(channels.modulus) + 4 * _GROUP)):
+            residues = self._reduced(left, right, channels, slice(start, start + rows), module)
             inside = slice(start, min(start + rows, left.lines))
             to, columns = out[..., inside, :], out.shape[-1]
             addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
             arguments = fields(
-                *self._addresses(residues), size, across, to.shape[-2], columns,
+                *self._addresses(residues), rows * across, across, to.shape[-2], columns,
                 *self._addresses(row_exponent[inside], column_exponent), moduli, back.width, unit,
                 scale, *self._addresses(table), addend, self._view(to, kind), int(subtract),
             )  # fmt: skip
             self.kernels.launch(
                 module, "mdqr_exact_numbers", arguments,
-                grid=(divided(to.shape[-2] * columns, _NUMBER_THREADS),), threads=_NUMBER_THREADS,
+                grid=(divided(to.shape[-2] * columns, _NUMBER_THREADS * _ENTRIES),),
+                threads=_NUMBER_THREADS, shared=table.nbytes,
             )  # fmt: skip
+
+    def _reduced(
+        self, left: Residues, right: Residues, channels: Channels, part: slice, module: Module
+    ) -> Block:
+        """Return the residues ``(channels, rows, lines of right)`` of rows of a product."""
+        count, narrow = len(channels.modulus), channels.narrow
+        rows, across = part.stop - part.start, right.data.shape[1]
+        residues = self.xp.empty((count, rows, across), dtype=np.int16)
+        sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
+        modulus = np.stack([channels.modulus, 1.0 / channels.modulus], axis=-1)
+        table = self.xp.asarray(modulus)
+        for first, some, is_wide in _groups(count, narrow):
+            plane = narrow + 3 * (first - narrow) if is_wide else first
+            self._multiply(left, right, part.start, plane, sums[: some * (3 if is_wide else 1)])
+            arguments = fields(
+                *self._addresses(sums), rows * across, int(is_wide),
+                *self._addresses(table[first:], residues[first:]),
+            )  # fmt: skip
+            self.kernels.launch(
+                module, "mdqr_exact_reduce", arguments,
+                grid=(divided(rows * across // 4, _NUMBER_THREADS), some),
+                threads=_NUMBER_THREADS,
+            )  # fmt: skip
+        return residues
 
     def _addresses(self, *blocks: Block) -> list[int]:
         return [self.kernels.address(block) for block in blocks]
@@ -228,6 +242,24 @@ class ExactProducts(KernelCalls):
             flags=(T, N),
         )  # fmt: skip
 
+    def _tiles(self, left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
+        lines = left.data.shape[1]
+        most = self.exact_workspace() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
+        for start in range(0, lines, max(most, _PADDED)):
+            yield start, min(max(most, _PADDED), lines - start)
+
+
+def _residue_table(channels: Channels) -> np.ndarray:
+    """Return the rows that kernels/cuda/products/exact_residues.cu reads, in 32-bit words."""
+    narrow, padding = channels.narrow, -channels.low.shape[1] % 4
+    low, high = (np.pad(part, ((0, 0), (0, padding))) for part in (channels.low, channels.high))
+    inverse = (1.0 / channels.modulus).astype(np.float32).view(np.int32)
+    zeros = np.zeros_like(inverse)
+    front = np.stack([channels.modulus, channels.start, inverse, zeros], axis=-1)
+    rows = np.hstack([front, low])
+    return np.concatenate([rows[:narrow].ravel(), np.hstack([rows[narrow:], high]).ravel()])
+
 
 def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:
     """Return the fields of `struct lines_view`."""
@@ -246,11 +278,3 @@ def _groups(count: int, narrow: int) -> Iterator[tuple[int, int, bool]]:
         yield first, min(_GROUP, narrow - first), False
     for first in range(narrow, count, _GROUP // 3):
         yield first, min(_GROUP // 3, count - first), True
-
-
-def _tiles(left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
-    lines = left.data.shape[1]
-    most = workspace.bound() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
-    for start in range(0, lines, max(most, _PADDED)):
-        yield start, min(max(most, _PADDED), lines - start)

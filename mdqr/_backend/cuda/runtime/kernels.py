@@ -82,6 +82,11 @@ class Kernels(Protocol):
         ...
 
     @property
+    def memory(self) -> int:
+        """Bytes of memory of the current device."""
+        ...
+
+    @property
     def cublas(self) -> Cublas:
         """The library of the current device."""
         ...
@@ -186,6 +191,7 @@ class CupyKernels(Kernels):
         self.plans: dict[Hashable, object] = {}
         self._modules: dict[Module, Any] = {}
         self._multiprocessors: dict[int, int] = {}
+        self._memory: dict[int, int] = {}
         self._functions: dict[tuple[Module, str, int], Any] = {}
         self.graphs = Graphs(cupy)
 
@@ -208,6 +214,15 @@ class CupyKernels(Kernels):
             found = runtime.getDeviceProperties(device)["multiProcessorCount"]
             self._multiprocessors[device] = found
         return self._multiprocessors[device]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory of the current device."""
+        runtime = self.xp.cuda.runtime
+        device = runtime.getDevice()
+        if device not in self._memory:
+            self._memory[device] = int(runtime.getDeviceProperties(device)["totalGlobalMem"])
+        return self._memory[device]
 
     @property
     def cublas(self) -> Cublas:
