@@ -27,12 +27,12 @@ _CROSSOVER = {
         Kind(8, True): 160,
     },
     "cuda": {
-        Kind(2, False): 384,
-        Kind(4, False): 128,
-        Kind(8, False): 64,
-        Kind(2, True): 320,
-        Kind(4, True): 104,
-        Kind(8, True): 52,
+        Kind(2, False): 1024,
+        Kind(4, False): 704,
+        Kind(8, False): 576,
+        Kind(2, True): 640,
+        Kind(4, True): 480,
+        Kind(8, True): 360,
     },
 }
 
@@ -47,11 +47,8 @@ def is_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
 
 
 def is_used(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
-    """Return whether `matmul` forms a product through residues.
-
-    Factorisations on a GPU do not: the host would wait for the exponents of each product.
-    """
-    return backend.name == "cpu" and is_faster(backend, m, k, n, kind=kind)
+    """Return whether `matmul` forms a product through residues."""
+    return is_faster(backend, m, k, n, kind=kind)
 
 
 def matmul(
@@ -63,10 +60,12 @@ def matmul(
     conj_a: bool = False,
     c: Block | None = None,
     subtract: bool = False,
+    out: Block | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b`` of one batch, through residues where that is faster."""
     m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
+    options["out"] = out
     if not is_used(backend, m, k, n, kind=kind):
         return backend.matmul(a, b, **options)
     return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
@@ -82,6 +81,7 @@ def product(
     conj_a: bool = False,
     c: Block | None = None,
     subtract: bool = False,
+    out: Block | None = None,
     report: Callable[[int, int], object] | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b`` of a batch; where `multiply` does not serve, of limbs.
@@ -92,7 +92,7 @@ def product(
     """
     *batch, m, k = value_shape(a, kind.is_complex)
     n = int(b.shape[-1])
-    out = kind.empty(backend.xp, (*batch, m, n))
+    out = kind.empty(backend.xp, (*batch, m, n)) if out is None else out
     bits = full_bits(kind) if all_bits else None
     passes = [(item, run) for item in np.ndindex(*batch) for run in slices(k, plan.MOST_TERMS)]
     for number, (item, run) in enumerate(passes):
