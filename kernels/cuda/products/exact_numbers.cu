@@ -6,7 +6,7 @@
 MDQR_BEGIN
 
 // Digits are even in number, and a thread has so many entries.
-inline constexpr int number_threads = 128, pieces = MDQR_PIECES, entries = 2;
+inline constexpr int number_threads = 128, pieces = MDQR_PIECES, entries = 2, ahead = 8;
 
 struct reduce_arguments {
     const int* sums; // (planes, size): three planes of digits a channel if `is_wide`
@@ -28,14 +28,14 @@ struct number_arguments {
     i64 size, across;     // of a channel, and of its rows
     i64 rows, columns;
     const i64 *row_exponent, *column_exponent;
-    i64 moduli, width, unit, scale;
+    i64 moduli, known, width, unit, scale; // moduli with padding, and without
     const double* table; // weight (parts, moduli, pieces), fraction (parts, moduli), product
     matrix_view c, out;
     i64 subtract;
 };
 
 // Of a real number, or the sum and the difference of those of x + i y and x - i y.
-MDQR_FN double residue_of(const short* at, i64 size, int modulus, int part) {
+MDQR_FN double residue_of(const short* at, i64 size, i64 modulus, int part) {
 #if MDQR_COMPLEX
     const double u = at[2 * modulus * size], v = at[(2 * modulus + 1) * size];
     return part == 0 ? one_sum(u, v) : one_sum(u, -v);
@@ -48,6 +48,21 @@ struct alignas(16) two_doubles {
     double at[2];
 };
 
+// Digits += those of one modulus.
+MDQR_FN void add_pieces_of(const double (&r)[entries], const double* weight, double fraction,
+                           double (&sum)[entries][pieces], double (&quotient)[entries]) {
+    static_for<0, entries>([&](auto e)
+                               MDQR_LAMBDA { quotient[e] = fma(r[e], fraction, quotient[e]); });
+    static_for<0, pieces / 2>([&](auto pair) MDQR_LAMBDA {
+        const two_doubles w = reinterpret_cast<const two_doubles*>(weight)[pair];
+        static_for<0, 2>([&](auto k) MDQR_LAMBDA {
+            constexpr int l = 2 * decltype(pair)::value + k.value;
+            static_for<0, entries>([&](auto e)
+                                       MDQR_LAMBDA { sum[e][l] = fma(r[e], w.at[k], sum[e][l]); });
+        });
+    });
+}
+
 // Digits of one part of the numbers at `at`. A thread has some, so that a weight serves all.
 MDQR_FN void add_pieces(const number_arguments& p, const double* table, const short* const* at,
                         int part, double (&sum)[entries][pieces]) {
@@ -59,20 +74,20 @@ MDQR_FN void add_pieces(const number_arguments& p, const double* table, const sh
         quotient[e] = 0.0;
         static_for<0, pieces>([&](auto l) MDQR_LAMBDA { sum[e][l] = 0.0; });
     });
-    for (int i = 0; i < p.moduli; ++i, weight += pieces) {
-        double r[entries];
-        static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-            r[e] = residue_of(at[e], p.size, i, part);
-            quotient[e] = fma(r[e], fraction[i], quotient[e]);
-        });
-        static_for<0, pieces / 2>([&](auto pair) MDQR_LAMBDA {
-            const two_doubles w = reinterpret_cast<const two_doubles*>(weight)[pair];
-            static_for<0, 2>([&](auto k) MDQR_LAMBDA {
-                constexpr int l = 2 * decltype(pair)::value + k.value;
-                static_for<0, entries>(
-                    [&](auto e) MDQR_LAMBDA { sum[e][l] = fma(r[e], w.at[k], sum[e][l]); });
+    // Residues of some moduli are asked for before the first is used.
+    for (int i = 0; i < p.moduli; i += ahead) {
+        double r[ahead][entries];
+        static_for<0, ahead>([&](auto k) MDQR_LAMBDA {
+            // Weights beyond the moduli are 0.
+            const i64 modulus = i + k.value < p.known ? i + k.value : p.known - 1;
+            static_for<0, entries>([&](auto e) MDQR_LAMBDA {
+                r[decltype(k)::value][e] = residue_of(at[e], p.size, modulus, part);
             });
         });
+        static_for<0, ahead>([&](auto k) MDQR_LAMBDA {
+            add_pieces_of(r[k], weight + k.value * pieces, fraction[i + k.value], sum, quotient);
+        });
+        weight += ahead * pieces;
     }
     static_for<0, entries>([&](auto e) MDQR_LAMBDA {
         const double turns = one_sum(one_sum(quotient[e], digit_rest), -digit_rest);

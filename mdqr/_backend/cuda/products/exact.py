@@ -25,13 +25,13 @@ from mdqr._limbs.planes import Block, Kind
 # Lines and terms that tensor cores read at a time.
 _PADDED = 16
 
-# As in kernels/cuda/products/exact_lines.cu: threads, and lines of a block by both ways to scan.
-_LINE_THREADS, _SCANNED_BY_LINE, _SCANNED_BY_TERM = 256, 8, 32
+# As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
+_LINE_THREADS, _SCANNED = 256, 8
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
 # As in kernels/cuda/products/exact_numbers.cu.
-_NUMBER_THREADS, _ENTRIES = 128, 2
+_NUMBER_THREADS, _ENTRIES, _AHEAD = 128, 2, 8
 
 # Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
 # of them fill the device where matrices are small, and take memory for their sums.
@@ -75,12 +75,9 @@ class ExactProducts(KernelCalls):
         lines = x.shape[-2]
         top, bottom = (self.xp.empty(lines, dtype=np.int64) for _ in range(2))
         view = _lines_view(self.kernels, x, is_complex)
-        # By what the kernel asks as well: neighbours in memory are of one line.
-        by_line = abs(x.strides[-1]) <= abs(x.strides[-2])
         self.kernels.launch(
             _LINES, "mdqr_exact_scan", fields(view, *self._addresses(shift, top, bottom)),
-            grid=(divided(lines, _SCANNED_BY_LINE if by_line else _SCANNED_BY_TERM),),
-            threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
+            grid=(divided(lines, _SCANNED),), threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
         )  # fmt: skip
         return top, bottom
 
@@ -170,8 +167,9 @@ class ExactProducts(KernelCalls):
             addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
             arguments = fields(
                 *self._addresses(residues), rows * across, across, to.shape[-2], columns,
-                *self._addresses(row_exponent[inside], column_exponent), moduli, back.width, unit,
-                scale, *self._addresses(table), addend, self._view(to, kind), int(subtract),
+                *self._addresses(row_exponent[inside], column_exponent), moduli,
+                back.weight.shape[1], back.width, unit, scale, *self._addresses(table), addend,
+                self._view(to, kind), int(subtract),
             )  # fmt: skip
             self.kernels.launch(
                 module, "mdqr_exact_numbers", arguments,
@@ -216,16 +214,17 @@ class ExactProducts(KernelCalls):
         return Residues(self.xp.empty(shape, dtype=np.int8), lines)
 
     def _digits(self, back: Reconstruction, kind: Kind) -> tuple[Module, Block, int]:
-        """Return the module for so many digits, the tables, and how many moduli there are."""
+        """Return the module for so many digits, the tables, and how many moduli they have."""
         parts, moduli, pieces = back.weight.shape
-        padded = divided(pieces, _PIECES) * _PIECES
-        weight = np.zeros((parts, moduli, padded))
-        weight[..., :pieces] = back.weight
+        rows, padded = (divided(x, y) * y for x, y in ((moduli, _AHEAD), (pieces, _PIECES)))
+        weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
+        weight[:, :moduli, :pieces] = back.weight
+        fraction[:, :moduli] = back.fraction
         product = np.zeros(padded)
         product[:pieces] = back.product
-        tables = [part.ravel() for part in (weight, back.fraction, product)]
+        tables = [part.ravel() for part in (weight, fraction, product)]
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        return module, self.xp.asarray(np.concatenate(tables)), moduli
+        return module, self.xp.asarray(np.concatenate(tables)), rows
 
     def _multiply(
         self, left: Residues, right: Residues, start: int, plane: int, sums: Block
