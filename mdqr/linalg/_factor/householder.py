@@ -35,9 +35,9 @@ _WIDTHS: _Table = {
     "cuda": ((1024, 32), (float("inf"), 64)),
 }
 
-# From so many limbs, and rows and columns behind a tile, products go through residues, in tiles of
-# that width. On a CPU sums of so few terms gain nothing.
-_LEAST_LIMBS, _LEAST_LENGTH, _WIDE = 4, 2048, {"cuda": 512}
+# From so many rows and columns behind a tile on products go through residues, in tiles of that
+# width. On a CPU sums of so few terms gain nothing.
+_LEAST_LENGTH, _WIDE = 1024, {"cuda": 512}
 
 
 @cache
@@ -217,9 +217,7 @@ def _tile_width(backend: Backend, count: int, rows: int, columns: int, kind: Kin
 def _uses_residues(backend: Backend, width: int, rows: int, columns: int, kind: Kind) -> bool:
     """Return whether products of tiles of a width go through residues."""
     return (
-        width == _WIDE.get(backend.name)
-        and kind.limbs >= _LEAST_LIMBS
-        and min(rows, columns) >= _LEAST_LENGTH
+        width == _WIDE.get(backend.name) and kind.limbs > 1 and min(rows, columns) >= _LEAST_LENGTH
     )
 
 

@@ -177,8 +177,8 @@ class ExactProducts(KernelCalls):
             arguments = fields(
                 *self._addresses(residues), rows * across, across, to.shape[-2], columns,
                 *self._addresses(row_exponent[inside], column_exponent), digits.moduli,
-                back.weight.shape[1], back.width, unit, scale, *self._addresses(digits.table), addend,
-                self._view(to, kind), int(subtract),
+                back.weight.shape[1], back.width, unit, scale, *self._addresses(digits.table),
+                addend, self._view(to, kind), int(subtract),
             )  # fmt: skip
             self.kernels.launch(
                 digits.module, "mdqr_exact_numbers", arguments,
