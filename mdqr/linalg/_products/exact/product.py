@@ -16,7 +16,8 @@ from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
 
 # Of the harmonic mean of the three lengths, by the backend. Those of "cpu" are what `python -m
 # benchmarks products` found on two cores that have products of bytes; those of "cuda" are not
-# measured: what a model of an H100 has for square matrices.
+# measured: what a model of an H100 has for square matrices. `python -m benchmarks gpu-products
+# --only crossover` measures them.
 _CROSSOVER = {
     "cpu": {
         Kind(2, False): 448,
