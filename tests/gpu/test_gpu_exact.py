@@ -113,8 +113,11 @@ def test_values_that_are_not_finite(multiple, dtype):
 
 
 def test_auto_above_the_crossover(multiple, dtype, rng):
-    """Within the bound, and another way than below."""
-    n = 400
+    """Within the bound, of the least order that goes through residues."""
+    kind = Kind(multiple.limbs, dtype is complex)
+    backend = for_block(cases.to_device(mdqr.full((1, 1), 1.0, precision=multiple))._block)
+    orders = range(128, 2048, 64)
+    n = next(n for n in orders if product.is_faster(backend, n, n, n, kind=kind))
     a, b = (cases.to_device(draw(rng, multiple, (n, n), dtype)) for _ in range(2))
     found, direct = matmul(a, b), matmul(a, b, method="direct")
     size = matmul(abs(a), abs(b), method="direct")

@@ -35,8 +35,9 @@ _WIDTHS: _Table = {
     "cuda": ((1024, 32), (float("inf"), 64)),
 }
 
-# The width of tiles whose products go through residues: on a CPU sums of so few terms gain nothing.
-_WIDE = {"cuda": 256}
+# From so many limbs, and rows and columns behind a tile, products go through residues, in tiles of
+# that width. On a CPU sums of so few terms gain nothing.
+_LEAST_LIMBS, _LEAST_LENGTH, _WIDE = 4, 2048, {"cuda": 512}
 
 
 @cache
@@ -215,9 +216,11 @@ def _tile_width(backend: Backend, count: int, rows: int, columns: int, kind: Kin
 
 def _uses_residues(backend: Backend, width: int, rows: int, columns: int, kind: Kind) -> bool:
     """Return whether products of tiles of a width go through residues."""
-    if width < _WIDE.get(backend.name, width + 1):
-        return False
-    return exact.is_used(backend, width, rows, columns, kind=kind)
+    return (
+        width == _WIDE.get(backend.name)
+        and kind.limbs >= _LEAST_LIMBS
+        and min(rows, columns) >= _LEAST_LENGTH
+    )
 
 
 def factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:
