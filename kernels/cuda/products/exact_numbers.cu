@@ -5,8 +5,10 @@
 
 MDQR_BEGIN
 
-// Digits are even in number, and a thread has so many entries.
-inline constexpr int number_threads = 128, pieces = MDQR_PIECES, entries = 2, ahead = 8;
+// Digits are even in number. A thread has two entries where their digits leave registers for warps
+// enough to hide what rounding waits for.
+inline constexpr int number_threads = 128, pieces = MDQR_PIECES, entries = pieces > 8 ? 1 : 2;
+inline constexpr int ahead = 8; // moduli
 
 struct reduce_arguments {
     const int* sums; // (planes, size): three planes of digits a channel if `is_wide`

@@ -31,7 +31,7 @@ _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
 # As in kernels/cuda/products/exact_numbers.cu.
-_NUMBER_THREADS, _ENTRIES, _AHEAD = 128, 2, 8
+_NUMBER_THREADS, _FEW_PIECES, _AHEAD = 128, 8, 8
 
 # Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
 # of them fill the device where matrices are small, and take memory for their sums.
@@ -51,6 +51,15 @@ class Residues(NamedTuple):
 
     data: Block
     lines: int
+
+
+class _Digits(NamedTuple):
+    """The module for so many digits, tables for so many moduli, and the entries of a block."""
+
+    module: Module
+    table: Block
+    moduli: int
+    entries: int
 
 
 _LINES = Module("products/exact_lines", Kind(1, False))
@@ -159,26 +168,26 @@ class ExactProducts(KernelCalls):
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
         across = right.data.shape[1]
         row_exponent, column_exponent = exponents
-        module, table, moduli = self._digits(back, kind)
+        digits = self._digits(back, kind)
         for start, rows in self._tiles(left, across * (2 * len(channels.modulus) + 4 * _GROUP)):
-            residues = self._reduced(left, right, channels, slice(start, start + rows), module)
+            residues = self._reduced(left, right, channels, slice(start, start + rows), digits)
             inside = slice(start, min(start + rows, left.lines))
             to, columns = out[..., inside, :], out.shape[-1]
             addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
             arguments = fields(
                 *self._addresses(residues), rows * across, across, to.shape[-2], columns,
-                *self._addresses(row_exponent[inside], column_exponent), moduli,
-                back.weight.shape[1], back.width, unit, scale, *self._addresses(table), addend,
+                *self._addresses(row_exponent[inside], column_exponent), digits.moduli,
+                back.weight.shape[1], back.width, unit, scale, *self._addresses(digits.table), addend,
                 self._view(to, kind), int(subtract),
             )  # fmt: skip
             self.kernels.launch(
-                module, "mdqr_exact_numbers", arguments,
-                grid=(divided(to.shape[-2] * columns, _NUMBER_THREADS * _ENTRIES),),
-                threads=_NUMBER_THREADS, shared=table.nbytes,
+                digits.module, "mdqr_exact_numbers", arguments,
+                grid=(divided(to.shape[-2] * columns, digits.entries),),
+                threads=_NUMBER_THREADS, shared=digits.table.nbytes,
             )  # fmt: skip
 
     def _reduced(
-        self, left: Residues, right: Residues, channels: Channels, part: slice, module: Module
+        self, left: Residues, right: Residues, channels: Channels, part: slice, digits: _Digits
     ) -> Block:
         """Return the residues ``(channels, rows, lines of right)`` of rows of a product."""
         count, narrow = len(channels.modulus), channels.narrow
@@ -195,7 +204,7 @@ class ExactProducts(KernelCalls):
                 *self._addresses(table[first:], residues[first:]),
             )  # fmt: skip
             self.kernels.launch(
-                module, "mdqr_exact_reduce", arguments,
+                digits.module, "mdqr_exact_reduce", arguments,
                 grid=(divided(rows * across // 4, _NUMBER_THREADS), some),
                 threads=_NUMBER_THREADS,
             )  # fmt: skip
@@ -213,8 +222,8 @@ class ExactProducts(KernelCalls):
         shape = (count, _padded(lines), _padded(terms))
         return Residues(self.xp.empty(shape, dtype=np.int8), lines)
 
-    def _digits(self, back: Reconstruction, kind: Kind) -> tuple[Module, Block, int]:
-        """Return the module for so many digits, the tables, and how many moduli they have."""
+    def _digits(self, back: Reconstruction, kind: Kind) -> _Digits:
+        """Return what leads to numbers of so many digits."""
         parts, moduli, pieces = back.weight.shape
         rows, padded = (divided(x, y) * y for x, y in ((moduli, _AHEAD), (pieces, _PIECES)))
         weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
@@ -224,7 +233,8 @@ class ExactProducts(KernelCalls):
         product[:pieces] = back.product
         tables = [part.ravel() for part in (weight, fraction, product)]
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        return module, self.xp.asarray(np.concatenate(tables)), rows
+        entries = _NUMBER_THREADS * (2 if padded <= _FEW_PIECES else 1)
+        return _Digits(module, self.xp.asarray(np.concatenate(tables)), rows, entries)
 
     def _multiply(
         self, left: Residues, right: Residues, start: int, plane: int, sums: Block
