@@ -80,7 +80,7 @@ def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
         return False
     if module.source == "elementwise/elementary":
         return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
-    if module.source.startswith(("tensorcore/", "floats/", "small/")):
+    if module.source.startswith(("tensorcore/", "floats/", "small/", "products/exact_lines")):
         return "MDQR_GLOBAL" not in module.defines
     return module.kind.limbs == PAIR
 
