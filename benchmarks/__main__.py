@@ -16,9 +16,11 @@ GROUPS = {
     "fits": "cpu.fits",
     "systems": "cpu.systems",
     "dense": "cpu.dense",
+    "products": "cpu.products",
     "elementary": "cpu.elementary",
     "series": "cpu.series",
     "texts": "cpu.texts",
+    "gallery": "cpu.gallery",
     "gpu": "gpu.factors",
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",
@@ -26,6 +28,7 @@ GROUPS = {
     "tensorcore": "tensorcore.pages",
     "update-cpu": "update.tables",
     "update-cuda": "update.tables",
+    "figures": "figures.command",
 }
 
 

@@ -1,5 +1,6 @@
-"""Sphinx settings: MyST pages, reference pages from the docstrings, a gallery from its scripts."""
+"""Sphinx settings: MyST pages and notebooks, reference from docstrings, a gallery from scripts."""
 
+import os
 import re
 import sys
 import tomllib
@@ -16,7 +17,7 @@ project_copyright = "2026, mdqr developers"
 extensions = [
     "command_line",
     "mathml",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
@@ -45,6 +46,13 @@ if tags.has("online"):  # noqa: F821 - Sphinx defines it
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
+# Pages with a kernel in front are notebooks. They run when the pages are built, each in a folder
+# and a process of its own, which looks for mdqr where this one does.
+os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+
 autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
@@ -58,6 +66,7 @@ numpydoc_validation_exclude = {r"\.[A-Z]\w*(\.|$)"}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
+    "within_subsection_order": "benchmarks.cpu.gallery.place",
     "capture_repr": (),
     "download_all_examples": False,
     "plot_gallery": "True",
@@ -70,4 +79,4 @@ html_title = f"mdqr {release}"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["mdqr.css"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "jupyter_execute"]

@@ -12,9 +12,10 @@ from typing import SupportsIndex
 import numpy as np
 
 import mdqr
+from mdqr._backend import workspace
 from mdqr._backend.host import backend
 
-__all__ = ["set_num_threads", "show"]
+__all__ = ["set_num_threads", "set_workspace", "show"]
 
 
 def set_num_threads(n: SupportsIndex) -> None:
@@ -42,6 +43,33 @@ def set_num_threads(n: SupportsIndex) -> None:
     if count < 1:
         raise ValueError(f"the number of threads must be at least 1; got {count}")
     backend.extension().set_num_threads(count)
+
+
+def set_workspace(count: SupportsIndex) -> None:
+    """Set the memory that a call may take beside its operands and results.
+
+    Large exact products are formed in parts where they would take more. Results do not depend on
+    it.
+
+    Parameters
+    ----------
+    count : int
+        Bytes, at least 2**20. The start value is 2**30.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `count` is not such an integer.
+
+    Examples
+    --------
+    >>> import mdqr
+    >>> mdqr.config.set_workspace(2**30)
+    """
+    bytes_ = operator.index(count)
+    if bytes_ < 2**20:
+        raise ValueError(f"a workspace must have at least 2**20 bytes; got {bytes_}")
+    workspace.set_bound(bytes_)
 
 
 def show() -> None:

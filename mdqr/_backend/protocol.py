@@ -113,6 +113,131 @@ class Reflectors(Protocol):
         ...
 
 
+class Channels(NamedTuple):
+    """How bytes of integers become residues, as NumPy arrays.
+
+    The tables of kernels/host/products/exact/arguments.hpp.
+    """
+
+    modulus: Block
+    narrow: int
+    words: int
+    low: Block
+    high: Block
+    start: Block
+
+
+class Reconstruction(NamedTuple):
+    """How residues become digits, as NumPy arrays; see kernels/include/mdqr/residues.hpp."""
+
+    weight: Block
+    fraction: Block
+    product: Block
+    width: int
+
+    def without(self, count: int) -> Reconstruction:
+        """Return the weights without their lowest digits.
+
+        Sums of the digits left out are below 2**53 each, so they change the integers by less than
+        ``2**(width * count - width + 54)``.
+        """
+        if count == 0:
+            return self
+        weight = self.weight[..., count:].copy()
+        return Reconstruction(weight, self.fraction, self.product[count:], self.width)
+
+
+class Residues(Protocol):
+    """What integers are modulo each modulus of a plan, laid out as a backend likes."""
+
+
+class ExactProducts(Protocol):
+    """The calls of exact products, over blocks of one matrix.
+
+    A *line* is a row of `x` ``(..., lines, k)``: rows of the left operand are lines, columns of the
+    right one those of its transpose. `shift` has a power of two for each step along k.
+    """
+
+    xp: ModuleType
+
+    def matmul(
+        self, a: Block, b: Block, *, kind: Kind, c: Block | None = None, out: Block | None = None
+    ) -> Block:
+        """Return ``c + a @ b``, see `Backend.matmul`."""
+        ...
+
+    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> tuple[Block, Block]:
+        """Return for each line the largest ``E + shift`` and the smallest ``B + shift``.
+
+        ``2**E`` is above an entry and ``2**B`` its lowest bit, int64; ``-2**40`` and ``2**40`` for
+        lines of zeros, ``2**40`` and more as the first for lines with an entry that is not finite.
+        """
+        ...
+
+    def exact_line_bytes(self, planes: int, terms: int) -> int:
+        """Return the bytes that the residues of a line of so many terms take."""
+        ...
+
+    def exact_residues(
+        self,
+        x: Block,
+        exponent: Block,
+        shift: Block,
+        tau: int,
+        channels: Channels,
+        *,
+        is_complex: bool,
+    ) -> Residues:
+        """Return residues of the integers nearest to ``x * 2**(tau - exponent + shift)``.
+
+        Each limb is rounded to an integer, ties to even.
+        """
+        ...
+
+    def exact_release(self, x: Residues) -> None:
+        """Take the memory of residues back, which are not used again."""
+        ...
+
+    def exact_magnitudes(
+        self, x: Block, exponent: Block, shift: Block, *, is_complex: bool
+    ) -> Residues:
+        """Return ``abs(x) * 2**(7 - exponent + shift)`` rounded down, and where x is not 0.
+
+        The magnitude of a complex number is the larger one of its parts; it may be rounded down to
+        an integer below the next one.
+        """
+        ...
+
+    def exact_least(self, left: Residues, right: Residues) -> int:
+        """Return the least entry of the product of magnitudes where a term is not 0.
+
+        At most ``2**30``.
+        """
+        ...
+
+    def exact_product(
+        self,
+        left: Residues,
+        right: Residues,
+        exponents: tuple[Block, Block],
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        c: Block | None,
+        subtract: bool,
+        out: Block,
+    ) -> None:
+        """Write ``c + a @ b`` or ``c - a @ b`` to `out`; `c` may be `out`.
+
+        Digits count multiples of ``2**-unit``; an entry is their sum, rounded once, times ``2**(e +
+        f + scale)`` of its line's `exponents`.
+        """
+        ...
+
+
 class Backend(Protocol):
     """Kernel calls over blocks; see the module docstring for the conventions."""
 

@@ -110,7 +110,7 @@ def test_large_tables_show_their_edges(multiple):
 
 
 def test_numbers_of_other_packages(precision):
-    """What docs/howto/use-numpy-pandas-matplotlib.md says of a single value."""
+    """What docs/howto/exact-input-and-output.md says of a single value."""
     x = full_width(1, precision, ())
     exact = x.to_fractions().item()
     assert Fraction(*x.as_integer_ratio()) == exact

@@ -1,29 +1,32 @@
-"""What a newcomer does first, from the README, with the mdqr that is installed.
+"""What a newcomer does first, from the README and the docs, with the mdqr that is installed.
 
-Run as ``python tests/project/first_steps.py``: the source tree is not on the path then.
+``python tests/project/first_steps.py [PAGE ...]`` runs what the README shows, and then the first
+block of code of each page. The source tree is not on the path then.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+
+from doc_pages import ROOT, blocks, run_python
 
 import mdqr
 from mdqr._backend.host.backend import extension
 from mdqr._backend.sources import digest, kernels_folder
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def block(language: str) -> str:
-    """The first block of code of the README in a language."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+def first_command() -> list[str]:
+    """The command that the README has after the installation."""
+    found = re.search(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
     assert found is not None
-    return found[1]
+    return shlex.split(found[1].rpartition("&&")[2])
 
 
 def timed(what: str, start: float) -> None:
@@ -43,13 +46,18 @@ def installed() -> None:
 def main() -> None:
     installed()
     start = time.perf_counter()
-    name, *arguments = shlex.split(block("sh").rpartition("&&")[2])  # after the installation
+    name, *arguments = first_command()
     assert name == "mdqr"
     subprocess.run([Path(sys.executable).with_name(name), *arguments], cwd=ROOT, check=True)
     timed("the README's first command", start)
-    start = time.perf_counter()
-    exec(compile(block("python"), "README.md", "exec"), {})
-    timed("the README's lines of Python", start)
+    pages = [ROOT / page for page in ("README.md", *sys.argv[1:])]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # where pages write what they draw
+        for page in pages:
+            start = time.perf_counter()
+            run_python(blocks(page)[0].text, {}, page.name)
+            timed(f"the first lines of Python of {page.relative_to(ROOT)}", start)
+        os.chdir(ROOT)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def page(tables):
 
 
 @pytest.mark.parametrize(
-    "group", ["cpu", "gpu", "tensorcore", "texts", "update-cpu", "update-cuda"]
+    "group", ["cpu", "gallery", "gpu", "tensorcore", "texts", "update-cpu", "update-cuda"]
 )
 def test_recorded_pages_are_those_of_the_recorded_rows(group):
     benchmark = load(load("__main__").GROUPS[group]).BENCHMARKS[group]

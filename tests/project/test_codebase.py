@@ -1,19 +1,14 @@
-"""The tree itself: sizes, words that must not stand in it, and the examples of the docs."""
+"""The tree itself: sizes, and words that must not stand in it."""
 
 from __future__ import annotations
 
 import ast
-import doctest
 import re
 import subprocess
 import sys
-import warnings
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-from mdqr._backend.host.backend import extension
 from mdqr._precision import PRECISIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +25,6 @@ FILES = sorted(
 )
 CODE = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".cu"}]
 PYTHON = [path for path in CODE if path.suffix == ".py"]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def name_of(path: Path) -> str:
@@ -163,39 +157,3 @@ def test_readme_is_short_and_has_one_test_command():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 100
     assert len(re.findall(r"^[^#`\n]*python -m pytest", text, flags=re.MULTILINE)) == 1
-
-
-def code_blocks(page: Path) -> list[str]:
-    return re.findall(
-        r"^ *```python\n(.*?)^ *```$", page.read_text(), flags=re.DOTALL | re.MULTILINE
-    )
-
-
-def without_indent(block: str) -> str:
-    indent = len(block) - len(block.lstrip(" "))
-    return "".join(line[indent:] for line in block.splitlines(keepends=True))
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=name_of)
-def test_examples_of_the_docs_run(page, tmp_path, monkeypatch):
-    """The blocks of a page share their names, as in one session; files are read from the root."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    parser = doctest.DocTestParser()
-    names: dict[str, object] = {}
-    threads = extension().num_threads()
-    with warnings.catch_warnings():
-        for block in map(without_indent, code_blocks(page)):
-            if ">>>" in block:
-                test = parser.get_doctest(block, names, name_of(page), str(page), 0)
-                runner.run(test, clear_globs=False)
-                names.update(test.globs)
-            else:
-                exec(compile(block, str(page), "exec"), names)
-    extension().set_num_threads(threads)
-    assert runner.summarize(verbose=False).failed == 0
-
-
-def test_the_docs_were_searched_for_examples():
-    assert sum(len(code_blocks(page)) for page in PAGES) > 10

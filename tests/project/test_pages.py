@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from first_steps import block
 
 from benchmarks.common.rows import RESULTS, read
 from benchmarks.common.runner import unknown
@@ -20,6 +19,12 @@ MEASURED = [
     for line in WHICH_TOOL.read_text().splitlines()
     if line.endswith(".json` |")
 ]
+
+
+def block(language):
+    """The first block of the README in a language."""
+    found = re.search(rf"^```{language}\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    return found[1]
 
 
 def test_the_lines_of_the_readme_print_what_it_says(capsys):

@@ -26,6 +26,7 @@ from mdqr._backend.protocol import (
 )
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact import product as exact
 from mdqr.testing._families import FAMILIES, SPECIAL, Bounds, draw
 
 Results = Iterator[tuple[str, Callable[[], object]]]
@@ -141,6 +142,14 @@ def products(backend, limbs, is_complex) -> Results:
     yield "matvec", lambda: backend.matmul(a, b[..., :1], **options)
     yield "dot", lambda: backend.matmul(a[..., :1, :], b[..., :1], **options)
     yield "residual", lambda: backend.residual([(1, c), (-1, c)], a, b, **options)
+
+    def exact_product(x, y, all_bits):
+        return exact.product(backend, x, y, **options, all_bits=all_bits)
+
+    yield "exact", lambda: exact_product(a, b, True)
+    yield "exact with a bound", lambda: exact_product(a, b, False)
+    yield "exact one limb", lambda: exact_product(a, short, False)
+    yield "exact graded", lambda: exact_product(graded, b, True)
 
 
 def series(backend, limbs, is_complex) -> Results:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Block = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 digests: dict[str, str]
 compiler: str
@@ -55,6 +56,65 @@ def lu_panel(
     a: Block, places: NDArray[np.int64], limbs: int, complex: bool, first: int, last: int
 ) -> None: ...
 def cholesky_panel(c: Block, a: Block, limbs: int, complex: bool) -> None: ...
+def exact_scan(
+    x: Block, complex: bool, shift: Integers, top: Integers, bottom: Integers
+) -> None: ...
+def exact_residues(
+    data: NDArray[np.int8],
+    sums: NDArray[np.int32],
+    x: Block,
+    complex: bool,
+    exponent: Integers,
+    shift: Integers,
+    tau: int,
+    modulus: NDArray[np.int32],
+    narrow: int,
+    words: int,
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    start: NDArray[np.int32],
+) -> None: ...
+def exact_magnitudes(
+    data: NDArray[np.int8],
+    sums: NDArray[np.int32],
+    x: Block,
+    complex: bool,
+    exponent: Integers,
+    shift: Integers,
+) -> None: ...
+def exact_least(
+    left: NDArray[np.int8],
+    left_sums: NDArray[np.int32],
+    m: int,
+    right: NDArray[np.int8],
+    right_sums: NDArray[np.int32],
+    n: int,
+) -> int: ...
+def exact_product(
+    out: Block,
+    c: Sequence[Block],
+    subtract: bool,
+    limbs: int,
+    complex: bool,
+    left: NDArray[np.int8],
+    left_sums: NDArray[np.int32],
+    left_exponent: Integers,
+    right: NDArray[np.int8],
+    right_sums: NDArray[np.int32],
+    right_exponent: Integers,
+    modulus: NDArray[np.int32],
+    narrow: int,
+    words: int,
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    start: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    fraction: NDArray[np.float64],
+    product: NDArray[np.float64],
+    width: int,
+    unit: int,
+    scale: int,
+) -> None: ...
 def register_arrays(type: type) -> None: ...
 def operate(op: str, x: object, y: object) -> Any: ...
 def apply(op: str, x: object) -> Any: ...

@@ -302,6 +302,7 @@ NB_MODULE(_mdqr_host, m) {
     m.def("solve_triangular_tile", &solve_triangular_tile, "out"_a.noconvert(), "a"_a.noconvert(),
           "b"_a.noconvert(), "limbs"_a, "complex"_a, "lower"_a, "unit_diagonal"_a);
     bind_elimination(m);
+    bind_exact(m);
     bind_series(m);
     bind_small(m);
     bind_text(m);

@@ -53,6 +53,7 @@ template <class F> void elementwise(const block_view& out, F f) {
 }
 
 void bind_elimination(nb::module_& m);
+void bind_exact(nb::module_& m);
 void bind_series(nb::module_& m);
 void bind_small(nb::module_& m);
 void bind_text(nb::module_& m);

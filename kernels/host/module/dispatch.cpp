@@ -6,14 +6,20 @@
 #include <string>
 
 #define MDQR_LEVEL portable
+#include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
 #undef MDQR_LEVEL
 #if defined(MDQR_X86_LEVELS)
 #define MDQR_LEVEL v3
+#include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
 #undef MDQR_LEVEL
 #define MDQR_LEVEL v4
+#include "module/exact_entries.hpp"
 #include "module/level_entries.hpp"
+#undef MDQR_LEVEL
+#define MDQR_LEVEL v4_vnni
+#include "module/exact_entries.hpp"
 #undef MDQR_LEVEL
 #endif
 
@@ -23,15 +29,16 @@ namespace {
 struct level_tables {
     const char* name;
     const entry_table* tables;
+    const exact_table* exact;
 };
 
 // Best first.
 const level_tables levels[] = {
 #if defined(MDQR_X86_LEVELS)
-    {"v4", mdqr::v4::tables},
-    {"v3", mdqr::v3::tables},
+    {"v4", mdqr::v4::tables, &mdqr::v4::exact_products},
+    {"v3", mdqr::v3::tables, &mdqr::v3::exact_products},
 #endif
-    {"portable", mdqr::portable::tables},
+    {"portable", mdqr::portable::tables, &mdqr::portable::exact_products},
 };
 
 bool runs_here(const std::string& name) {
@@ -49,6 +56,15 @@ bool runs_here(const std::string& name) {
 }
 
 const level_tables* chosen = nullptr;
+const exact_table* chosen_exact = nullptr;
+
+const exact_table* best_exact(const level_tables& level) {
+#if defined(MDQR_X86_LEVELS)
+    if (std::string(level.name) == "v4" && __builtin_cpu_supports("avx512vnni"))
+        return &mdqr::v4_vnni::exact_products;
+#endif
+    return level.exact;
+}
 
 } // namespace
 
@@ -60,6 +76,7 @@ void choose_level() {
             continue;
         if (!wanted || !*wanted || std::string(wanted) == level.name) {
             chosen = &level;
+            chosen_exact = best_exact(level);
             return;
         }
         available += std::string(available.empty() ? "" : ", ") + level.name;
@@ -76,5 +93,7 @@ const entry_table* entries(int limbs) {
             return &chosen->tables[i];
     return nullptr;
 }
+
+const exact_table& exact_entries() { return *chosen_exact; }
 
 } // namespace mdqr_host

@@ -1,6 +1,7 @@
 // The entry points of the level chosen at load.
 #pragma once
 #include "mdqr/series_arguments.hpp"
+#include "products/exact/arguments.hpp"
 #include "module/ops.hpp"
 #include "module/view.hpp"
 
@@ -33,6 +34,19 @@ struct entry_table {
                         const block_view&);
 };
 
+// Exact products, see products/exact/entries.hpp.
+struct exact_table {
+    void (*scan)(const block_view&, const long long*, long long*, long long*);
+    void (*residues)(const mdqr_exact::residues&, const mdqr_exact::channels&, const block_view&,
+                     const long long*, const long long*, int);
+    void (*magnitudes)(const mdqr_exact::residues&, const block_view&, const long long*,
+                       const long long*);
+    int (*least)(const mdqr_exact::residues&, const mdqr_exact::residues&);
+    void (*product)(const block_view&, const block_view*, bool, const mdqr_exact::residues&,
+                    const long long*, const mdqr_exact::residues&, const long long*,
+                    const mdqr_exact::channels&, const mdqr_exact::reconstruction&);
+};
+
 // Throws std::invalid_argument if MDQR_CPU_LEVEL names no level of this machine.
 void choose_level();
 const char* level_name();
@@ -40,5 +54,7 @@ const char* level_name();
 // Null where there is no such limb count; products and panels are null for one limb, which is
 // BLAS's and LAPACK's.
 const entry_table* entries(int limbs);
+
+const exact_table& exact_entries();
 
 } // namespace mdqr_host

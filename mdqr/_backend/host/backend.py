@@ -23,6 +23,7 @@ from mdqr._backend.blocks import (
     unsolved,
 )
 from mdqr._backend.host import window as host_window
+from mdqr._backend.host.exact import Buffers, ExactProducts
 from mdqr._backend.host.series import SeriesOrders
 from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
@@ -75,7 +76,7 @@ def backend() -> HostBackend:
     return HostBackend()
 
 
-class HostBackend(SeriesOrders):
+class HostBackend(SeriesOrders, ExactProducts):
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"
@@ -85,6 +86,7 @@ class HostBackend(SeriesOrders):
         import _mdqr_host
 
         self._kernels = _mdqr_host
+        self._buffers = Buffers()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are the only instance."""

@@ -14,6 +14,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor.triangular import Triangle, letter_of, substitute
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks, fetch, of_batch
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -109,7 +110,7 @@ def _update(known: Pivoted, first: int, middle: int, last: int) -> None:
     )
     if middle < lu.shape[-2]:
         rest, left = lu[..., middle:, middle:last], lu[..., middle:, first:middle]
-        rest[...] = backend.matmul(left, top, c=rest, subtract=True, kind=kind)
+        rest[...] = exact.matmul(backend, left, top, c=rest, subtract=True, kind=kind)
 
 
 def solved(known: Pivoted, b: Block) -> Block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +15,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
 from mdqr.linalg._factor import wide_range
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import (
     Checks,
     fetch,
@@ -230,41 +232,81 @@ def substitute(
     conjugate: bool = False,
     callback: Callback | None = None,
 ) -> Block:
-    """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``, by tiles of rows.
+    """Solve ``a x = b`` for triangles ``(..., n, n)`` and blocks ``(..., n, k)``.
 
-    `conjugate`: with the conjugate of `a`. Nothing is scaled, and nothing checked.
+    By tiles of rows; by halves while products of halves are faster through residues. `conjugate`:
+    with the conjugate of `a`. Nothing is scaled, and nothing checked.
     """
-    order = int(a.shape[-1])
-    width = backend.triangular_tile(order, b.shape[-1], kind=kind)
     x = kind.empty(backend.xp, b.shape[kind.lead :])
-    starts = range(0, order, width)
-    done = 0
-    for start in starts if lower else reversed(starts):
-        stop = min(start + width, order)
-        rows = slice(start, stop)
-        known = slice(0, start) if lower else slice(stop, order)
-        right = b[..., rows, :]
-        if done:
-            right = backend.matmul(
-                a[..., rows, known],
-                x[..., known, :],
-                conj_a=conjugate,
-                c=right,
-                subtract=True,
+    run = _Substitution(backend, a, x, kind, lower, unit_diagonal, conjugate, callback)
+    run.by_halves(slice(0, int(a.shape[-1])), b)
+    return x
+
+
+@dataclass
+class _Substitution:
+    """Rows of `x` that are found one after the other; `done` of them are there."""
+
+    backend: Backend
+    a: Block
+    x: Block
+    kind: Kind
+    lower: bool
+    unit_diagonal: bool
+    conjugate: bool
+    callback: Callback | None
+    done: int = 0
+
+    def by_halves(self, rows: slice, right: Block) -> None:
+        """Find some rows, of which `right` is left to solve."""
+        columns = int(self.x.shape[-1])
+        width = self.backend.triangular_tile(int(self.a.shape[-1]), columns, kind=self.kind)
+        half = (rows.stop - rows.start) // 2 // width * width
+        if not exact.is_used(self.backend, half, half, columns, kind=self.kind):
+            self._by_tiles(rows, right, width)
+            return
+        parts = [slice(0, half), slice(half, rows.stop - rows.start)]
+        near, far = parts if self.lower else parts[::-1]
+        first, second = (slice(rows.start + p.start, rows.start + p.stop) for p in (near, far))
+        self.by_halves(first, right[..., near, :])
+        rest = exact.matmul(
+            self.backend,
+            self.a[..., second, first],
+            self.x[..., first, :],
+            conj_a=self.conjugate,
+            c=right[..., far, :],
+            subtract=True,
+            kind=self.kind,
+        )
+        self.by_halves(second, rest)
+
+    def _by_tiles(self, part: slice, b: Block, width: int) -> None:
+        backend, kind, lower = self.backend, self.kind, self.lower
+        starts = range(part.start, part.stop, width)
+        for start in starts if lower else reversed(starts):
+            rows = slice(start, min(start + width, part.stop))
+            known = slice(part.start, start) if lower else slice(rows.stop, part.stop)
+            right = b[..., rows.start - part.start : rows.stop - part.start, :]
+            if known.start < known.stop:
+                right = backend.matmul(
+                    self.a[..., rows, known],
+                    self.x[..., known, :],
+                    conj_a=self.conjugate,
+                    c=right,
+                    subtract=True,
+                    kind=kind,
+                )
+            tile = self.a[..., rows, rows]
+            self.x[..., rows, :] = backend.solve_triangular_tile(
+                planes.conjugate(tile) if self.conjugate else tile,
+                right,
+                lower=lower,
+                unit_diagonal=self.unit_diagonal,
                 kind=kind,
             )
-        tile = a[..., rows, rows]
-        x[..., rows, :] = backend.solve_triangular_tile(
-            planes.conjugate(tile) if conjugate else tile,
-            right,
-            lower=lower,
-            unit_diagonal=unit_diagonal,
-            kind=kind,
-        )
-        done += stop - start
-        if callback is not None:
-            callback("substitute", done, order)
-    return x
+            self.done += rows.stop - start
+            if self.callback is not None:
+                self.callback("substitute", self.done, int(self.a.shape[-1]))
 
 
 @advised

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._backend.protocol import ExactProducts
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
@@ -21,7 +24,7 @@ from mdqr.linalg._shared.operands import (
     on_host,
 )
 
-_METHODS = ("auto", "direct")
+_METHODS = ("auto", "direct", "exact")
 
 # Limb products between two calls of a callback, some tenths of a second on a CPU.
 _PIECE = 2**32
@@ -48,8 +51,11 @@ def matmul(
     a, b : array_like
         Vectors ``(k,)`` or matrices ``(..., m, k)`` and ``(..., k, n)``; leading dimensions
         broadcast. A 1-D `a` is a row, a 1-D `b` a column, and that axis is left out of the result.
-    method : {"auto", "direct"}, optional
-        Both mean products of limbs or digits with exact partial sums.
+    method : {"auto", "direct", "exact"}, optional
+        "direct" forms products of limbs or digits with exact partial sums. "exact" rounds rows and
+        columns to integers, multiplies these modulo small coprime numbers, and rounds once: exactly
+        rounded for matrices of integers, and of numbers whose bits in a row or column span no more
+        than the precision. "auto" takes the faster one that keeps the bound below.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
     callback : callable, optional
@@ -70,8 +76,18 @@ def matmul(
 
     Notes
     -----
-    In every entry ``abs(error) <= (k + 8) eps (abs(a) @ abs(b))``. Operands keep their own limb
-    counts: a float64 matrix times an od vector costs 1 x 8 limb products.
+    With "auto" and "direct", ``abs(error) <= (k + 8) eps (abs(a) @ abs(b))`` in every entry.
+    Operands keep their own limb counts: a float64 matrix times an od vector costs 1 x 8 limb
+    products.
+
+    With "exact", ``abs(error) <= k 2**(e + f - 53 N - 3)`` and one rounding to N limbs, ``2**e``
+    above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), after columns
+    of `a` and rows of `b` were balanced by powers of two. What is not finite is multiplied
+    directly. More than 2**17 terms are added up in runs of so many. It works in
+    at most `mdqr.config.set_workspace` bytes beside the operands.
+
+    The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
+    expansions; "auto" chooses by a table of shapes, so that limbs do not depend on the machine.
 
     Examples
     --------
@@ -81,7 +97,7 @@ def matmul(
     [3.0, 7.0]
     """
     if method not in _METHODS:
-        raise ValueError(f'matmul: method must be "auto" or "direct"; got {method!r}')
+        raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {method!r}')
     check_callback("matmul", callback)
     # A product with a few columns or rows takes no longer than the search for zero planes.
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b) or not _is_thin(a, b))
@@ -101,7 +117,7 @@ def matmul(
             f"{blocks[1].shape[-2]} rows"
         )
     _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
-    product = _product(inputs, blocks[0], blocks[1], callback)
+    product = _product(inputs, blocks[0], blocks[1], method, callback)
     if row:
         product = product[..., 0, :]
     if column:
@@ -115,12 +131,26 @@ def _is_thin(a: Any, b: Any) -> bool:
     return len(left) < 2 or len(right) < 2 or left[-2] <= _THIN or right[-1] <= _THIN
 
 
-def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> Block:
+def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback | None) -> Block:
     """Multiply; by blocks of columns where the caller wants to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
+    *batch, m, k = planes.value_shape(a, inputs.is_complex)
+    is_exact = method == "exact" or (method == "auto" and exact.is_faster(m, k, total, kind=kind))
+    on_cpu = inputs.backend.name == "cpu"
+    if method == "exact" and not on_cpu:
+        raise ValueError('matmul: method="exact" runs on the CPU only: move the operands there')
+    if is_exact and on_cpu and 0 not in (*batch, m, k, total):
+        report = None if callback is None else partial(_report, callback, total)
+        return exact.product(
+            cast(ExactProducts, inputs.backend),
+            a,
+            b,
+            kind=kind,
+            all_bits=method == "exact",
+            report=report,
+        )
     if callback is None:
         return inputs.backend.matmul(a, b, kind=kind)
-    *batch, m, k = planes.value_shape(a, inputs.is_complex)
     tiles = _PIECE // max(1, math.prod(batch) * m * k * kind.limbs**2 * _COLUMNS)
     width = _COLUMNS * max(1, tiles)
     out = kind.empty(inputs.backend.xp, (*batch, m, total))
@@ -129,3 +159,8 @@ def _product(inputs: Inputs, a: Block, b: Block, callback: Callback | None) -> B
         inputs.backend.matmul(a, b[columns], out=out[columns], kind=kind)
         callback("matmul", min(start + width, total), total)
     return out
+
+
+def _report(callback: Callback, total: int, done: int) -> None:
+    """Tell how many columns are done."""
+    callback("matmul", done, total)

@@ -1,0 +1,153 @@
+"""The kernel calls of exact products on the CPU."""
+
+from __future__ import annotations
+
+from math import prod
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdqr._backend.protocol import Channels, Reconstruction
+from mdqr._limbs.planes import Kind
+
+Block = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_PANEL = 32  # panel_lines of kernels/host/products/exact/arguments.hpp
+
+# Memory that is kept from call to call: new pages take as long as the residues in them.
+_KEPT_BYTES = 2**28
+
+
+class Residues(NamedTuple):
+    """Bytes ``(planes, panels, fours, 32, 4)`` of the residues of lines, and their sums."""
+
+    data: NDArray[np.int8]
+    sums: NDArray[np.int32]
+    lines: int
+    buffer: NDArray[np.int8]
+
+
+class Buffers:
+    """Memory that calls give back and take again."""
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[np.int8]] = []
+        self._lock = Lock()
+
+    def take(self, count: int) -> NDArray[np.int8]:
+        """Return the smallest buffer kept that has so many bytes, or a new one."""
+        with self._lock:
+            fits = [i for i, buffer in enumerate(self._kept) if buffer.size >= count]
+            if fits:
+                return self._kept.pop(min(fits, key=lambda i: self._kept[i].size))
+            self._kept.clear()
+        return np.empty(count, dtype=np.int8)
+
+    def give(self, buffer: NDArray[np.int8]) -> None:
+        """Keep a buffer, unless there is enough."""
+        with self._lock:
+            if sum(kept.size for kept in self._kept) + buffer.size <= _KEPT_BYTES:
+                self._kept.append(buffer)
+
+
+class ExactProducts:
+    """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+
+    _kernels: Any
+    _buffers: Buffers
+
+    def exact_line_bytes(self, planes: int, terms: int) -> int:
+        """Return the bytes of the residues of a line."""
+        return planes * 4 * -(-terms // 4)
+
+    def exact_release(self, x: Residues) -> None:
+        """Take the memory of residues back."""
+        self._buffers.give(x.buffer)
+
+    def exact_scan(
+        self, x: Block, shift: Integers, *, is_complex: bool
+    ) -> tuple[Integers, Integers]:
+        """Return the exponents above the lines, and those of their lowest bits."""
+        top, bottom = (np.empty(x.shape[-2], dtype=np.int64) for _ in range(2))
+        self._kernels.exact_scan(x, is_complex, shift, top, bottom)
+        return top, bottom
+
+    def exact_residues(
+        self,
+        x: Block,
+        exponent: Integers,
+        shift: Integers,
+        tau: int,
+        channels: Channels,
+        *,
+        is_complex: bool,
+    ) -> Residues:
+        """Return the residues of lines as integers."""
+        planes = channels.narrow + 3 * (len(channels.modulus) - channels.narrow)
+        out = self._empty(planes, x)
+        self._kernels.exact_residues(
+            out.data, out.sums, x, is_complex, exponent, shift, tau, *channels
+        )
+        return out
+
+    def exact_magnitudes(
+        self, x: Block, exponent: Integers, shift: Integers, *, is_complex: bool
+    ) -> Residues:
+        """Return lower bounds of magnitudes, and where there are some."""
+        out = self._empty(2, x)
+        self._kernels.exact_magnitudes(out.data, out.sums, x, is_complex, exponent, shift)
+        return out
+
+    def exact_least(self, left: Residues, right: Residues) -> int:
+        """Return the least entry of a product of magnitudes."""
+        found = self._kernels.exact_least(*_operand(left), *_operand(right))
+        return int(found)
+
+    def exact_product(
+        self,
+        left: Residues,
+        right: Residues,
+        exponents: tuple[Integers, Integers],
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        c: Block | None,
+        subtract: bool,
+        out: Block,
+    ) -> None:
+        """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
+        addend = [] if c is None else [c]
+        self._kernels.exact_product(
+            out,
+            addend,
+            subtract,
+            *kind,
+            left.data,
+            left.sums,
+            exponents[0],
+            right.data,
+            right.sums,
+            exponents[1],
+            *channels,
+            *back,
+            unit,
+            scale,
+        )
+
+    def _empty(self, planes: int, x: Block) -> Residues:
+        """Return residues to be written for the lines of `x`."""
+        lines, k = x.shape[-2:]
+        shape = (planes, -(-lines // _PANEL), -(-k // 4), _PANEL, 4)
+        buffer = self._buffers.take(prod(shape))
+        data = buffer[: prod(shape)].reshape(shape)
+        return Residues(data, np.empty((*shape[:2], _PANEL), dtype=np.int32), lines, buffer)
+
+
+def _operand(x: Residues) -> tuple[NDArray[np.int8], NDArray[np.int32], int]:
+    return x.data, x.sums, x.lines

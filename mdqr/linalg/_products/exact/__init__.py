@@ -1,0 +1,1 @@
+"""Products of matrices through residues: exact integers, rounded once."""

@@ -1,0 +1,105 @@
+"""Rows and columns as lines of integers: their powers of two, and the bits that they take."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.protocol import ExactProducts
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
+
+_SPECIAL = 2**39  # beyond all exponents
+_GUARD = 5
+
+
+class Lines(NamedTuple):
+    """Rows of the left operand, or columns of the right one, scaled by powers of two.
+
+    Entry k of a line times ``2**shift[k]`` is below ``2**exponent`` and a multiple of
+    ``2**(exponent - span)``.
+    """
+
+    block: Block
+    exponent: Block
+    shift: Block
+    span: int
+    is_complex: bool
+
+
+def full_bits(kind: Kind) -> int:
+    """Return the bits of integers that keep all limbs, and those of somewhat smaller numbers."""
+    return 53 * kind.limbs + _GUARD
+
+
+def scaled_lines(
+    backend: ExactProducts, a: Block, b: Block, kind: Kind, *, scaled: bool
+) -> tuple[Lines, Lines] | None:
+    """Return the scaled rows of `a` and columns of `b`, or None if an entry is not finite."""
+    blocks, none = (a, b.swapaxes(-1, -2)), backend.xp.zeros(a.shape[-1], dtype=np.int64)
+    pair = [_scan(backend, block, none, kind) for block in blocks]
+    if any(bool((lines.exponent > _SPECIAL).any()) for lines in pair):
+        return None
+    # Powers of two between the terms may cut bits of integers that are exact without.
+    if scaled and any(lines.span > full_bits(kind) for lines in pair):
+        shift = _inner_shift(backend, pair)
+        if shift is not None:
+            pair = [
+                _scan(backend, block, power, kind)
+                for block, power in zip(blocks, (shift, -shift), strict=True)
+            ]
+    return pair[0], pair[1]
+
+
+def _scan(backend: ExactProducts, block: Block, shift: Block, kind: Kind) -> Lines:
+    """Return lines with their exponents, 0 for those of zeros."""
+    top, bottom = backend.exact_scan(block, shift, is_complex=kind.is_complex)
+    is_zero = top < -_SPECIAL
+    span = int(backend.xp.where(is_zero, 0, top - bottom).max())
+    return Lines(block, backend.xp.where(is_zero, 0, top), shift, span, kind.is_complex)
+
+
+def _inner_shift(backend: ExactProducts, pair: list[Lines]) -> Block | None:
+    """Return powers of two that columns of `a` are multiplied and rows of `b` divided by.
+
+    Rows of `a` and columns of `b` are scaled before: maxima of rows that differ are not taken for
+    a column that is large. None where nothing is gained.
+    """
+    xp = backend.xp
+    steps = []
+    for lines in pair:
+        leading = lines.block[:, :1] if lines.is_complex else lines.block[:1]
+        most, _ = backend.exact_scan(
+            leading.swapaxes(-1, -2), -lines.exponent, is_complex=lines.is_complex
+        )
+        steps.append(most)
+    a, b = steps
+    shift = xp.where((a < -_SPECIAL) | (b < -_SPECIAL), 0, (b - a) // 2)
+    return shift if bool((abs(shift) > 1).any()) else None
+
+
+def sufficient_bits(
+    backend: ExactProducts, left: Lines, right: Lines, kind: Kind, terms: int
+) -> int | None:
+    """Return the bits for an error of eps |a| |b|, or None if no number will do.
+
+    With bits t each entry errs by at most terms 2^(1 - t) times what its row and column have as
+    their powers of two, twice that if complex; sums of magnitudes cut to 7 bits bound |a| |b| from
+    below, in units of 2^-14 of the same.
+    """
+    magnitudes = [
+        backend.exact_magnitudes(
+            lines.block, lines.exponent, lines.shift, is_complex=kind.is_complex
+        )
+        for lines in (left, right)
+    ]
+    least = backend.exact_least(*magnitudes)
+    for found in magnitudes:
+        backend.exact_release(found)
+    if least == 0:
+        return None
+    above = (terms - 1).bit_length() - (least.bit_length() - 1)
+    eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+    return 16 - math.frexp(eps)[1] + kind.is_complex + above

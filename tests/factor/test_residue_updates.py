@@ -1,0 +1,85 @@
+"""Triangular solutions and LU whose products go through residues: bounds, order, callbacks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import linalg_cases as cases
+import numpy as np
+import pytest
+from exact_product_cases import PRECISIONS, full
+
+import mdqr
+from mdqr import linalg
+from mdqr._limbs.planes import Kind
+from mdqr.linalg._products.exact import product
+
+ORDER, COLUMNS = 150, 40
+
+
+@pytest.fixture(autouse=True)
+def early_crossover(monkeypatch):
+    """Small matrices are taken for large ones."""
+    table = {Kind(p.limbs, field): 20 for p in PRECISIONS for field in (False, True)}
+    monkeypatch.setattr(product, "_CROSSOVER", table)
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """The shapes of products that went through residues."""
+    shapes, multiply = [], product.multiply
+
+    def counted(backend, a, b, **options):
+        shapes.append((*a.shape[-2:], b.shape[-1]))
+        return multiply(backend, a, b, **options)
+
+    monkeypatch.setattr(product, "multiply", counted)
+    return shapes
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+@pytest.mark.parametrize("lower", [False, True])
+def test_triangles(precision, dtype, lower, trans, used, rng):
+    a = full((ORDER, ORDER), precision, dtype, rng)
+    a = (mdqr.tril if lower else mdqr.triu)(a) + 8 * mdqr.eye(ORDER, precision=precision)
+    b = full((ORDER, COLUMNS), precision, dtype, rng)
+    seen = []
+    x = linalg.solve_triangular(
+        a, b, trans, lower=lower, callback=lambda _, done, total: seen.append((done, total))
+    )
+    assert used
+    assert [total for _, total in seen] == [ORDER] * len(seen)
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+    assert seen[-1][0] == ORDER
+    matrix = {"N": cases.Exact.of(a), "T": cases.Exact.of(a).T, "C": cases.Exact.of(a).H}[trans]
+    found = cases.Exact.of(x)
+    error = (cases.Exact.of(b) - matrix @ found).moduli()
+    # Substitution: (n + 8) eps |a| |x|, twice that for each part of complex sums.
+    factor = Fraction(precision.eps) * (ORDER + 8) * (4 if dtype is complex else 1)
+    assert error.within(factor, matrix.moduli() @ found.moduli())
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_batches_of_triangles(precision, used, rng):
+    a = mdqr.triu(full((2, ORDER, ORDER), precision, float, rng)) + 8 * mdqr.eye(
+        ORDER, precision=precision
+    )
+    b = full((2, ORDER, COLUMNS), precision, float, rng)
+    x = linalg.solve_triangular(a, b)
+    assert used
+    for i in range(2):
+        alone = linalg.solve_triangular(a[i], b[i])
+        np.testing.assert_array_equal(x[i].limbs, alone.limbs)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_lu(precision, dtype, used, rng):
+    a = full((ORDER, ORDER), precision, dtype, rng)
+    found = linalg.lu_factor(a)
+    assert used
+    x = linalg.lu_solve(found, mdqr.eye(ORDER, precision=precision))
+    left = linalg.norm(a @ x - mdqr.eye(ORDER, precision=precision))
+    size = linalg.norm(a) * linalg.norm(x)
+    # A backward error of n eps, times the growth of random matrices, about n^(2/3).
+    assert float(left) < 50 * ORDER * precision.eps * float(size)

@@ -1,0 +1,199 @@
+"""Exact products: integers, special values, parts, batches."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from exact_limbs import greedy
+from exact_matrices import product as integer_product
+from exact_product_cases import HOST, PRECISIONS, auto, full
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr._backend import workspace
+from mdqr._limbs.planes import Kind
+from mdqr.linalg import matmul
+from mdqr.linalg._products.exact import plan, product
+from mdqr.testing import assert_same_bits
+
+
+def integers(values, precision):
+    return mdqr.array([[int(v) for v in row] for row in values], precision=precision)
+
+
+def rounded(values, precision):
+    """Exact integers in the greedy form of the precision."""
+    limbs = [[greedy(Fraction(int(v)), precision.limbs) for v in row] for row in values]
+    return mdqr.from_limbs(np.moveaxis(np.array(limbs), -1, 0))
+
+
+# -- integers ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(
+    data=st.data(),
+    precision=st.sampled_from(PRECISIONS),
+    shape=st.tuples(*[st.integers(1, 9)] * 3),
+)
+def test_integers_are_rounded_once(data, precision, shape):
+    m, k, n = shape
+    bits = data.draw(st.integers(1, 53 * precision.limbs))
+    entry = st.integers(-(2**bits) + 1, 2**bits - 1) | st.sampled_from([0, 1, -1, 2**bits - 1])
+    a, b = (
+        np.array(data.draw(st.lists(entry, min_size=r * c, max_size=r * c)), dtype=object).reshape(
+            r, c
+        )
+        for r, c in ((m, k), (k, n))
+    )
+    found = matmul(integers(a, precision), integers(b, precision), method="exact")
+    stored = [integers(x, precision).to_fractions() for x in (a, b)]
+    wanted = integer_product(*[np.vectorize(int, otypes=[object])(x) for x in stored])
+    assert_same_bits(found, rounded(wanted, precision))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_largest_entries(precision, sign):
+    """Sums of residues reach their limits where all entries are the largest ones."""
+    top = 2 ** (53 * precision.limbs) - 1
+    a = mdqr.full((5, 300), top, precision=precision)
+    b = mdqr.full((300, 3), sign * top, precision=precision)
+    found = matmul(a, b, method="exact")
+    wanted = np.full((5, 3), sign * 300 * top * top, dtype=object)
+    assert_same_bits(found, rounded(wanted, precision))
+
+
+@pytest.mark.parametrize("a", [-128, 128, 127, -127, 384])
+def test_residues_of_128(a):
+    """128 and -128 are one number modulo 256."""
+    x = mdqr.full((33, 70), a, precision="dd")
+    y = mdqr.full((70, 35), a, precision="dd")
+    found = matmul(x, y, method="exact").to_numpy()
+    assert (found == 70.0 * a * a).all()
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_longest_sums(is_complex):
+    """As many terms as a sum of residues of bytes takes, all as large as can be, and one more."""
+    k = plan.MOST_TERMS
+    for terms in (k, k + 1):
+        a = np.full((1, terms), 2.0**52 - 1)
+        x = mdqr.array(a + 1j * a if is_complex else a, precision="qd")
+        y = mdqr.array((a - 1j * a).T if is_complex else a.T, precision="qd")
+        found = matmul(x, y, method="exact")
+        wanted = terms * (2**52 - 1) ** 2 * (2 if is_complex else 1)
+        assert found.real.to_fractions().item() == wanted
+        assert not is_complex or found.imag.to_fractions().item() == 0
+
+
+def test_sums_that_cancel():
+    """What is left of large integers is exact, however small; so are zeros, which are positive."""
+    big = 2**211 + 1
+    a = integers([[big, -big, 3], [big, -big, 0]], mdqr.qd)
+    b = integers([[big, 1], [big, 1], [5, 0]], mdqr.qd)
+    found = matmul(a, b, method="exact")
+    assert found.to_fractions().tolist() == [[15, 0], [0, 0]]
+    assert not np.signbit(found.limbs).any()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_ties_have_the_greedy_form(precision):
+    """Half a unit in the last place of a limb is a tie; the limbs below it decide."""
+    limbs = precision.limbs
+    values = [
+        sign * (2**400 + odd * 2**348 + 2**347 + rest)
+        for sign in (1, -1)
+        for odd in (0, 1)
+        for rest in (0, 1, -1, 2**200, -(2**200))
+    ]
+    # Products of 2^200 and what is 2^-200 of these: one term each, of any bits.
+    a = integers([[2**200, v - (v >> 200 << 200)] for v in values], mdqr.od)
+    b = integers([[v >> 200 for v in values], [1] * len(values)], mdqr.od)
+    kind = Kind(limbs, False)
+    out = kind.empty(np, (len(values), len(values)))
+    assert product.multiply(HOST, a._block, b._block, kind=kind, out=out, bits=424)
+    wanted = np.array([[(w >> 200 << 200) + v - (v >> 200 << 200) for w in values] for v in values])
+    assert_same_bits(mdqr.from_limbs(out), rounded(wanted, precision))
+
+
+# -- one product, however it is formed ---------------------------------------------------------
+
+
+def test_parts_under_a_bound_have_the_same_limbs(dtype, rng, monkeypatch):
+    a, b = (
+        full((200, 90), mdqr.od, dtype, rng),
+        full((90, 210), mdqr.od, dtype, rng),
+    )
+    whole = matmul(a, b, method="exact")
+    monkeypatch.setattr(workspace, "_bound", 2**20)
+    seen = []
+    parts = matmul(a, b, method="exact", callback=lambda *done: seen.append(done))
+    assert_same_bits(whole, parts)
+    assert len(seen) > 1
+    assert seen[-1] == ("matmul", 210, 210)
+
+
+def test_batches(dtype, rng):
+    a = full((3, 1, 5, 7), mdqr.dd, dtype, rng)
+    b = full((2, 7, 4), mdqr.dd, dtype, rng)
+    found = matmul(a, b, method="exact")
+    assert found.shape == (3, 2, 5, 4)
+    for i, j in itertools.product(range(3), range(2)):
+        assert_same_bits(found[i, j], matmul(a[i, 0], b[j], method="exact"))
+
+
+def test_vectors_and_nothing(rng):
+    a, b = (
+        full((5, 7), mdqr.dd, float, rng),
+        full((7,), mdqr.dd, float, rng),
+    )
+    assert_same_bits(matmul(a, b, method="exact"), matmul(a, b[:, None], method="exact")[:, 0])
+    assert (
+        matmul(
+            mdqr.zeros((3, 0), precision=mdqr.dd),
+            mdqr.zeros((0, 2), precision=mdqr.dd),
+            method="exact",
+        ).tolist()
+        == [[0, 0]] * 3
+    )
+    assert matmul(
+        mdqr.zeros((0, 3), precision=mdqr.dd), mdqr.zeros((3, 2), precision=mdqr.dd), method="exact"
+    ).shape == (0, 2)
+
+
+def test_views(rng):
+    """Transposed and strided operands, and what a matrix is added to."""
+    a = full((40, 50), mdqr.qd, float, rng)
+    x, y = a.T[:20:2], a[:, ::-3]
+    wanted = matmul(x.copy(), y.copy(), method="exact")
+    assert_same_bits(matmul(x, y, method="exact"), wanted)
+
+
+@pytest.mark.parametrize("conjugates", list(itertools.product((False, True), repeat=2)), ids=str)
+@pytest.mark.parametrize("subtract", [False, True])
+def test_multiply_as_the_call_of_limbs(conjugates, subtract, rng):
+    kind = Kind(4, True)
+    a, b, c = (full(s, mdqr.qd, complex, rng)._block for s in ((12, 30), (30, 9), (12, 9)))
+    options = {"conj_a": conjugates[0], "conj_b": conjugates[1], "subtract": subtract}
+    out = kind.empty(np, (12, 9))
+    assert product.multiply(HOST, a, b, kind=kind, c=c, out=out, **options)
+    direct = HOST.matmul(a, b, kind=kind, c=c, **options)
+    difference = mdqr.from_limbs(out, dtype=complex) - mdqr.from_limbs(direct, dtype=complex)
+    assert float(abs(difference).max()) < 80 * float(mdqr.qd.eps)
+
+
+def test_auto_takes_residues_above_the_crossover(rng):
+    assert product.is_faster(1024, 1024, 1024, kind=Kind(2, False))
+    assert not product.is_faster(4096, 64, 4096, kind=Kind(2, False))
+    n = 240
+    a, b = (
+        full((n, n), mdqr.od, float, rng),
+        full((n, n), mdqr.od, float, rng),
+    )
+    assert product.is_faster(n, n, n, kind=Kind(8, False))
+    assert_same_bits(a @ b, auto(a, b, Kind(8, False)))
