@@ -161,9 +161,17 @@ class ExactProducts(Protocol):
     xp: ModuleType
 
     def matmul(
-        self, a: Block, b: Block, *, kind: Kind, c: Block | None = None, out: Block | None = None
+        self,
+        a: Block,
+        b: Block,
+        *,
+        kind: Kind,
+        conj_a: bool = False,
+        c: Block | None = None,
+        subtract: bool = False,
+        out: Block | None = None,
     ) -> Block:
-        """Return ``c + a @ b``, see `Backend.matmul`."""
+        """Return ``c + a @ b`` or ``c - a @ b``, see `Backend.matmul`."""
         ...
 
     def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> tuple[Block, Block]:

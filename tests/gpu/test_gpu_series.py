@@ -66,7 +66,8 @@ def test_equations_and_expansions_have_the_limbs_of_the_host(graph, precision, d
     from mdqr._backend.cuda import backend
 
     kind = Kind(precision.limbs, dtype is complex)
-    options = {"batch": 300, "orders": 20, "moved": cupy.asarray}
+    # More orders of a chain leave the range of doubles.
+    options = {"batch": 300, "orders": 12, "moved": cupy.asarray}
     for here, there in pairs(backend.backend(), rng, kind, graph, **options):
         np.testing.assert_array_equal(there.get(), here)
 

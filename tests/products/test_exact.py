@@ -188,12 +188,12 @@ def test_multiply_as_the_call_of_limbs(conjugates, subtract, rng):
 
 
 def test_auto_takes_residues_above_the_crossover(rng):
-    assert product.is_faster(1024, 1024, 1024, kind=Kind(2, False))
-    assert not product.is_faster(4096, 64, 4096, kind=Kind(2, False))
+    assert product.is_faster(HOST, 1024, 1024, 1024, kind=Kind(2, False))
+    assert not product.is_faster(HOST, 4096, 64, 4096, kind=Kind(2, False))
     n = 240
     a, b = (
         full((n, n), mdqr.od, float, rng),
         full((n, n), mdqr.od, float, rng),
     )
-    assert product.is_faster(n, n, n, kind=Kind(8, False))
+    assert product.is_faster(HOST, n, n, n, kind=Kind(8, False))
     assert_same_bits(a @ b, auto(a, b, Kind(8, False)))

@@ -58,6 +58,10 @@ class Blas:
         compute,
         algo,
     ):
+        if compute == 72:
+            self.multiply_bytes((ta, tb), (m, n, k), alpha, (a, at, lda), (b, bt, ldb), beta,
+                                (c, ct, ldc))  # fmt: skip
+            return
         assert at == bt == ct
         assert compute == 71 if _TYPES[ct] in "dD" else compute in (68, 69)
         kind = _TYPES[ct]
@@ -68,14 +72,24 @@ class Blas:
         factor = _scalar(beta, kind)
         out[...] = product + factor * out if factor else product
 
+    def multiply_bytes(self, flags, shape, alpha, left, right, beta, result):
+        """Products of bytes, where tensor cores serve them; sums wrap around."""
+        (a, at, lda), (b, bt, ldb), (c, ct, ldc) = left, right, result
+        m, n, k = shape
+        assert (at, bt, ct, *flags) == (3, 3, 10, 1, 0)
+        assert not any(x % 16 for x in (*shape, lda, ldb, ldc, a, b, c))
+        assert (_scalar(alpha, "i"), _scalar(beta, "i")) == (1, 0)
+        x, y = matrix(a, k, m, lda, "b").astype("d"), matrix(b, k, n, ldb, "b").astype("d")
+        matrix(c, m, n, ldc, "i")[...] = (x.T @ y).astype("q").astype("i")
+
     def gemmStridedBatchedEx(
         self, handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc,
         count, compute, algo,
     ):  # fmt: skip
-        size = np.dtype(_TYPES[ct]).itemsize
+        sizes = {3: 1, 10: 4} | {key: np.dtype(kind).itemsize for key, kind in _TYPES.items()}
         for i in range(count):
-            places = (a + i * size * sa, at, lda, b + i * size * sb, bt, ldb)
-            result = (c + i * size * sc, ct, ldc, compute, algo)
+            places = (a + i * sizes[at] * sa, at, lda, b + i * sizes[bt] * sb, bt, ldb)
+            result = (c + i * sizes[ct] * sc, ct, ldc, compute, algo)
             self.gemmEx(handle, ta, tb, m, n, k, alpha, *places, beta, *result)
 
     def dgemv(self, handle, ta, m, n, alpha, a, lda, x, step, beta, y, other):

@@ -44,7 +44,7 @@ def expansion(rng, kind, graph, orders, batch=2):
     values, _ = drawn(rng, *kind, graph, orders, batch)
     values[..., 1:] = 0.0
     given = terms(rng, kind, values.shape[-2], rows=2, sets=1)
-    given = given._replace(factors=given.factors / 16)
+    given = given._replace(factors=given.factors / 4096)
     matrices = [draws(rng, kind.limbs, (batch, 2, 2), kind.is_complex) for _ in range(2)]
     return values, *matrices, graph, given
 

@@ -13,6 +13,7 @@ from mdqr._backend.cuda.factor.reflect import Reflections
 from mdqr._backend.cuda.factor.small import SmallSystems
 from mdqr._backend.cuda.factor.triangular import Triangles
 from mdqr._backend.cuda.factor.window import Windows
+from mdqr._backend.cuda.products.exact import ExactProducts
 from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
 from mdqr._backend.cuda.series.order import SeriesOrders
@@ -29,6 +30,7 @@ class CudaBackend(
     Reductions,
     Balance,
     Eliminations,
+    ExactProducts,
     Panels,
     Reflections,
     SmallSystems,

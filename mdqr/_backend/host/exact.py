@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mdqr._backend import workspace
 from mdqr._backend.protocol import Channels, Reconstruction
 from mdqr._limbs.planes import Kind
 
@@ -47,9 +48,10 @@ class Buffers:
         return np.empty(count, dtype=np.int8)
 
     def give(self, buffer: NDArray[np.int8]) -> None:
-        """Keep a buffer, unless there is enough."""
+        """Keep a buffer, unless there is enough, or more than calls may take."""
         with self._lock:
-            if sum(kept.size for kept in self._kept) + buffer.size <= _KEPT_BYTES:
+            most = min(_KEPT_BYTES, workspace.bound())
+            if sum(kept.size for kept in self._kept) + buffer.size <= most:
                 self._kept.append(buffer)
 
 

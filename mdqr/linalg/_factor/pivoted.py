@@ -16,6 +16,7 @@ import numpy as np
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
@@ -148,45 +149,52 @@ def _left(xp: Any, stage: _Stage, first: _Stage) -> Block:
 
 
 @np.errstate(all="ignore")  # what is not finite goes through
-def _chosen(xp: Any, stage: _Stage, width: int) -> Block:
-    """Return pivots that float64 can tell, at most `width` of them, int64 ``(batch, count)``."""
-    x, squares, batch = stage.columns, stage.squares, xp.arange(stage.columns.shape[0])
-    basis = xp.zeros((x.shape[0], width, x.shape[1]), dtype=x.dtype)
-    pivots = xp.zeros((x.shape[0], width), dtype=np.int64)
-    sizes = xp.zeros((x.shape[0], width))
+def _chosen(xp: Any, stage: _Stage, width: int) -> np.ndarray:
+    """Return pivots that float64 can tell, at most `width` of them, int64 ``(batch, count)``.
+
+    Vectors stay on the host, where each operation costs little: a device only multiplies its
+    columns by one vector a pivot.
+    """
+    x, (squares,) = stage.columns, fetch(stage.squares)
+    batch = np.arange(x.shape[0])
+    basis = np.zeros((x.shape[0], width, x.shape[1]), dtype=x.dtype)
+    pivots = np.zeros((x.shape[0], width), dtype=np.int64)
+    least: np.ndarray | float = 0.0
     for step in range(width):
-        # A device is waited for after 2, 4, 8, ... columns.
-        if step > 1 and not step & (step - 1) and _valid(*fetch(sizes[:, :step])) < step:
-            sizes = sizes[:, :step]
-            break
         place = (squares >= _NEAR * squares.max(axis=-1, keepdims=True)).argmax(axis=-1)
-        pivots[:, step], sizes[:, step] = place, squares[batch, place]
-        vector, known = x[batch, :, place][:, None, :], basis[:, :step]
+        size = squares[batch, place]
+        if step and not (size >= least).all():
+            return pivots[:, :step]
+        least = least if step else _SHORTEST**2 * size
+        pivots[:, step] = place
+        vector = host_block(_columns_at(xp, x, place))
+        vector, known = vector[:, None, :], basis[:, :step]
         for _ in range(2 if step else 0):
             vector = vector - (vector @ known.conj().swapaxes(-1, -2)) @ known
-        length = xp.sqrt((abs(vector) ** 2).sum(axis=-1, keepdims=True))
-        vector = vector / xp.where(length > 0, length, 1.0)
+        length = np.sqrt((abs(vector) ** 2).sum(axis=-1, keepdims=True))
+        vector = vector / np.where(length > 0, length, 1.0)
         basis[:, step] = vector[:, 0]
-        row = (vector.conj() @ x)[:, 0]
-        squares = xp.maximum(squares - abs(row) ** 2, 0.0)
+        row = host_block(xp.asarray(vector.conj()) @ x)
+        squares = np.maximum(squares - abs(row[:, 0]) ** 2, 0.0)
         # Columns that were chosen come last.
         squares[batch[:, None], pivots[:, : step + 1]] = -1.0
-    return pivots[:, : _valid(*fetch(sizes))]
+    return pivots
 
 
-def _valid(sizes: np.ndarray) -> int:
-    """Return how many pivots float64 can tell, in all matrices of the batch."""
-    told = (sizes >= _SHORTEST**2 * sizes[:, :1]).all(axis=0)
-    return int(told.size if told.all() else max(int(told.argmin()), 1))
+def _columns_at(xp: Any, x: Block, place: np.ndarray) -> Block:
+    """Return a column of each matrix, ``(batch, m)``."""
+    if len(place) == 1:  # a view: a device has no indices to wait for
+        return x[:, :, int(place[0])]
+    return x[xp.arange(len(place)), :, xp.asarray(place)]
 
 
 def _bring_forward(
-    xp: Any, pivots: Block, start: int, work: Block, exponents: Block, order: Block
+    xp: Any, pivots: np.ndarray, start: int, work: Block, exponents: Block, order: Block
 ) -> None:
     """Bring pivots to the front of the columns from `start` on, in place; others keep order."""
     key = xp.broadcast_to(xp.arange(exponents.shape[-1] - start), exponents[:, start:].shape).copy()
     batch, count = xp.arange(key.shape[0])[:, None], pivots.shape[-1]
-    key[batch, pivots] = xp.arange(-count, 0)
+    key[batch, xp.asarray(pivots)] = xp.arange(-count, 0)
     moved = key.argsort(axis=-1)
     for values in (exponents, order):
         values[:, start:] = xp.take_along_axis(values[:, start:], moved, axis=-1)

@@ -53,14 +53,16 @@ def matmul(
         broadcast. A 1-D `a` is a row, a 1-D `b` a column, and that axis is left out of the result.
     method : {"auto", "direct", "exact"}, optional
         "direct" forms products of limbs or digits with exact partial sums. "exact" rounds rows and
-        columns to integers, multiplies these modulo small coprime numbers, and rounds once: exactly
-        rounded for matrices of integers, and of numbers whose bits in a row or column span no more
-        than the precision. "auto" takes the faster one that keeps the bound below.
+        columns to integers, multiplies these modulo small coprime numbers, and rounds once:
+        exactly rounded where the bits of each row of `a` and of each column of `b` span at most
+        53 N + 5, as those of smaller integers do, N the limbs of the product. "auto" takes the
+        faster one that keeps the bound below.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
     callback : callable, optional
         Called as ``callback("matmul", done, total)`` after each block of columns; columns are
-        computed in one block without it.
+        computed in one block without it. Where matrices are multiplied one by one, through
+        residues, `total` counts the columns of all of them.
 
     Returns
     -------
@@ -82,9 +84,10 @@ def matmul(
 
     With "exact", ``abs(error) <= k 2**(e + f - 53 N - 3)`` and one rounding to N limbs, ``2**e``
     above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), after columns
-    of `a` and rows of `b` were balanced by powers of two. What is not finite is multiplied
-    directly. More than 2**17 terms are added up in runs of so many. It works in
-    at most `mdqr.config.set_workspace` bytes beside the operands.
+    of `a` and rows of `b` were balanced by powers of two. What is not finite, or has a bound that
+    is not, is multiplied directly. More than 2**17 terms are added up in runs of so many. It works
+    in at most `mdqr.config.set_workspace` bytes beside the operands, or in what the residues of 128
+    rows take where that is more.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
     expansions; "auto" chooses by a table of shapes, so that limbs do not depend on the machine.
@@ -135,12 +138,11 @@ def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback
     """Multiply; by blocks of columns where the caller wants to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
-    is_exact = method == "exact" or (method == "auto" and exact.is_faster(m, k, total, kind=kind))
-    on_cpu = inputs.backend.name == "cpu"
-    if method == "exact" and not on_cpu:
-        raise ValueError('matmul: method="exact" runs on the CPU only: move the operands there')
-    if is_exact and on_cpu and 0 not in (*batch, m, k, total):
-        report = None if callback is None else partial(_report, callback, total)
+    is_exact = method == "exact" or (
+        method == "auto" and exact.is_faster(inputs.backend, m, k, total, kind=kind)
+    )
+    if is_exact and 0 not in (*batch, m, k, total):
+        report = None if callback is None else partial(callback, "matmul")
         return exact.product(
             cast(ExactProducts, inputs.backend),
             a,
@@ -159,8 +161,3 @@ def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback
         inputs.backend.matmul(a, b[columns], out=out[columns], kind=kind)
         callback("matmul", min(start + width, total), total)
     return out
-
-
-def _report(callback: Callback, total: int, done: int) -> None:
-    """Tell how many columns are done."""
-    callback("matmul", done, total)

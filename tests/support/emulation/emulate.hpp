@@ -69,6 +69,11 @@ inline float shuffle_xor(float x, int mask) { return float(shuffle_xor(double(x)
 inline float shuffle(float x, int lane) { return float(shuffle(double(x), lane)); }
 inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float root(float a) { return __builtin_sqrtf(a); }
+inline int dot_bytes(int sum, unsigned x, int y) {
+    for (int i = 0; i < 4; ++i)
+        sum += int(x >> 8 * i & 255u) * static_cast<signed char>(y >> 8 * i);
+    return sum;
+}
 // A double holds the sum with a number that leaves 11 bits, or the last bit of a subnormal.
 inline unsigned short to_half(float x) {
     unsigned word;

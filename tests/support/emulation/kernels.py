@@ -14,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 from compilers import host_compiler
+from fake_cuda_libraries import libraries
 from stand_ins import STAND_INS
 
 from mdqr._backend.cuda.runtime.device import Device
@@ -106,6 +107,11 @@ class EmulatedKernels(Kernels):
         source = kernels / "cuda" / f"{module.source}.cu"
         build(file, source, *module.options, f"-I{kernels / 'cuda'}", after=[self._fibers])
         return ctypes.CDLL(str(file))
+
+    @cached_property
+    def cublas(self):
+        """The library over NumPy arrays."""
+        return libraries()[0]
 
     @cached_property
     def _fibers(self) -> Path:

@@ -18,6 +18,9 @@ from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact.lines import full_bits
+from mdqr.linalg._products.exact.plan import channels, moduli, reconstruction, words_of
+from mdqr.linalg._products.exact.product import multiply
 from mdqr.tensorcore._engine.formats import FORMATS
 
 # Products of every kind: large, one column, one row, batches of small ones.
@@ -112,6 +115,25 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.solve_triangular_tile(a, b, lower=lower, unit_diagonal=False, **options)
 
 
+def call_exact(backend: CudaBackend, kind: Kind) -> None:
+    """Make the calls of exact products; those of the entries as they are take all words."""
+    a, b, out = (kind.empty(np, shape) for shape in ((5, 20), (20, 3), (5, 3)))
+    for block in (a, b):
+        block[...] = 0.0
+    bits = full_bits(kind)
+    multiply(backend, a, b, kind=kind, out=out)
+    chosen = moduli(2 * bits + 12, kind.is_complex)
+    tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
+    zeros = np.zeros(20, dtype=np.int64)
+    left, right = (
+        backend.exact_residues(x, zeros, zeros, bits, tables, is_complex=kind.is_complex)
+        for x in (a, b.swapaxes(-1, -2))
+    )
+    backend.exact_product(
+        left, right, (zeros, zeros), tables, back, 0, 0, kind=kind, c=None, subtract=False, out=out
+    )
+
+
 def call_series(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     """Make the calls for power series."""
     options = {"kind": Kind(limbs, is_complex)}
@@ -166,6 +188,7 @@ def modules_of(device: Device) -> dict[Module, dict[str, int]]:
         for is_complex in (False, True):
             call_everything(backend, precision.limbs, is_complex)
             call_series(backend, precision.limbs, is_complex)
+            call_exact(backend, Kind(precision.limbs, is_complex))
     call_small(backend)
     call_floats(recorder)
     call_tensorcore(recorder)

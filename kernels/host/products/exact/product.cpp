@@ -57,7 +57,8 @@ __attribute__((noinline)) static void multiply_bytes(const signed char* left, co
 }
 
 // One plane of a block, from line `row` of a panel of the left and line `column` of one of the
-// right operand; sums of up to 2^17 products of bytes stay below 2^31.
+// right operand; sums of up to 2^17 products of bytes stay below 2^31, but for 2^17 of (-128)^2,
+// which are there modulo 256 only: 2^31 wraps around to the same residue.
 struct plane_block {
     const residues &left, &right;
     ptrdiff_t left_panel, right_panel;

@@ -15,46 +15,20 @@ using mdqr_exact::residues;
 using ints = ints_t<lane>;
 
 static constexpr int L = lanes<lane>;
-// Exponents of zeros, and of what is not finite.
-static constexpr i64 absent = -(i64(1) << 40), special = i64(1) << 40;
-
-MDQR_FN ints splat_ints(i64 x) { return bits(broadcast<lane>(0.0)) + x; }
-MDQR_FN ints field_of(lane x) { return (bits(x) >> 52) & i64(0x7ff); }
-MDQR_FN ints larger(ints a, ints b) { return select_ints(a > b, a, b); }
-MDQR_FN ints smaller(ints a, ints b) { return select_ints(a < b, a, b); }
-
-// E with |x| < 2^E, E - 1 the exponent of x unless it is subnormal.
-MDQR_FN ints exponents_above(lane x) {
-    const ints field = field_of(x);
-    ints e = larger(field, splat_ints(1)) - i64(1022);
-    e = select_ints(field == i64(0x7ff), splat_ints(special), e);
-    return select_ints(x == broadcast<lane>(0.0), splat_ints(absent), e);
-}
-
-// The exponent of the lowest bit that is set.
-MDQR_FN ints lowest_bits(lane x) {
-    const ints field = field_of(x), zero = splat_ints(0);
-    const ints mantissa = (bits(x) & i64(0xfffffffffffffLL)) |
-                          select_ints(field == i64(0), zero, splat_ints(i64(1) << 52));
-    const lane two_to_52 = broadcast<lane>(0x1p52);
-    const lane low = from_bits((mantissa & (zero - mantissa)) + bits(two_to_52)) - two_to_52;
-    const ints e = larger(field, splat_ints(1)) - i64(1075) + (field_of(low) - i64(1023));
-    return select_ints(x == broadcast<lane>(0.0), splat_ints(special), e);
-}
-
 void exact_scan(const block_view& x, const long long* shift, long long* top, long long* bottom) {
     const ptrdiff_t lines = x.shape[0], k = x.shape[1];
     parallel_for((lines + L - 1) / L, [&](ptrdiff_t task) {
         const ptrdiff_t i0 = task * L, count = lines - i0 < L ? lines - i0 : ptrdiff_t(L);
-        ints most = splat_ints(absent), least = splat_ints(special);
+        ints most = splat_ints<lane>(absent_exponent),
+             least = splat_ints<lane>(non_finite_exponent);
         for (int part = 0; part < (x.imag ? 2 : 1); ++part)
             for (int l = 0; l < x.limbs; ++l) {
                 const double* p = x.data + l * x.plane + part * x.imag + i0 * x.stride[0];
                 for (ptrdiff_t j = 0; j < k; ++j) {
                     const lane v = gather(p + j * x.stride[1], x.stride[0], count);
                     if (l == 0)
-                        most = larger(most, exponents_above(v) + i64(shift[j]));
-                    least = smaller(least, lowest_bits(v) + i64(shift[j]));
+                        most = larger_ints<lane>(most, exponents_above(v) + i64(shift[j]));
+                    least = smaller_ints<lane>(least, lowest_bits(v) + i64(shift[j]));
                 }
             }
         i64 found[2][L];
@@ -133,14 +107,6 @@ static void put_wide(const panel_residues& to, const channels& plan, int c, int 
         }
 }
 
-// The factors 2^e, as two.
-MDQR_FN void power_factors(ints e, lane& first, lane& second) {
-    e = larger(smaller(e, splat_ints(2000)), splat_ints(-2000));
-    const ints half = e >> 1;
-    first = from_bits((half + i64(1023)) << 52);
-    second = from_bits((e - half + i64(1023)) << 52);
-}
-
 void exact_residues(const residues& out, const channels& plan, const block_view& x,
                     const long long* exponent, const long long* shift, int tau) {
     const ptrdiff_t k = x.shape[1];
@@ -165,8 +131,8 @@ void exact_residues(const residues& out, const channels& plan, const block_view&
                                             : lines - i < L         ? lines - i
                                                                     : ptrdiff_t(L);
                     lane first, second;
-                    power_factors(i64(tau) + (step < k ? shift[step] : 0) - load_lanes(e + i),
-                                  first, second);
+                    power_factors<lane>(i64(tau) + (step < k ? shift[step] : 0) - load_lanes(e + i),
+                                        first, second);
                     for (int part = 0; part < plan.parts; ++part) {
                         lane limb[8];
                         const double* from =
@@ -219,16 +185,11 @@ void exact_magnitudes(const residues& out, const block_view& x, const long long*
                         v = select(v < w, w, v);
                     }
                     lane first, second;
-                    power_factors(i64(7) + shift[step] - load_lanes(e + i), first, second);
-                    // Limbs below the first may make |x| smaller by a unit in its last place.
-                    const lane y = one_prod(one_prod(v, first), second);
-                    const lane low = one_prod(y, broadcast<lane>(1.0 - 0x1p-50));
-                    const lane half = one_sum(low, broadcast<lane>(-0.5));
-                    const lane magic = broadcast<lane>(digit_rest);
-                    store_narrow(size[s] + i,
-                                 larger(bits(one_sum(half, magic)) - bits(magic), splat_ints(0)));
-                    store_narrow(is_there[s] + i, select_ints(v == broadcast<lane>(0.0),
-                                                              splat_ints(0), splat_ints(1)));
+                    power_factors<lane>(i64(7) + shift[step] - load_lanes(e + i), first, second);
+                    store_narrow(size[s] + i, floor_magnitude(v, first, second));
+                    store_narrow(is_there[s] + i,
+                                 select_ints(v == broadcast<lane>(0.0), splat_ints<lane>(0),
+                                             splat_ints<lane>(1)));
                 }
             for (int line = 0; line < panel_lines; line += byte_lanes) {
                 int_lanes a[4], b[4];

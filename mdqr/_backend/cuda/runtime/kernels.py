@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor.cublas import NUMBERS, cublas
+from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
@@ -75,6 +75,11 @@ class Kernels(Protocol):
     @property
     def device(self) -> Device:
         """What launches are planned for."""
+        ...
+
+    @property
+    def cublas(self) -> Cublas:
+        """The library of the current device."""
         ...
 
     def address(self, block: Block) -> int:
@@ -243,6 +248,11 @@ class CupyKernels(Kernels):
             self._devices[number] = Device.of(runtime.getDeviceProperties(number))
         return self._devices[number]
 
+    @property
+    def cublas(self) -> Cublas:
+        """The library that CuPy calls."""
+        return cublas(self.xp)
+
     def address(self, block: Block) -> int:
         """Return the address of the first element of `block`."""
         address: int = block.data.ptr
@@ -259,7 +269,7 @@ class CupyKernels(Kernels):
         x = xp.ascontiguousarray(xp.broadcast_to(a, (*batch, m, k)))
         y = xp.ascontiguousarray(xp.broadcast_to(b, (*batch, k, n)))
         # Column by column, which is how cuBLAS reads: c^T = b^T a^T.
-        cublas(xp).gemm_batched(
+        self.cublas.gemm_batched(
             NUMBERS[a.dtype.char], (n, m, k), prod(batch),
             (self.address(y), n, k * n), (self.address(x), k, m * k), (self.address(c), n, m * n),
         )  # fmt: skip

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
+from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.protocol import Reflectors
 from mdqr._limbs.planes import Block
 
@@ -60,6 +61,11 @@ class Recorder(Kernels):
         """What launches are planned for."""
         return self._kernels.device
 
+    @property
+    def cublas(self) -> Cublas:
+        """Refuse: a call of cuBLAS is no launch of ours."""
+        raise _Unplanned
+
     def address(self, block: Block) -> int:
         """Return the tag of an operand."""
         tag = self._tags.get(self._kernels.address(block))
@@ -68,7 +74,7 @@ class Recorder(Kernels):
         return tag
 
     def multiply(self, a: Block, b: Block) -> Block:
-        """Refuse: a product by cuBLAS is no launch of ours."""
+        """Refuse likewise."""
         raise _Unplanned
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:

@@ -16,8 +16,9 @@ import numpy as np
 
 # Constants of cuBLAS: types of numbers, what sums are computed in, flags of its functions.
 R_32F, R_64F, R_16F, C_32F, C_64F, R_16BF = 0, 1, 2, 4, 5, 14
+_R_8I, _R_32I = 3, 10
 COMPUTE_32F, COMPUTE_32F_PEDANTIC, COMPUTE_32F_FAST_TF32 = 68, 69, 77
-_COMPUTE_64F_PEDANTIC = 71
+_COMPUTE_64F_PEDANTIC, _COMPUTE_32I = 71, 72
 _GEMM_DEFAULT = -1
 N, T, C = 0, 1, 2
 LEFT, RIGHT, LOWER, UPPER, NON_UNIT, UNIT = 0, 1, 0, 1, 0, 1
@@ -43,6 +44,9 @@ NUMBERS = {
     "F": Numbers(C_32F, C_32F, COMPUTE_32F, "F"),
     "D": Numbers(C_64F, C_64F, _COMPUTE_64F_PEDANTIC, "D"),
 }
+# Sums of products of bytes. Tensor cores serve operands along k, T and N, with all lengths and
+# addresses multiples of 16.
+BYTES = Numbers(_R_8I, _R_32I, _COMPUTE_32I, "i")
 
 
 class Cublas:
@@ -98,12 +102,13 @@ class Cublas:
         b: Batch,
         c: Batch,
         *,
+        flags: tuple[int, int] = (N, N),
         alpha: float = 1.0,
     ) -> None:
-        """Set ``c = alpha a b`` for `count` matrices each."""
+        """Set ``c = alpha a b`` for `count` matrices each; flags are N, T or C."""
         kind, scalar = numbers.operands, numbers.scalar
         self._functions.gemmStridedBatchedEx(
-            self._handle(), N, N, *shape, self._scalar(alpha, scalar),
+            self._handle(), *flags, *shape, self._scalar(alpha, scalar),
             a[0], kind, *a[1:], b[0], kind, *b[1:], self._scalar(0.0, scalar),
             c[0], numbers.result, *c[1:], count, numbers.compute, _GEMM_DEFAULT,
         )  # fmt: skip

@@ -1,32 +1,20 @@
-"""Rows and columns as lines of integers: their powers of two, and the bits that they take."""
+"""Rows and columns as integers: their powers of two, and the bits that they take."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
-from mdqr._backend.protocol import ExactProducts
+from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact.parts import Lines, formed_pairs
 
-_SPECIAL = 2**39  # beyond all exponents
+_BEYOND = 2**39  # all exponents of numbers
 _GUARD = 5
-
-
-class Lines(NamedTuple):
-    """Rows of the left operand, or columns of the right one, scaled by powers of two.
-
-    Entry k of a line times ``2**shift[k]`` is below ``2**exponent`` and a multiple of
-    ``2**(exponent - span)``.
-    """
-
-    block: Block
-    exponent: Block
-    shift: Block
-    span: int
-    is_complex: bool
+_MAGNITUDES = 2  # planes: magnitudes, and where there are some
 
 
 def full_bits(kind: Kind) -> int:
@@ -40,7 +28,7 @@ def scaled_lines(
     """Return the scaled rows of `a` and columns of `b`, or None if an entry is not finite."""
     blocks, none = (a, b.swapaxes(-1, -2)), backend.xp.zeros(a.shape[-1], dtype=np.int64)
     pair = [_scan(backend, block, none, kind) for block in blocks]
-    if any(bool((lines.exponent > _SPECIAL).any()) for lines in pair):
+    if any(bool((lines.exponent > _BEYOND).any()) for lines in pair):
         return None
     # Powers of two between the terms may cut bits of integers that are exact without.
     if scaled and any(lines.span > full_bits(kind) for lines in pair):
@@ -56,7 +44,7 @@ def scaled_lines(
 def _scan(backend: ExactProducts, block: Block, shift: Block, kind: Kind) -> Lines:
     """Return lines with their exponents, 0 for those of zeros."""
     top, bottom = backend.exact_scan(block, shift, is_complex=kind.is_complex)
-    is_zero = top < -_SPECIAL
+    is_zero = top < -_BEYOND
     span = int(backend.xp.where(is_zero, 0, top - bottom).max())
     return Lines(block, backend.xp.where(is_zero, 0, top), shift, span, kind.is_complex)
 
@@ -76,7 +64,7 @@ def _inner_shift(backend: ExactProducts, pair: list[Lines]) -> Block | None:
         )
         steps.append(most)
     a, b = steps
-    shift = xp.where((a < -_SPECIAL) | (b < -_SPECIAL), 0, (b - a) // 2)
+    shift = xp.where((a < -_BEYOND) | (b < -_BEYOND), 0, (b - a) // 2)
     return shift if bool((abs(shift) > 1).any()) else None
 
 
@@ -89,17 +77,18 @@ def sufficient_bits(
     their powers of two, twice that if complex; sums of magnitudes cut to 7 bits bound |a| |b| from
     below, in units of 2^-14 of the same.
     """
-    magnitudes = [
-        backend.exact_magnitudes(
-            lines.block, lines.exponent, lines.shift, is_complex=kind.is_complex
-        )
-        for lines in (left, right)
-    ]
-    least = backend.exact_least(*magnitudes)
-    for found in magnitudes:
-        backend.exact_release(found)
+    forms = [partial(_magnitudes, backend, lines) for lines in (left, right)]
+    pairs = formed_pairs(backend, (left, right), forms, _MAGNITUDES)
+    least = min(backend.exact_least(x, y) for _, _, x, y in pairs)
     if least == 0:
         return None
     above = (terms - 1).bit_length() - (least.bit_length() - 1)
     eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
     return 16 - math.frexp(eps)[1] + kind.is_complex + above
+
+
+def _magnitudes(backend: ExactProducts, lines: Lines, part: slice) -> Residues:
+    """Return the magnitudes of some lines."""
+    return backend.exact_magnitudes(
+        lines.block[..., part, :], lines.exponent[part], lines.shift, is_complex=lines.is_complex
+    )

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from mdqr._backend.protocol import Channels, Reconstruction
 
-# Sums of so many products of bytes stay below 2**31.
+# Sums of so many products of bytes stay below 2**31; all of them (-128)**2 is 2**31, which modulo
+# 256 is what it wraps around to.
 MOST_TERMS = 2**17
 
 # Pairwise coprime, chosen for the largest product of so many numbers up to 256.
@@ -41,9 +42,6 @@ _NARROW_COMPLEX = (
 # Two digits of opposite signs to the base 128 reach 127 * 128.
 _MOST_WIDE = 32513
 _WIDE_PLANES = 3
-
-# Words of 32 bits of all parts of a number: sums of their bytes times residues stay below 2**22.
-MOST_WORDS = 32
 
 
 class Moduli(NamedTuple):
@@ -65,7 +63,10 @@ class Moduli(NamedTuple):
 
 
 def words_of(tau: int) -> int:
-    """Return the words of integers of magnitude up to ``2**tau``."""
+    """Return the words of 32 bits of integers of magnitude up to ``2**tau``.
+
+    Kernels take 32 of all parts of a number: sums of so many bytes times residues are below 2**22.
+    """
     return (tau + 1) // 32 + 1
 
 
@@ -92,8 +93,7 @@ def channels(chosen: Moduli, words: int, conjugate: bool) -> Channels:
     """Return the tables for integers of so many words, or of their conjugates."""
     modulus, rows, starts = [], [], []
     for m in chosen.values:
-        factors = (1,)
-        for factor in _units(m, conjugate) if chosen.is_complex else factors:
+        for factor in _units(m, conjugate) if chosen.is_complex else (1,):
             units = (1, factor) if chosen.is_complex else (1,)
             powers = [
                 _nearest(unit * pow(256, j, m), m) for unit in units for j in range(4 * words)

@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from mdqr._backend import workspace
-from mdqr._backend.protocol import Backend, ExactProducts, Reconstruction, Residues
+from mdqr._backend.protocol import Backend, Channels, ExactProducts, Reconstruction, Residues
 from mdqr._limbs.planes import Block, Kind, value_shape
 from mdqr.linalg._products.exact import plan
-from mdqr.linalg._products.exact.lines import Lines, full_bits, scaled_lines, sufficient_bits
+from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
+from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
 
-_LEAST_LINES = 64  # of a part of an operand
-
-# Of the harmonic mean of the three lengths.
+# Of the harmonic mean of the three lengths, by the backend. Those of "cpu" are what `python -m
+# benchmarks products` found on two cores that have products of bytes; those of "cuda" are not
+# measured: what a model of an H100 has for square matrices.
 _CROSSOVER = {
-    Kind(2, False): 448,
-    Kind(4, False): 288,
-    Kind(8, False): 208,
-    Kind(2, True): 384,
-    Kind(4, True): 192,
-    Kind(8, True): 160,
+    "cpu": {
+        Kind(2, False): 448,
+        Kind(4, False): 288,
+        Kind(8, False): 208,
+        Kind(2, True): 384,
+        Kind(4, True): 192,
+        Kind(8, True): 160,
+    },
+    "cuda": {
+        Kind(2, False): 384,
+        Kind(4, False): 128,
+        Kind(8, False): 64,
+        Kind(2, True): 320,
+        Kind(4, True): 104,
+        Kind(8, True): 52,
+    },
 }
 
 
-def is_faster(m: int, k: int, n: int, *, kind: Kind) -> bool:
+def is_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
     """Return whether a product through residues takes less time than one of limbs.
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
-    Found by `python -m benchmarks products` on two cores that have products of bytes.
     """
-    least = _CROSSOVER.get(kind)
+    least = _CROSSOVER[backend.name].get(kind)
     return least is not None and 0 < least * (m * k + k * n + m * n) <= 3 * m * k * n
 
 
 def is_used(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
-    """Return whether `matmul` forms a product through residues."""
-    return backend.name == "cpu" and is_faster(m, k, n, kind=kind)
+    """Return whether `matmul` forms a product through residues.
+
+    Factorisations on a GPU do not: the host would wait for the exponents of each product.
+    """
+    return backend.name == "cpu" and is_faster(backend, m, k, n, kind=kind)
 
 
 def matmul(
@@ -52,18 +65,11 @@ def matmul(
     subtract: bool = False,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b`` of one batch, through residues where that is faster."""
-    *batch, m, k = value_shape(a, kind.is_complex)
-    n = int(b.shape[-1])
-    options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
+    m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
+    options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
     if not is_used(backend, m, k, n, kind=kind):
-        return backend.matmul(a, b, c=c, **options)
-    out = kind.empty(backend.xp, (*batch, m, n))
-    for item in np.ndindex(*batch):
-        at = (..., *item, slice(None), slice(None))
-        one = {"c": None if c is None else c[at], "out": out[at], **options}
-        if not multiply(cast(ExactProducts, backend), a[at], b[at], **one):
-            backend.matmul(a[at], b[at], **one)
-    return out
+        return backend.matmul(a, b, **options)
+    return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
 
 
 def product(
@@ -73,29 +79,39 @@ def product(
     *,
     kind: Kind,
     all_bits: bool,
-    report: Callable[[int], None] | None = None,
+    conj_a: bool = False,
+    c: Block | None = None,
+    subtract: bool = False,
+    report: Callable[[int, int], object] | None = None,
 ) -> Block:
-    """Return ``a @ b`` of a batch; where `multiply` does not serve, of limbs.
+    """Return ``c + a @ b`` or ``c - a @ b`` of a batch; where `multiply` does not serve, of limbs.
 
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
+    `report` hears how many columns are done, of how many in all matrices and runs of terms.
     """
     *batch, m, k = value_shape(a, kind.is_complex)
     n = int(b.shape[-1])
     out = kind.empty(backend.xp, (*batch, m, n))
     bits = full_bits(kind) if all_bits else None
-    for item in np.ndindex(*batch):
+    passes = [(item, run) for item in np.ndindex(*batch) for run in slices(k, plan.MOST_TERMS)]
+    for number, (item, run) in enumerate(passes):
         at = (..., *item, slice(None), slice(None))
-        x, y, target = a[at], b[at], out[at]
-        for start in range(0, k, plan.MOST_TERMS):
-            terms = slice(start, start + plan.MOST_TERMS)
-            left, right = x[..., terms], y[..., terms, :]
-            c = target if start else None
-            if not multiply(
-                backend, left, right, kind=kind, c=c, out=target, bits=bits, report=report
-            ):
-                backend.matmul(left, right, kind=kind, c=c, out=target)
+        left, right, target = a[at][..., run], b[at][..., run, :], out[at]
+        addend = target if run.start else None if c is None else c[at]
+        options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
+        options |= {"c": addend, "out": target}
+        counted = partial(_count, report, number * n, len(passes) * n)
+        if not multiply(backend, left, right, bits=bits, report=counted, **options):
+            backend.matmul(left, right, **options)
+            counted(n)
     return out
+
+
+def _count(report: Callable[[int, int], object] | None, before: int, total: int, done: int) -> None:
+    """Tell how many columns are done of all."""
+    if report is not None:
+        report(before + done, total)
 
 
 def multiply(
@@ -117,25 +133,29 @@ def multiply(
 
     Numbers become integers of at most `bits` bits below the largest of their row or column. Without
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
-    too small beside their row and column for that, and where one is not finite. `report` hears how
-    many columns are done.
+    too small beside their row and column for that, where one is not finite, and where the bits cut
+    off could overflow. `report` hears how many columns are done.
     """
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
         return False
     pair, integers = found
-    left, right = (
-        _Operand(backend, lines, integers, tau, conjugate)
-        for lines, tau, conjugate in zip(pair, integers.tau, (conj_a, conj_b), strict=True)
-    )
-
-    def put(row: slice, column: slice) -> None:
+    tables = [
+        plan.channels(integers.moduli, plan.words_of(tau), conjugate)
+        for tau, conjugate in zip(integers.tau, (conj_a, conj_b), strict=True)
+    ]
+    forms = [
+        partial(_residues, backend, lines, tau, table)
+        for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
+    ]
+    m = int(a.shape[-2])
+    for row, column, x, y in formed_pairs(backend, pair, forms, integers.moduli.planes):
         part = (..., row, column)
         backend.exact_product(
-            left.residues(row),
-            right.residues(column),
+            x,
+            y,
             (pair[0].exponent[row], pair[1].exponent[column]),
-            left.channels,
+            tables[0],
             integers.back,
             integers.unit,
             integers.scale,
@@ -144,17 +164,23 @@ def multiply(
             subtract=subtract,
             out=out[part],
         )
-
-    line_bytes = backend.exact_line_bytes(integers.moduli.planes, int(a.shape[-1]))
-    rows, columns = _cuts(int(a.shape[-2]), int(b.shape[-1]), workspace.bound() // line_bytes)
-    for column in columns:
-        for row in rows:
-            put(row, column)
-        if report is not None:
+        if report is not None and row.stop == m:
             report(column.stop)
-    left.release()
-    right.release()
     return True
+
+
+def _residues(
+    backend: ExactProducts, lines: Lines, tau: int, tables: Channels, part: slice
+) -> Residues:
+    """Return the residues of some lines."""
+    return backend.exact_residues(
+        lines.block[..., part, :],
+        lines.exponent[part],
+        lines.shift,
+        tau,
+        tables,
+        is_complex=lines.is_complex,
+    )
 
 
 class _Integers(NamedTuple):
@@ -184,66 +210,9 @@ def _integers(
     back = plan.reconstruction(moduli)
     # What cutting one operand does is as large as the integers of the other one.
     cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
+    # What cutting changes must not overflow where the product does not.
+    if cut and sum(int(lines.exponent.max()) for lines in pair) + above + 1 - min(tau) > 1023:
+        return None
     left_out = max(0, (max(cut) - 62 + back.width) // back.width) if cut else 0
     unit = sum(tau) + above - left_out * back.width
     return pair, _Integers(tau, moduli, back.without(left_out), unit, above)
-
-
-class _Operand:
-    """Residues of parts of an operand, one at a time."""
-
-    def __init__(
-        self,
-        backend: ExactProducts,
-        lines: Lines,
-        integers: _Integers,
-        tau: int,
-        conjugate: bool,
-    ) -> None:
-        self._backend, self._lines, self._tau = backend, lines, tau
-        self._part: slice | None = None
-        self._residues: Residues
-        self.channels = plan.channels(integers.moduli, plan.words_of(tau), conjugate)
-
-    def residues(self, part: slice) -> Residues:
-        """Return the residues of some lines, formed unless they are there."""
-        if part == self._part:
-            return self._residues
-        self.release()
-        lines = self._lines
-        self._residues = self._backend.exact_residues(
-            lines.block[..., part, :],
-            lines.exponent[part],
-            lines.shift,
-            self._tau,
-            self.channels,
-            is_complex=lines.is_complex,
-        )
-        self._part = part
-        return self._residues
-
-    def release(self) -> None:
-        """Give the memory back."""
-        if self._part is not None:
-            self._backend.exact_release(self._residues)
-            self._part = None
-
-
-def _cuts(m: int, n: int, lines: int) -> tuple[list[slice], list[slice]]:
-    """Return parts of `m` rows and `n` columns; two parts have at most so many lines together.
-
-    Parts of one operand are formed once, those of the other for each of them.
-    """
-    if m + n <= lines:
-        rows, columns = m, n
-    else:
-        half = max(_LEAST_LINES, lines // 2 // _LEAST_LINES * _LEAST_LINES)
-        columns = min(n, half if m > half else max(half, lines - m))
-        rows = min(m, max(half, lines - columns))
-    return _slices(m, rows), _slices(n, columns)
-
-
-def _slices(count: int, width: int) -> list[slice]:
-    """Return slices of `width`, made a multiple of the least, that cover `count`."""
-    width = -(-width // _LEAST_LINES) * _LEAST_LINES
-    return [slice(start, min(start + width, count)) for start in range(0, count, width)]

@@ -1,0 +1,50 @@
+// Exact products on the GPU: how lines and residues lie in memory. What is computed says
+// mdqr/residues.hpp; the plan is that of mdqr/linalg/_products/exact/plan.py.
+//
+// Lines (rows of the left, columns of the right operand) are (..., lines, k). Residues are bytes
+// (planes, lines, k) with the last two axes padded by zeros to a multiple of 16, as tensor cores
+// read them: the product of two planes is left right^T.
+#pragma once
+#include "device/device.hpp"
+#include "device/views.hpp"
+#include "mdqr/residues.hpp"
+
+MDQR_BEGIN
+
+struct lines_view {
+    planes of;
+    i64 line, step;   // strides
+    i64 lines, terms; // shape
+    MDQR_FN const double* at(i64 i, i64 j) const { return of.data + i * line + j * step; }
+    // Whether neighbours in memory are of one line.
+    MDQR_FN bool is_by_line() const {
+        return (step < 0 ? -step : step) <= (line < 0 ? -line : line);
+    }
+};
+
+struct residue_bytes {
+    signed char* data;
+    i64 lines, terms; // padded
+    MDQR_FN int* four(i64 plane, i64 line, i64 term) const {
+        return reinterpret_cast<int*>(data + (plane * lines + line) * terms + term);
+    }
+};
+
+MDQR_FN int joined_bytes(const int (&r)[4]) {
+    return (r[0] & 255) | (r[1] & 255) << 8 | (r[2] & 255) << 16 | int(unsigned(r[3]) << 24);
+}
+
+// x modulo m, nearest to zero, for any sum of residues: the quotient is far enough from halves.
+MDQR_FN int nearest_residue(double x, double m, double inverse) {
+    const double turns = one_sum(one_sum(one_prod(x, inverse), digit_rest), -digit_rest);
+    return int(fma(-turns, m, x));
+}
+
+// The same for |x| < 2^22 by floats, whose quotients err by less than 1 / (2 m) there.
+MDQR_FN int nearest_residue(int x, float m, float inverse) {
+    const float y = float(x), magic = 0x1.8p23f;
+    const float turns = (y * inverse + magic) - magic;
+    return int(y - turns * m);
+}
+
+MDQR_END

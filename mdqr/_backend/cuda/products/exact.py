@@ -1,0 +1,256 @@
+"""The kernel calls of exact products on the GPU: kernels/cuda/products/exact*.cu and cuBLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend import workspace
+from mdqr._backend.cuda.products.operands import NO_VIEW
+from mdqr._backend.cuda.runtime.kernels import (
+    KernelCalls,
+    Kernels,
+    Module,
+    divided,
+    fields,
+    matrix_view,
+    planes,
+)
+from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
+from mdqr._backend.protocol import Channels, Reconstruction
+from mdqr._limbs.planes import Block, Kind
+
+# Lines and terms that tensor cores read at a time.
+_PADDED = 16
+
+# As in kernels/cuda/products/exact_lines.cu: threads, and lines of a block by both ways to scan.
+_LINE_THREADS, _SCANNED_BY_LINE, _SCANNED_BY_TERM = 256, 8, 32
+_LEAST_BLOCKS = 1024
+# As in kernels/cuda/products/exact_residues.cu.
+_RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
+_NUMBER_THREADS = 128
+
+# Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
+# of them fill the device where matrices are small, and take memory for their sums.
+_GROUP = 12
+
+# Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
+_PIECES = 4
+
+# The part of the workspace that residues leave to sums.
+_SUMS_SHARE = 4
+
+
+class Residues(NamedTuple):
+    """Bytes ``(planes, lines, terms)``, both padded by zeros, of so many lines."""
+
+    data: Block
+    lines: int
+
+
+_LINES = Module("products/exact_lines", Kind(1, False))
+
+
+class ExactProducts(KernelCalls):
+    """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+
+    def exact_line_bytes(self, planes: int, terms: int) -> int:
+        """Return the bytes of the residues of a line, and its share of those of sums."""
+        return divided(planes * _padded(terms) * _SUMS_SHARE, _SUMS_SHARE - 1)
+
+    def exact_release(self, x: Residues) -> None:
+        """Do nothing: memory goes back to CuPy's pool with the last reference."""
+
+    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> tuple[Block, Block]:
+        """Return the exponents above the lines, and those of their lowest bits."""
+        lines = x.shape[-2]
+        top, bottom = (self.xp.empty(lines, dtype=np.int64) for _ in range(2))
+        view = _lines_view(self.kernels, x, is_complex)
+        # By what the kernel asks as well: neighbours in memory are of one line.
+        by_line = abs(x.strides[-1]) <= abs(x.strides[-2])
+        self.kernels.launch(
+            _LINES, "mdqr_exact_scan", fields(view, *self._addresses(shift, top, bottom)),
+            grid=(divided(lines, _SCANNED_BY_LINE if by_line else _SCANNED_BY_TERM),),
+            threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
+        )  # fmt: skip
+        return top, bottom
+
+    def exact_residues(
+        self,
+        x: Block,
+        exponent: Block,
+        shift: Block,
+        tau: int,
+        channels: Channels,
+        *,
+        is_complex: bool,
+    ) -> Residues:
+        """Return the residues of lines as integers."""
+        count, narrow = len(channels.modulus), channels.narrow
+        out = self._empty(narrow + 3 * (count - narrow), x)
+        tables = (channels.modulus, channels.start, channels.low, channels.high)
+        table = self.xp.asarray(np.concatenate([part.ravel() for part in tables]))
+        _, lines, terms = out.data.shape
+        words = f"MDQR_WORDS={channels.words}"
+        module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
+        arguments = fields(
+            _lines_view(self.kernels, x, is_complex), *self._addresses(exponent, shift),
+            tau, count, narrow, *self._addresses(table, out.data), lines, terms,
+        )  # fmt: skip
+        self.kernels.launch(
+            module, "mdqr_exact_residues", arguments,
+            grid=(lines // _TILE_LINES * divided(terms, _TILE_TERMS),),
+            threads=_RESIDUE_THREADS,
+            shared=4 * _TILE_LINES * _TILE_TERMS * channels.words * (1 + is_complex),
+        )  # fmt: skip
+        return out
+
+    def exact_magnitudes(
+        self, x: Block, exponent: Block, shift: Block, *, is_complex: bool
+    ) -> Residues:
+        """Return lower bounds of magnitudes, and where there are some."""
+        out = self._empty(2, x)
+        _, lines, terms = out.data.shape
+        arguments = fields(
+            _lines_view(self.kernels, x, is_complex),
+            *self._addresses(exponent, shift, out.data), lines, terms,
+        )  # fmt: skip
+        self.kernels.launch(
+            _LINES, "mdqr_exact_magnitudes", arguments,
+            grid=(divided(lines * terms // 4, _LINE_THREADS),), threads=_LINE_THREADS,
+        )  # fmt: skip
+        return out
+
+    def exact_least(self, left: Residues, right: Residues) -> int:
+        """Return the least entry of a product of magnitudes."""
+        across = right.data.shape[1]
+        across = right.data.shape[1]
+        most = self.xp.full(1, -(2**30), dtype=np.int64)
+        for start, rows in _tiles(left, 8 * across):
+            sums = self.xp.empty((2, rows, across), dtype=np.int32)
+            self._multiply(left, right, start, 0, sums)
+            size = rows * across
+            self.kernels.launch(
+                _LINES, "mdqr_exact_least", fields(*self._addresses(sums), size,
+                *self._addresses(most)),
+                grid=(min(_LEAST_BLOCKS, divided(size, _LINE_THREADS)),), threads=_LINE_THREADS,
+            )  # fmt: skip
+        return -int(most[0])
+
+    def exact_product(
+        self,
+        left: Residues,
+        right: Residues,
+        exponents: tuple[Block, Block],
+        channels: Channels,
+        back: Reconstruction,
+        unit: int,
+        scale: int,
+        *,
+        kind: Kind,
+        c: Block | None,
+        subtract: bool,
+        out: Block,
+    ) -> None:
+        """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
+        count, narrow = len(channels.modulus), channels.narrow
+        across = right.data.shape[1]
+        row_exponent, column_exponent = exponents
+        modulus = self.xp.asarray(channels.modulus)
+        module, table, moduli = self._digits(back, kind)
+        for start, rows in _tiles(left, across * (2 * count + 4 * _GROUP)):
+            size = rows * across
+            residues = self.xp.empty((count, size), dtype=np.int16)
+            sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
+            for first, channel_count, is_wide in _groups(count, narrow):
+                plane = narrow + 3 * (first - narrow) if is_wide else first
+                planes_count = channel_count * (3 if is_wide else 1)
+                self._multiply(left, right, start, plane, sums[:planes_count])
+                arguments = fields(
+                    *self._addresses(sums), size, int(is_wide),
+                    *self._addresses(modulus[first:], residues[first:]),
+                )  # fmt: skip
+                self.kernels.launch(
+                    module, "mdqr_exact_reduce", arguments,
+                    grid=(divided(size, _NUMBER_THREADS), channel_count), threads=_NUMBER_THREADS,
+                )  # fmt: skip
+            inside = slice(start, min(start + rows, left.lines))
+            to, columns = out[..., inside, :], out.shape[-1]
+            addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
+            arguments = fields(
+                *self._addresses(residues), size, across, to.shape[-2], columns,
+                *self._addresses(row_exponent[inside], column_exponent), moduli, back.width, unit,
+                scale, *self._addresses(table), addend, self._view(to, kind), int(subtract),
+            )  # fmt: skip
+            self.kernels.launch(
+                module, "mdqr_exact_numbers", arguments,
+                grid=(divided(to.shape[-2] * columns, _NUMBER_THREADS),), threads=_NUMBER_THREADS,
+            )  # fmt: skip
+
+    def _addresses(self, *blocks: Block) -> list[int]:
+        return [self.kernels.address(block) for block in blocks]
+
+    def _view(self, x: Block, kind: Kind) -> list[int]:
+        return matrix_view(self.kernels, x[..., None, :, :], kind.is_complex)
+
+    def _empty(self, count: int, x: Block) -> Residues:
+        """Return planes to be written for the lines of `x`."""
+        lines, terms = x.shape[-2:]
+        shape = (count, _padded(lines), _padded(terms))
+        return Residues(self.xp.empty(shape, dtype=np.int8), lines)
+
+    def _digits(self, back: Reconstruction, kind: Kind) -> tuple[Module, Block, int]:
+        """Return the module for so many digits, the tables, and how many moduli there are."""
+        parts, moduli, pieces = back.weight.shape
+        padded = divided(pieces, _PIECES) * _PIECES
+        weight = np.zeros((parts, moduli, padded))
+        weight[..., :pieces] = back.weight
+        product = np.zeros(padded)
+        product[:pieces] = back.product
+        tables = [part.ravel() for part in (weight, back.fraction, product)]
+        module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
+        return module, self.xp.asarray(np.concatenate(tables)), moduli
+
+    def _multiply(
+        self, left: Residues, right: Residues, start: int, plane: int, sums: Block
+    ) -> None:
+        """Set sums ``(planes, rows, lines of right)`` from plane `plane` and row `start` on."""
+        count, rows, across = sums.shape
+        _, lines, terms = left.data.shape
+        a = self.kernels.address(left.data) + (plane * lines + start) * terms
+        b = self.kernels.address(right.data) + plane * across * terms
+        # Column by column, which is how cuBLAS reads: the transpose of left right^T.
+        self.kernels.cublas.gemm_batched(
+            BYTES, (across, rows, terms), count, (b, terms, across * terms),
+            (a, terms, lines * terms), (self.kernels.address(sums), across, rows * across),
+            flags=(T, N),
+        )  # fmt: skip
+
+
+def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:
+    """Return the fields of `struct lines_view`."""
+    lines, terms = x.shape[-2:]
+    strides = [stride // 8 for stride in x.strides[-2:]]
+    return [*planes(kernels, x, is_complex), *strides, lines, terms]
+
+
+def _padded(count: int) -> int:
+    return divided(count, _PADDED) * _PADDED
+
+
+def _groups(count: int, narrow: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the first channel, the number of channels, and whether they are wide."""
+    for first in range(0, narrow, _GROUP):
+        yield first, min(_GROUP, narrow - first), False
+    for first in range(narrow, count, _GROUP // 3):
+        yield first, min(_GROUP // 3, count - first), True
+
+
+def _tiles(left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
+    lines = left.data.shape[1]
+    most = workspace.bound() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
+    for start in range(0, lines, max(most, _PADDED)):
+        yield start, min(max(most, _PADDED), lines - start)

@@ -1,0 +1,156 @@
+"""Exact products by the CUDA kernels, run on the CPU: the limbs are those of the host."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from cuda_cases import EVERY, assert_same
+from exact_product_cases import HOST, full
+
+import mdqr
+from mdqr._backend import workspace
+from mdqr._backend.cuda.products import exact as calls
+from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact import lines, plan, product
+
+PAIR = Kind(2, False)
+
+
+def both(cuda, a, b, kind, all_bits=True, **options):
+    """The same product on the host and by the CUDA kernels; True if they formed it."""
+    m, n = a.shape[-2], b.shape[-1]
+    found, wanted = (kind.empty(np, (m, n)) for _ in range(2))
+    bits = lines.full_bits(kind) if all_bits else None
+    served = [
+        product.multiply(backend, a, b, kind=kind, bits=bits, out=out, **options)
+        for backend, out in ((HOST, wanted), (cuda, found))
+    ]
+    assert served[0] == served[1]
+    if served[0]:
+        assert_same(found, wanted)
+    return served[0]
+
+
+@pytest.mark.parametrize(("precision", "dtype"), EVERY)
+@pytest.mark.parametrize("all_bits", [False, True])
+def test_limbs_are_those_of_the_host(cuda, precision, dtype, all_bits, rng):
+    kind = Kind(precision.limbs, dtype is complex)
+    a, b = (full(shape, precision, dtype, rng)._block for shape in ((21, 70), (70, 18)))
+    assert both(cuda, a, b, kind, all_bits=all_bits)
+
+
+@pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
+def test_addends_and_conjugates(cuda, kind, rng):
+    precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
+    a, b, c = (full(s, precision, dtype, rng)._block for s in ((5, 19), (19, 7), (5, 7)))
+    for conj_a, conj_b, subtract in itertools.product((False, True), repeat=3):
+        for addend in (None, c):
+            options = {"conj_a": conj_a, "conj_b": conj_b, "subtract": subtract, "c": addend}
+            assert both(cuda, a, b, kind, **options)
+
+
+def test_result_in_the_memory_of_the_addend(cuda, rng):
+    a, b, c = (full(s, mdqr.dd, float, rng)._block for s in ((9, 21), (21, 17), (9, 17)))
+    wanted, memory = PAIR.empty(np, (9, 17)), np.full((2, 17, 12), np.nan)
+    product.multiply(HOST, a, b, kind=PAIR, c=c, out=wanted, subtract=True)
+    out = memory[:, ::-1, 1:10].swapaxes(-1, -2)
+    out[...] = c
+    product.multiply(cuda, a, b, kind=PAIR, c=out, out=out, subtract=True)
+    assert_same(out.copy(), wanted)
+    assert np.isnan(memory).sum() == 2 * 17 * 3
+
+
+@pytest.mark.parametrize("pair", list(itertools.product((1, 2, 4, 8), repeat=2)), ids=str)
+def test_operands_of_any_precision(cuda, pair, rng):
+    kind = Kind(max(2, *pair), False)
+    names = {precision.limbs: precision for precision in PRECISIONS}
+    a, b = (
+        full(shape, names[limbs], float, rng)._block
+        for shape, limbs in zip(((6, 20), (20, 5)), pair, strict=True)
+    )
+    assert both(cuda, a, b, kind)
+
+
+@pytest.mark.parametrize("strides", ["columns", "reversed", "every second"])
+def test_strides(cuda, strides, rng):
+    a, b = (full(s, mdqr.dd, float, rng)._block for s in ((40, 70), (70, 40)))
+    if strides == "columns":
+        a, b = (x.swapaxes(-1, -2).copy().swapaxes(-1, -2) for x in (a, b))
+    elif strides == "reversed":
+        a, b = a[..., ::-1, ::-1], b[..., ::-1, ::-1]
+    else:
+        a, b = a[..., ::2, ::2], b[..., ::2, ::2]
+    assert both(cuda, a, b, PAIR)
+
+
+@pytest.mark.parametrize("kind", [PAIR, Kind(2, True)], ids=str)
+def test_parts_under_a_small_workspace(cuda, kind, rng, monkeypatch):
+    """Parts of the operands, and tiles of the result."""
+    dtype = complex if kind.is_complex else float
+    a, b, c = (full(s, mdqr.dd, dtype, rng)._block for s in ((150, 33), (33, 140), (150, 140)))
+    monkeypatch.setattr(workspace, "_bound", 2**18)
+    assert both(cuda, a, b, kind, c=c)
+
+
+@pytest.mark.parametrize("grade", [0, -15, 40, 600])
+def test_graded_columns(cuda, grade, rng):
+    """Balanced by powers of two; those that cannot be keep the bits that they have or are left."""
+    a, b = (full(s, mdqr.qd, float, rng)._block for s in ((9, 30), (30, 8)))
+    a = np.ldexp(a, (np.arange(30) % 8 * grade // 8)[None, :])
+    for all_bits in (False, True):
+        both(cuda, a, b, Kind(4, False), all_bits=all_bits)
+    both(cuda, a.swapaxes(-1, -2), b[..., :9, :], Kind(4, False), all_bits=False)
+
+
+def test_zeros_and_subnormal_numbers(cuda):
+    a = np.zeros((2, 5, 17))
+    a[0, 1, 3], a[0, 2, 5:9], a[0, 3, 4] = 2.0**-1074, 3 * 2.0**-600, -1.0
+    b = a.swapaxes(-1, -2)
+    for all_bits in (False, True):
+        both(cuda, a, b, PAIR, all_bits=all_bits)
+    assert both(cuda, np.zeros_like(a), b, PAIR)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_is_left(cuda, value):
+    a = np.ones((2, 4, 20))
+    a[1] = 0.0
+    a[0, 2, 3] = value
+    assert not both(cuda, a, np.ones((1, 20, 3)), PAIR)
+
+
+@pytest.mark.parametrize("entry", [-128, 127, 2**106 - 1, 1 - 2**106])
+def test_largest_residues(cuda, entry):
+    """-128 modulo 256, and integers of all ones."""
+    a, b = (mdqr.full(s, entry, precision="dd")._block for s in ((3, 300), (300, 5)))
+    assert both(cuda, a, b, PAIR)
+
+
+def test_ties(cuda):
+    """Sums of half a unit in the last place have two forms, of which the greedy one is taken."""
+    a = np.zeros((4, 3, 18))
+    a[0], a[1], a[3, :, 0] = 1.0, 2.0**-53, 2.0**-300
+    b = np.zeros((4, 18, 2))
+    b[0], b[2, 3:] = 1.0, 2.0**-170
+    assert both(cuda, a, b, Kind(4, False))
+
+
+def test_magnitudes_are_those_of_the_host(cuda, rng):
+    a, b = (full(s, mdqr.dd, complex, rng)._block for s in ((33, 40), (40, 18)))
+    b[..., 3] = 0.0
+    for backend in (HOST, cuda):
+        left, right = lines.scaled_lines(backend, a, b, Kind(2, True), scaled=True)
+        bits = lines.sufficient_bits(backend, left, right, Kind(2, True), 80)
+        assert bits == lines.sufficient_bits(HOST, left, right, Kind(2, True), 80)
+
+
+def test_sums_in_groups_of_planes(cuda, rng, monkeypatch):
+    monkeypatch.setattr(calls, "_GROUP", 6)
+    kind = Kind(8, False)
+    a, b = (full(s, mdqr.od, float, rng)._block for s in ((4, 18), (18, 3)))
+    assert both(cuda, a, b, kind)
+    found = plan.moduli(2 * lines.full_bits(kind) + 7, False)
+    assert found.narrow % 6 or (len(found.values) - found.narrow) % 2

@@ -1,0 +1,115 @@
+"""Exact products on the device: the limbs of the host, whatever the workspace."""
+
+from __future__ import annotations
+
+import gpu_cases as cases
+import numpy as np
+import pytest
+
+import mdqr
+from mdqr._backend import for_block, workspace
+from mdqr._limbs.planes import Kind
+from mdqr.linalg import matmul
+from mdqr.linalg._products.exact import product
+
+pytestmark = pytest.mark.gpu
+
+# Tiles and groups that are not filled, one line, terms of one step and of many.
+SHAPES = [(1, 1, 1), (5, 17, 3), (33, 1, 40), (65, 130, 129), (300, 257, 200), (40, 5000, 24)]
+
+
+def draw(rng, precision, shape, dtype):
+    """Entries of all sizes in (-1, 1) with full limbs."""
+    return mdqr.random.uniform(shape, -1, 1, precision=precision, dtype=dtype, rng=rng)
+
+
+def exact(a, b):
+    return matmul(a, b, method="exact")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_limbs_are_those_of_the_host(multiple, dtype, shape, rng):
+    m, k, n = shape
+    a, b = draw(rng, multiple, (m, k), dtype), draw(rng, multiple, (k, n), dtype)
+    cases.same_on_both(exact, a, b)
+
+
+def test_pairs_of_precisions(multiple, rng):
+    for other in (mdqr.d, mdqr.dd, mdqr.qd, mdqr.od):
+        a, b = draw(rng, multiple, (30, 70), float), draw(rng, other, (70, 20), complex)
+        cases.same_on_both(exact, a, b)
+        cases.same_on_both(exact, b.T, a.T)
+
+
+def test_batches_and_strides(multiple, dtype, rng):
+    a, b = draw(rng, multiple, (3, 40, 33), dtype), draw(rng, multiple, (33, 20), dtype)
+    cases.same_on_both(exact, a, b)
+    cases.same_on_both(lambda x, y: exact(x[:, ::2].swapaxes(-1, -2), y[:20, ::-1]), a, b)
+
+
+def test_parts_under_a_small_workspace(multiple, dtype, rng, monkeypatch):
+    a, b = draw(rng, multiple, (200, 90), dtype), draw(rng, multiple, (90, 170), dtype)
+    whole = exact(a, b)
+    monkeypatch.setattr(workspace, "_bound", 2**20)
+    cases.assert_same(exact(cases.to_device(a), cases.to_device(b)), whole)
+
+
+@pytest.mark.parametrize("subtract", [False, True])
+def test_addends(multiple, dtype, subtract, rng):
+    """By the bound of "auto", as factorisations call it."""
+    kind = Kind(multiple.limbs, dtype is complex)
+    host = [draw(rng, multiple, shape, dtype) for shape in ((65, 90), (90, 70), (65, 70))]
+    found = []
+    for arrays in (host, [cases.to_device(x) for x in host]):
+        a, b, c = (x._block for x in arrays)
+        options = {"kind": kind, "c": c, "subtract": subtract, "conj_a": True, "out": c}
+        assert product.multiply(for_block(c), a, b, **options)
+        found.append(cases.to_host(arrays[2]))
+    cases.assert_same(found[1], found[0])
+
+
+@pytest.mark.parametrize("step", [-15, 9, 30])
+def test_rows_and_columns_of_all_sizes(multiple, step, rng):
+    a, b = draw(rng, multiple, (40, 50), float), draw(rng, multiple, (50, 30), float)
+    inner = np.ldexp(1.0, step * (np.arange(50) % 20))
+    rows = np.ldexp(1.0, -step * np.arange(40) % 300)
+    cases.same_on_both(exact, a * inner * rows[:, None], b)
+
+
+def test_integers_of_the_largest_size(multiple, dtype):
+    top = 2 ** (53 * multiple.limbs) - 1
+    a = mdqr.full((20, 300), top, precision=multiple, dtype=dtype)
+    for b in (a.T, -a.T):
+        cases.same_on_both(exact, a, b)
+
+
+@pytest.mark.parametrize("value", [-128, 127, 128, 384])
+def test_residues_of_128(value):
+    a = mdqr.full((33, 70), value, precision=mdqr.dd)
+    cases.same_on_both(exact, a, a.T)
+
+
+@pytest.mark.parametrize("terms", [2**17, 2**17 + 1])
+def test_longest_sums(terms):
+    a = mdqr.full((2, terms), 2.0**52 - 1, precision=mdqr.qd)
+    cases.same_on_both(exact, a, a.T)
+
+
+def test_values_that_are_not_finite(multiple, dtype):
+    x = np.ones((20, 30))
+    x[3, 4], x[7, 1] = np.inf, np.nan
+    a = mdqr.array(x, precision=multiple, dtype=dtype)
+    found = exact(cases.to_device(a), cases.to_device(a.T))
+    assert np.array_equal(
+        np.isfinite(found.to_numpy()), np.isfinite(matmul(a, a.T, method="direct").to_numpy())
+    )
+
+
+def test_auto_above_the_crossover(multiple, dtype, rng):
+    """Within the bound, and another way than below."""
+    n = 400
+    a, b = (cases.to_device(draw(rng, multiple, (n, n), dtype)) for _ in range(2))
+    found, direct = matmul(a, b), matmul(a, b, method="direct")
+    size = matmul(abs(a), abs(b), method="direct")
+    error = cases.to_host(abs(found - direct) / size).max()
+    assert float(error) <= 2 * (n + 10) * float(multiple.eps)
