@@ -22,6 +22,7 @@ GROUPS = {
     "texts": "cpu.texts",
     "gallery": "cpu.gallery",
     "gpu": "gpu.factors",
+    "gpu-products": "gpu.products",
     "gpu-systems": "gpu.systems",
     "gpu-series": "gpu.series",
     "windows": "gpu.windows",

@@ -25,6 +25,7 @@ PAIR = PRECISIONS[1].limbs
 # Where the time of factorisations, products and large arrays goes.
 HOT = {f"products/{name}" for name in ("matmul", "matvec", "slices")}
 HOT |= {f"triangular/{name}" for name in ("tile", "triangular")}
+HOT |= {"products/exact_numbers", "products/exact_residues"}
 HOT |= {"elimination/cholesky", "elimination/lu"}
 HOT |= {"panel/panel", "reflect/reflect", "series/expand", "series/order"}
 HOT |= {"window/rise", "window/window"}
@@ -43,6 +44,7 @@ ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
 # architecture, then (source, limbs, complex). They must not grow.
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
     "sm_90": {
+        ("products/exact_numbers", 1, False): 4,
         ("products/matvec", 2, True): 4,
         ("products/matvec", 4, False): 12,
         ("products/matvec", 4, True): 36,

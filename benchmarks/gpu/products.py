@@ -1,0 +1,132 @@
+"""Products of matrices on a GPU, through residues and of limbs: rates, stages, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import mdqr
+from benchmarks.common.rows import FASTER, Row
+from benchmarks.common.runner import Benchmark, Options
+from benchmarks.common.timing import Phases, cupy, free, milliseconds, timed
+from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
+from mdqr._backend.cuda.backend import CudaBackend
+
+# FLOP/s of "auto" for real numbers, 2 n^3 in a product, by precision and order.
+AIMS = {("dd", 1024): 8e12, ("dd", 4096): 25e12, ("qd", 4096): 10e12, ("od", 4096): 4.4e12}
+# Four real products over one complex product.
+GAINS = {"dd": 1.35, "qd": 1.45, "od": 1.5}
+STAGES = [
+    (CudaBackend, "exact_scan", "exponents"),
+    (CudaBackend, "exact_magnitudes", "exponents"),
+    (CudaBackend, "exact_least", "exponents"),
+    (CudaBackend, "exact_residues", "residues"),
+    (CudaBackend, "exact_product", "reduction and reconstruction"),
+    (CudaBackend, "_multiply", "products of bytes"),
+]
+UNIT = "FLOP/s"
+
+
+def _rate(
+    n: int, p: mdqr.Precision, field: str, method: str, repeats: int = 5
+) -> tuple[float, float]:
+    """Return the rate of a product in real operations, and its milliseconds."""
+    dtype = FIELDS[field]
+    a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
+    call = partial(mdqr.linalg.matmul, a, b, method=method)
+    times, _ = timed(call, repeats=repeats, skip=1)
+    return (2 if dtype is float else 8) * n**3 / times[0] * 1e3, times[0]
+
+
+def rates(options: Options) -> Iterator[Row]:
+    """Square matrices, which "auto" multiplies through residues, and the direct way."""
+    for n in (256,) if options.quick else (512, 1024, 2048, 4096):
+        for p in MULTIPLE:
+            real = 0.0
+            for field in FIELDS:
+                what = f"matmul, {field}"
+                rate, time = _rate(n, p, field, "auto")
+                aim = AIMS.get((p.name, n)) if field == "real" else None
+                row = partial(Row, "rates", precision=p.name, size=f"{n}")
+                yield row(what, "mdqr, auto", value=rate, unit=UNIT, aim=aim)
+                if field == "real":
+                    real = time
+                else:
+                    gain, aim = 4 * real / time, GAINS[p.name] if n == 4096 else None
+                    name = "four real products / complex"
+                    yield row(name, "mdqr, auto", value=gain, unit=FASTER, aim=aim)
+                if n < 4096 or p is MULTIPLE[0]:
+                    rate, _ = _rate(n, p, field, "direct", repeats=1)
+                    yield row(what, "mdqr, direct", value=rate, unit=UNIT)
+
+
+def crossover(options: Options) -> Iterator[Row]:
+    """Square matrices of small order, by the bound of "auto": where the methods meet."""
+    for n in (64,) if options.quick else (48, 64, 96, 128, 192, 256, 384):
+        for p in MULTIPLE:
+            for field in FIELDS:
+                for method in ("exact", "direct"):
+                    rate, _ = _rate(n, p, field, method)
+                    row = partial(Row, "crossover", f"matmul, {field}", f"mdqr, {method}")
+                    yield row(p.name, f"{n}", rate, UNIT)
+
+
+def few_terms(options: Options) -> Iterator[Row]:
+    """Updates of factorisations: sums of few terms."""
+    n = 256 if options.quick else 4096
+    for k in (64, 128, 256, 512):
+        for p in MULTIPLE:
+            a, b = draw((n, k), p), draw((k, n), p, seed=8)
+            for method in ("exact", "direct"):
+                call = partial(mdqr.linalg.matmul, a, b, method=method)
+                rate = 2 * n * n * k / milliseconds(call, 3) * 1e3
+                row = partial(Row, "few terms", "matmul, real", f"mdqr, {method}")
+                yield row(p.name, f"{n} x {k} x {n}", rate, UNIT)
+
+
+def stages(options: Options) -> Iterator[Row]:
+    """Where the time of a product through residues goes."""
+    for n in (256,) if options.quick else (1024, 4096):
+        for p in MULTIPLE:
+            for field, dtype in FIELDS.items():
+                a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
+                call = partial(mdqr.linalg.matmul, a, b, method="auto")
+                call()
+                for stage, time in Phases(STAGES).milliseconds(call).items():
+                    yield Row("stages", f"{stage}, {field}", "mdqr", p.name, f"{n}", time, "ms")
+
+
+def memory(options: Options) -> Iterator[Row]:
+    """What the pool takes beyond operands and result."""
+    for n, p in ((256, mdqr.dd),) if options.quick else (
+        *((4096, p) for p in MULTIPLE), (16384, mdqr.dd),
+    ):  # fmt: skip
+        a, b = draw((n, n), p), draw((n, n), p, seed=8)
+        free()
+        pool = cupy().get_default_memory_pool()
+        before = pool.total_bytes()
+        call = partial(mdqr.linalg.matmul, a, b, method="auto")
+        times, found = timed(call, repeats=1, skip=0)
+        row = partial(Row, "memory", who="mdqr, auto", precision=p.name, size=f"{n}")
+        yield row("pool", value=float(pool.total_bytes()), unit="bytes")
+        yield row("more than operands and result", unit="bytes",
+                  value=float(pool.total_bytes() - before - found.limbs.nbytes))  # fmt: skip
+        yield row("first call", value=times[0], unit="ms")
+        del a, b, found, call
+        free()
+
+
+BENCHMARKS = {
+    "gpu-products": Benchmark(
+        "gpu-products",
+        "Products of matrices on a GPU",
+        {
+            "rates": rates,
+            "stages": stages,
+            "crossover": crossover,
+            "few terms": few_terms,
+            "memory": memory,
+        },
+        gpu=True,
+    )
+}
