@@ -54,7 +54,8 @@ def set_workspace(count: SupportsIndex) -> None:
     Parameters
     ----------
     count : int
-        Bytes, at least 2**20. The start value is 2**30.
+        Bytes, at least 2**20. Unless it is set, 2**30 on a CPU and an eighth of the memory of a
+        GPU.
 
     Raises
     ------

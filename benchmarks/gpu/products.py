@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import cast
 
 import mdqr
 from benchmarks.common.rows import FASTER, Row
 from benchmarks.common.runner import Benchmark, Options
 from benchmarks.common.timing import Phases, cupy, free, milliseconds, timed
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
+from mdqr._backend import for_block
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.protocol import ExactProducts
+from mdqr._limbs.planes import Kind
+from mdqr.linalg._products.exact import product
 
 # FLOP/s of "auto" for real numbers, 2 n^3 in a product, by precision and order.
 AIMS = {("dd", 1024): 8e12, ("dd", 4096): 25e12, ("qd", 4096): 10e12, ("od", 4096): 4.4e12}
@@ -39,9 +44,9 @@ def _rate(
 
 
 def rates(options: Options) -> Iterator[Row]:
-    """Square matrices, which "auto" multiplies through residues, and the direct way."""
-    for n in (256,) if options.quick else (512, 1024, 2048, 4096):
-        for p in MULTIPLE:
+    """Square matrices by "auto", and the direct way."""
+    for n in (256,) if options.quick else (512, 1024, 2048, 4096, 8192):
+        for p in MULTIPLE if n < 8192 else MULTIPLE[:1]:
             real = 0.0
             for field in FIELDS:
                 what = f"matmul, {field}"
@@ -55,19 +60,33 @@ def rates(options: Options) -> Iterator[Row]:
                     gain, aim = 4 * real / time, GAINS[p.name] if n == 4096 else None
                     name = "four real products / complex"
                     yield row(name, "mdqr, auto", value=gain, unit=FASTER, aim=aim)
-                if n < 4096 or p is MULTIPLE[0]:
+                if n < 4096 or (p is MULTIPLE[0] and field == "real"):
                     rate, _ = _rate(n, p, field, "direct", repeats=1)
                     yield row(what, "mdqr, direct", value=rate, unit=UNIT)
 
 
+def _ways(a: mdqr.MDArray, b: mdqr.MDArray) -> dict[str, Callable[[], object]]:
+    """Return both ways of a product within the bound of "auto", which takes one of them."""
+    backend = cast(ExactProducts, for_block(a._block))
+    kind = Kind(a.precision.limbs, a.is_complex)
+    return {
+        "through residues": partial(
+            product.product, backend, a._block, b._block, kind=kind, all_bits=False
+        ),
+        "direct": partial(mdqr.linalg.matmul, a, b, method="direct"),
+    }
+
+
 def crossover(options: Options) -> Iterator[Row]:
-    """Square matrices of small order, by the bound of "auto": where the methods meet."""
-    for n in (64,) if options.quick else (48, 64, 96, 128, 192, 256, 384):
+    """Square matrices of orders where the ways meet."""
+    for n in (64,) if options.quick else (128, 256, 384, 512, 768, 1024, 1280):
         for p in MULTIPLE:
-            for field in FIELDS:
-                for method in ("exact", "direct"):
-                    rate, _ = _rate(n, p, field, method)
-                    row = partial(Row, "crossover", f"matmul, {field}", f"mdqr, {method}")
+            for field, dtype in FIELDS.items():
+                a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
+                work = (2 if dtype is float else 8) * n**3
+                for way, call in _ways(a, b).items():
+                    rate = work / milliseconds(call, 5) * 1e3
+                    row = partial(Row, "crossover", f"matmul, {field}", f"mdqr, {way}")
                     yield row(p.name, f"{n}", rate, UNIT)
 
 
@@ -77,10 +96,9 @@ def few_terms(options: Options) -> Iterator[Row]:
     for k in (64, 128, 256, 512):
         for p in MULTIPLE:
             a, b = draw((n, k), p), draw((k, n), p, seed=8)
-            for method in ("exact", "direct"):
-                call = partial(mdqr.linalg.matmul, a, b, method=method)
+            for way, call in _ways(a, b).items():
                 rate = 2 * n * n * k / milliseconds(call, 3) * 1e3
-                row = partial(Row, "few terms", "matmul, real", f"mdqr, {method}")
+                row = partial(Row, "few terms", "matmul, real", f"mdqr, {way}")
                 yield row(p.name, f"{n} x {k} x {n}", rate, UNIT)
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from mdqr._backend.protocol import Backend, SmallSolution
-from mdqr._limbs.planes import Block, Kind, absolute, broadcast
+from mdqr._limbs.planes import Block, Kind, absolute, broadcast, conjugate, namespace
 
 Shape = tuple[int, ...]
 
@@ -92,6 +92,29 @@ def fill_with_identity(out: Block, op: str, is_complex: bool) -> None:
     """Write what the reduction `op`, "sum" or "prod", of nothing is."""
     out[...] = 0.0
     out[(0, 0) if is_complex else 0] = float(op == "prod")
+
+
+def reflect(
+    matmul: Callable[..., Block],
+    v: Block,
+    t: Block,
+    x: Block,
+    *,
+    kind: Kind,
+    adjoint: bool,
+    unit: int,
+) -> None:
+    """Do what `Backend.reflect` does, by products that `matmul` forms."""
+    below, rest = v[..., unit:, :].swapaxes(-1, -2), x[..., unit:, unit:]
+    w = matmul(below, rest, conj_a=True, kind=kind)
+    if unit:
+        top = v[..., :unit, :].swapaxes(-1, -2)
+        top = conjugate(top) if kind.is_complex else top
+        xp = namespace(x)
+        w = xp.concatenate([xp.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
+    transposed = t.swapaxes(-1, -2) if adjoint else t
+    w = matmul(transposed, w, conj_a=adjoint, kind=kind)
+    matmul(v, w, c=x, subtract=True, out=x, kind=kind)
 
 
 def reflections(

@@ -182,6 +182,10 @@ class ExactProducts(Protocol):
         """
         ...
 
+    def exact_workspace(self) -> int:
+        """Return the bytes that a call may take beside its operands and its result."""
+        ...
+
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes that the residues of a line of so many terms take."""
         ...

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-_bound = 2**30
+_bound: int | None = None
 
 
-def bound() -> int:
-    """Return the bytes that a call may take."""
-    return _bound
+def bound(usual: int) -> int:
+    """Return the bytes that a call may take: `usual` ones unless they were set."""
+    return usual if _bound is None else _bound
 
 
-def set_bound(count: int) -> None:
-    """Set the bytes that a call may take."""
+def set_bound(count: int | None) -> None:
+    """Set the bytes that a call may take; None for those that are usual on a device."""
     global _bound
     _bound = count

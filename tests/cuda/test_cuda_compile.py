@@ -45,6 +45,7 @@ ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
 SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
     "sm_90": {
         ("products/exact_numbers", 1, False): 4,
+        ("products/exact_numbers", 8, True): 16,
         ("products/matvec", 2, True): 4,
         ("products/matvec", 4, False): 12,
         ("products/matvec", 4, True): 36,

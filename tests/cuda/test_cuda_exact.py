@@ -124,9 +124,32 @@ def test_what_is_not_finite_is_left(cuda, value):
 
 @pytest.mark.parametrize("entry", [-128, 127, 2**106 - 1, 1 - 2**106])
 def test_largest_residues(cuda, entry):
-    """-128 modulo 256, and integers of all ones."""
-    a, b = (mdqr.full(s, entry, precision="dd")._block for s in ((3, 300), (300, 5)))
+    """-128 modulo 256, and integers of all ones; units keep those from being smaller ones."""
+    a, b = (mdqr.full(s, entry, precision="dd")._block.copy() for s in ((3, 300), (300, 5)))
+    a[:, 1, 0] = b[:, 4, 2] = 1.0, 0.0
     assert both(cuda, a, b, PAIR)
+
+
+def test_batches_in_runs_of_terms(cuda, rng, monkeypatch):
+    """As `matmul` forms them; the second run of each matrix is one of limbs."""
+    monkeypatch.setattr(plan, "MOST_TERMS", 16)
+    kind = Kind(4, True)
+    a, b, c = (full(s, mdqr.qd, complex, rng)._block for s in ((2, 5, 40), (2, 40, 6), (2, 5, 6)))
+    a, b = a.copy(), b.copy()
+    b[..., 17, :], a[..., 1, 17:32] = 0.0, a[..., 1, 17:32] * 2.0**-900
+    options = {"kind": kind, "all_bits": False, "conj_a": True, "c": c, "subtract": True}
+    wanted, found = (product.product(backend, a, b, **options) for backend in (HOST, cuda))
+    assert_same(found, wanted)
+
+
+def test_longest_sums(cuda):
+    """Whether libraries wrap around or saturate is not asked."""
+    a = np.full((1, 2, 2**17), -128.0)
+    a[0, 1, 0] = 1.0
+    b = a.swapaxes(-1, -2)
+    found = product.product(cuda, a, b, kind=PAIR, all_bits=True)
+    assert np.array_equal(found[0], a[0] @ b[0])
+    assert not found[1].any()
 
 
 def test_ties(cuda):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from mdqr._backend.protocol import EquationTerms, ProductGraph
 from mdqr._backend.sources import kernels_folder
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact.lines import full_bits
+from mdqr.linalg._products.exact.plan import channels, moduli, reconstruction, words_of
 from mdqr.tensorcore._engine.formats import FORMATS
 
 DEVICES = {"one block": ONE_BLOCK} | STAND_INS
@@ -31,6 +34,7 @@ class Planned(Kernels):
     """Kernels that check what they are asked to launch, and launch nothing."""
 
     xp, device = np, ONE_BLOCK
+    cublas = SimpleNamespace(gemm_batched=lambda *arguments, **options: None)
 
     def __init__(self, device):
         self.device, self.plans, self.names = device, {}, set()
@@ -145,6 +149,24 @@ def call_others(backend, kind, n):
     backend.series_expand(values, jacobian, inverse, graph, equations, range(1, 2), **options)
 
 
+def call_exact(backend, kind, n):
+    """Make the calls for exact products with all bits, which take the most shared memory."""
+    bits, options = full_bits(kind), {"is_complex": kind.is_complex}
+    chosen = moduli(2 * bits + 12, kind.is_complex)
+    tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
+    lines, out = blocks(kind, (7, n), (7, 7))
+    powers, shift = np.zeros(7, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for x in (lines, np.zeros(kind.planes((n, 7))).swapaxes(-1, -2)):
+        backend.exact_scan(x, shift, **options)
+    sizes = backend.exact_magnitudes(lines, powers, shift, **options)
+    backend.exact_least(sizes, sizes)
+    residues = backend.exact_residues(lines, powers, shift, bits, tables, **options)
+    backend.exact_product(
+        residues, residues, (powers, powers), tables, back, 0, 0,
+        kind=kind, c=None, subtract=False, out=out,
+    )  # fmt: skip
+
+
 def call_tensorcore(kernels, n):
     """Make the calls for panels of `n` rows."""
     engine = emulated_engine(kernels)
@@ -173,6 +195,7 @@ def launched(name):
         for kind in KINDS:
             call_linear_algebra(backend, kind, n)
             call_others(backend, kind, n)
+            call_exact(backend, kind, n)
         call_tensorcore(kernels, n)
     return kernels.names
 

@@ -7,11 +7,13 @@ from fractions import Fraction
 import linalg_cases as cases
 import numpy as np
 import pytest
+from exact_matrices import factor_errors
 from exact_product_cases import PRECISIONS, full
 
 import mdqr
 from mdqr import linalg
 from mdqr._limbs.planes import Kind
+from mdqr.linalg._factor import householder
 from mdqr.linalg._products.exact import product
 
 ORDER, COLUMNS = 150, 40
@@ -20,8 +22,9 @@ ORDER, COLUMNS = 150, 40
 @pytest.fixture(autouse=True)
 def early_crossover(monkeypatch):
     """Small matrices are taken for large ones."""
-    table = {Kind(p.limbs, field): 20 for p in PRECISIONS for field in (False, True)}
-    monkeypatch.setattr(product, "_CROSSOVER", table)
+    early = product.Crossover(0, 20)
+    table = {Kind(p.limbs, field): early for p in PRECISIONS for field in (False, True)}
+    monkeypatch.setattr(product, "_CROSSOVER", {"cpu": table})
 
 
 @pytest.fixture
@@ -83,3 +86,24 @@ def test_lu(precision, dtype, used, rng):
     size = linalg.norm(a) * linalg.norm(x)
     # A backward error of n eps, times the growth of random matrices, about n^(2/3).
     assert float(left) < 50 * ORDER * precision.eps * float(size)
+
+
+@pytest.mark.parametrize("grade", [0, 20, 400])
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
+    """As a GPU has them; columns of all sizes, and each with a bound of its own."""
+    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
+        monkeypatch.setattr(householder, name, value)
+    a = full((120, 100), precision, dtype, rng) * np.ldexp(1.0, np.arange(100) % 3 * grade)
+    seen = []
+    q, r = linalg.qr(a, callback=lambda _, done, total: seen.append((done, total)))
+    assert used
+    assert seen[:2] == [(40, 100), (80, 100)]
+    limit = 20 * 100
+    _, columns, _, orthogonality = factor_errors(a, q, r)
+    assert columns <= limit
+    assert orthogonality <= limit
+    x = q @ full((100, 60), precision, dtype, rng)
+    f = linalg.qr_factor(a)
+    back = f.apply_q(f.apply_qh(x)) - x
+    assert float(abs(back).max()) <= limit * 120 * precision.eps

@@ -10,7 +10,7 @@ import mdqr
 from mdqr._backend import for_block, workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
-from mdqr.linalg._products.exact import product
+from mdqr.linalg._products.exact import plan, product
 
 pytestmark = pytest.mark.gpu
 
@@ -65,7 +65,7 @@ def test_addends(multiple, dtype, subtract, rng):
         options = {"kind": kind, "c": c, "subtract": subtract, "conj_a": True, "out": c}
         assert product.multiply(for_block(c), a, b, **options)
         found.append(cases.to_host(arrays[2]))
-    cases.assert_same(found[1], found[0])
+    cases.assert_same_bits(found[1], found[0])
 
 
 @pytest.mark.parametrize("step", [-15, 9, 30])
@@ -85,13 +85,20 @@ def test_integers_of_the_largest_size(multiple, dtype):
 
 @pytest.mark.parametrize("value", [-128, 127, 128, 384])
 def test_residues_of_128(value):
-    a = mdqr.full((33, 70), value, precision=mdqr.dd)
+    """A unit keeps the integers from being smaller ones."""
+    x = np.full((33, 70), float(value))
+    x[5, 3] = 1.0
+    a = mdqr.array(x, precision=mdqr.dd)
     cases.same_on_both(exact, a, a.T)
 
 
-@pytest.mark.parametrize("terms", [2**17, 2**17 + 1])
-def test_longest_sums(terms):
-    a = mdqr.full((2, terms), 2.0**52 - 1, precision=mdqr.qd)
+@pytest.mark.parametrize("terms", [plan.MOST_TERMS, plan.MOST_TERMS + 1, 2**17])
+@pytest.mark.parametrize("value", [2.0**52 - 1, -128.0])
+def test_longest_sums(terms, value):
+    """The largest sums of bytes that there are."""
+    x = np.full((2, terms), value)
+    x[1, 0] = 1.0
+    a = mdqr.array(x, precision=mdqr.qd)
     cases.same_on_both(exact, a, a.T)
 
 
@@ -106,8 +113,11 @@ def test_values_that_are_not_finite(multiple, dtype):
 
 
 def test_auto_above_the_crossover(multiple, dtype, rng):
-    """Within the bound, and another way than below."""
-    n = 400
+    """Within the bound, of the least order that goes through residues."""
+    kind = Kind(multiple.limbs, dtype is complex)
+    backend = for_block(cases.to_device(mdqr.full((1, 1), 1.0, precision=multiple))._block)
+    orders = range(128, 2048, 64)
+    n = next(n for n in orders if product.is_faster(backend, n, n, n, kind=kind))
     a, b = (cases.to_device(draw(rng, multiple, (n, n), dtype)) for _ in range(2))
     found, direct = matmul(a, b), matmul(a, b, method="direct")
     size = matmul(abs(a), abs(b), method="direct")

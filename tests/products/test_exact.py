@@ -70,11 +70,11 @@ def test_largest_entries(precision, sign):
 
 @pytest.mark.parametrize("a", [-128, 128, 127, -127, 384])
 def test_residues_of_128(a):
-    """128 and -128 are one number modulo 256."""
-    x = mdqr.full((33, 70), a, precision="dd")
-    y = mdqr.full((70, 35), a, precision="dd")
-    found = matmul(x, y, method="exact").to_numpy()
-    assert (found == 70.0 * a * a).all()
+    """128 and -128 are one number modulo 256; units keep the integers from being smaller ones."""
+    x, y = np.full((33, 70), float(a)), np.full((70, 35), float(a))
+    x[5, 3] = y[7, 2] = 1.0
+    found = matmul(*(mdqr.array(v, precision="dd") for v in (x, y)), method="exact")
+    assert np.array_equal(found.to_numpy(), x @ y)
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
@@ -89,6 +89,16 @@ def test_longest_sums(is_complex):
         wanted = terms * (2**52 - 1) ** 2 * (2 if is_complex else 1)
         assert found.real.to_fractions().item() == wanted
         assert not is_complex or found.imag.to_fractions().item() == 0
+
+
+@pytest.mark.parametrize("terms", [plan.MOST_TERMS, 2**17])
+def test_longest_sums_of_128(terms):
+    """2**17 of them would be 2**31: no sum of bytes has as many."""
+    a = np.full((2, terms), -128.0)
+    a[1, 0] = 1.0
+    assert plan.MOST_TERMS * 2**14 < 2**31
+    found = matmul(*(mdqr.array(v, precision="dd") for v in (a, a.T)), method="exact")
+    assert np.array_equal(found.to_numpy(), a @ a.T)
 
 
 def test_sums_that_cancel():

@@ -73,14 +73,16 @@ class Blas:
         out[...] = product + factor * out if factor else product
 
     def multiply_bytes(self, flags, shape, alpha, left, right, beta, result):
-        """Products of bytes, where tensor cores serve them; sums wrap around."""
+        """Products of bytes, where tensor cores serve them; no sum may leave 32 bits."""
         (a, at, lda), (b, bt, ldb), (c, ct, ldc) = left, right, result
         m, n, k = shape
         assert (at, bt, ct, *flags) == (3, 3, 10, 1, 0)
         assert not any(x % 16 for x in (*shape, lda, ldb, ldc, a, b, c))
         assert (_scalar(alpha, "i"), _scalar(beta, "i")) == (1, 0)
         x, y = matrix(a, k, m, lda, "b").astype("d"), matrix(b, k, n, ldb, "b").astype("d")
-        matrix(c, m, n, ldc, "i")[...] = (x.T @ y).astype("q").astype("i")
+        sums = x.T @ y
+        assert abs(sums).max() < 2**31
+        matrix(c, m, n, ldc, "i")[...] = sums
 
     def gemmStridedBatchedEx(
         self, handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc,

@@ -34,6 +34,10 @@ MDQR_FN int joined_bytes(const int (&r)[4]) {
     return (r[0] & 255) | (r[1] & 255) << 8 | (r[2] & 255) << 16 | int(unsigned(r[3]) << 24);
 }
 
+struct alignas(16) four_words {
+    unsigned at[4];
+};
+
 // x modulo m, nearest to zero, for any sum of residues: the quotient is far enough from halves.
 MDQR_FN int nearest_residue(double x, double m, double inverse) {
     const double turns = one_sum(one_sum(one_prod(x, inverse), digit_rest), -digit_rest);
@@ -45,6 +49,13 @@ MDQR_FN int nearest_residue(int x, float m, float inverse) {
     const float y = float(x), magic = 0x1.8p23f;
     const float turns = (y * inverse + magic) - magic;
     return int(y - turns * m);
+}
+
+// The same for |x| < 2^29 and m > 2^14: the quotient errs by less than 2^-7, and one step mends it.
+MDQR_FN int nearest_residue(int x, int m, float inverse) {
+    const float magic = 0x1.8p23f;
+    const int r = x - int((float(x) * inverse + magic) - magic) * m;
+    return 2 * r > m ? r - m : 2 * r < -m ? r + m : r;
 }
 
 MDQR_END

@@ -3,7 +3,8 @@
 
 MDQR_BEGIN
 
-inline constexpr int line_threads = 256, line_warps = line_threads / 32;
+// A block scans so many lines.
+inline constexpr int line_threads = 256, scanned = line_threads / 32;
 
 struct scan_arguments {
     lines_view x;
@@ -34,7 +35,7 @@ MDQR_FN void scan_entry(const scan_arguments& p, i64 i, i64 j, exponent_range& f
 // A warp a line: doubles hold the exponents.
 MDQR_FN void scan_by_line(const scan_arguments& p) {
     const int lane = thread_index() % 32;
-    const i64 i = block_x() * line_warps + thread_index() / 32;
+    const i64 i = block_x() * scanned + thread_index() / 32;
     exponent_range found;
     for (i64 j = lane; i < p.x.lines && j < p.x.terms; j += 32)
         scan_entry(p, i, j, found);
@@ -49,21 +50,22 @@ MDQR_FN void scan_by_line(const scan_arguments& p) {
     }
 }
 
-// A lane a line; the warps share the terms.
+// Eight neighbours a line each: a sector of memory has four.
 MDQR_FN void scan_by_term(const scan_arguments& p) {
-    const int lane = thread_index() % 32, warp = thread_index() / 32;
-    const i64 i = block_x() * 32 + lane;
+    constexpr int groups = line_threads / scanned;
+    const int line = thread_index() % scanned, group = thread_index() / scanned;
+    const i64 i = block_x() * scanned + line;
     exponent_range found;
-    for (i64 j = warp; i < p.x.lines && j < p.x.terms; j += line_warps)
+    for (i64 j = group; i < p.x.lines && j < p.x.terms; j += groups)
         scan_entry(p, i, j, found);
     i64* all = reinterpret_cast<i64*>(shared_memory());
     all[2 * thread_index()] = found.top;
     all[2 * thread_index() + 1] = found.bottom;
     sync_threads();
-    if (warp > 0 || i >= p.x.lines)
+    if (group > 0 || i >= p.x.lines)
         return;
-    for (int w = 1; w < line_warps; ++w)
-        found.join(all[2 * (32 * w + lane)], all[2 * (32 * w + lane) + 1]);
+    for (int g = 1; g < groups; ++g)
+        found.join(all[2 * (scanned * g + line)], all[2 * (scanned * g + line) + 1]);
     p.top[i] = found.top;
     p.bottom[i] = found.bottom;
 }

@@ -13,7 +13,7 @@ struct residue_arguments {
     lines_view x;
     const i64 *exponent, *shift;
     i64 tau, count, narrow;
-    const int* table; // modulus, start, low and high of `Channels`, one behind the other
+    const four_words* table; // a row for each channel
     residue_bytes out;
 };
 
@@ -36,37 +36,50 @@ MDQR_FN void put_words(const residue_arguments& p, i64 i, i64 j, unsigned* to) {
     });
 }
 
-struct alignas(16) word_four {
-    unsigned at[4];
+struct alignas(16) channel {
+    int modulus, start;
+    float inverse; // of the modulus
+    int padding;
 };
 
+// A row of the table: a channel, then the residues of the powers of 256, four bytes a word, padded;
+// for wide moduli their lower digits, then the upper ones.
+inline constexpr int factor_fours = (words + 3) / 4;
+
 // += the words of four steps times the residues of the powers of 256.
-MDQR_FN void add_dots(const word_four (&word)[words], const int* factor, int (&r)[4]) {
-    static_for<0, words>([&](auto w) MDQR_LAMBDA {
-        const int y = factor[w];
-        static_for<0, 4>([&](auto s) MDQR_LAMBDA { r[s] = dot_bytes(r[s], word[w].at[s], y); });
+MDQR_FN void add_dots(const four_words (&word)[words], const four_words* factor, int (&r)[4]) {
+    static_for<0, factor_fours>([&](auto four) MDQR_LAMBDA {
+        const four_words y = factor[four];
+        static_for<0, 4>([&](auto k) MDQR_LAMBDA {
+            constexpr int w = 4 * decltype(four)::value + k.value;
+            if constexpr (w < words)
+                static_for<0, 4>([&](auto s) MDQR_LAMBDA {
+                    r[s] = dot_bytes(r[s], word[w].at[s], int(y.at[k]));
+                });
+        });
     });
 }
 
-MDQR_FN void put_residues(const residue_arguments& p, const word_four (&word)[words], i64 line,
+MDQR_FN void put_residues(const residue_arguments& p, const four_words (&word)[words], i64 line,
                           i64 term) {
-    const int *modulus = p.table, *start = p.table + p.count, *low = p.table + 2 * p.count;
-    const int* high = low + p.count * words;
-    for (int c = 0; c < p.narrow; ++c) {
-        const float m = float(modulus[c]), inverse = 1.0f / m;
-        int r[4] = {start[c], start[c], start[c], start[c]};
-        add_dots(word, low + c * words, r);
+    const four_words* row = p.table;
+    for (int c = 0; c < p.narrow; ++c, row += 1 + factor_fours) {
+        const channel by = *reinterpret_cast<const channel*>(row);
+        int r[4] = {by.start, by.start, by.start, by.start};
+        add_dots(word, row + 1, r);
         // 128 is -128 modulo 256.
-        static_for<0, 4>([&](auto s) MDQR_LAMBDA { r[s] = nearest_residue(r[s], m, inverse); });
+        static_for<0, 4>([&](auto s) MDQR_LAMBDA {
+            r[s] = nearest_residue(r[s], float(by.modulus), by.inverse);
+        });
         *p.out.four(c, line, term) = joined_bytes(r);
     }
-    for (int c = int(p.narrow); c < p.count; ++c) {
-        const double m = modulus[c], inverse = 1.0 / m;
-        int digit[3][4] = {{0, 0, 0, 0}, {start[c], start[c], start[c], start[c]}, {0, 0, 0, 0}};
-        add_dots(word, high + (c - p.narrow) * words, digit[0]);
-        add_dots(word, low + c * words, digit[1]);
+    for (int c = int(p.narrow); c < p.count; ++c, row += 1 + 2 * factor_fours) {
+        const channel by = *reinterpret_cast<const channel*>(row);
+        int digit[3][4] = {{0, 0, 0, 0}, {by.start, by.start, by.start, by.start}, {0, 0, 0, 0}};
+        add_dots(word, row + 1, digit[1]);
+        add_dots(word, row + 1 + factor_fours, digit[0]);
         static_for<0, 4>([&](auto s) MDQR_LAMBDA {
-            const int r = nearest_residue(double(digit[1][s] + digit[0][s] * 128), m, inverse);
+            const int r = nearest_residue(digit[1][s] + digit[0][s] * 128, by.modulus, by.inverse);
             // Digits of opposite signs.
             const int size = ((r < 0 ? -r : r) + 127) >> 7;
             digit[0][s] = r < 0 ? -size : size;
@@ -98,9 +111,9 @@ MDQR_KERNEL(mdqr_exact_residues, mdqr::residue_arguments, mdqr::residue_threads)
     const i64 term = j0 + at % tile_terms;
     if (term >= p.out.terms)
         return;
-    word_four word[words];
+    four_words word[words];
     static_for<0, words>([&](auto w) MDQR_LAMBDA {
-        word[w] = *reinterpret_cast<const word_four*>(shared + w.value * tile_entries + at);
+        word[w] = *reinterpret_cast<const four_words*>(shared + w.value * tile_entries + at);
     });
     put_residues(p, word, i0 + at / tile_terms, term);
 }

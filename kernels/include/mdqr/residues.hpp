@@ -162,7 +162,10 @@ MDQR_COLD md<double, N> round_pieces(const double* piece, int pieces, int width,
 // where they may not be the nearest. `v` is changed.
 template <int N, class T> MDQR_FN md<T, N> round_front(T* v, T rest, int end, mask_t<T>& bad) {
     constexpr int F = front_pieces<N>;
-    const md<T, N> r = renormalize<F + 1, N>(v);
+    md<T, N> r = renormalize<F + 1, N>(v);
+    // What is below the limbs becomes one number, or too many are taken for ties.
+    sweep_up<F + 1>(v);
+    static_for<0, N>([&](auto i) MDQR_LAMBDA { r.limb[i] = v[i]; });
     // The sign of the rest decides if it is below half a unit in the last place of the last limb;
     // not where there are zeros between limbs or in front. A limb of half a unit in the last place
     // of the one before it is a tie, of which the sum has two forms.

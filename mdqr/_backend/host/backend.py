@@ -18,6 +18,7 @@ from mdqr._backend.blocks import (
     float_matmul,
     matrices,
     real_abs,
+    reflect,
     reflections,
     unfolded,
     unsolved,
@@ -30,7 +31,6 @@ from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
     Kind,
     broadcast,
-    conjugate,
     diagonal,
     first_limbs,
     set_unit_diagonal,
@@ -304,17 +304,7 @@ class HostBackend(SeriesOrders, ExactProducts):
         unit: int = 0,
     ) -> None:
         """Replace `x` by its product with a block of reflectors."""
-        is_complex = kind.is_complex
-        below, rest = v[..., unit:, :].swapaxes(-1, -2), x[..., unit:, unit:]
-        w = self.matmul(below, rest, conj_a=True, kind=kind)
-        if unit:
-            top = v[..., :unit, :].swapaxes(-1, -2)
-            if is_complex:
-                top = conjugate(top)
-            w = np.concatenate([np.broadcast_to(top, (*w.shape[:-1], unit)), w], axis=-1)
-        transposed = t.swapaxes(-1, -2) if adjoint else t
-        w = self.matmul(transposed, w, conj_a=adjoint, kind=kind)
-        self.matmul(v, w, c=x, subtract=True, out=x, kind=kind)
+        reflect(self.matmul, v, t, x, kind=kind, adjoint=adjoint, unit=unit)
 
     def reflect_all(
         self,

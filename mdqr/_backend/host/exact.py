@@ -20,6 +20,8 @@ _PANEL = 32  # panel_lines of kernels/host/products/exact/arguments.hpp
 
 # Memory that is kept from call to call: new pages take as long as the residues in them.
 _KEPT_BYTES = 2**28
+# What a call takes unless the configuration says otherwise.
+_WORKSPACE = 2**30
 
 
 class Residues(NamedTuple):
@@ -50,7 +52,7 @@ class Buffers:
     def give(self, buffer: NDArray[np.int8]) -> None:
         """Keep a buffer, unless there is enough, or more than calls may take."""
         with self._lock:
-            most = min(_KEPT_BYTES, workspace.bound())
+            most = min(_KEPT_BYTES, workspace.bound(_WORKSPACE))
             if sum(kept.size for kept in self._kept) + buffer.size <= most:
                 self._kept.append(buffer)
 
@@ -60,6 +62,10 @@ class ExactProducts:
 
     _kernels: Any
     _buffers: Buffers
+
+    def exact_workspace(self) -> int:
+        """Return the bytes that a call may take."""
+        return workspace.bound(_WORKSPACE)
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line."""

@@ -10,12 +10,14 @@ columnwise stable under products with normwise errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
-from mdqr._backend.blocks import broadcast_shapes, from_native, reflections, to_native
+from mdqr._backend.blocks import broadcast_shapes, from_native, reflect, reflections, to_native
 from mdqr._backend.protocol import Backend, PanelOut, Reflectors
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.operands import Callback
 
 _Table = dict[str, tuple[tuple[float, int], ...]]
@@ -32,6 +34,10 @@ _WIDTHS: _Table = {
     "cpu": ((64, 32), (300, 48), (float("inf"), 96)),
     "cuda": ((1024, 32), (float("inf"), 64)),
 }
+
+# From so many rows and columns behind a tile on products go through residues, in tiles of that
+# width. On a CPU sums of so few terms gain nothing.
+_LEAST_LENGTH, _WIDE = 1024, {"cuda": 512}
 
 
 @cache
@@ -80,7 +86,16 @@ class Factors:
 
     def reflect(self, v: Block, t: Block, x: Block, *, adjoint: bool, unit: int = 0) -> None:
         """Replace `x` by ``(I - V T V^H) x``, or by ``(I - V T^H V^H) x`` if `adjoint`."""
-        self.backend.reflect(v, t, x, adjoint=adjoint, unit=unit, kind=self.kind)
+        options: dict[str, Any] = {"adjoint": adjoint, "unit": unit, "kind": self.kind}
+        if self._goes_through_residues(v, int(x.shape[-1])):
+            reflect(partial(exact.matmul, self.backend), v, t, x, **options)
+        else:
+            self.backend.reflect(v, t, x, **options)
+
+    def _goes_through_residues(self, v: Block, columns: int) -> bool:
+        """Return whether products of a tile with so many columns go through residues."""
+        rows, width = (int(length) for length in v.shape[-2:])
+        return _uses_residues(self.backend, width, rows, columns, self.kind)
 
     def apply_qh(self, x: Block) -> Block:
         """Return ``Q^H x`` for `x` with all rows."""
@@ -96,7 +111,11 @@ class Factors:
             xp = self.backend.xp
             found = self.library.apply(to_native(xp, y, self.kind.is_complex), adjoint=adjoint)
             return from_native(xp, found, self.kind.is_complex)
-        self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, kind=self.kind)
+        if self.vs and self._goes_through_residues(self.vs[0], int(y.shape[-1])):
+            for v, t in reflections(self.vs, self.ts, adjoint=adjoint):
+                self.reflect(v, t, y[..., self.rows - v.shape[-2] :, :], adjoint=adjoint)
+        else:
+            self.backend.reflect_all(self.vs, self.ts, y, adjoint=adjoint, kind=self.kind)
         return y
 
     def work_copy(self, x: Block) -> Block:
@@ -161,13 +180,14 @@ def factor(
     limbs = kind.limbs
     m, n = work.shape[-2:]
     count = min(m, n)
-    width = tile or tile_width(count, backend.name)
     tau = backend.xp.zeros((*work.shape[:-2], count))
     factors = Factors(backend, kind, work, tau)
     if limbs == 1 and count:
         _factor_by_lapack(factors)
     leaf = leaf_width(limbs, backend.name)
-    for start in range(0, count, width):
+    start = 0
+    while start < count:
+        width = tile or _tile_width(backend, count, m - start, n - start, kind)
         stop = min(start + width, count)
         wanted = keep_q and factors.library is None
         if wanted or limbs > 1:
@@ -182,7 +202,23 @@ def factor(
             factors.ts.append(t)
         if callback is not None:
             callback("factor", stop, count)
+        start = stop
     return factors
+
+
+def _tile_width(backend: Backend, count: int, rows: int, columns: int, kind: Kind) -> int:
+    """Return the columns of the next tile: more where products then go through residues."""
+    wide = _WIDE.get(backend.name, 0)
+    if _uses_residues(backend, wide, rows, columns - wide, kind):
+        return wide
+    return tile_width(count, backend.name)
+
+
+def _uses_residues(backend: Backend, width: int, rows: int, columns: int, kind: Kind) -> bool:
+    """Return whether products of tiles of a width go through residues."""
+    return (
+        width == _WIDE.get(backend.name) and kind.limbs > 1 and min(rows, columns) >= _LEAST_LENGTH
+    )
 
 
 def factor_tile(factors: Factors, columns: slice, leaf: int) -> tuple[Block, Block]:

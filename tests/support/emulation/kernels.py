@@ -78,6 +78,7 @@ class EmulatedKernels(Kernels):
 
     xp: ModuleType = np
     device: Device = STAND_INS["a100"]
+    memory = 2**33
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -25,20 +25,23 @@ from mdqr._limbs.planes import Block, Kind
 # Lines and terms that tensor cores read at a time.
 _PADDED = 16
 
-# As in kernels/cuda/products/exact_lines.cu: threads, and lines of a block by both ways to scan.
-_LINE_THREADS, _SCANNED_BY_LINE, _SCANNED_BY_TERM = 256, 8, 32
+# As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
+_LINE_THREADS, _SCANNED = 256, 8
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
-_NUMBER_THREADS = 128
+# As in kernels/cuda/products/exact_numbers.cu.
+_NUMBER_THREADS, _FEW_PIECES, _AHEAD = 128, 8, 8
 
 # Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
 # of them fill the device where matrices are small, and take memory for their sums.
 _GROUP = 12
 
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
-_PIECES = 4
+_PIECES = 2
 
+# The part of the memory of a device that a call takes unless the configuration says otherwise.
+_MEMORY_SHARE = 8
 # The part of the workspace that residues leave to sums.
 _SUMS_SHARE = 4
 
@@ -50,11 +53,24 @@ class Residues(NamedTuple):
     lines: int
 
 
+class _Digits(NamedTuple):
+    """The module for so many digits, tables for so many moduli, and the entries of a block."""
+
+    module: Module
+    table: Block
+    moduli: int
+    entries: int
+
+
 _LINES = Module("products/exact_lines", Kind(1, False))
 
 
 class ExactProducts(KernelCalls):
     """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+
+    def exact_workspace(self) -> int:
+        """Return the bytes that a call may take."""
+        return workspace.bound(self.kernels.memory // _MEMORY_SHARE)
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line, and its share of those of sums."""
@@ -68,12 +84,9 @@ class ExactProducts(KernelCalls):
         lines = x.shape[-2]
         top, bottom = (self.xp.empty(lines, dtype=np.int64) for _ in range(2))
         view = _lines_view(self.kernels, x, is_complex)
-        # By what the kernel asks as well: neighbours in memory are of one line.
-        by_line = abs(x.strides[-1]) <= abs(x.strides[-2])
         self.kernels.launch(
             _LINES, "mdqr_exact_scan", fields(view, *self._addresses(shift, top, bottom)),
-            grid=(divided(lines, _SCANNED_BY_LINE if by_line else _SCANNED_BY_TERM),),
-            threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
+            grid=(divided(lines, _SCANNED),), threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
         )  # fmt: skip
         return top, bottom
 
@@ -90,8 +103,7 @@ class ExactProducts(KernelCalls):
         """Return the residues of lines as integers."""
         count, narrow = len(channels.modulus), channels.narrow
         out = self._empty(narrow + 3 * (count - narrow), x)
-        tables = (channels.modulus, channels.start, channels.low, channels.high)
-        table = self.xp.asarray(np.concatenate([part.ravel() for part in tables]))
+        table = self.xp.asarray(_residue_table(channels))
         _, lines, terms = out.data.shape
         words = f"MDQR_WORDS={channels.words}"
         module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
@@ -126,9 +138,8 @@ class ExactProducts(KernelCalls):
     def exact_least(self, left: Residues, right: Residues) -> int:
         """Return the least entry of a product of magnitudes."""
         across = right.data.shape[1]
-        across = right.data.shape[1]
         most = self.xp.full(1, -(2**30), dtype=np.int64)
-        for start, rows in _tiles(left, 8 * across):
+        for start, rows in self._tiles(left, 8 * across):
             sums = self.xp.empty((2, rows, across), dtype=np.int32)
             self._multiply(left, right, start, 0, sums)
             size = rows * across
@@ -155,39 +166,49 @@ class ExactProducts(KernelCalls):
         out: Block,
     ) -> None:
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
-        count, narrow = len(channels.modulus), channels.narrow
         across = right.data.shape[1]
         row_exponent, column_exponent = exponents
-        modulus = self.xp.asarray(channels.modulus)
-        module, table, moduli = self._digits(back, kind)
-        for start, rows in _tiles(left, across * (2 * count + 4 * _GROUP)):
-            size = rows * across
-            residues = self.xp.empty((count, size), dtype=np.int16)
-            sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
-            for first, channel_count, is_wide in _groups(count, narrow):
-                plane = narrow + 3 * (first - narrow) if is_wide else first
-                planes_count = channel_count * (3 if is_wide else 1)
-                self._multiply(left, right, start, plane, sums[:planes_count])
-                arguments = fields(
-                    *self._addresses(sums), size, int(is_wide),
-                    *self._addresses(modulus[first:], residues[first:]),
-                )  # fmt: skip
-                self.kernels.launch(
-                    module, "mdqr_exact_reduce", arguments,
-                    grid=(divided(size, _NUMBER_THREADS), channel_count), threads=_NUMBER_THREADS,
-                )  # fmt: skip
+        digits = self._digits(back, kind)
+        for start, rows in self._tiles(left, across * (2 * len(channels.modulus) + 4 * _GROUP)):
+            residues = self._reduced(left, right, channels, slice(start, start + rows), digits)
             inside = slice(start, min(start + rows, left.lines))
             to, columns = out[..., inside, :], out.shape[-1]
             addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
             arguments = fields(
-                *self._addresses(residues), size, across, to.shape[-2], columns,
-                *self._addresses(row_exponent[inside], column_exponent), moduli, back.width, unit,
-                scale, *self._addresses(table), addend, self._view(to, kind), int(subtract),
+                *self._addresses(residues), rows * across, across, to.shape[-2], columns,
+                *self._addresses(row_exponent[inside], column_exponent), digits.moduli,
+                back.weight.shape[1], back.width, unit, scale, *self._addresses(digits.table),
+                addend, self._view(to, kind), int(subtract),
             )  # fmt: skip
             self.kernels.launch(
-                module, "mdqr_exact_numbers", arguments,
-                grid=(divided(to.shape[-2] * columns, _NUMBER_THREADS),), threads=_NUMBER_THREADS,
+                digits.module, "mdqr_exact_numbers", arguments,
+                grid=(divided(to.shape[-2] * columns, digits.entries),),
+                threads=_NUMBER_THREADS, shared=digits.table.nbytes,
             )  # fmt: skip
+
+    def _reduced(
+        self, left: Residues, right: Residues, channels: Channels, part: slice, digits: _Digits
+    ) -> Block:
+        """Return the residues ``(channels, rows, lines of right)`` of rows of a product."""
+        count, narrow = len(channels.modulus), channels.narrow
+        rows, across = part.stop - part.start, right.data.shape[1]
+        residues = self.xp.empty((count, rows, across), dtype=np.int16)
+        sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
+        modulus = np.stack([channels.modulus, 1.0 / channels.modulus], axis=-1)
+        table = self.xp.asarray(modulus)
+        for first, some, is_wide in _groups(count, narrow):
+            plane = narrow + 3 * (first - narrow) if is_wide else first
+            self._multiply(left, right, part.start, plane, sums[: some * (3 if is_wide else 1)])
+            arguments = fields(
+                *self._addresses(sums), rows * across, int(is_wide),
+                *self._addresses(table[first:], residues[first:]),
+            )  # fmt: skip
+            self.kernels.launch(
+                digits.module, "mdqr_exact_reduce", arguments,
+                grid=(divided(rows * across // 4, _NUMBER_THREADS), some),
+                threads=_NUMBER_THREADS,
+            )  # fmt: skip
+        return residues
 
     def _addresses(self, *blocks: Block) -> list[int]:
         return [self.kernels.address(block) for block in blocks]
@@ -201,17 +222,19 @@ class ExactProducts(KernelCalls):
         shape = (count, _padded(lines), _padded(terms))
         return Residues(self.xp.empty(shape, dtype=np.int8), lines)
 
-    def _digits(self, back: Reconstruction, kind: Kind) -> tuple[Module, Block, int]:
-        """Return the module for so many digits, the tables, and how many moduli there are."""
+    def _digits(self, back: Reconstruction, kind: Kind) -> _Digits:
+        """Return what leads to numbers of so many digits."""
         parts, moduli, pieces = back.weight.shape
-        padded = divided(pieces, _PIECES) * _PIECES
-        weight = np.zeros((parts, moduli, padded))
-        weight[..., :pieces] = back.weight
+        rows, padded = (divided(x, y) * y for x, y in ((moduli, _AHEAD), (pieces, _PIECES)))
+        weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
+        weight[:, :moduli, :pieces] = back.weight
+        fraction[:, :moduli] = back.fraction
         product = np.zeros(padded)
         product[:pieces] = back.product
-        tables = [part.ravel() for part in (weight, back.fraction, product)]
+        tables = [part.ravel() for part in (weight, fraction, product)]
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        return module, self.xp.asarray(np.concatenate(tables)), moduli
+        entries = _NUMBER_THREADS * (2 if padded <= _FEW_PIECES else 1)
+        return _Digits(module, self.xp.asarray(np.concatenate(tables)), rows, entries)
 
     def _multiply(
         self, left: Residues, right: Residues, start: int, plane: int, sums: Block
@@ -227,6 +250,24 @@ class ExactProducts(KernelCalls):
             (a, terms, lines * terms), (self.kernels.address(sums), across, rows * across),
             flags=(T, N),
         )  # fmt: skip
+
+    def _tiles(self, left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
+        lines = left.data.shape[1]
+        most = self.exact_workspace() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
+        for start in range(0, lines, max(most, _PADDED)):
+            yield start, min(max(most, _PADDED), lines - start)
+
+
+def _residue_table(channels: Channels) -> np.ndarray:
+    """Return the rows that kernels/cuda/products/exact_residues.cu reads, in 32-bit words."""
+    narrow, padding = channels.narrow, -channels.low.shape[1] % 4
+    low, high = (np.pad(part, ((0, 0), (0, padding))) for part in (channels.low, channels.high))
+    inverse = (1.0 / channels.modulus).astype(np.float32).view(np.int32)
+    zeros = np.zeros_like(inverse)
+    front = np.stack([channels.modulus, channels.start, inverse, zeros], axis=-1)
+    rows = np.hstack([front, low])
+    return np.concatenate([rows[:narrow].ravel(), np.hstack([rows[narrow:], high]).ravel()])
 
 
 def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:
@@ -246,11 +287,3 @@ def _groups(count: int, narrow: int) -> Iterator[tuple[int, int, bool]]:
         yield first, min(_GROUP, narrow - first), False
     for first in range(narrow, count, _GROUP // 3):
         yield first, min(_GROUP // 3, count - first), True
-
-
-def _tiles(left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
-    lines = left.data.shape[1]
-    most = workspace.bound() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
-    for start in range(0, lines, max(most, _PADDED)):
-        yield start, min(max(most, _PADDED), lines - start)

@@ -78,6 +78,11 @@ class Kernels(Protocol):
         ...
 
     @property
+    def memory(self) -> int:
+        """Bytes of memory of the current device."""
+        ...
+
+    @property
     def cublas(self) -> Cublas:
         """The library of the current device."""
         ...
@@ -223,6 +228,7 @@ class CupyKernels(Kernels):
         self._devices: dict[int, Device] = {}
         self._modules: dict[tuple[Module, tuple[str, ...]], Any] = {}
         self._functions: dict[tuple[Module, str, int, Device | None], Any] = {}
+        self._memory: dict[int, int] = {}
         self.graphs = Graphs(cupy)
 
     @cached_property
@@ -247,6 +253,15 @@ class CupyKernels(Kernels):
         if number not in self._devices:
             self._devices[number] = Device.of(runtime.getDeviceProperties(number))
         return self._devices[number]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory of the current device."""
+        runtime = self.xp.cuda.runtime
+        device = runtime.getDevice()
+        if device not in self._memory:
+            self._memory[device] = int(runtime.getDeviceProperties(device)["totalGlobalMem"])
+        return self._memory[device]
 
     @property
     def cublas(self) -> Cublas:

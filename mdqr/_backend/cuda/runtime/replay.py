@@ -62,6 +62,11 @@ class Recorder(Kernels):
         return self._kernels.device
 
     @property
+    def memory(self) -> int:
+        """Bytes of memory of the current device."""
+        return self._kernels.memory
+
+    @property
     def cublas(self) -> Cublas:
         """Refuse: a call of cuBLAS is no launch of ours."""
         raise _Unplanned

@@ -11,6 +11,7 @@ from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact.parts import Lines, formed_pairs
+from mdqr.linalg._shared.checks import fetch
 
 _BEYOND = 2**39  # all exponents of numbers
 _GUARD = 5
@@ -27,29 +28,37 @@ def scaled_lines(
 ) -> tuple[Lines, Lines] | None:
     """Return the scaled rows of `a` and columns of `b`, or None if an entry is not finite."""
     blocks, none = (a, b.swapaxes(-1, -2)), backend.xp.zeros(a.shape[-1], dtype=np.int64)
-    pair = [_scan(backend, block, none, kind) for block in blocks]
-    if any(bool((lines.exponent > _BEYOND).any()) for lines in pair):
-        return None
+    pair = _scanned(backend, blocks, (none, none), kind)
     # Powers of two between the terms may cut bits of integers that are exact without.
-    if scaled and any(lines.span > full_bits(kind) for lines in pair):
+    if scaled and pair is not None and any(lines.span > full_bits(kind) for lines in pair):
         shift = _inner_shift(backend, pair)
         if shift is not None:
-            pair = [
-                _scan(backend, block, power, kind)
-                for block, power in zip(blocks, (shift, -shift), strict=True)
-            ]
-    return pair[0], pair[1]
+            return _scanned(backend, blocks, (shift, -shift), kind)
+    return pair
 
 
-def _scan(backend: ExactProducts, block: Block, shift: Block, kind: Kind) -> Lines:
-    """Return lines with their exponents, 0 for those of zeros."""
-    top, bottom = backend.exact_scan(block, shift, is_complex=kind.is_complex)
-    is_zero = top < -_BEYOND
-    span = int(backend.xp.where(is_zero, 0, top - bottom).max())
-    return Lines(block, backend.xp.where(is_zero, 0, top), shift, span, kind.is_complex)
+def _scanned(
+    backend: ExactProducts, blocks: tuple[Block, Block], shifts: tuple[Block, Block], kind: Kind
+) -> tuple[Lines, Lines] | None:
+    """Return lines with their exponents, 0 for those of zeros; None if an entry is not finite."""
+    xp, exponents, extents = backend.xp, [], []
+    for block, shift in zip(blocks, shifts, strict=True):
+        top, bottom = backend.exact_scan(block, shift, is_complex=kind.is_complex)
+        is_zero = top < -_BEYOND
+        exponents.append(xp.where(is_zero, 0, top))
+        extents += [top.max(), xp.where(is_zero, 0, top - bottom).max()]
+    # A device is waited for once.
+    most, span, other_most, other_span = map(int, fetch(*extents))
+    if max(most, other_most) > _BEYOND:
+        return None
+    left, right = (
+        Lines(*found, kind.is_complex)
+        for found in zip(blocks, exponents, shifts, (span, other_span), strict=True)
+    )
+    return left, right
 
 
-def _inner_shift(backend: ExactProducts, pair: list[Lines]) -> Block | None:
+def _inner_shift(backend: ExactProducts, pair: tuple[Lines, Lines]) -> Block | None:
     """Return powers of two that columns of `a` are multiplied and rows of `b` divided by.
 
     Rows of `a` and columns of `b` are scaled before: maxima of rows that differ are not taken for

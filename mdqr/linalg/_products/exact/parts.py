@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from mdqr._backend import workspace
 from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block
 
@@ -38,7 +37,7 @@ def formed_pairs(
     yielded is released before the next one is formed.
     """
     (m, k), n = pair[0].block.shape[-2:], pair[1].block.shape[-2]
-    lines = workspace.bound() // backend.exact_line_bytes(planes, k)
+    lines = backend.exact_workspace() // backend.exact_line_bytes(planes, k)
     rows, columns = _cuts(m, n, lines)
     left, right = (_Formed(backend, form) for form in forms)
     try:

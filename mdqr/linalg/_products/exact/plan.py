@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from mdqr._backend.protocol import Channels, Reconstruction
 
-# Sums of so many products of bytes stay below 2**31; all of them (-128)**2 is 2**31, which modulo
-# 256 is what it wraps around to.
-MOST_TERMS = 2**17
+# Sums of so many products of bytes, of (-128)**2 too, stay below 2**31: what lies beyond, libraries
+# may wrap around or saturate. Tensor cores take terms by 16.
+MOST_TERMS = 2**17 - 16
 
 # Pairwise coprime, chosen for the largest product of so many numbers up to 256.
 _NARROW = (

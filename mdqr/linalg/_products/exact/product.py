@@ -14,25 +14,32 @@ from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
 from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
 
-# Of the harmonic mean of the three lengths, by the backend. Those of "cpu" are what `python -m
-# benchmarks products` found on two cores that have products of bytes; those of "cuda" are not
-# measured: what a model of an H100 has for square matrices.
+
+class Crossover(NamedTuple):
+    """The least products of numbers, and the least harmonic mean of the three lengths."""
+
+    work: float
+    lengths: float
+
+
+# On two cores that have products of bytes, and on an H200, whose host waits twice for it: found by
+# `python -m benchmarks products` and `gpu-products`.
 _CROSSOVER = {
     "cpu": {
-        Kind(2, False): 448,
-        Kind(4, False): 288,
-        Kind(8, False): 208,
-        Kind(2, True): 384,
-        Kind(4, True): 192,
-        Kind(8, True): 160,
+        Kind(2, False): Crossover(0, 448),
+        Kind(4, False): Crossover(0, 288),
+        Kind(8, False): Crossover(0, 208),
+        Kind(2, True): Crossover(0, 384),
+        Kind(4, True): Crossover(0, 192),
+        Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): 384,
-        Kind(4, False): 128,
-        Kind(8, False): 64,
-        Kind(2, True): 320,
-        Kind(4, True): 104,
-        Kind(8, True): 52,
+        Kind(2, False): Crossover(1.7e9, 512),
+        Kind(4, False): Crossover(0.8e9, 800),
+        Kind(8, False): Crossover(0.5e9, 400),
+        Kind(2, True): Crossover(0.6e9, 450),
+        Kind(4, True): Crossover(0.25e9, 600),
+        Kind(8, True): Crossover(0.1e9, 350),
     },
 }
 
@@ -42,16 +49,10 @@ def is_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
     """
-    least = _CROSSOVER[backend.name].get(kind)
-    return least is not None and 0 < least * (m * k + k * n + m * n) <= 3 * m * k * n
-
-
-def is_used(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
-    """Return whether `matmul` forms a product through residues.
-
-    Factorisations on a GPU do not: the host would wait for the exponents of each product.
-    """
-    return backend.name == "cpu" and is_faster(backend, m, k, n, kind=kind)
+    least, work = _CROSSOVER[backend.name].get(kind), m * k * n
+    if least is None or work < max(least.work, 1):
+        return False
+    return least.lengths * (m * k + k * n + m * n) <= 3 * work
 
 
 def matmul(
@@ -63,11 +64,13 @@ def matmul(
     conj_a: bool = False,
     c: Block | None = None,
     subtract: bool = False,
+    out: Block | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b`` of one batch, through residues where that is faster."""
     m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
-    if not is_used(backend, m, k, n, kind=kind):
+    options["out"] = out
+    if not is_faster(backend, m, k, n, kind=kind):
         return backend.matmul(a, b, **options)
     return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
 
@@ -82,6 +85,7 @@ def product(
     conj_a: bool = False,
     c: Block | None = None,
     subtract: bool = False,
+    out: Block | None = None,
     report: Callable[[int, int], object] | None = None,
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b`` of a batch; where `multiply` does not serve, of limbs.
@@ -92,7 +96,7 @@ def product(
     """
     *batch, m, k = value_shape(a, kind.is_complex)
     n = int(b.shape[-1])
-    out = kind.empty(backend.xp, (*batch, m, n))
+    out = kind.empty(backend.xp, (*batch, m, n)) if out is None else out
     bits = full_bits(kind) if all_bits else None
     passes = [(item, run) for item in np.ndindex(*batch) for run in slices(k, plan.MOST_TERMS)]
     for number, (item, run) in enumerate(passes):

@@ -19,6 +19,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.refine import split
 from mdqr.linalg._solve.refine.split import Halves
@@ -225,7 +226,8 @@ class Operand:
         if limbs == 1:
             return split.multiplied(self.backend, *map(self.first, pair))
         left, right = (planes.first_limbs(each, self.is_complex, limbs) for each in pair)
-        return self.first(self.backend.matmul(left, right, kind=Kind(limbs, self.is_complex)))
+        kind = Kind(limbs, self.is_complex)
+        return self.first(exact.matmul(self.backend, left, right, kind=kind))
 
     def constant(self, limbs: int) -> float:
         """Return the error of `product` relative to `absolute`."""

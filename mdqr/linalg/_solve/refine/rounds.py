@@ -22,6 +22,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
+from mdqr.linalg._products.exact import product as exact
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._solve.refine import split
@@ -247,7 +248,7 @@ def _further(operand: Operand, x: Block, p: Block, kind: Kind, checks: Checks) -
         if 2.0**-left.bits * root * U * worst <= _CUT:
             return split.pair(operand.backend, left, right)
     wide = Kind(precision_for(limbs).limbs, field)
-    return planes.first_limbs(operand.backend.matmul(*pair, kind=wide), field, limbs)
+    return planes.first_limbs(exact.matmul(operand.backend, *pair, kind=wide), field, limbs)
 
 
 def _inverse(operand: Operand, p: Block, checks: Checks, *, shifts: bool = False) -> Block:
