@@ -57,6 +57,11 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("window/window", 2, True): 4,
         ("window/window", 8, True): 40,
     },
+    "sm_75": {},
+    "sm_86": {},
+    "sm_89": {},
+    "sm_100": {},
+    "sm_120": {},
     "sm_80": {
         ("products/matvec", 2, False): 4,
         ("products/matvec", 2, True): 8,
@@ -91,7 +96,7 @@ def is_plain(module, arch: str = FIRST) -> bool:
         return False
     if module.source == "elementwise/elementary":
         return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
-    if module.source.startswith(("tensorcore/", "floats/", "small/")):
+    if module.source.startswith(("tensorcore/", "floats/", "small/", "products/exact_lines")):
         return True
     return module.kind.limbs == PAIR
 
