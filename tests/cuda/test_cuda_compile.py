@@ -1,7 +1,9 @@
 """Every module of the CUDA backend compiles without a GPU, and the hot kernels keep to registers.
 
 The plain run compiles double-double real modules and those of floats for one architecture, but
-for those that take many seconds; everything else is `long`, and `.ci/run` compiles a part of it.
+for those that take many seconds, and a few for the oldest; everything else is `long`, and `.ci/run`
+compiles a part of it. An architecture has the modules that its devices use, and the first of them
+all: there one device stands in for others.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ from functools import cache
 
 import pytest
 from compilers import device_compiler, needs_device_compiler
-from emulation.modules import modules
+from emulation.modules import ARCHITECTURES, is_used, modules
 
 from mdqr._backend.sources import kernels_folder
 from mdqr._precision import PRECISIONS
 
 CUDA = kernels_folder() / "cuda"
-ARCHITECTURES = ("sm_90", "sm_80")
+FIRST, OLDEST = "sm_90", "sm_75"
 PAIR = PRECISIONS[1].limbs
 
 # Where the time of factorisations, products and large arrays goes.
@@ -32,6 +34,11 @@ HOT |= {
 }
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
 SLOW = {"tensorcore/caqr", "tensorcore/cholesky", "small/lstsq"}
+# What is different where there are no FP64 tensor cores, and little shared memory.
+OLDEST_SAMPLE = {"products/matmul", "panel/panel", "window/window"}
+SMALL_DEVICES = {"MDQR_GLOBAL", "MDQR_IN_TURN", "MDQR_INTEGERS"}
+# Registers of a multiprocessor, and how many a warp takes at a time.
+REGISTERS, REGISTERS_A_WARP = 65_536, 256
 ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
 # Bytes of spill stores in hot kernels, most of them registers that called functions save: by
 # architecture, then (source, limbs, complex). They must not grow.
@@ -50,6 +57,7 @@ SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
         ("window/window", 2, True): 4,
         ("window/window", 8, True): 40,
     },
+    "sm_75": {("panel/panel", 2, False): 8},
     "sm_80": {
         ("products/matvec", 2, False): 4,
         ("products/matvec", 2, True): 8,
@@ -74,14 +82,18 @@ def name_of(module) -> str:
     return "-".join([module.source, str(module.kind.limbs), field, *module.defines])
 
 
-def is_plain(module, arch: str = ARCHITECTURES[0]) -> bool:
+def is_plain(module, arch: str = FIRST) -> bool:
     """Say whether the plain run compiles a module: some seconds in all."""
-    if module.kind.is_complex or arch != ARCHITECTURES[0] or module.source in SLOW:
+    if module.kind.is_complex or module.source in SLOW:
+        return False
+    if arch == OLDEST:
+        return module.source in OLDEST_SAMPLE and module.kind.limbs == PAIR
+    if arch != FIRST or SMALL_DEVICES & set(module.defines):
         return False
     if module.source == "elementwise/elementary":
         return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
     if module.source.startswith(("tensorcore/", "floats/", "small/", "products/exact_lines")):
-        return "MDQR_GLOBAL" not in module.defines
+        return True
     return module.kind.limbs == PAIR
 
 
@@ -98,6 +110,7 @@ CASES = [
     )
     for module in sorted(modules(), key=name_of)
     for arch in ARCHITECTURES
+    if arch == FIRST or is_used(module, arch)
 ]
 
 
@@ -125,6 +138,12 @@ def spilled(log: str) -> int:
     return sum(map(int, re.findall(r"(\d+) bytes spill stores", log)))
 
 
+def blocks_that_fit(registers: int, threads: int) -> int:
+    """Return how many blocks of so many threads the registers of a multiprocessor suffice for."""
+    a_warp = -(-32 * registers // REGISTERS_A_WARP) * REGISTERS_A_WARP
+    return REGISTERS // (a_warp * -(-threads // 32))
+
+
 @needs_device_compiler
 @pytest.mark.parametrize(("module", "arch"), CASES)
 def test_module_compiles(module, arch, tmp_path):
@@ -132,8 +151,11 @@ def test_module_compiles(module, arch, tmp_path):
     options = [f"-I{CUDA}", *module.options]
     log = device_compiler()(text, kernels_folder() / "include", tmp_path, options, arch)
     assert [line for line in log.splitlines() if "warning" in line] == []
-    assert modules()[module] <= set(re.findall(r"entry function '(\w+)'", log))
-    assert "registers" in log
-    if is_hot(module):
+    found = re.findall(r"entry function '(\w+)'.*?Used (\d+) registers", log, flags=re.S)
+    registers = {name: int(count) for name, count in found}
+    # A cooperative launch has a block on every multiprocessor.
+    for name, threads in modules()[module].items():
+        assert blocks_that_fit(registers[name], threads) >= 1, name
+    if is_hot(module) and arch in SPILLS:
         key = (module.source, module.kind.limbs, module.kind.is_complex)
         assert spilled(log) <= SPILLS[arch].get(key, 0), log

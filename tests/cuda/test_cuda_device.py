@@ -6,8 +6,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from stand_ins import ONE_BLOCK, STAND_INS
 
 from mdqr._backend.cuda.runtime import kernels
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import CupyKernels, Module
 from mdqr._limbs import device
 from mdqr._limbs.planes import Kind
@@ -16,35 +18,43 @@ from mdqr._limbs.planes import Kind
 def kernels_on(**properties):
     """Return kernels on a device with the properties of an A100 but for some."""
     found = {
-        "name": b"Small One",
+        "name": b"Old One",
         "major": 8,
         "minor": 0,
         "multiProcessorCount": 108,
         "sharedMemPerBlockOptin": 166_912,
+        "sharedMemPerMultiprocessor": 167_936,
     }
     runtime = SimpleNamespace(
         getDevice=lambda: 0, getDeviceProperties=lambda number: found | properties
     )
     made = CupyKernels.__new__(CupyKernels)
     made.xp = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    made._devices, made.limit = {}, None
     return made
 
 
-def test_the_least_device_is_accepted():
-    assert kernels_on()._require_device() == 166_912
+def test_a_device_is_what_it_says():
+    assert kernels_on().device == STAND_INS["a100"]
+    assert kernels_on(major=7, minor=5, multiProcessorCount=1).device.capability == (7, 5)
 
 
-@pytest.mark.parametrize(
-    ("properties", "said"),
-    [
-        ({"major": 7}, r"has 7\.0, 108 and 166,912"),
-        ({"multiProcessorCount": 56}, r"has 8\.0, 56 and 166,912"),
-        ({"minor": 6, "sharedMemPerBlockOptin": 101_376}, "101,376"),
-    ],
-)
-def test_small_devices_are_refused_by_name(properties, said):
-    with pytest.raises(RuntimeError, match=rf'Small One.*{said}.*use device="cpu"'):
-        kernels_on(**properties)._require_device()
+@pytest.mark.parametrize(("major", "minor"), [(7, 2), (7, 0), (6, 1)])
+def test_old_devices_are_refused_by_name(major, minor):
+    said = rf'capability 7\.5 or later.*Old One has {major}\.{minor}: use device="cpu"'
+    with pytest.raises(RuntimeError, match=said):
+        kernels_on(major=major, minor=minor).device  # noqa: B018
+
+
+def test_a_limit_takes_nothing_but_away():
+    """A large device stands in for a small one, and not the other way round."""
+    kernels = kernels_on()
+    kernels.limit = STAND_INS["rtx4090"]
+    assert kernels.device == Device((8, 0), 108, 101_376, 102_400)
+    assert kernels.device.together == 96
+    kernels.limit = ONE_BLOCK
+    assert kernels.device == ONE_BLOCK
+    assert kernels.device.together == 1
 
 
 class Stream:

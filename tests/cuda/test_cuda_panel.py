@@ -99,9 +99,10 @@ def test_rows_in_global_memory_give_the_same_bits(
 ):
     a = cases.random(21, 6, precision, dtype, rng)
     wanted = factor(kernels, a)
-    monkeypatch.setattr(panel, "SHARED_BYTES", 0)
+    monkeypatch.setattr(panel, "MOST_SHARED", 0)
     panel.plan.cache_clear()
-    assert not panel.plan(1, 21, 6, Kind(precision.limbs, dtype is complex)).in_shared
+    kind = Kind(precision.limbs, dtype is complex)
+    assert not panel.plan(1, 21, 6, kind, kernels.device).in_shared
     for x, y in zip(factor(kernels, a), wanted, strict=True):
         assert_same(x, y)
 
@@ -284,7 +285,7 @@ def test_batches_give_the_bits_of_their_items(kernels, precision, dtype, rng):
 def test_batches_of_panels_that_are_shared(kernels, rng):
     """Several panels of several blocks each in one launch."""
     items = [cases.random(200, 3, mdqr.dd, float, rng) for _ in range(2)]
-    assert panel.plan(2, 200, 3, Kind(2, False)).blocks > 1
+    assert panel.plan(2, 200, 3, Kind(2, False), kernels.device).blocks > 1
     results = factor(kernels, mdqr.stack(items))
     for i, a in enumerate(items):
         h, tau, t = (block[:, i] for block in results)
@@ -295,7 +296,7 @@ def test_batches_of_panels_that_are_shared(kernels, rng):
 def test_batches_of_many_small_panels(kernels, rng):
     """Blocks of fewer threads."""
     items = cases.random(8 * 100, 5, mdqr.dd, float, rng).reshape(100, 8, 5)
-    assert panel.plan(100, 8, 5, Kind(2, False)).threads == 64
+    assert panel.plan(100, 8, 5, Kind(2, False), kernels.device).threads == 64
     h, tau, t = factor(kernels, items)
     check_form(h, tau, t, False)
     for i in range(0, 100, 33):

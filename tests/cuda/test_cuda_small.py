@@ -9,18 +9,21 @@ from small_cases import block_of, matrix
 
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.factor import small
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.host.backend import backend as host
 from mdqr._backend.protocol import REASONS, small_systems
 from mdqr._limbs.planes import Kind
 
 SHAPES = [(1, 1), (5, 5), (17, 17), (2, 1), (9, 4), (21, 12)]
 GUARD = 64
+# An H100.
+LARGE = Device((9, 0), 132, 232_448, 233_472)
 
 
 class Guarded(EmulatedKernels):
     """One block at a time, and numbers behind all memory that nobody may change."""
 
-    multiprocessors = 1
+    device = EmulatedKernels.device._replace(multiprocessors=1)
 
     def scratch(self, words, *, zero=False):
         memory, address = super().scratch(words + GUARD, zero=zero)
@@ -89,7 +92,7 @@ def test_few_systems_get_more_threads(kernels, shape, rng):
     """One warp and several find the same."""
     a, b = problem(rng, 4, False, shape, items=2)
     name = "solve" if shape[0] == shape[1] else "lstsq"
-    assert small.plan(name, *shape, few=True).threads > 32
+    assert small.plan(name, *shape, kernels.device, few=True).threads > 32
     for items in (1, 2):
         assert_as_on_host(kernels, a[:, :items], b[:, :items], Kind(4, False))
 
@@ -107,10 +110,10 @@ def test_all_in_global_memory(kernels, dtype, shape, rng, monkeypatch):
 
 def test_the_largest_systems_fit(kernels):
     for name, m in (("solve", 128), ("lstsq", 512)):
-        plan = small.plan(name, m, 128, few=False)
+        plan = small.plan(name, m, 128, kernels.device, few=False)
         assert plan.shared == 0
         assert plan.words < small._MOST_WORDS
-    assert small.plan("lstsq", 32, 16, few=False).together >= 8
+    assert small.plan("lstsq", 32, 16, LARGE, few=False).together >= 8
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (9, 6)], ids=str)

@@ -13,6 +13,7 @@ from emulation.kernels import EmulatedKernels
 from exact_limbs import is_normalised
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stand_ins import ONE_BLOCK, STAND_INS
 
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
@@ -39,7 +40,7 @@ class Watched(EmulatedKernels):
         )  # fmt: skip
         self.grid, self.cooperative, self.repeated = grid, cooperative, None
         if name == "mdqr_solve_triangular":
-            jobs, blocks, state = (int(arguments[i]) for i in (-4, -2, -1))
+            jobs, blocks, state = (int(arguments[i]) for i in (-7, -5, -4))
             groups = grid[0] // blocks
             marks = (ctypes.c_int64 * (groups + jobs)).from_address(state)
             self.repeated = sum(marks[groups:])
@@ -166,7 +167,7 @@ def shared(kernels):
 @pytest.mark.parametrize(("blocks", "most", "grid"), [(12, 9, 12), (6, 9, 6), (6, 4, 4)], ids=str)
 def test_how_blocks_share_the_jobs(kernels, shared, monkeypatch, blocks, most, grid):
     a, b, expected = shared
-    monkeypatch.setattr(triangular, "BLOCKS_TOGETHER", blocks)
+    monkeypatch.setattr(kernels, "device", kernels.device._replace(multiprocessors=blocks))
     monkeypatch.setattr(triangular, "_MOST_BLOCKS", most)
     x = solve(kernels, a, b)
     assert kernels.grid == (grid,)
@@ -304,10 +305,10 @@ def test_zero_right_hand_sides(kernels, rng):
 class Counted(Kernels):
     """Kernels that only keep what would be launched."""
 
-    xp = np
+    xp, device = np, ONE_BLOCK
 
-    def __init__(self):
-        self.plans = {}
+    def __init__(self, device=ONE_BLOCK):
+        self.plans, self.device = {}, device
 
     def address(self, block):
         return block.ctypes.data
@@ -320,13 +321,14 @@ class Counted(Kernels):
         self.name, self.sizes = name, sizes
 
 
+@pytest.mark.parametrize("device", [ONE_BLOCK, STAND_INS["a100"]], ids=["one", "a100"])
 @pytest.mark.parametrize("columns", [1, 8, 17])
 @pytest.mark.parametrize(
     ("order", "batch"),
     [(1, 1), (1, 10_000), (16, 97), (32, 1000), (33, 95), (64, 3), (65, 100), (1024, 1), (1024, 3)],
     ids=str,
 )
-def test_launches_fit_the_device(precision, dtype, batch, columns, order):
+def test_launches_fit_the_device(precision, dtype, batch, columns, order, device):
     is_complex = dtype is complex
     planes = (2, precision.limbs) if is_complex else (precision.limbs,)
     a, b = (
@@ -335,16 +337,15 @@ def test_launches_fit_the_device(precision, dtype, batch, columns, order):
         )
         for n in (order, columns)
     )
-    counted = Counted()
+    counted = Counted(device)
     kind = Kind(precision.limbs, is_complex)
     CudaBackend(counted).solve_triangular_tile(a, b, kind=kind, lower=False, unit_diagonal=False)
     sizes = counted.sizes
-    # An A100 gives a block 163 KiB, and has 108 multiprocessors.
-    assert sizes["shared"] <= 163 * 1024
+    assert sizes["shared"] <= device.shared
     assert sizes["grid"][0] < 2**31
     assert sizes["threads"] <= 256
     if sizes.get("cooperative"):
-        assert sizes["grid"][0] <= 96
+        assert sizes["grid"][0] <= device.multiprocessors
 
 
 def test_order_of_tiles(precision, dtype):

@@ -7,6 +7,7 @@ import os
 
 import pytest
 from gpu_presence import why_no_host
+from stand_ins import STAND_INS
 
 # With processes side by side, the one that collects their results records them.
 RECORD = None if "PYTEST_XDIST_WORKER" in os.environ else os.environ.get("MDQR_GPU_RECORD")
@@ -25,6 +26,16 @@ def cupy():
     if "MDQR_GPU_NO_POOL" in os.environ:
         cupy.cuda.set_allocator(None)
     return cupy
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stand_in(cupy):
+    """Let the device stand in for the smaller one that MDQR_GPU_STAND_IN names."""
+    from mdqr._backend.cuda.backend import backend
+
+    name = os.environ.get("MDQR_GPU_STAND_IN")
+    if name is not None:
+        backend().kernels.limit = STAND_INS[name]
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,11 @@
     python tests/gpu/run.py --out FOLDER [--commit HASH] [--values N] [-n PROCESSES]
     python tests/gpu/run.py --out FOLDER [-k EXPRESSION] update tensorcore solve
     python tests/gpu/run.py --out FOLDER --sanitize memcheck|racecheck
+    python tests/gpu/run.py --out FOLDER --as t4|rtx4090|a100|all [NAME ...]
+
+With --as the device stands in for a smaller one: launches are planned for its multiprocessors and
+its shared memory, kernels compiled for its units. "all" runs the tests as each of the three. The
+report is in a folder of that name.
 
 Names are those of files, test_gpu_NAME.py, run in that order. All of them without a name, the
 elementwise operations last: they take the longest, and change least.
@@ -28,6 +33,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RECORDED_VALUES, VALUES = 10_000_000, 1_000_000
+# As tests/support/stand_ins.py has them.
+STAND_INS = ("t4", "rtx4090", "a100")
 FILES = {path.stem.removeprefix("test_gpu_"): path for path in sorted(HERE.glob("test_gpu_*.py"))}
 FILES["elementwise"] = FILES.pop("elementwise")
 
@@ -104,6 +111,8 @@ def environment(options, record):
         settings["MDQR_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // options.n))
     if options.sanitize == "memcheck":
         settings["MDQR_GPU_NO_POOL"] = "1"
+    if options.stand_in:
+        settings["MDQR_GPU_STAND_IN"] = options.stand_in
     return os.environ | settings
 
 
@@ -146,6 +155,7 @@ def summary(options, code, tests, log, seconds):
         "command": " ".join(["python", "tests/gpu/run.py", *sys.argv[1:]]),
         "commit": commit(options.commit),
         "machine": machine(),
+        "stands in for": options.stand_in,
         "host extension": why_no_host() or "compared with",
         "sanitizer": {"tool": options.sanitize, "summary": found} if options.sanitize else None,
         "exit code": code,
@@ -197,6 +207,8 @@ def markdown(report, verdict):
         f"{report['passed']} passed, {report['failed']} failed, {report['skipped']} skipped, "
         f"{report['seconds']} s, {code}.",
     ]
+    if report["stands in for"]:
+        lines += ["", f"The device stands in for {report['stands in for']}."]
     if report["sanitizer"]:
         said = "; ".join(report["sanitizer"]["summary"]) or "no summary"
         lines += ["", f"compute-sanitizer {report['sanitizer']['tool']}: {said}"]
@@ -224,6 +236,9 @@ def parsed():
     )  # fmt: skip
     parser.add_argument("--timeout", type=float, default=540, help="seconds for the tests")
     parser.add_argument("--sanitize", choices=("memcheck", "racecheck"))
+    parser.add_argument(
+        "--as", dest="stand_in", choices=(*STAND_INS, "all"), help="a device to stand in for"
+    )
     parser.add_argument("--record", action="store_true", help="fail without the host extension")
     parser.add_argument("-n", type=int, default=1, help="processes side by side (pytest-xdist)")
     parser.add_argument("-k", help="only these tests, as pytest selects them")
@@ -235,15 +250,8 @@ def parsed():
     return options
 
 
-def main():
-    options = parsed()
-    sys.path[:0] = [str(ROOT), str(HERE / "support")]
-    from gpu_presence import why_absent
-
-    reason = why_absent()
-    if reason is not None:
-        sys.exit(f"no GPU to test on: {reason}")
-    out = options.out.resolve()
+def run(options, out):
+    """Run the tests once and write the report; say whether all is good."""
     out.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     code, tests, log = execute(options, out)
@@ -253,7 +261,23 @@ def main():
     (out / f"{name}.json").write_text(json.dumps(report | {"good": verdict}, indent=1) + "\n")
     (out / f"{name}.md").write_text(markdown(report, verdict))
     print(f"{'good' if verdict else 'NOT GOOD'}: {out / name}.md")
-    sys.exit(0 if verdict else 1)
+    return verdict
+
+
+def main():
+    options = parsed()
+    sys.path[:0] = [str(ROOT), str(HERE / "support")]
+    from gpu_presence import why_absent
+
+    reason = why_absent()
+    if reason is not None:
+        sys.exit(f"no GPU to test on: {reason}")
+    out = options.out.resolve()
+    verdicts = []
+    for stand_in in STAND_INS if options.stand_in == "all" else (options.stand_in,):
+        options.stand_in = stand_in
+        verdicts.append(run(options, out / (stand_in or "")))
+    sys.exit(0 if all(verdicts) else 1)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from mdqr._backend.sources import kernels_folder
 from mdqr._limbs.planes import Kind
 
 SOURCE = """
-#include "device/device.hpp"
+#include "device/matrix_step.hpp"
 
 struct arguments {
     double* out;
@@ -46,6 +46,18 @@ MDQR_KERNEL(unordered, arguments, 64) {
     shared[mdqr::thread_index()] = mdqr::thread_index();
     p.out[mdqr::thread_index()] = shared[63 - mdqr::thread_index()];
 }
+MDQR_KERNEL(multiplied, arguments, 64) {
+    const double x = p.out[mdqr::thread_index()];
+    double by_matrices[4] = {x, -x, x * x, 1.0}, by_lanes[4] = {x, -x, x * x, 1.0};
+    for (int k = 0; k < 3; ++k) {
+        mdqr::matrix_multiply_add(by_matrices, x, x + k, x - k);
+        mdqr::multiply_add_by_lanes(by_lanes, x, x + k, x - k);
+    }
+    double differ = 0.0;
+    for (int i = 0; i < 4; ++i)
+        differ += by_matrices[i] != by_lanes[i];
+    p.out[mdqr::thread_index()] = differ;
+}
 """
 
 
@@ -64,8 +76,8 @@ def run(tmp_path_factory):
     """Return a function that runs a kernel and returns what its 64 threads wrote."""
     kernels = ProbeKernels(tmp_path_factory.mktemp("probe"))
 
-    def run_kernel(name, shared=0):
-        out = np.zeros(64)
+    def run_kernel(name, shared=0, given=0.0):
+        out = np.full(64, given)
         arguments = np.array([out.ctypes.data])
         kernels.launch(
             Module("probe", Kind(1, False)), name, arguments, grid=(1,), threads=64, shared=shared
@@ -95,3 +107,8 @@ def test_shared_memory_that_nobody_wrote_is_nan(run):
     assert np.isnan(run("unwritten", 8 * 64)).all()
     # As what others have not written yet.
     assert np.isnan(run("unordered", 8 * 64)[:32]).all()
+
+
+def test_steps_without_tensor_cores_are_those_of_the_emulation(run, rng):
+    """Which are those of the tensor cores: sums in the order of the terms."""
+    assert not run("multiplied", given=rng.standard_normal(64)).any()

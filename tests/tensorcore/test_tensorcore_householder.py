@@ -260,7 +260,7 @@ def test_the_reflector_kernel(kernels, shape, rng):
 @pytest.fixture
 def few(kernels, monkeypatch):
     """Return the emulated kernels with few blocks a launch, which is faster."""
-    monkeypatch.setattr(kernels, "multiprocessors", 3)
+    monkeypatch.setattr(kernels, "device", kernels.device._replace(multiprocessors=3))
     return kernels
 
 

@@ -111,7 +111,7 @@ def test_caqr_has_the_same_bits_on_fewer_multiprocessors(kernels, shape, rng, mo
     a = columns(rng.standard_normal(shape))
     found = []
     for count in (96, 2):
-        monkeypatch.setattr(kernels, "multiprocessors", count)
+        monkeypatch.setattr(kernels, "device", kernels.device._replace(multiprocessors=count))
         q, r = a.copy(order="F"), np.zeros((shape[1], shape[1]), dtype=np.float32, order="F")
         emulated_engine(kernels).caqr(q, r)
         found.append((q, r))
@@ -257,7 +257,7 @@ def test_cholesky_of_more_parts_than_multiprocessors(kernels, rng, monkeypatch):
     a = columns(with_condition(rng, 300, 128, 1e5))
     found = []
     for count in (96, 3):
-        monkeypatch.setattr(kernels, "multiprocessors", count)
+        monkeypatch.setattr(kernels, "device", kernels.device._replace(multiprocessors=count))
         q, r = a.copy(order="F"), np.zeros((128, 128), dtype=np.float32, order="F")
         emulated_engine(kernels).cholesky(q, r)
         found.append((q, r))

@@ -11,6 +11,11 @@
 #include "emulate.hpp"
 #else
 
+// Ten times the compute capability. Tests ask for the code of an older device.
+#if !defined(MDQR_CAPABILITY) && defined(__CUDA_ARCH__)
+#define MDQR_CAPABILITY (__CUDA_ARCH__ / 10)
+#endif
+
 #define MDQR_KERNEL(name, arguments, ...)                                                          \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
         name(const __grid_constant__ arguments p)
@@ -253,44 +258,28 @@ MDQR_FN void prefetch(const void* address) {
 
 // Start a copy of 16 bytes from global to shared memory, both 16-byte aligned. Copies belong to the
 // batch that the next `end_copies` closes; `wait_copies<P>` waits until at most P of this thread's
-// batches are under way.
+// batches are under way. Before compute capability 8.0 the copy is done at once.
 MDQR_FN void copy_async(void* shared, const void* global) {
-#if defined(__CUDA_ARCH__)
+#if !defined(__CUDA_ARCH__)
+    (void)shared;
+    (void)global;
+#elif MDQR_CAPABILITY >= 80
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                      unsigned(__cvta_generic_to_shared(shared))),
                  "l"(global)
                  : "memory");
 #else
-    (void)shared;
-    (void)global;
+    *static_cast<int4*>(shared) = __ldcg(static_cast<const int4*>(global));
 #endif
 }
 MDQR_FN void end_copies() {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && MDQR_CAPABILITY >= 80
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 template <int Pending> MDQR_FN void wait_copies() {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && MDQR_CAPABILITY >= 80
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-#endif
-}
-
-// c += a b with a 16 x 4, b 4 x 8 and c 16 x 8 spread over a warp: lane l holds a[l/4][l%4] and
-// a[l/4 + 8][l%4], b[l%4][l/4], and c[l/4 + 8 (i/2)][2 (l%4) + i%2] as number i.
-MDQR_FN void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
-        "{%0,%1,%2,%3};"
-        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-        : "d"(a0), "d"(a1), "d"(b));
-#elif defined(__CUDA_ARCH__)
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(c[0]), "+d"(c[1])
-        : "d"(a0), "d"(b));
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(c[2]), "+d"(c[3])
-        : "d"(a1), "d"(b));
 #endif
 }
 
@@ -322,6 +311,34 @@ MDQR_FN void sync_blocks(i64* counter, i64 count, i64 step) {
     }
     signal(counter);
     wait_for(counter, count * step);
+}
+
+// Where the blocks of a launch keep what they work on: in their shared memory or, where a device
+// has too little of it, with -DMDQR_GLOBAL in `words` doubles each of global memory. They are few
+// then, and take the units of work in turn.
+struct workspace {
+    double* memory;
+    i64 words, units;
+};
+MDQR_FN double* block_memory(const workspace& work) {
+#if defined(MDQR_GLOBAL)
+    return work.memory + block_x() * work.words;
+#else
+    (void)work;
+    return shared_memory();
+#endif
+}
+// f(unit) for the units of a block, by all of its threads.
+template <class F> MDQR_FN void for_units(const workspace& work, F&& f) {
+#if defined(MDQR_GLOBAL)
+    for (i64 unit = block_x(); unit < work.units; unit += blocks_x()) {
+        f(unit);
+        sync_threads();
+    }
+#else
+    (void)work;
+    f(block_x());
+#endif
 }
 
 MDQR_END

@@ -99,10 +99,13 @@ MDQR_FN int read_panel(panel_block& q) {
     const int c = by.group;
     if (c < q.w) {
         const int mark = int(q.shared.base(c)), e = usable_exponent(mark);
-        for (int i = by.lane; i < q.m_rows; i += by.lanes) {
-            const number x = load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
-            q.rows.put(c, i, mark == non_finite_exponent ? zero_number() : divided_by_power(x, e));
-        }
+        q.each_block_of_rows([&]() MDQR_LAMBDA {
+            for (int i = by.lane; i < q.m_rows; i += by.lanes) {
+                const number x = load_as<number>(p.a.to, p.a.at(q.item, q.first + i, c));
+                q.rows.put(c, i,
+                           mark == non_finite_exponent ? zero_number() : divided_by_power(x, e));
+            }
+        });
     }
     sync_threads();
     for (int k = q.thread; k < q.w; k += q.threads) {
@@ -124,11 +127,13 @@ MDQR_FN void refresh_sizes(panel_block& q, int j) {
     sync_threads();
     const lane_groups by = q.by();
     const int c = by.group;
-    for (int i = q.own_from(j) + by.lane; c < q.w && i < q.m_rows; i += by.lanes) {
-        number x = q.rows.get(c, i);
-        normalise(x);
-        q.rows.put(c, i, x);
-    }
+    q.each_block_of_rows([&]() MDQR_LAMBDA {
+        for (int i = q.own_from(j) + by.lane; c < q.w && i < q.m_rows; i += by.lanes) {
+            number x = q.rows.get(c, i);
+            normalise(x);
+            q.rows.put(c, i, x);
+        }
+    });
     q.measure(j, [&](int c, i64 i) MDQR_LAMBDA { return q.rows.get(c, i); });
     for (int k = q.thread; k < q.w; k += q.threads) {
         q.shared.base(k) = usable_exponent(int(q.shared.base(k)));
@@ -297,7 +302,7 @@ MDQR_FN number unit_lower(const number& x, int row, int c) {
 }
 
 // The vectors; R was written row by row, and NaN is left from a column on that was not finite.
-MDQR_FN void write_panel(const panel_block& q, int first_non_finite) {
+MDQR_FN void write_rows(const panel_block& q, int first_non_finite) {
     const panel_arguments& p = q.p;
     const lane_groups by = q.by();
     const int c = by.group;

@@ -21,22 +21,25 @@ MDQR_FN void clear_next_sums(const panel_block& q, int j) {
 MDQR_FN void reflect_column(panel_block& q, int j) {
     refresh_sizes(q, j);
     if (q.makes_rows()) {
-        make_pivot(q, j);
+        q.each_block_of_rows([&]() MDQR_LAMBDA { make_pivot(q, j); });
         sync_threads();
-        if constexpr (sums_in_digits)
-            add_up_digits(q, j);
-        else
-            add_up_limbs(q, j);
-    } else {
-        clear_next_sums(q, j);
+        q.each_block_of_rows([&]() MDQR_LAMBDA {
+            if constexpr (sums_in_digits)
+                add_up_digits(q, j);
+            else
+                add_up_limbs(q, j);
+        });
     }
+    if (!q.makes_rows() || (in_turn && q.makes_t()))
+        clear_next_sums(q, j);
     q.barrier();
+    q.take_row(j);
     const bool identity = reflect(q, j);
     sync_threads();
     if (q.thread == 0 && q.alone())
         q.shared.memory[panel_shared::below] = 0.0;
     if (q.makes_rows())
-        update(q, j, identity);
+        q.each_block_of_rows([&]() MDQR_LAMBDA { update(q, j, identity); });
     if (q.makes_t())
         extend_triangle(q, j);
     sync_threads();
@@ -44,11 +47,11 @@ MDQR_FN void reflect_column(panel_block& q, int j) {
 
 MDQR_END
 
-// Grid: items * (1 if blocks == 1 else blocks + 1); cooperative if blocks > 1.
+// Grid: items * group; cooperative if that is more than one. Without -DMDQR_IN_TURN group is 1 if
+// blocks == 1, else blocks + 1.
 MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, mdqr::panel_blocks) {
     using namespace mdqr;
-    const i64 group = p.blocks == 1 ? 1 : p.blocks + 1;
-    panel_block q(p, block_x() / group, block_x() % group);
+    panel_block q(p, block_x() / p.group, block_x() % p.group);
     if (q.makes_t())
         clear_triangle(q);
     if (q.thread == 0)
@@ -56,7 +59,7 @@ MDQR_KERNEL(mdqr_qr_panel, mdqr::panel_arguments, mdqr::panel_threads, mdqr::pan
     const int first_non_finite = read_panel(q);
     for (int j = 0; j < first_non_finite; ++j)
         reflect_column(q, j);
-    write_panel(q, first_non_finite);
+    q.each_block_of_rows([&]() MDQR_LAMBDA { write_rows(q, first_non_finite); });
     if (q.makes_t())
         fill_triangle_with_nan(q, first_non_finite);
 }

@@ -2,6 +2,8 @@
 //
 // `blocks` blocks share the rows of one panel, and one more block makes T and R; a block of its own
 // does everything where there is one. Between two grid barriers a block touches only its own rows.
+// With -DMDQR_IN_TURN a launch has fewer blocks, and each takes several of these in turn: what is
+// summed with what does not depend on the device.
 // What all need to know - the root, 1 / (alpha - beta), the sizes of the columns - each computes
 // from the same numbers in the same order, so that one barrier a column is enough.
 //
@@ -22,11 +24,17 @@ struct panel_arguments {
     i64 rows, columns;
     i64 blocks, rows_a_block;
     i64 in_shared; // whether a block's rows fit its shared memory
+    i64 group;     // blocks of the launch for an item
 };
 
 inline constexpr int panel_threads = 256, warp_lanes = 32;
+#if defined(MDQR_IN_TURN)
+inline constexpr bool in_turn = true;
+#else
+inline constexpr bool in_turn = false;
+#endif
 // Blocks of so many threads that the registers of a multiprocessor must suffice for.
-inline constexpr int panel_blocks = number_planes <= 2 ? 3 : limbs <= 2 ? 2 : 1;
+inline constexpr int panel_blocks = in_turn ? 1 : number_planes <= 2 ? 3 : limbs <= 2 ? 2 : 1;
 
 // Number (c, i) of a block's rows: limb l at data[l * plane + c * column + i * row].
 struct panel_rows {
@@ -96,7 +104,6 @@ struct panel_shared {
     MDQR_FN double* sums(int c) const { return memory + arrays + 5 * w + c * scalar_words; }
     MDQR_FN double* row(int c) const { return sums(w) + c * scalar_words; }
     MDQR_FN double* pivot() const { return row(w) + number_planes * w; }
-    MDQR_FN double* rows(i64 column) const { return pivot() + pivot_words * column; }
 
     // Plane l of the factor of column c at l * w + c.
     MDQR_FN number factor(int c) const {

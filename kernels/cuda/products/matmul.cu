@@ -19,32 +19,39 @@ MDQR_FN void put_sums(const tile_sums& sums, double* to) {
     });
 }
 
-MDQR_END
-
-// Grid: items * tiles_m * tiles_n * splits.
-MDQR_KERNEL(mdqr_matmul, mdqr::matmul_arguments, MDQR_TILE_BOUNDS) {
-    using namespace mdqr;
-    const i64 tile = block_x() / p.splits, split = block_x() % p.splits;
+// One part of the terms of a tile; `tiles` are all.
+MDQR_FN void multiply_tile(const matmul_arguments& p, i64 unit, i64 tiles) {
+    const i64 tile = unit / p.splits, split = unit % p.splits;
     const tile_place at = tile_at(p, tile);
+    double* const words = block_memory(p.work);
     const i64 first = split * p.split_quads, end = first + p.split_quads;
     {
         tile_sums sums(shared_memory() + parked_at);
         accumulate(sums, tile_loader(p.a, p.b, at), int(first),
                    int(end < p.a.quads ? end : p.a.quads));
-        put_sums(sums, shared_memory());
+        put_sums(sums, words);
     }
     sync_threads();
     if (p.splits == 1) {
-        finish_tile(p, at, shared_memory(), KW, tile_words);
+        finish_tile(p, at, words, KW, tile_words);
         return;
     }
-    double* to = p.sums + (split * (blocks_x() / p.splits) + tile) * tile_words;
+    double* to = p.sums + (split * tiles + tile) * tile_words;
     for (int t = thread_index(); t < tile_words; t += tile_threads) {
-        double sum = shared_memory()[t];
-        static_for<1, KW>(
-            [&](auto w) MDQR_LAMBDA { sum = one_sum(sum, shared_memory()[w * tile_words + t]); });
+        double sum = words[t];
+        static_for<1, KW>([&](auto w)
+                              MDQR_LAMBDA { sum = one_sum(sum, words[w * tile_words + t]); });
         to[t] = sum;
     }
+}
+
+MDQR_END
+
+// Units: items * tiles_m * tiles_n * splits.
+MDQR_KERNEL(mdqr_matmul, mdqr::matmul_arguments, MDQR_TILE_BOUNDS) {
+    using namespace mdqr;
+    for_units(p.work,
+              [&](i64 unit) MDQR_LAMBDA { multiply_tile(p, unit, p.work.units / p.splits); });
 }
 
 // Grid: items * tiles_m * tiles_n.

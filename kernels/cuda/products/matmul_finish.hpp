@@ -14,13 +14,19 @@ struct matmul_arguments {
     i64 splits, split_quads; // quads of a block
     double* sums;            // of the splits: [split][tile][sum_words + 1][BM * BN]
     i64 *list, *count;       // elements for the exact accumulator
+    workspace work;          // of the finished words
 };
 
 inline constexpr int tile_size = BM * BN;
 inline constexpr int tile_words = (sum_words + 1) * tile_size;
 // Shared memory, in doubles: the stages, afterwards the finished words; the parked sums behind.
+// With -DMDQR_GLOBAL the finished words lie in global memory.
 inline constexpr int staged = stages * stage_words / 2;
+#if defined(MDQR_GLOBAL)
+inline constexpr int parked_at = staged;
+#else
 inline constexpr int parked_at = staged > KW* tile_words ? staged : KW * tile_words;
+#endif
 
 MDQR_FN tile_place tile_at(const matmul_arguments& p, i64 tile) {
     const i64 tn = tile % p.tiles_n, tm = tile / p.tiles_n % p.tiles_m;

@@ -2,9 +2,10 @@
 //
 // A warp forms 16 x 8 sums; WM x WN warps lie side by side and KW behind each other, every one of
 // those with a part of the terms. The sums over one diagonal i + j = k are one accumulator, an
-// integer; see products/slices.hpp.
+// integer; see products/slices.hpp. With -DMDQR_INTEGERS it is held as one: devices with few FP64
+// units multiply integers many times as fast.
 #pragma once
-#include "device/device.hpp"
+#include "device/matrix_step.hpp"
 
 #include "products/slices.hpp"
 
@@ -24,7 +25,12 @@ inline constexpr int tile_threads = 32 * WM * WN * KW;
 #define MDQR_TILE_BOUNDS mdqr::tile_threads
 #endif
 inline constexpr int BM = 16 * WM, BN = 8 * WN;
+// Stages of the copies. With -DMDQR_GLOBAL a device has shared memory for one alone.
+#if defined(MDQR_GLOBAL)
+inline constexpr int stages = 1;
+#else
 inline constexpr int stages = 3;
+#endif
 inline constexpr int stage_words = stage_quads * sliced_planes * (BM + BN) * quad;
 
 // Steps of a warp between two carries: S K 2^42 plus what the carry before left stays below 2^53.
@@ -41,15 +47,21 @@ struct tile_place {
 // The diagonals fill the registers: two rows of sums that are rarely touched lie in shared memory.
 inline constexpr int parked_sums = 8; // a thread
 
+#if defined(MDQR_INTEGERS)
+using diagonal_sum = i64;
+#else
+using diagonal_sum = double;
+#endif
+
 class tile_sums {
 public:
     // sum[k] is diagonal k.
-    double sum[slices][4];
+    diagonal_sum sum[slices][4];
 
     // `parked`: shared memory for parked_sums doubles a thread.
     MDQR_FN explicit tile_sums(double* parked) : parked(parked + thread_index()) {
         static_for<0, 4>([&](auto c) MDQR_LAMBDA {
-            static_for<0, slices>([&](auto k) MDQR_LAMBDA { sum[k][c] = 0.0; });
+            static_for<0, slices>([&](auto k) MDQR_LAMBDA { sum[k][c] = 0; });
             put<0>(c, 0.0);
             put<1>(c, 0.0);
         });
@@ -61,16 +73,7 @@ public:
 
     // += four terms; `a` and `b` point to this lane's words of plane 0.
     MDQR_FN void add_quad(const unsigned* a, const unsigned* b) {
-        double y[slices];
-        static_for<0, slices>([&](auto j)
-                                  MDQR_LAMBDA { y[j] = slice_value(b[j.value * BN * quad]); });
-        static_for<0, slices>([&](auto i) MDQR_LAMBDA {
-            keep_order();
-            const double x0 = slice_value(a[i.value * BM * quad]);
-            const double x1 = slice_value(a[i.value * BM * quad + 8 * quad]);
-            static_for<0, slices - i.value>(
-                [&](auto j) MDQR_LAMBDA { matrix_multiply_add(sum[i + j], x0, x1, y[j]); });
-        });
+        add_products(a, b);
         keep_order();
         add_magnitudes(a + slices * BM * quad, b + slices * BN * quad);
     }
@@ -92,9 +95,9 @@ public:
         if constexpr (W == 0)
             return top(c);
         else if constexpr (2 * W <= slices)
-            return fma(sum[2 * W - 2][c], two_to(22), sum[2 * W - 1][c]);
+            return pair_word(sum[2 * W - 2][c], sum[2 * W - 1][c]);
         else
-            return one_prod(sum[2 * W - 2][c], two_to(22));
+            return pair_word(sum[2 * W - 2][c]);
     }
 
 private:
@@ -107,6 +110,47 @@ private:
         parked[(4 * Row + c) * tile_threads] = x;
     }
 
+#if defined(MDQR_INTEGERS)
+    // Every thread forms its products itself, term by term.
+    MDQR_FN void add_products(const unsigned* a, const unsigned* b) {
+        const int place = thread_index() % 32 % quad;
+        a -= place;
+        b += 2 * quad * place - thread_index() % 32;
+#pragma unroll 1
+        for (int t = 0; t < quad; ++t) {
+            int y[slices][2];
+            static_for<0, slices>([&](auto j) MDQR_LAMBDA {
+                y[j][0] = slice_integer(b[j.value * BN * quad + t]);
+                y[j][1] = slice_integer(b[j.value * BN * quad + quad + t]);
+            });
+            static_for<0, slices>([&](auto i) MDQR_LAMBDA {
+                keep_order();
+                const i64 x0 = slice_integer(a[i.value * BM * quad + t]);
+                const i64 x1 = slice_integer(a[i.value * BM * quad + 8 * quad + t]);
+                static_for<0, slices - i.value>([&](auto j) MDQR_LAMBDA {
+                    sum[i + j][0] += x0 * y[j][0];
+                    sum[i + j][1] += x0 * y[j][1];
+                    sum[i + j][2] += x1 * y[j][0];
+                    sum[i + j][3] += x1 * y[j][1];
+                });
+            });
+        }
+    }
+#else
+    MDQR_FN void add_products(const unsigned* a, const unsigned* b) {
+        double y[slices];
+        static_for<0, slices>([&](auto j)
+                                  MDQR_LAMBDA { y[j] = slice_value(b[j.value * BN * quad]); });
+        static_for<0, slices>([&](auto i) MDQR_LAMBDA {
+            keep_order();
+            const double x0 = slice_value(a[i.value * BM * quad]);
+            const double x1 = slice_value(a[i.value * BM * quad + 8 * quad]);
+            static_for<0, slices - i.value>(
+                [&](auto j) MDQR_LAMBDA { matrix_multiply_add(sum[i + j], x0, x1, y[j]); });
+        });
+    }
+#endif
+
     MDQR_FN void add_magnitudes(const unsigned* a, const unsigned* b) {
         double size[4];
         static_for<0, 4>([&](auto c) MDQR_LAMBDA { size[c] = magnitude(c); });
@@ -115,12 +159,29 @@ private:
         static_for<0, 4>([&](auto c) MDQR_LAMBDA { put<1>(c, size[c]); });
     }
 
+    MDQR_FN static double pair_word(double high, double low) { return fma(high, two_to(22), low); }
+    MDQR_FN static double pair_word(double high) { return one_prod(high, two_to(22)); }
+    MDQR_FN static double pair_word(i64 high, i64 low = 0) { return double(high * unit + low); }
+
     MDQR_FN static void carry_into(double& low, double& high) {
         const double magic = digit_rest * two_to(22);
         const double part = one_sum(one_sum(low, magic), -magic);
         low = one_sum(low, -part);
         high = fma(part, two_to(-22), high);
     }
+    // As that, ties to even.
+    MDQR_FN static i64 carry_out(i64& low) {
+        i64 part = (low + unit / 2) >> 22;
+        if (low == part * unit - unit / 2)
+            part -= part & 1;
+        low -= part * unit;
+        return part;
+    }
+    MDQR_FN static void carry_into(i64& low, i64& high) { high += carry_out(low); }
+    MDQR_FN static void carry_into(i64& low, double& high) {
+        high = one_sum(high, double(carry_out(low)));
+    }
+    static constexpr i64 unit = i64(1) << 22;
 };
 
 class tile_loader {
@@ -167,13 +228,18 @@ MDQR_FN void accumulate(tile_sums& sums, const tile_loader& loader, int first, i
     });
     int slot = 0, steps = 0;
     for (int q = first; q < last; q += stage_quads) {
-        wait_copies<stages - 2>();
+        if constexpr (stages > 1)
+            wait_copies<stages - 2>();
         sync_threads();
         const int next = q + (stages - 1) * stage_quads;
         const int free = slot == 0 ? stages - 1 : slot - 1;
         if (next < last)
             loader.start(next, free);
         end_copies();
+        if constexpr (stages == 1) {
+            wait_copies<0>();
+            sync_threads();
+        }
         const unsigned* words = loader.stage(slot);
 #pragma unroll 1
         for (int s = behind; s < stage_quads; s += KW)

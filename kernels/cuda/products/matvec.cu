@@ -173,21 +173,25 @@ MDQR_FN void sum_terms(const matvec_arguments& p, place at, double* shared) {
     put_rows(p, at, sums, f, shared);
 }
 
-MDQR_END
-
-// Grid: items * tiles * splits * n; a tile is passes * rows_together rows.
-MDQR_KERNEL(mdqr_matvec, mdqr::matvec_arguments, mdqr::matvec_threads, mdqr::matvec_blocks) {
-    using namespace mdqr;
+MDQR_FN void sum_tile(const matvec_arguments& p, i64 unit) {
     const i64 tile_rows = p.passes * rows_together, tiles = (p.m + tile_rows - 1) / tile_rows;
-    const i64 j = block_x() % p.n, split = block_x() / p.n % p.splits;
-    const i64 tile = block_x() / p.n / p.splits;
-    if (block_x() == 0 && thread_index() == 0)
+    const i64 j = unit % p.n, split = unit / p.n % p.splits;
+    const i64 tile = unit / p.n / p.splits;
+    if (unit == 0 && thread_index() == 0)
         *p.count = 0;
     const place at{tile / tiles, tile % tiles * tile_rows, j, split};
     if (layout == 0)
-        sum_rows(p, at, split * p.stage_terms, shared_memory());
+        sum_rows(p, at, split * p.stage_terms, block_memory(p.work));
     else
-        sum_terms(p, at, shared_memory());
+        sum_terms(p, at, block_memory(p.work));
+}
+
+MDQR_END
+
+// Units: items * tiles * splits * n; a tile is passes * rows_together rows.
+MDQR_KERNEL(mdqr_matvec, mdqr::matvec_arguments, mdqr::matvec_threads, mdqr::matvec_blocks) {
+    using namespace mdqr;
+    for_units(p.work, [&](i64 unit) MDQR_LAMBDA { sum_tile(p, unit); });
 }
 
 // Grid: finish_lanes threads an element.

@@ -31,6 +31,7 @@ struct matvec_arguments {
     double* sums;      // [split][element][word]
     i64* exponent;     // [split][element], of both factors together
     i64 *list, *count; // elements for the exact accumulator
+    workspace work;    // of a part of the vector
     matrix_view out;
 #if MDQR_RESIDUAL
     residual_terms terms;
@@ -54,7 +55,7 @@ inline constexpr int rows_together = 32 / lanes_along * (matvec_warps / warps_al
 inline constexpr int term_step = lanes_along * warps_along;
 // Terms of a row that the threads load before they use the first.
 inline constexpr int turn = term_step * row_sums::ahead;
-// Terms of the vector that shared memory holds at most.
+// Terms of the vector that a block keeps at most.
 inline constexpr int stage = MDQR_STAGE;
 static_assert(stage % turn == 0);
 

@@ -59,6 +59,7 @@ struct sliced {
 MDQR_FN double slice_value(unsigned word) {
     return one_sum(from_bits(0x4330000000000000LL | i64(word)), -(two_to(52) + two_to(31)));
 }
+MDQR_FN int slice_integer(unsigned word) { return int(word ^ 0x80000000u); }
 MDQR_FN unsigned slice_word(double d) {
     return unsigned(u64(bits(one_sum(d, digit_rest)))) ^ 0x80000000u;
 }

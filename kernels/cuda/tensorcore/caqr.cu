@@ -2,7 +2,7 @@
 // J. Langou 2012), with modified Gram-Schmidt in its blocks: one launch a panel.
 //
 // 32 columns at a time: a tree of blocks gives R11, products on the way give R12, and the columns
-// behind are updated. A block of rows stays in shared memory all the time if there are enough
+// behind are updated. A block of rows stays where it is worked on if there are enough
 // multiprocessors for all; otherwise each takes several in turn, from memory and back.
 #include "tensorcore/caqr.hpp"
 #include "tensorcore/caqr_tree.hpp"
@@ -143,7 +143,7 @@ template <int Rows> struct caqr_panel {
     const caqr_arguments& p;
     const caqr_shared& s;
     const caqr_tree& t;
-    bool stays; // one block of rows, in shared memory from the beginning to the end
+    bool stays; // one block of rows, from the beginning to the end
 
     MDQR_FN i64 leaves() const { return t.nodes[0]; }
     MDQR_FN int end(const caqr_step& at) const {
@@ -275,7 +275,7 @@ template <int Rows> struct caqr_panel {
 };
 
 template <int Rows> MDQR_FN void factor_panel(const caqr_arguments& p) {
-    const caqr_shared s(shared_floats());
+    const caqr_shared s(p.work);
     const caqr_tree t = tree_of(p);
     const caqr_panel<Rows> panel{p, s, t, t.nodes[0] <= p.blocks};
     const int count = int(p.a.columns + block_columns - 1) / block_columns;

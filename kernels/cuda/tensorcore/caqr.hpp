@@ -1,5 +1,5 @@
-// Blocks of up to 256 rows of a panel of 128 columns in shared memory: modified Gram-Schmidt of 32
-// columns, and products with them, by 256 threads.
+// Blocks of up to 256 rows of a panel of 128 columns, in shared memory if they fit: modified
+// Gram-Schmidt of 32 columns, and products with them, by 256 threads.
 //
 // Gram-Schmidt: thread (w, l) holds its rows of column l in registers. Only the column at hand goes
 // through shared memory; its products with all columns meet there once.
@@ -18,6 +18,13 @@ inline constexpr int square_size = block_columns * block_columns;
 inline constexpr int fan_in = 16, most_rows = fan_in * block_columns / caqr_warps;
 inline constexpr int behind_size = block_columns * (panel_columns - block_columns);
 
+// Whether the tile lies in shared memory, as all else does.
+#if defined(MDQR_GLOBAL)
+inline constexpr bool tile_in_shared = false;
+#else
+inline constexpr bool tile_in_shared = true;
+#endif
+
 // Sums alternate between two places, so that one barrier a sum is enough.
 struct caqr_shared {
     float* tile;   // [128][260], column by column
@@ -25,9 +32,11 @@ struct caqr_shared {
     float* pivots; // [warps][64]
     float* square; // [32][36], row by row: R of a block, and what its Q is multiplied by
     float* behind; // products with the columns behind, column by column; or R12, row by row
-    MDQR_FN explicit caqr_shared(float* start)
-        : tile(start), sums(tile + panel_columns * tile_stride), pivots(sums + 2 * caqr_threads),
-          square(pivots + most_rows * caqr_warps), behind(square + block_columns * square_stride) {}
+    MDQR_FN explicit caqr_shared(const workspace& work)
+        : tile(reinterpret_cast<float*>(block_memory(work))),
+          sums(tile_in_shared ? tile + panel_columns * tile_stride : shared_floats()),
+          pivots(sums + 2 * caqr_threads), square(pivots + most_rows * caqr_warps),
+          behind(square + block_columns * square_stride) {}
     MDQR_FN float* column(int j) const { return tile + j * tile_stride; }
 };
 
@@ -151,7 +160,7 @@ template <int Rows>
 MDQR_FN void load_tile(const caqr_shared& s, const float_matrix& x, int first, int last) {
     constexpr int rows = caqr_warps * Rows, step = caqr_threads / rows, turn = 16;
     const bool in_quads = x.column % 4 == 0 && reinterpret_cast<i64>(x.data) % 16 == 0;
-    if (in_quads && x.rows == rows && last <= x.columns) {
+    if (tile_in_shared && in_quads && x.rows == rows && last <= x.columns) {
         copy_tile<Rows>(s, x, first, last);
         return;
     }

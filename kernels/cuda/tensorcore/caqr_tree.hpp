@@ -10,11 +10,12 @@ inline constexpr int most_levels = 8;
 struct caqr_arguments {
     float_matrix a, r; // r: as many rows as columns
     operand_matrix low;
-    float* tree;   // of each block of rows, and of each of the tree but the last, 32 x 32
-    float* behind; // of each block of rows, up to 32 x 96
-    i64* words;    // zero: one a level, and two
-    i64 rows;      // of a block, 128 or 256
-    i64 blocks;    // of the launch
+    float* tree;    // of each block of rows, and of each of the tree but the last, 32 x 32
+    float* behind;  // of each block of rows, up to 32 x 96
+    i64* words;     // zero: one a level, and two
+    i64 rows;       // of a block, 128 or 256
+    i64 blocks;     // of the launch
+    workspace work; // of a block of rows
 };
 
 struct caqr_tree {

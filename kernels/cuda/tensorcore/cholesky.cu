@@ -19,6 +19,7 @@ struct cholesky_arguments {
     i64 reflects;
     i64* breakdown;
     i64 done; // a and r are Q and R already
+    workspace work;
 };
 
 inline constexpr int sum_turns = gram_threads / panel_columns, sum_ways = 8;
@@ -124,7 +125,7 @@ MDQR_END
 // Grid: `blocks`, cooperative.
 MDQR_KERNEL(mdqr_tensorcore_cholesky, mdqr::cholesky_arguments, mdqr::gram_threads) {
     using namespace mdqr;
-    double* const shared = shared_memory();
+    double* const shared = block_memory(p.work);
     if (cholesky_pass(p, shared, 1) && cholesky_pass(p, shared, 2))
         cholesky_pass(p, shared, 3);
 }

@@ -3,6 +3,7 @@
 // float32 entries are exact in float64, so that A^T A has errors of 2^-53: what a Cholesky
 // factorisation makes of it holds for condition numbers up to some 10^6.
 #pragma once
+#include "device/matrix_step.hpp"
 #include "tensorcore/formats.hpp"
 
 MDQR_BEGIN

@@ -114,6 +114,9 @@ MDQR_FN void departures(const departures_arguments& p, i64 j0, double* shared) {
 // -- triangles -----------------------------------------------------------------------------------
 
 inline constexpr int triangle_order = 64, triangle_stride = triangle_order + 1;
+// Row i of a triangle whose rows follow each other without what is left of the diagonal.
+MDQR_FN double* packed_row(double* r, int i) { return r + i * (2 * triangle_order - 1 - i) / 2; }
+inline constexpr int packed_size = triangle_order * (triangle_order + 1) / 2;
 
 struct triangles_arguments {
     const double* r; // column by column, of a multiple of 64 rows and columns
@@ -162,17 +165,18 @@ MDQR_KERNEL(mdqr_tensorcore_departures, mdqr::departures_arguments, mdqr::vector
 MDQR_KERNEL(mdqr_tensorcore_triangles, mdqr::triangles_arguments, mdqr::triangle_order) {
     using namespace mdqr;
     double* const r = shared_memory();
-    double* const x = r + triangle_order * triangle_stride;
+    double* const x = r + packed_size;
     double* const inverse = x + triangle_order * triangle_stride;
     const int j = thread_index();
     const i64 first = block_x() * triangle_order;
-    for (int c = 0; c < triangle_order; ++c)
-        r[j * triangle_stride + c] = p.r[first + j + (first + c) * p.r_column];
-    inverse[j] = 1.0 / r[j * triangle_stride + j];
+    double* const own = packed_row(r, j);
+    for (int c = j; c < triangle_order; ++c)
+        own[c] = p.r[first + j + (first + c) * p.r_column];
+    inverse[j] = 1.0 / own[j];
     sync_threads();
     double* const mine = x + j;
     for (int i = triangle_order - 1; i >= 0; --i) {
-        const double* const row = r + i * triangle_stride;
+        const double* const row = packed_row(r, i);
         double sum[4] = {i == j ? 1.0 : 0.0};
         int k = i + 1;
         for (; k + 4 <= triangle_order; k += 4)

@@ -190,7 +190,7 @@ MDQR_FN void await_limb(const double* address) {
 
 // ---- the triangle of 32 rows
 
-// Divided rows in shared memory: c_ij at [j][plane][i]; `rows` <= 32 of both.
+// Divided rows: c_ij at [j][plane][i]; `rows` <= 32 of both.
 struct divided_rows {
     double* data;
     int rows;

@@ -8,16 +8,18 @@ using namespace mdqr;
 struct tile_arguments {
     matrix_view out, a, b;
     i64 order, columns, unit, blocks; // blocks for one matrix
+    workspace work;
 };
 
 MDQR_BEGIN
 
-// Shared memory: the divided rows of the triangles 0, 1 and of the square below triangle 0, then
+// A block keeps the divided rows of the triangles 0, 1 and of the square below triangle 0, then
 // reciprocals [plane][row], then a word a warp.
 struct tile_space {
     int order, rows;
+    double* memory;
     MDQR_FN divided_rows part(int i) const {
-        return {shared_memory() + i * number_planes * rows * rows, rows};
+        return {memory + i * number_planes * rows * rows, rows};
     }
     MDQR_FN int parts() const { return order > rows_of_tile ? 3 : 1; }
     MDQR_FN planes reciprocals() const {
@@ -125,15 +127,14 @@ MDQR_FN bool substitute_column(const system_view& v, const tile_space& space) {
     return !warp_any(!sound);
 }
 
-MDQR_END
-
-MDQR_KERNEL(mdqr_solve_triangular_tile, tile_arguments, 256, 1) {
+MDQR_FN void solve_tile(const tile_arguments& p, i64 unit) {
     const int warps = thread_count() / warp_lanes;
-    const i64 item = block_x() / p.blocks, part = block_x() % p.blocks;
+    const i64 item = unit / p.blocks, part = unit % p.blocks;
     system_view v{p.out.to, p.a.to, p.b.to, p.out.row, p.a.row, p.a.column, p.b.row, p.unit != 0};
     v.a.data += p.a.at(item, 0, 0);
     const int order = int(p.order);
-    const tile_space space{order, order < rows_of_tile ? order : rows_of_tile};
+    const tile_space space{order, order < rows_of_tile ? order : rows_of_tile,
+                           block_memory(p.work)};
     const bool in_range = divide_rows(v, space);
     for (i64 column = part * warps + warp_index(); column < p.columns; column += p.blocks * warps) {
         v.out.data = p.out.to.data + p.out.at(item, 0, column);
@@ -143,4 +144,10 @@ MDQR_KERNEL(mdqr_solve_triangular_tile, tile_arguments, 256, 1) {
         for (int first = 0; first < order; first += rows_of_tile)
             substitute_slow(v, first, order - first < rows_of_tile ? order - first : rows_of_tile);
     }
+}
+
+MDQR_END
+
+MDQR_KERNEL(mdqr_solve_triangular_tile, tile_arguments, 256, 1) {
+    for_units(p.work, [&](i64 unit) MDQR_LAMBDA { solve_tile(p, unit); });
 }

@@ -16,6 +16,7 @@ struct solve_arguments {
     matrix_view out, a, b;
     i64 order, columns, jobs, unit, blocks; // blocks of a group
     i64* state;                             // a counter a group, then a mark a job; zeros
+    workspace work;
 };
 
 MDQR_BEGIN
@@ -29,13 +30,16 @@ inline constexpr int lanes_of_row = 8, solve_threads = rows_of_tile * lanes_of_r
 // Columns whose numbers are fetched together where they are known to be there.
 inline constexpr int columns_ahead = number_planes <= 4 ? 4 : 1;
 
-// Shared memory: divided rows, reciprocals [plane][row], sums [plane][row], sizes.
-MDQR_FN divided_rows tile_rows() { return {shared_memory(), rows_of_tile}; }
-MDQR_FN planes tile_vector(int i) {
-    return {shared_memory() + (rows_of_tile + i) * number_planes * rows_of_tile, rows_of_tile,
-            limbs * rows_of_tile, limbs};
-}
-MDQR_FN double* tile_sizes() { return tile_vector(2).data; }
+// What a block keeps: divided rows, reciprocals [plane][row], sums [plane][row], sizes.
+struct tile_memory {
+    double* data;
+    MDQR_FN divided_rows rows() const { return {data, rows_of_tile}; }
+    MDQR_FN planes vector(int i) const {
+        return {data + (rows_of_tile + i) * number_planes * rows_of_tile, rows_of_tile,
+                limbs * rows_of_tile, limbs};
+    }
+    MDQR_FN double* sizes() const { return vector(2).data; }
+};
 
 // Where the rows of a tile lie.
 struct tile_place {
@@ -66,9 +70,9 @@ MDQR_FN void fill_unset(const system_view& v, const tile_place& t) {
 }
 
 // Reciprocals of the diagonal and divided rows of the tile; true if one is out of range.
-MDQR_FN bool divide_rows(const system_view& v, const tile_place& t) {
-    const divided_rows c = tile_rows();
-    const planes reciprocals = tile_vector(0);
+MDQR_FN bool divide_rows(const system_view& v, const tile_place& t, const tile_memory& memory) {
+    const divided_rows c = memory.rows();
+    const planes reciprocals = memory.vector(0);
     bool bad = false;
     if (thread_index() < rows_of_tile) {
         number r = number_of(1.0);
@@ -142,41 +146,42 @@ MDQR_FN void subtract_known(const system_view& v, i64 tile, i64 row, int lane, r
 }
 static_assert(columns_ahead == 1 || columns_ahead * lanes_of_row == rows_of_tile, "a whole tile");
 
-// The eight parts of a row together, to shared memory.
-MDQR_FN void combine_row(row_sum r, int row, int lane) {
+// The eight parts of a row together.
+MDQR_FN void combine_row(row_sum r, int row, int lane, const tile_memory& memory) {
 #pragma unroll 1
     for (int mask = 1; mask < lanes_of_row; mask *= 2) {
         r.sum = plus(r.sum, shuffle_xor(r.sum, mask));
         r.size = larger_of(r.size, int(shuffle_xor(double(r.size), mask)));
     }
     if (lane == 0) {
-        store_number(tile_vector(1), row, r.sum);
-        tile_sizes()[row] = double(r.size);
+        store_number(memory.vector(1), row, r.sum);
+        memory.sizes()[row] = double(r.size);
     }
 }
 
 // The rows of one tile; true in the threads that saw a number out of range.
-MDQR_FN bool solve_tile(const system_view& v, i64 tile, const tile_place& t) {
+MDQR_FN bool solve_tile(const system_view& v, i64 tile, const tile_place& t,
+                        const tile_memory& memory) {
     const int row = thread_index() / lanes_of_row, lane = thread_index() % lanes_of_row;
-    bool bad = divide_rows(v, t);
+    bool bad = divide_rows(v, t, memory);
     row_sum r{number_of(0.0), absent};
     if (lane == 0 && row < t.rows) {
         load_number(v.b, (t.first + row) * v.b_row, r.sum);
         r.size = term_exponent(leading(r.sum), 1.0);
     }
     subtract_known(v, tile, row < t.rows ? t.first + row : -1, lane, r);
-    combine_row(r, row, lane);
+    combine_row(r, row, lane, memory);
     sync_threads();
     if (warp_index() == 0) {
         const int i = lane_index();
         number s, reciprocal;
-        load_number(tile_vector(1), i, s);
-        load_number(tile_vector(0), i, reciprocal);
+        load_number(memory.vector(1), i, s);
+        load_number(memory.vector(0), i, reciprocal);
         normalise(s);
         s = product(s, reciprocal);
-        const int found = int(tile_sizes()[i]);
+        const int found = int(memory.sizes()[i]);
         const int size = found == absent ? absent : found + quick_exponent(leading(reciprocal));
-        substitute<guarded>(s, size, tile_rows(), t.rows, [&](const number& x, int largest) {
+        substitute<guarded>(s, size, memory.rows(), t.rows, [&](const number& x, int largest) {
             publish_number(v.out, (t.first + i) * v.out_row, x);
             bad = bad || !is_sound(leading(x), largest);
         });
@@ -187,13 +192,14 @@ MDQR_FN bool solve_tile(const system_view& v, i64 tile, const tile_place& t) {
 
 // All jobs of the group by the fast operations; those that left the range are marked.
 MDQR_FN void solve_jobs(const solve_arguments& p, i64 group, i64 groups, i64 member, i64 tiles) {
+    const tile_memory memory{block_memory(p.work)};
 #pragma unroll 1
     for (i64 job = group; job < p.jobs; job += groups) {
         const system_view v = system_of(p, job);
         bool bad = false;
 #pragma unroll 1
         for (i64 tile = member; tile < tiles; tile += p.blocks)
-            bad = solve_tile(v, tile, place_of(p, tile)) || bad;
+            bad = solve_tile(v, tile, place_of(p, tile), memory) || bad;
         if (warp_any(bad) && lane_index() == 0)
             atomic_max(p.state + groups + job, 1);
     }

@@ -1,4 +1,4 @@
-// A window in the shared memory of one block of threads.
+// A window in the memory of one block of threads.
 //
 // `lanes` threads share a column, of the window or of E^H. Column c of the window becomes column
 // c + below of E^H, which is that of the identity until reflector c meets it: R and what is not yet
@@ -16,7 +16,8 @@ struct window_arguments {
     matrix_view r; // (item, rows, columns), replaced
     matrix_view e; // (item, rows, rows)
     i64 rows, columns, below, lanes;
-    i64 stride; // of the rows in shared memory
+    i64 stride; // of the rows that a block keeps
+    workspace work;
 };
 
 inline constexpr int warp_size = 32;
@@ -67,7 +68,7 @@ struct window_block {
             ++shift;
         slot = thread >> shift;
         lane = thread & (q.lanes - 1);
-        double* at = shared_memory();
+        double* at = block_memory(p.work);
         matrix = {at, q.rows * stride};
         at += number_planes * matrix.plane;
         vectors = {at, 2 * (q.below + 1)};

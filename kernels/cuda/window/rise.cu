@@ -17,7 +17,8 @@ struct rise_arguments {
     matrix_view z; // (item, rows, 1), replaced
     matrix_view e; // (item, rows, rows)
     i64 rows;
-    i64 stride; // of the rows in shared memory
+    i64 stride; // of the rows that a block keeps
+    workspace work;
 };
 
 struct rise_block {
@@ -31,7 +32,7 @@ struct rise_block {
     MDQR_FN rise_block(const rise_arguments& p, i64 item)
         : p(p), q{int(p.rows), int(p.rows) - 1, 1, 1}, item(item), stride(p.stride),
           thread(thread_index()), warp_thread(thread_index() % warp_size) {
-        double* at = shared_memory();
+        double* at = block_memory(p.work);
         matrix = {at, q.rows * stride};
         at += number_planes * matrix.plane;
         z = {at, q.rows};
@@ -137,12 +138,8 @@ MDQR_FN void write_rise(const rise_block& b) {
     }
 }
 
-MDQR_END
-
-// Grid: items. The last warp makes the scalars.
-MDQR_KERNEL(mdqr_rise, mdqr::rise_arguments, mdqr::window_threads) {
-    using namespace mdqr;
-    const rise_block b(p, block_x());
+// The last warp makes the scalars.
+MDQR_FN void reduce_column(const rise_block& b) {
     read_rise(b);
     sync_threads();
     for (int j = b.q.columns; j >= 0; --j) {
@@ -155,4 +152,12 @@ MDQR_KERNEL(mdqr_rise, mdqr::rise_arguments, mdqr::window_threads) {
         sync_threads();
     }
     write_rise(b);
+}
+
+MDQR_END
+
+// Grid: items.
+MDQR_KERNEL(mdqr_rise, mdqr::rise_arguments, mdqr::window_threads) {
+    using namespace mdqr;
+    for_units(p.work, [&](i64 item) MDQR_LAMBDA { reduce_column(rise_block(p, item)); });
 }

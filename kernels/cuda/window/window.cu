@@ -9,10 +9,10 @@
 #endif
 #include "window/block.hpp"
 
-// Grid: items. The last warp makes the scalars.
-MDQR_KERNEL(mdqr_window, mdqr::window_arguments, mdqr::window_threads) {
-    using namespace mdqr;
-    const window_block b(p, block_x());
+MDQR_BEGIN
+
+// The last warp makes the scalars.
+MDQR_FN void reduce_window(const window_block& b) {
     read_window(b);
     sync_threads();
     scale_window(b);
@@ -23,4 +23,12 @@ MDQR_KERNEL(mdqr_window, mdqr::window_arguments, mdqr::window_threads) {
     for (int j = 0; j < b.q.columns; ++j)
         reflect_column(b, j);
     write_window(b);
+}
+
+MDQR_END
+
+// Grid: items.
+MDQR_KERNEL(mdqr_window, mdqr::window_arguments, mdqr::window_threads) {
+    using namespace mdqr;
+    for_units(p.work, [&](i64 item) MDQR_LAMBDA { reduce_window(window_block(p, item)); });
 }

@@ -251,7 +251,7 @@ class CudaEngine:
             VECTORS, "mdqr_tensorcore_triangles",
             fields(address(r), address(out), column_stride(r), column_stride(out)),
             grid=(n // TRIANGLE,), threads=TRIANGLE,
-            shared=8 * (2 * TRIANGLE * (TRIANGLE + 1) + TRIANGLE),
+            shared=8 * (3 * TRIANGLE * (TRIANGLE + 1) // 2 + TRIANGLE),
         )  # fmt: skip
         view = self.xp.lib.stride_tricks.as_strided
         between, width = self.xp.empty((n // 2, n // 2), order="F"), TRIANGLE

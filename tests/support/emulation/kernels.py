@@ -15,14 +15,13 @@ from types import ModuleType
 import numpy as np
 from compilers import host_compiler
 from fake_cuda_libraries import libraries
+from stand_ins import STAND_INS
 
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module
 from mdqr._backend.sources import digest, kernels_folder
 
-# What the smallest device admitted offers: bytes of shared memory of a block, blocks that run
-# at the same time, bytes of arguments.
-MOST_SHARED = 163 * 1024
-MOST_TOGETHER = 96
+# Bytes of arguments that every device takes.
 MOST_ARGUMENTS = 4096
 
 # Fibers leave a stack by longjmp, which fortified libraries take for a mistake.
@@ -78,7 +77,7 @@ class EmulatedKernels(Kernels):
     """Kernels over NumPy blocks; compiled libraries are kept in `folder`."""
 
     xp: ModuleType = np
-    multiprocessors = MOST_TOGETHER
+    device: Device = STAND_INS["a100"]
     memory = 2**33
 
     def __init__(self, folder: Path) -> None:
@@ -132,9 +131,9 @@ class EmulatedKernels(Kernels):
         assert arguments.dtype == np.int64
         assert min(grid) > 0
         assert 0 < threads <= 1024
-        assert shared <= MOST_SHARED
+        assert shared <= self.device.shared
         assert arguments.nbytes <= MOST_ARGUMENTS
-        assert not cooperative or prod(grid) <= MOST_TOGETHER
+        assert not cooperative or prod(grid) <= self.device.multiprocessors
         self.launched.append(name)
         kernel = ctypes.cast(getattr(self._library(module), name), ctypes.c_void_p)
         sizes = (ctypes.c_long * 3)(*(*grid, 1, 1)[:3])

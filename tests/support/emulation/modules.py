@@ -7,11 +7,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from stand_ins import ONE_BLOCK, STAND_INS
 from tensorcore_cases import emulated_engine
 
 from emulation.kernels import EmulatedKernels
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
@@ -32,20 +34,22 @@ PRODUCTS = [
     ((2048, 512), (512, 2048)),
     ((64, 6000), (6000, 64)),
 ]
-TRIANGLES = [(32, 1), (32, 40), (96, 1), (96, 40)]
+TRIANGLES = [(32, 1), (32, 40), (40, 1), (64, 40), (96, 1), (96, 40)]
 SMALL = [9, 200]  # in shared and in global memory
 PANELS = [(33, 16), (2000, 16), (5, 32, 16), (100, 8)]
 
 
 class Recorder(EmulatedKernels):
-    """Kernels that note what was asked for; results are not set."""
+    """Kernels that note what was asked for, and by how many threads; results are not set."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Device) -> None:
         super().__init__(Path())
-        self.used: dict[Module, set[str]] = {}
+        self.device = device
+        self.used: dict[Module, dict[str, int]] = {}
 
-    def launch(self, module, name, arguments, **launch) -> None:
-        self.used.setdefault(module, set()).add(name)
+    def launch(self, module, name, arguments, *, threads, **launch) -> None:
+        names = self.used.setdefault(module, {})
+        names[name] = max(threads, names.get(name, 0))
 
     def scratch(self, words, *, zero=False):
         # Nobody reads it, and gigabytes of it take seconds to fill.
@@ -91,18 +95,17 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
     (batch,) = blocks(limbs, is_complex, (2, 40, 40))
     backend.lu_panel(batch, np.zeros((2, 40), dtype=np.int64), 16, 32, **options)
     backend.cholesky_panel(square[..., :16, :], **options)
-    (band,) = blocks(limbs, is_complex, (5, 4))
-    backend.window(band, square[..., :5, :], None, below=1, **options)
-    backend.rise(column[..., :5, :], square[..., :5, :], None, **options)
-    if limbs == 1:
-        wide, narrow, one = (
-            x.astype(np.float32) for x in (square[..., :5, :5], band, column[..., :5, :])
-        )
-        backend.form_window(narrow, wide, below=1, **options)
-        backend.form_window(one, wide, below=0, **options)
+    for columns in (4, backend.window_columns(1, **options)):
+        rows = columns + 1
+        band, one, e = blocks(limbs, is_complex, (rows, columns), (rows, 1), (rows, rows))
+        for numbers in (np.float64, np.float32) if limbs == 1 else (np.float64,):
+            out = e.astype(numbers)
+            backend.form_window(band.astype(numbers), out, below=1, **options)
+            backend.form_window(one.astype(numbers), out, below=0, **options)
     if limbs > 1:
-        v, t = blocks(limbs, is_complex, (40, 3), (3, 3))
-        backend.reflect_all([v], [t], column, adjoint=True, **options)
+        for width in (3, 64):
+            v, t, x = blocks(limbs, is_complex, (70, width), (width, width), (70, 1))
+            backend.reflect_all([v], [t], x, adjoint=True, **options)
         for shape in PANELS:
             (panel,) = blocks(limbs, is_complex, shape)
             backend.qr_panel(panel, **options)
@@ -179,9 +182,9 @@ def call_tensorcore(kernels: Recorder) -> None:
 
 
 @cache
-def modules() -> dict[Module, set[str]]:
-    """Return all modules with the kernels that are launched from them."""
-    recorder = Recorder()
+def modules_of(device: Device) -> dict[Module, dict[str, int]]:
+    """Return the modules of a device, with the kernels of each and their threads."""
+    recorder = Recorder(device)
     backend = CudaBackend(recorder)
     for precision in PRECISIONS:
         for is_complex in (False, True):
@@ -192,3 +195,33 @@ def modules() -> dict[Module, set[str]]:
     call_floats(recorder)
     call_tensorcore(recorder)
     return recorder.used
+
+
+# A device for each architecture, as far as modules depend on it: the shared memory of a block, and
+# whether it has many FP64 units.
+ARCHITECTURES = {
+    "sm_75": ONE_BLOCK,
+    "sm_80": STAND_INS["a100"],
+    "sm_86": STAND_INS["rtx4090"],
+    "sm_89": STAND_INS["rtx4090"],
+    "sm_90": STAND_INS["a100"],
+    "sm_100": STAND_INS["a100"],
+    "sm_120": STAND_INS["rtx4090"],
+}
+
+
+def is_used(module: Module, arch: str) -> bool:
+    """Return whether devices of an architecture use a module, however few multiprocessors."""
+    return module in modules_of(ARCHITECTURES[arch]) or module.source == "panel/panel"
+
+
+@cache
+def modules() -> dict[Module, dict[str, int]]:
+    """Return the modules of all devices, with the kernels of each and their threads."""
+    found: dict[Module, dict[str, int]] = {}
+    for device in ARCHITECTURES.values():
+        for module, names in modules_of(device).items():
+            known = found.setdefault(module, {})
+            for name, threads in names.items():
+                known[name] = max(threads, known.get(name, 0))
+    return found

@@ -1,4 +1,8 @@
-"""Householder panels on the GPU: how many blocks work on a panel, and where its rows lie."""
+"""Householder panels on the GPU: how many blocks work on a panel, and where its rows lie.
+
+How the rows are divided into blocks depends on the shape and the precision alone, as the sums do.
+Where a device cannot run so many blocks at once, each takes several in turn.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,8 @@ from math import prod
 from typing import NamedTuple
 
 from mdqr._backend.blocks import batched
+from mdqr._backend.cuda.runtime.device import MOST_SHARED, MOST_TOGETHER, Device
 from mdqr._backend.cuda.runtime.kernels import (
-    BLOCKS_TOGETHER,
-    SHARED_BYTES,
     KernelCalls,
     Kernels,
     Module,
@@ -51,20 +54,24 @@ _LINE = 16
 
 
 class Plan(NamedTuple):
-    """The launch of one call: a function of its shape and precision alone."""
+    """The launch of one call.
+
+    `blocks`, `rows_a_block` and `threads` are a function of its shape and precision alone.
+    """
 
     blocks: int
     rows_a_block: int
     threads: int
+    group: int  # of the launch, for one panel: blocks with rows, and one for T
     in_shared: bool
     shared: int
     exchange: int
     counters: int
 
     @property
-    def group(self) -> int:
-        """Number of blocks that factor one panel: those with rows, and one for T."""
-        return 1 if self.blocks == 1 else self.blocks + 1
+    def in_turn(self) -> bool:
+        """Whether blocks of the launch take several blocks of rows."""
+        return self.blocks > max(self.group - 1, 1)
 
 
 def _blocks(items: int, m: int, limbs: int) -> int:
@@ -73,13 +80,13 @@ def _blocks(items: int, m: int, limbs: int) -> int:
     if m <= alone:
         return 1
     rows = min(largest, max(fewest, m * largest // 1024))
-    most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else BLOCKS_TOGETHER - 1
-    return max(1, min(divided(m, rows), most, BLOCKS_TOGETHER // items - 1))
+    most = _MODERATE_BLOCKS if m <= _MODERATE_ROWS else MOST_TOGETHER - 1
+    return max(1, min(divided(m, rows), most, MOST_TOGETHER // items - 1))
 
 
 def _threads(items: int, m: int, w: int, blocks: int, planes: int) -> int:
     """Return the threads of a block: few where many small panels share a multiprocessor."""
-    if blocks > 1 or items <= BLOCKS_TOGETHER or w >= 3 * _WARP:
+    if blocks > 1 or items <= MOST_TOGETHER or w >= 3 * _WARP:
         return _THREADS
     if m * w <= 512 and w < _WARP:
         return 128 if planes == _LONG_CODE else 64
@@ -87,7 +94,7 @@ def _threads(items: int, m: int, w: int, blocks: int, planes: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def plan(items: int, m: int, w: int, kind: Kind) -> Plan:
+def plan(items: int, m: int, w: int, kind: Kind, device: Device) -> Plan:
     """Return the launch for `items` panels of shape ``(m, w)``."""
     limbs, is_complex = kind
     parts = 1 + is_complex
@@ -98,15 +105,18 @@ def plan(items: int, m: int, w: int, kind: Kind) -> Plan:
     pivot = values + (digits if limbs > 2 else 0)
     blocks = _blocks(items, m, limbs)
     rows = divided(m, blocks)
+    group = 1 if blocks == 1 else max(1, min(blocks + 1, device.together // items))
+    turns = divided(blocks, max(group - 1, 1))
     column = (rows + 7) // 16 * 16 + 8
     arrays = _FIXED_SHARED + w * (_COLUMN_SHARED + 2 * scalars + values)
-    matrix = column * (pivot + w * values)
-    in_shared = 8 * (arrays + matrix) <= SHARED_BYTES
+    matrix = turns * column * (pivot + w * values)
+    in_shared = 8 * (arrays + matrix) <= min(device.shared, MOST_SHARED)
     pivots = 0 if in_shared else blocks * rows * pivot
     return Plan(
         blocks,
         rows,
         _threads(items, m, w, blocks, values),
+        group,
         in_shared,
         8 * (arrays + (matrix if in_shared else 0)),
         pivots + (2 * w * (blocks + scalars) if blocks > 1 else 0),
@@ -137,14 +147,14 @@ class Panels(KernelCalls):
             used = [batched(block, tuple(batch), 2, is_complex) for block in matrices]
             views = [matrix_view(kernels, block, is_complex) for block in used]
             items = prod(batch)
-            steps = plan(items, m, w, kind)
+            steps = plan(items, m, w, kind, kernels.device)
             exchange, barriers = (None, 0), (None, 0)
             if steps.exchange:
                 exchange = kernels.scratch(items * steps.exchange)
             if steps.counters:
                 barriers = kernels.scratch(items * steps.counters, zero=True)
             kernels.launch(
-                Module("panel/panel", kind),
+                Module("panel/panel", kind, ("MDQR_IN_TURN",) if steps.in_turn else ()),
                 "mdqr_qr_panel",
                 fields(
                     *views,
@@ -155,11 +165,12 @@ class Panels(KernelCalls):
                     steps.blocks,
                     steps.rows_a_block,
                     steps.in_shared,
+                    steps.group,
                 ),
                 grid=(items * steps.group,),
                 threads=steps.threads,
                 shared=steps.shared,
-                cooperative=steps.blocks > 1,
+                cooperative=steps.group > 1,
             )
             for block, wanted in zip(used[1:], matrices[1:], strict=True):
                 if not xp.may_share_memory(block, wanted):

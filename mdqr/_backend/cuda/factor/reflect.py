@@ -7,7 +7,8 @@ from math import prod
 
 from mdqr._backend.blocks import batched, reflections
 from mdqr._backend.cuda.products.products import Products
-from mdqr._backend.cuda.runtime.kernels import BLOCKS_TOGETHER, Kernels, Module, fields, matrix_view
+from mdqr._backend.cuda.runtime.device import MOST_TOGETHER
+from mdqr._backend.cuda.runtime.kernels import Kernels, Module, fields, matrix_view
 from mdqr._backend.protocol import Reflectors
 from mdqr._limbs.planes import Block, Kind, value_shape
 
@@ -19,7 +20,7 @@ _WARPS = 8
 
 # From so many columns of all matrices together on, products tile by tile are faster.
 _MOST_JOBS = 8
-# Rows of x that a block has at least.
+# Rows of x that a member of a job has at least.
 _LEAST_ROWS = 8
 # Matrices of a batch that are handed to cuSOLVER one by one.
 _FEW_MATRICES = 8
@@ -50,9 +51,12 @@ def _reflect_few(
     *batch, rows, columns = value_shape(x, is_complex)
     items, width = prod(batch), vs[0].shape[-1]
     jobs = items * columns
-    blocks = max(1, min(BLOCKS_TOGETHER // jobs, rows // _LEAST_ROWS))
+    members = max(1, min(MOST_TOGETHER // jobs, rows // _LEAST_ROWS))
+    blocks = max(1, min(members, kernels.device.together // jobs))
     numbers = (2 if is_complex else 1) * limbs * width
-    _parts, parts = kernels.scratch(jobs * 2 * blocks * numbers)
+    _parts, parts = kernels.scratch(jobs * 2 * members * numbers)
+    doubles = max(numbers * (_WARPS + 1), _THREADS)
+    work = kernels.workspace(jobs * blocks, 8 * doubles, in_turn=False)
     view = matrix_view(kernels, batched(x, tuple(batch), 2, is_complex), is_complex)
     reflectors = sum(v.shape[-1] for v in vs)
     order = slice(None, None, 1 if adjoint else -1)
@@ -62,19 +66,19 @@ def _reflect_few(
         count = len(some[0])
         padding = [0] * (_MOST_TILES - count)
         _counters, counters = kernels.scratch(jobs, zero=True)
-        numbers_of_tiles = [len(vs), done, count, parts, counters]
         kernels.launch(
-            Module("reflect/reflect", kind),
+            Module("reflect/reflect", kind, work.defines),
             "mdqr_reflect",
             fields(
                 view,
-                [rows, columns, items, blocks, width, reflectors, int(adjoint)],
-                numbers_of_tiles,
+                [rows, columns, items, members, blocks, width, reflectors, int(adjoint)],
+                [len(vs), done, count, parts, counters],
+                work.fields,
                 *(one + padding for one in some),
             ),
             grid=(jobs * blocks,),
             threads=_THREADS,
-            shared=8 * max(numbers * (_WARPS + 1), _THREADS),
+            shared=work.shared,
             cooperative=blocks > 1,
         )
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from mdqr._backend.blocks import matrices, unfolded, unsolved
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import (
     KernelCalls,
     Kernels,
@@ -28,9 +29,8 @@ _WARP = 32
 # itself; more take the threads of `most_small_threads`.
 _ROWS_OF_A_WARP, _ROWS_OF_FEW = 32, 16
 _MOST_THREADS = 128
-# What the blocks of a multiprocessor share: bytes of an H100, and warps, which the registers of
-# each kernel limit. Where fewer blocks would fit, all is in global memory: who waits is many.
-_SHARED_TOGETHER = 227 * 1024
+# Warps of a multiprocessor, which the registers of each kernel limit. Where its shared memory fits
+# fewer blocks than the least, all is in global memory: who waits is many.
 _WARPS_TOGETHER = {"solve": 12, "lstsq": 8}
 _RESERVED = 1024  # bytes of a block
 _LEAST_TOGETHER = 2
@@ -72,7 +72,7 @@ def _lstsq_sizes(m: int, n: int, *, transposes: bool) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1024)
-def plan(name: str, rows: int, columns: int, *, few: bool) -> Plan:
+def plan(name: str, rows: int, columns: int, device: Device, *, few: bool) -> Plan:
     """Return the launch for systems with so many rows and columns of the real form.
 
     `few` tells that each has a multiprocessor for itself.
@@ -87,7 +87,7 @@ def plan(name: str, rows: int, columns: int, *, few: bool) -> Plan:
     threads = _WARP if one_warp else _MOST_THREADS
     together = _WARPS_TOGETHER[name] * _WARP // threads
     words, digits = sizes(transposes=False)
-    fitting = _SHARED_TOGETHER // (8 * words + _RESERVED)
+    fitting = device.shared_together // (8 * words + _RESERVED)
     if fitting < _LEAST_TOGETHER:
         return Plan(threads, 0, sum(sizes(transposes=True)), together)
     return Plan(threads, 8 * words, digits, min(together, fitting))
@@ -126,10 +126,10 @@ def _launch(
 ) -> None:
     """Solve for x, residuals, a and b; `results` are the errors and what is known of items."""
     x, _, a, b = views
-    (items, m, n), parts = a.shape[-3:], 1 + is_complex
-    few = items <= kernels.multiprocessors
-    steps = plan(name, parts * m, parts * n, few=few)
-    blocks = min(items, kernels.multiprocessors * steps.together, _MOST_WORDS // steps.words)
+    (items, m, n), parts, device = a.shape[-3:], 1 + is_complex, kernels.device
+    few = items <= device.multiprocessors
+    steps = plan(name, parts * m, parts * n, device, few=few)
+    blocks = min(items, device.multiprocessors * steps.together, _MOST_WORDS // steps.words)
     _memory, address = kernels.scratch(blocks * steps.words)
     kernels.launch(
         Module(f"small/{name}", _KIND, () if steps.shared else ("MDQR_GLOBAL",)),

@@ -6,8 +6,8 @@ Three shapes of work, told apart by a static rule:
   block of threads serves one matrix and divides its rows once, a warp one right-hand side at a
   time. Batches of thousands of small systems and tiles with many right-hand sides.
 - Larger triangles: one cooperative launch for the whole substitution. Each right-hand side of each
-  matrix is a job, for which as many blocks work together as keep the launch within 96.
-- From 49 jobs on that is one block a job, and the launch need not be cooperative.
+  matrix is a job, for which as many blocks work together as the device runs at once.
+- Where that is one block a job, from 49 jobs on at the latest, the launch need not be cooperative.
 
 Large triangles with many right-hand sides are cheaper by tiles and products: `triangular_tile`.
 """
@@ -18,7 +18,6 @@ from math import prod
 
 from mdqr._backend.blocks import batched, matrix_shape
 from mdqr._backend.cuda.runtime.kernels import (
-    BLOCKS_TOGETHER,
     KernelCalls,
     Kernels,
     Module,
@@ -43,7 +42,7 @@ _UNGUARDED_LIMBS = 4
 
 
 def small_order(kind: Kind) -> int:
-    """Return the largest order whose divided rows fit in the shared memory of a block."""
+    """Return the largest order whose divided rows fit in the shared memory of a large device."""
     return 2 * _ROWS if _number_planes(kind) <= 4 else _ROWS
 
 
@@ -73,13 +72,14 @@ def _solve_small(
     blocks = min(divided(columns, warps), max(1, _MOST_BLOCKS // items))
     parts, rows = (3, _ROWS) if order > _ROWS else (1, order)
     doubles = _number_planes(kind) * (parts * rows * rows + order) + warps
+    work = kernels.workspace(items * blocks, 8 * doubles)
     kernels.launch(
-        Module("triangular/tile", kind),
+        Module("triangular/tile", kind, work.defines),
         "mdqr_solve_triangular_tile",
-        fields(*views, order, columns, unit, blocks),
-        grid=(items * blocks,),
+        fields(*views, order, columns, unit, blocks, work.fields),
+        grid=(work.blocks,),
         threads=32 * warps,
-        shared=8 * doubles,
+        shared=work.shared,
     )
 
 
@@ -93,18 +93,20 @@ def _solve_large(
     limbs = kind.limbs
     order, columns, unit = flags
     jobs = items * columns
-    blocks = max(1, min(divided(order, _ROWS), BLOCKS_TOGETHER // jobs))
-    groups = min(jobs, BLOCKS_TOGETHER // blocks if blocks > 1 else _MOST_BLOCKS)
-    _state, address = kernels.scratch(groups + jobs, zero=True)
+    blocks = max(1, min(divided(order, _ROWS), kernels.device.together // jobs))
     doubles = _number_planes(kind) * _ROWS * (_ROWS + 2) + _ROWS
+    work = kernels.workspace(blocks * min(jobs, _MOST_BLOCKS), 8 * doubles, in_turn=blocks == 1)
+    groups = work.blocks // blocks
+    _state, address = kernels.scratch(groups + jobs, zero=True)
     needs_guard = order < _GUARDED_ORDER and limbs > _UNGUARDED_LIMBS
+    guard = ("MDQR_GUARDED",) if needs_guard else ()
     kernels.launch(
-        Module("triangular/triangular", kind, ("MDQR_GUARDED",) if needs_guard else ()),
+        Module("triangular/triangular", kind, guard + work.defines),
         "mdqr_solve_triangular",
-        fields(*views, order, columns, jobs, unit, blocks, address),
+        fields(*views, order, columns, jobs, unit, blocks, address, work.fields),
         grid=(groups * blocks,),
         threads=_THREADS,
-        shared=8 * doubles,
+        shared=work.shared,
         cooperative=blocks > 1,
     )
 

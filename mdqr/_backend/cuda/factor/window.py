@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdqr._backend.blocks import FORMED, batched, replace_products, window_lanes
+from mdqr._backend.cuda.runtime.device import MOST_SHARED
 from mdqr._backend.cuda.runtime.kernels import (
-    SHARED_BYTES,
     KernelCalls,
     Kernels,
     Module,
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def plan(rows: int, columns: int, below: int, kind: Kind) -> Plan | None:
-    """Return the launch for windows with `below` diagonals, or None if one does not fit a block."""
+    """Return the launch for windows with `below` diagonals, or None if one is too large for it."""
     limbs, is_complex = kind
     planes = limbs * (1 + is_complex)
     slots = columns + below
@@ -57,21 +57,21 @@ def plan(rows: int, columns: int, below: int, kind: Kind) -> Plan | None:
     stride = slots + (apart - slots) % _BANKS
     words = planes * (rows * stride + 2 * (below + 1) + 2) + (limbs + 2) * columns + 2
     threads = _WARP * (1 + divided(slots * lanes, _WARP))
-    if slots > most_threads or 8 * words > SHARED_BYTES:
+    if slots > most_threads or 8 * words > MOST_SHARED:
         return None
     return Plan(lanes, stride, threads, 8 * words)
 
 
 @lru_cache(maxsize=1024)
 def rise_plan(rows: int, kind: Kind) -> Plan | None:
-    """Return the launch for columns of so many rows, or None if they do not fit a block."""
+    """Return the launch for columns of so many rows, or None if they are too many for it."""
     limbs, is_complex = kind
     planes = limbs * (1 + is_complex)
     stride = rows + 1 - rows % 2
     words = planes * (rows * (stride + 1) + 8) + 3
     threads = _WARP * (1 + divided(rows, _WARP))
     most_threads = next(count for most, count in _THREADS if planes <= most)
-    if threads > most_threads or 8 * words > SHARED_BYTES:
+    if threads > most_threads or 8 * words > MOST_SHARED:
         return None
     return Plan(1, stride, threads, 8 * words)
 
@@ -95,13 +95,14 @@ def _launch(
         xp = kernels.xp
         used = [batched(block, batch, 2, is_complex) for block in blocks]
         views = [_view(kernels, block, is_complex, item) for block in used]
+        work = kernels.workspace(prod(batch), steps.shared)
         kernels.launch(
-            Module(f"window/{name}", kind, ("MDQR_FLOAT32",) if single else ()),
+            Module(f"window/{name}", kind, (("MDQR_FLOAT32",) if single else ()) + work.defines),
             f"mdqr_{name}",
-            fields(*views, *numbers),
-            grid=(prod(batch),),
+            fields(*views, *numbers, work.fields),
+            grid=(work.blocks,),
             threads=steps.threads,
-            shared=steps.shared,
+            shared=work.shared,
         )
         for block, wanted in zip(used, blocks, strict=True):
             if not xp.may_share_memory(block, wanted):

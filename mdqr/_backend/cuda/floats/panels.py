@@ -12,17 +12,17 @@ from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided,
 from mdqr._backend.float_panels import CUTOFF, FAN_IN, NO_FLOOR, SMALL, rows_of_block
 from mdqr._limbs.planes import Block, Kind
 
-CAQR = Module("tensorcore/caqr", Kind(1, False))
-CHOLESKY = Module("tensorcore/cholesky", Kind(1, False))
-REFLECTOR = Module("tensorcore/reflector", Kind(1, False))
+_KIND = Kind(1, False)
+REFLECTOR = Module("tensorcore/reflector", _KIND)
 
 _THREADS = 256
-# Shared words of a caqr panel: a tile, sums, a square and what lies behind.
-_CAQR_WORDS = CUTOFF * (256 + 4) + 4 * _THREADS + SMALL * (SMALL + 4) + SMALL * (CUTOFF - SMALL + 4)
+# Words of a block of a caqr panel: a tile; sums, a square and what lies behind.
+_TILE_WORDS = CUTOFF * (256 + 4)
+_OTHER_WORDS = 4 * _THREADS + SMALL * (SMALL + 4) + SMALL * (CUTOFF - SMALL + 4)
 # Levels of its tree, at most.
 _LEVELS = 8
 # Of a cholesky panel: parts of the Gram matrix, rows of a tile, blocks however few its rows, and
-# shared words of a tile with half of the inverse.
+# words of a tile with half of the inverse.
 _PARTS, _TILE_ROWS, _LEAST_BLOCKS = 128, 64, 16
 _CHOLESKY_WORDS = CUTOFF * (_TILE_ROWS + 4) + CUTOFF // 2 * (CUTOFF + 4)
 # Of the reflections of a panel: two rows, two columns and the signs.
@@ -81,7 +81,8 @@ class CudaPanels:
         if rows not in self._trees:
             nodes = tree_nodes(rows)
             # Upper blocks run along with those of the rows, if there are multiprocessors for them.
-            blocks = min(sum(nodes[:2]), self._kernels.multiprocessors) if nodes[1:] else 1
+            most = self._kernels.device.multiprocessors
+            blocks = min(sum(nodes[:2]), most) if nodes[1:] else 1
             self._trees[rows] = Tree(
                 rows_of_block(rows),
                 blocks,
@@ -96,13 +97,17 @@ class CudaPanels:
         `low` are the fields of `struct operand_matrix` that gets Q rounded.
         """
         tree, address = self._tree(len(a)), self._kernels.address
+        work = self._kernels.workspace(
+            tree.blocks, 4 * (_TILE_WORDS + _OTHER_WORDS),
+            moved=4 * _TILE_WORDS, left=4 * _OTHER_WORDS, in_turn=False,
+        )  # fmt: skip
         self._kernels.launch(
-            CAQR, "mdqr_tensorcore_caqr",
+            Module("tensorcore/caqr", _KIND, work.defines), "mdqr_tensorcore_caqr",
             fields(
                 self.view(a), self.view(r), list(low), address(tree.squares),
-                address(tree.behind), self.words(_LEVELS + 2), tree.rows, tree.blocks,
+                address(tree.behind), self.words(_LEVELS + 2), tree.rows, tree.blocks, work.fields,
             ),
-            grid=(tree.blocks,), threads=_THREADS, shared=4 * _CAQR_WORDS,
+            grid=(tree.blocks,), threads=_THREADS, shared=work.shared,
             cooperative=tree.blocks > 1,
         )  # fmt: skip
 
@@ -131,7 +136,9 @@ class CudaPanels:
 
     def reflections(self, a: Sequence[int], r: Sequence[int], k: Sequence[int], signs: int) -> None:
         """Do both, one after the other: ``(I - Y K Y^T) E S R = A``; see `Panels.reflections`."""
-        launch, arguments = self._orthonormal(a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=False)
+        launch, arguments, _memory = self._orthonormal(
+            a, r, NO_OPERAND, NO_FLOOR, reflects=True, done=False
+        )
         middle = len(arguments)
         arguments += [*a, *k, signs]
         self._kernels.repeat([launch, _reflector(slice(middle, len(arguments)))], fields(arguments))
@@ -140,31 +147,35 @@ class CudaPanels:
         self, a: Block, r: Block, low: Sequence[int], floor: int, *, reflects: bool, done: bool
     ) -> None:
         views = self.view(a), self.view(r), low
-        launch, arguments = self._orthonormal(*views, floor, reflects=reflects, done=done)
+        launch, arguments, _memory = self._orthonormal(*views, floor, reflects=reflects, done=done)
         self._kernels.repeat([launch], fields(arguments))
 
     def _orthonormal(
         self, a: Sequence[int], r: Sequence[int], low: Sequence[int], floor: int,
         *, reflects: bool, done: bool,
-    ) -> tuple[Launch, list[int]]:  # fmt: skip
-        """Return a launch and its arguments; `a` and `r` are fields of `struct float_matrix`."""
+    ) -> tuple[Launch, list[int], Block | None]:  # fmt: skip
+        """Return a launch, its arguments, and memory to keep until it is started.
+
+        `a` and `r` are fields of `struct float_matrix`.
+        """
         tiles = divided(a[2], _TILE_ROWS)
         each = divided(tiles, _PARTS)
         parts = divided(tiles, each)
         # Those without rows help with the sums of columns.
-        blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.multiprocessors)
+        blocks = min(max(parts, _LEAST_BLOCKS), self._kernels.device.multiprocessors)
+        work = self._kernels.workspace(blocks, 8 * _CHOLESKY_WORDS, in_turn=False)
         partial = self._kernels.address(self._memory)
         behind = [partial + (_PARTS + i) * 8 * CUTOFF * CUTOFF for i in range(3)]
         noted = self._kernels.address(self.breakdown if reflects else self.lossy)
         arguments = [
             *a, *r, *low, partial, *behind, self.words(4), parts, each, blocks, floor,
-            int(reflects), noted, int(done),
+            int(reflects), noted, int(done), *work.fields,
         ]  # fmt: skip
         launch = Launch(
-            CHOLESKY, "mdqr_tensorcore_cholesky", slice(0, len(arguments)), (blocks,), _THREADS,
-            8 * _CHOLESKY_WORDS, cooperative=True,
+            Module("tensorcore/cholesky", _KIND, work.defines), "mdqr_tensorcore_cholesky",
+            slice(0, len(arguments)), (blocks,), _THREADS, work.shared, cooperative=True,
         )  # fmt: skip
-        return launch, arguments
+        return launch, arguments, work.memory
 
 
 def _reflector(part: slice) -> Launch:

@@ -14,7 +14,7 @@ _FINISH_THREADS, _FINISH_LANES = 128, 8
 _ROW_A_WARP, _ONE_ROW, _ROW_A_LANE = 0, 1, 2
 _ROWS = {_ROW_A_WARP: _WARPS, _ONE_ROW: 1, _ROW_A_LANE: _LANES}
 _MOST_PASSES = 4
-# Bytes of shared memory for a part of the vector, and its fewest and most terms.
+# Bytes for a part of the vector, and its fewest and most terms.
 _STAGE_BYTES, _LEAST_TERMS, _MOST_TERMS = 48 * 1024, 256, 1024
 # Below this many terms a lane takes a row.
 _FEW_TERMS = 64
@@ -38,7 +38,7 @@ class _Tiles(NamedTuple):
     """How rows and terms are divided among blocks."""
 
     layout: int
-    stage: int  # terms that fit shared memory
+    stage: int  # terms that a block keeps
     passes: int
     splits: int
     stages: int
@@ -108,25 +108,26 @@ def _run(
         scratch.take(1),
     ]
     memory, base = scratch.allocate(kernels)
+    # Words of the warps, eight at a time, take the place of the vector.
+    doubles = max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
+    work = kernels.workspace(items * tiles.rows * tiles.splits * n, 8 * doubles)
     arguments = fields(
         matrix_view(kernels, product.a, is_complex),
         matrix_view(kernels, product.b.swapaxes(-1, -2), is_complex),
         int(product.conj_a), int(product.conj_b), items, m, n, k,
         tiles.passes, tiles.splits, tiles.stages, tiles.stage_terms,
-        *(base + place for place in places), out, ending,
+        *(base + place for place in places), work.fields, out, ending,
     )  # fmt: skip
     defines = (
         f"MDQR_RESIDUAL={int(is_residual)}",
         f"MDQR_LAYOUT={tiles.layout}",
         f"MDQR_STAGE={tiles.stage}",
+        *work.defines,
     )
     module = Module("products/matvec", product.kind, defines)
-    # Words of the warps, eight at a time, take the place of the vector.
-    shared = 8 * max(value_words * tiles.stage, _WARPS * _WARPS * _LANES)
     kernels.launch(
-        module, "mdqr_matvec", arguments,
-        grid=(items * tiles.rows * tiles.splits * n,), threads=_THREADS, shared=shared,
-    )  # fmt: skip
+        module, "mdqr_matvec", arguments, grid=(work.blocks,), threads=_THREADS, shared=work.shared
+    )
     kernels.launch(
         module, "mdqr_matvec_finish", arguments,
         grid=(divided(elements * _FINISH_LANES, _FINISH_THREADS),), threads=_FINISH_THREADS,

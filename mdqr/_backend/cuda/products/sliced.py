@@ -1,4 +1,7 @@
-"""Large products by integer slices on the FP64 tensor cores: kernels/cuda/products/slices.hpp."""
+"""Large products by integer slices: kernels/cuda/products/slices.hpp.
+
+They are formed on the FP64 tensor cores, or on the integer units where a device has few of those.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from math import ceil, log2
 from typing import NamedTuple
 
 from mdqr._backend.cuda.products.operands import Product, Scratch, Todo
+from mdqr._backend.cuda.runtime.device import Workspace
 from mdqr._backend.cuda.runtime.kernels import Kernels, Module, divided, fields, matrix_view
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
@@ -18,6 +22,8 @@ _QUAD = 4
 _QUAD_PADDING = 4
 
 _THREADS = 256
+# Stages of the copies, and sums that a thread parks, as in kernels/cuda/products/matmul_tile.hpp.
+_STAGES, _PARKED = 3, 8
 # Blocks that keep every multiprocessor of a large GPU busy.
 _BUSY = 132
 # Blocks for slicing: it waits for memory.
@@ -48,11 +54,15 @@ class Tile(NamedTuple):
         """Return the doubles that the sums of a tile take."""
         return (2 + (slices(limbs) + 1) // 2) * self.side**2
 
-    def shared(self, limbs: int) -> int:
-        """Return the bytes of shared memory of a block."""
+    def workspace(self, kernels: Kernels, units: int, limbs: int) -> Workspace:
+        """Return where blocks keep stages of copies, and afterwards finished sums."""
         quads = self.depth if self.depth > 1 else 1 if slices(limbs) > 12 else 2
-        stages = 3 * quads * (slices(limbs) + 1) * 2 * self.side * _QUAD // 2
-        return 8 * (max(stages, self.depth * self.sums(limbs)) + 8 * _THREADS)
+        stage = quads * (slices(limbs) + 1) * 2 * self.side * _QUAD // 2
+        sums, parked = self.depth * self.sums(limbs), _PARKED * _THREADS
+        return kernels.workspace(
+            units, 8 * (max(_STAGES * stage, sums) + parked),
+            moved=8 * sums, left=8 * (stage + parked),
+        )  # fmt: skip
 
 
 _WIDE = Tile(0, 32, 1)
@@ -123,14 +133,16 @@ def product(
         fields(cut_a, cut_b, blocks_a, base + count),
         grid=(blocks_a + blocks_b,), threads=_THREADS, shared=512,
     )  # fmt: skip
+    work = tile.workspace(kernels, tiles * splits, product.kind.limbs)
     arguments = fields(
         a.view(base), b.view(base), c, out, int(subtract), items, m, n, tiles_m, tiles_n,
-        splits, split_quads, base + sums, base + todo, base + count,
+        splits, split_quads, base + sums, base + todo, base + count, work.fields,
     )  # fmt: skip
-    module = Module("products/matmul", product.kind, (f"MDQR_TILE={tile.variant}",))
-    shared = tile.shared(product.kind.limbs)
+    units = () if kernels.device.has_fast_doubles else ("MDQR_INTEGERS",)
+    defines = (f"MDQR_TILE={tile.variant}", *units, *work.defines)
+    module = Module("products/matmul", product.kind, defines)
     kernels.launch(
-        module, "mdqr_matmul", arguments, grid=(tiles * splits,), threads=_THREADS, shared=shared
+        module, "mdqr_matmul", arguments, grid=(work.blocks,), threads=_THREADS, shared=work.shared
     )
     if splits > 1:
         kernels.launch(module, "mdqr_matmul_finish", arguments, grid=(tiles,), threads=_THREADS)

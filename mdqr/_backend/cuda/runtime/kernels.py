@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.blocks import broadcast_shapes
+from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
 from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
@@ -31,11 +32,6 @@ from mdqr._limbs.planes import Block, Kind
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
-# What a device must have: products on its FP64 units, blocks that run at the same time, and the
-# shared memory of one. Launches are planned for no more, so that they fit every device admitted.
-_LEAST_CAPABILITY = (8, 0)
-BLOCKS_TOGETHER = 96
-SHARED_BYTES = 160_000
 # A compilation is announced after so many seconds.
 _PATIENCE = 1.0
 
@@ -77,8 +73,8 @@ class Kernels(Protocol):
     graphs: Graphs | None = None  # where work can be recorded
 
     @property
-    def multiprocessors(self) -> int:
-        """How many blocks run at the same time whatever they need, `BLOCKS_TOGETHER` at least."""
+    def device(self) -> Device:
+        """What launches are planned for."""
         ...
 
     @property
@@ -101,6 +97,38 @@ class Kernels(Protocol):
         It may go back to the pool as soon as the last launch that uses it has been started.
         """
         ...
+
+    def workspace(
+        self,
+        units: int,
+        shared: int,
+        *,
+        moved: int | None = None,
+        left: int = 0,
+        in_turn: bool = True,
+    ) -> Workspace:
+        """Return shared memory for a block a unit of work, or global memory for fewer blocks.
+
+        Parameters
+        ----------
+        units : int
+            Units of work.
+        shared : int
+            Bytes of shared memory that a block works on.
+        moved, left : int, optional
+            Where the device has less: bytes of global memory, all by default, and of shared memory.
+        in_turn : bool
+            Whether blocks may be fewer than the units then, and take them in turn. Blocks that wait
+            for each other may not; they are no more than the multiprocessors.
+        """
+        if shared <= self.device.shared:
+            return Workspace((), units, shared, [0, 0, units], None)
+        # Blocks begin at multiples of 16 bytes.
+        words = 2 * divided(shared if moved is None else moved, 16)
+        most = GLOBAL_BLOCKS * self.device.multiprocessors
+        blocks = min(units, most) if in_turn else units
+        memory, address = self.scratch(blocks * words)
+        return Workspace(("MDQR_GLOBAL",), blocks, left, [address, words, units], memory)
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
@@ -182,17 +210,25 @@ def _announce(module: Module) -> None:
 
 
 class CupyKernels(Kernels):
-    """Kernels on the current CUDA device and stream, in CuPy's memory."""
+    """Kernels on the current CUDA device and stream, in CuPy's memory.
+
+    Attributes
+    ----------
+    limit : Device or None
+        For tests: launches are planned, and kernels compiled, as for a device with no more than
+        this one.
+    """
 
     def __init__(self) -> None:
         import cupy
 
         self.xp: ModuleType = cupy
         self.plans: dict[Hashable, object] = {}
-        self._modules: dict[Module, Any] = {}
-        self._multiprocessors: dict[int, int] = {}
+        self.limit: Device | None = None
+        self._devices: dict[int, Device] = {}
+        self._modules: dict[tuple[Module, tuple[str, ...]], Any] = {}
+        self._functions: dict[tuple[Module, str, int, Device | None], Any] = {}
         self._memory: dict[int, int] = {}
-        self._functions: dict[tuple[Module, str, int], Any] = {}
         self.graphs = Graphs(cupy)
 
     @cached_property
@@ -206,14 +242,17 @@ class CupyKernels(Kernels):
         return digest(kernels_folder(), "include") + digest(kernels_folder(), "cuda")
 
     @property
-    def multiprocessors(self) -> int:
-        """How many multiprocessors the current device has."""
+    def device(self) -> Device:
+        """What the current device has; an error if it is too old."""
+        found = self._device()
+        return found if self.limit is None else found.limited(self.limit)
+
+    def _device(self) -> Device:
         runtime = self.xp.cuda.runtime
-        device = runtime.getDevice()
-        if device not in self._multiprocessors:
-            found = runtime.getDeviceProperties(device)["multiProcessorCount"]
-            self._multiprocessors[device] = found
-        return self._multiprocessors[device]
+        number = runtime.getDevice()
+        if number not in self._devices:
+            self._devices[number] = Device.of(runtime.getDeviceProperties(number))
+        return self._devices[number]
 
     @property
     def memory(self) -> int:
@@ -284,7 +323,7 @@ class CupyKernels(Kernels):
         driver, stream = cuda.driver, cuda.get_current_stream().ptr
         device = cuda.runtime.getDevice()
         for module, name, part, grid, threads, shared, cooperative in launches:
-            key = (module, name, device)
+            key = (module, name, device, self.limit)
             function = self._functions.get(key)
             if function is None:
                 function = self._functions[key] = self._function(module, name)
@@ -297,50 +336,24 @@ class CupyKernels(Kernels):
 
     def _function(self, module: Module, name: str) -> Any:
         """Return the function of a module on the current device, compiling it if need be."""
-        most = self._require_device()
-        if module not in self._modules:
+        device = self.device
+        older = device.capability != self._device().capability
+        options = ("-DMDQR_CAPABILITY={}{}".format(*device.capability),) if older else ()
+        if (module, options) not in self._modules:
             text = (kernels_folder() / "cuda" / f"{module.source}.cu").read_text()
-            self._modules[module] = self.xp.RawModule(
+            self._modules[module, options] = self.xp.RawModule(
                 code=f"// {self._digest}\n{text}",
-                options=self._options + module.options,
+                options=self._options + module.options + options,
                 backend="nvrtc",
             )
         note = threading.Timer(_PATIENCE, _announce, [module])
         note.start()
         try:
-            kernel = self._modules[module].get_function(name)
+            kernel = self._modules[module, options].get_function(name)
             kernel.compile()
         finally:
             note.cancel()
-        reserved = kernel.attributes["shared_size_bytes"]
-        if most - reserved > _PLAIN_SHARED:
-            kernel.max_dynamic_shared_size_bytes = most - reserved
+        most = device.shared - kernel.attributes["shared_size_bytes"]
+        if most > _PLAIN_SHARED:
+            kernel.max_dynamic_shared_size_bytes = most
         return kernel.kernel
-
-    def _require_device(self) -> int:
-        """Return the most shared memory of a block on the current device.
-
-        Raises
-        ------
-        RuntimeError
-            If the kernels do not fit the device.
-        """
-        runtime = self.xp.cuda.runtime
-        device = runtime.getDevice()
-        found = runtime.getDeviceProperties(device)
-        capability = (found["major"], found["minor"])
-        multiprocessors, most = found["multiProcessorCount"], found["sharedMemPerBlockOptin"]
-        if (
-            capability < _LEAST_CAPABILITY
-            or multiprocessors < BLOCKS_TOGETHER
-            or most < SHARED_BYTES
-        ):
-            name = found["name"].decode()
-            raise RuntimeError(
-                f"mdqr needs a GPU of compute capability 8.0 or later with at least "
-                f"{BLOCKS_TOGETHER} multiprocessors and {SHARED_BYTES:,} bytes of shared "
-                f"memory a block, such as an A100 or H100; cuda:{device}, {name}, has "
-                f"{capability[0]}.{capability[1]}, {multiprocessors} and {most:,}: "
-                'use device="cpu"'
-            )
-        return int(most)

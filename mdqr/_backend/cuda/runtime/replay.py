@@ -1,9 +1,9 @@
 """Launches that are planned once for operands of one layout, and repeated with other addresses.
 
 What a call has to do before its launches - tiles, splits, sizes of scratch memory, forty fields of
-arguments - depends on shapes, strides and flags alone. The first call of a layout runs the code of
-its module with a `Recorder` in place of the kernels, whose addresses are tags; the plan that comes
-out needs only the addresses of the operands.
+arguments - depends on shapes, strides, flags and the device alone. The first call of a layout runs
+the code of its module with a `Recorder` in place of the kernels, whose addresses are tags; the plan
+that comes out needs only the addresses of the operands.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
 from mdqr._backend.cuda.vendor.cublas import Cublas
 from mdqr._backend.protocol import Reflectors
@@ -56,9 +57,9 @@ class Recorder(Kernels):
         self.plans: dict[Hashable, object] = {}
 
     @property
-    def multiprocessors(self) -> int:
-        """How many multiprocessors the device has."""
-        return self._kernels.multiprocessors
+    def device(self) -> Device:
+        """What launches are planned for."""
+        return self._kernels.device
 
     @property
     def memory(self) -> int:
@@ -152,7 +153,8 @@ def planned(
     kernels : Kernels
         Where the launches go.
     flags : tuple
-        All that `launch` depends on besides shapes, strides and shared memory of the operands.
+        All that `launch` depends on besides the device, and shapes, strides and shared memory of
+        the operands.
     operands : sequence of Block
         All blocks whose addresses `launch` uses.
     launch : callable
@@ -161,7 +163,7 @@ def planned(
     addresses = [kernels.address(block) for block in operands]
     shared = len(set(addresses)) < len(addresses)
     same = tuple(map(addresses.index, addresses)) if shared else ()
-    key = (*flags, same, *((block.shape, block.strides) for block in operands))
+    key = (kernels.device, *flags, same, *((block.shape, block.strides) for block in operands))
     try:
         plan = kernels.plans[key]
     except KeyError:
