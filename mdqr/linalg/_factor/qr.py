@@ -321,7 +321,8 @@ def qr(
         last bits depend on it.
     check : bool, optional
         Raise if something is not finite; on a device, that waits for the factors once, at the end
-        (pivots are waited for in any case). Otherwise NaN and infinities go through.
+        (pivots, and large products, are waited for in any case). Otherwise NaN and infinities go
+        through.
     precision : Precision or str, optional
         The precision of the factors; by default that of `a`.
     callback : callable, optional
