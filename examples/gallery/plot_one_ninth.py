@@ -80,7 +80,7 @@ print("    " + exact.to_strings(digits=48), "is the reference")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
 mdqr.plot.singular_values(sigma, ax=left)
-left.legend(fontsize=8, loc="lower left")
+left.legend(fontsize=8)
 mdqr.plot.convergence(found, exact, ax=right)
 right.set(xlabel="ratios extrapolated, but one", ylabel="error of the constant", ylim=(1e-50, 1e3))
 fig.tight_layout()
