@@ -126,6 +126,10 @@ class _Module:
             return _Module(found)
         return on_device(found) if callable(found) and not isinstance(found, type) else found
 
+    def asarray(self, x, **options):
+        """Take arrays of the host to the device."""
+        return wrapped(self.module.asarray(bare(x), **options))
+
 
 class _Backend:
     name, xp = "cuda", _Module(np)
