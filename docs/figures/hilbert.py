@@ -14,11 +14,13 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import mdqr
+from benchmarks.figures.style import COLORS, TEXT, settings
 
 FILE = Path(__file__).with_suffix(".svg")
-COLORS = {mdqr.dd: "C2", mdqr.qd: "C1", mdqr.od: "C0"}
+HUES = {mdqr.dd: COLORS["mpmath"], mdqr.qd: COLORS["python-flint"], mdqr.od: COLORS["mdqr"]}
 STEP = 2
 
 
@@ -60,12 +62,10 @@ def until_refused(precision: mdqr.Precision) -> Iterator[tuple[float, float]]:
             return
 
 
-def main() -> None:
-    """Write the figure."""
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "mdqr"  # the same file for the same numbers
+def draw() -> Figure:
+    """Return the figure."""
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    for precision, color in COLORS.items():
+    for precision, color in HUES.items():
         right, claimed = zip(*until_refused(precision), strict=True)
         orders = range(STEP, STEP * (len(right) + 1), STEP)
         axes.plot(orders, right, "o", color=color, markersize=3.5)
@@ -74,17 +74,23 @@ def main() -> None:
         label = f"{precision.name}: {precision.limbs} doubles"
         axes.annotate(label, (orders[1], right[1]), (8, 0), textcoords="offset points", color=color)
     orders = range(STEP, orders[-1] + STEP, STEP)
-    axes.plot(orders, [in_float64(n) for n in orders], ".", color="0.4", markersize=3.5)
-    axes.annotate("NumPy, float64", (48, 6), color="0.3")
-    axes.plot([], [], "ko", markersize=3.5, label="digits that are right")
-    axes.plot([], [], "k-", linewidth=1, label="digits that mdqr claims (data_digits)")
-    axes.plot([], [], "kx", linewidth=1, label="no answer: LinAlgError")
+    axes.plot(orders, [in_float64(n) for n in orders], ".", color=TEXT, markersize=3.5)
+    axes.annotate("NumPy, float64", (48, 7))
+    axes.plot([], [], "o", color=TEXT, markersize=3.5, label="digits that are right")
+    axes.plot([], [], "-", color=TEXT, linewidth=1, label="digits that mdqr claims (data_digits)")
+    axes.plot([], [], "x", color=TEXT, linewidth=1, label="no answer: LinAlgError")
     axes.legend(frameon=False)
     axes.set(xlabel="order of the Hilbert matrix", ylabel="decimal digits, worst component")
     axes.set(xlim=(0, None), ylim=(0, 132))
-    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def main() -> None:
+    """Write the figure, without a background: the README and the docs have a dark theme too."""
+    mpl.use("svg")
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    figure.savefig(target, metadata={"Date": None})
+    with settings():
+        draw().savefig(target, transparent=True, metadata={"Date": None})
 
 
 if __name__ == "__main__":
