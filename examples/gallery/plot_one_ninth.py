@@ -80,7 +80,8 @@ print("    " + exact.to_strings(digits=48), "is the reference")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
 mdqr.plot.singular_values(sigma, ax=left)
-left.legend(fontsize=8)
+between = {"loc": (0.36, 0.55), "ncols": 2, "handlelength": 1, "columnspacing": 1}
+left.legend(fontsize=7, **between)  # between the levels of dd and qd
 mdqr.plot.convergence(found, exact, ax=right)
 right.set(xlabel="ratios extrapolated, but one", ylabel="error of the constant", ylim=(1e-50, 1e3))
 fig.tight_layout()
