@@ -8,11 +8,14 @@ all: there one device stands in for others.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
-from compilers import device_compiler, needs_device_compiler
+from compilers import device_compiler, needs_device_compiler, nvrtc_version
 from emulation.modules import ARCHITECTURES, is_used, modules
 
 from mdqr._backend.sources import kernels_folder
@@ -40,41 +43,9 @@ SMALL_DEVICES = {"MDQR_GLOBAL", "MDQR_IN_TURN", "MDQR_INTEGERS"}
 # Registers of a multiprocessor, and how many a warp takes at a time.
 REGISTERS, REGISTERS_A_WARP = 65_536, 256
 ELEMENTARY_SAMPLE = {"MDQR_UNARY=exp", "MDQR_UNARY=sin", "MDQR_BINARY=arctan2"}
-# Bytes of spill stores in hot kernels, most of them registers that called functions save: by
-# architecture, then (source, limbs, complex). They must not grow.
-SPILLS: dict[str, dict[tuple[str, int, bool], int]] = {
-    "sm_90": {
-        ("products/exact_numbers", 1, False): 4,
-        ("products/exact_numbers", 8, True): 16,
-        ("products/matvec", 2, True): 4,
-        ("products/matvec", 4, False): 12,
-        ("products/matvec", 4, True): 36,
-        ("products/matvec", 8, True): 132,
-        ("products/matmul", 8, False): 4,
-        ("triangular/tile", 8, True): 704,
-        ("triangular/triangular", 8, True): 576,
-        ("window/rise", 8, True): 128,
-        ("window/window", 2, True): 4,
-        ("window/window", 8, True): 40,
-    },
-    "sm_75": {("panel/panel", 2, False): 8},
-    "sm_80": {
-        ("products/matvec", 2, False): 4,
-        ("products/matvec", 2, True): 8,
-        ("products/matvec", 4, False): 16,
-        ("products/matvec", 4, True): 40,
-        ("products/matvec", 8, True): 48,
-        ("elementwise/reduce", 4, False): 8,
-        ("elementwise/elementwise", 4, True): 32,
-        ("triangular/tile", 8, True): 420,
-        ("triangular/triangular", 8, True): 256,
-        ("window/rise", 4, False): 16,
-        ("window/rise", 8, True): 60,
-        ("window/window", 2, True): 4,
-        ("window/window", 4, False): 16,
-        ("window/window", 8, True): 16,
-    },
-}
+# Bytes of spill stores in hot kernels, by architecture, then source, limbs and field: most are
+# registers that called functions save. They must not grow on devices that use the module.
+SPILLS: dict[str, Any] = json.loads((Path(__file__).parent / "spills.json").read_text())
 
 
 def name_of(module) -> str:
@@ -156,6 +127,6 @@ def test_module_compiles(module, arch, tmp_path):
     # A cooperative launch has a block on every multiprocessor.
     for name, threads in modules()[module].items():
         assert blocks_that_fit(registers[name], threads) >= 1, name
-    if is_hot(module) and arch in SPILLS:
-        key = (module.source, module.kind.limbs, module.kind.is_complex)
-        assert spilled(log) <= SPILLS[arch].get(key, 0), log
+    # Another compiler has other spills.
+    if is_hot(module) and is_used(module, arch) and nvrtc_version().startswith(SPILLS["nvrtc"]):
+        assert spilled(log) <= SPILLS[arch].get("-".join(name_of(module).split("-")[:3]), 0), log

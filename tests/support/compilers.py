@@ -71,6 +71,14 @@ def nvrtc_library() -> ctypes.CDLL | None:
     return ctypes.CDLL(str(name.locate()))
 
 
+def nvrtc_version() -> str:
+    """Return the version of the wheel nvidia-cuda-nvrtc; empty where nvcc compiles."""
+    try:
+        return importlib.metadata.version("nvidia-cuda-nvrtc")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def compile_by_nvrtc(library: ctypes.CDLL, source: str, flags: Sequence[str]) -> str:
     """Compile to a cubin in memory and return the program log."""
     options = [*flags, "--ptxas-options=-v"]
