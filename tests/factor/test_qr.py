@@ -234,7 +234,7 @@ def test_a_norm_beyond_the_range_raises(precision):
     ("options", "message"),
     [
         ({"mode": "full"}, "mode must be one of 'reduced', 'complete', 'r', 'raw'; got 'full'"),
-        ({"method": "refine"}, 'method must be "auto" or "householder"; got \'refine\''),
+        ({"method": "lapack"}, 'method must be "auto", "householder" or "refine"; got'),
         ({"tile": 0}, "tile must be a positive integer or None; got 0"),
         ({"tile": 2.5}, "tile must be a positive integer or None; got 2.5"),
         ({"tile": True}, "tile must be a positive integer or None; got True"),

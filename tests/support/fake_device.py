@@ -32,6 +32,10 @@ def bare(given):
     return given.values if isinstance(given, DeviceArray) else given
 
 
+def _bare_values(options):
+    return {name: bare(value) for name, value in options.items()}
+
+
 def on_device(function):
     """Let a function of NumPy take and return `DeviceArray` alone, as CuPy's do."""
 
@@ -39,7 +43,7 @@ def on_device(function):
         for given in (*args, *options.values()):
             for x in given if isinstance(given, (list, tuple)) else [given]:
                 assert not isinstance(x, np.ndarray), "a NumPy array met an array of a device"
-        return wrapped(function(*map(bare, args), **{k: bare(v) for k, v in options.items()}))
+        return wrapped(function(*map(bare, args), **_bare_values(options)))
 
     return call
 
@@ -135,7 +139,13 @@ class _Backend:
     name, xp = "cuda", _Module(np)
 
     def __getattr__(self, name):
-        return on_device(getattr(host.backend(), name))
+        found = getattr(host.backend(), name)
+        if name.startswith("exact_"):
+            # Tables of moduli are the host's.
+            return lambda *args, **options: wrapped(
+                found(*map(bare, args), **_bare_values(options))
+            )
+        return on_device(found)
 
 
 def install(monkeypatch):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._factor import householder, pivoted
+from mdqr.linalg._factor import householder, pivoted, refined
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.checks import Checks
@@ -25,7 +29,7 @@ from mdqr.linalg._shared.operands import (
 )
 
 _MODES = ("reduced", "complete", "r", "raw")
-_METHODS = ("auto", "householder")
+_METHODS = ("auto", "householder", "refine")
 
 
 class QRResult(NamedTuple):
@@ -314,8 +318,12 @@ def qr(
     pivoting : bool, optional
         Factor the longest of what is left of the columns next, ``a[:, P] = Q R``, and return P too;
         as `scipy.linalg.qr`.
-    method : {"auto", "householder"}, optional
-        Both mean tiled blocked Householder reflections.
+    method : {"auto", "householder", "refine"}, optional
+        "householder", which "auto" takes: tiled blocked Householder reflections. "refine": products
+        only, from factors in float64; in modes other than "raw", without pivoting. Where it cannot
+        show the bounds below, as where the condition is beyond ``eps**-0.5`` in od and some
+        ``2**-12 / eps`` otherwise, or columns have rows graded as far, it warns and takes
+        Householder reflections. Precision d is that of LAPACK in any case.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
         last bits depend on it.
@@ -326,7 +334,8 @@ def qr(
     precision : Precision or str, optional
         The precision of the factors; by default that of `a`.
     callback : callable, optional
-        Called as ``callback(stage, done, total)`` after each tile.
+        Called as ``callback(stage, done, total)`` after each tile, stage "factor", or sweep, stage
+        "refine".
 
     Returns
     -------
@@ -340,11 +349,17 @@ def qr(
     TypeError
         If `callback` cannot be called.
     ValueError
-        If `a` has fewer than two dimensions, or an option has an unknown value.
+        If `a` has fewer than two dimensions, or an option has an unknown value, or "refine" is
+        asked for reflectors or pivots.
     numpy.linalg.LinAlgError
         If `check` is true and `a` or a factor is not finite.
     MemoryError
         If there is no memory for the factors; with what was wanted.
+
+    Warns
+    -----
+    RuntimeWarning
+        If `method` is "refine" and matrices were factored by Householder reflections.
 
     See Also
     --------
@@ -360,6 +375,13 @@ def qr(
     that no intermediate value over- or underflows. The algorithm is the blocked Householder method
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
+
+    "refine" corrects Q and R of float64 in sweeps, each of which doubles their digits, by products
+    and a triangular system with many right-hand sides: ``E = a - Q R`` and ``F = I - Q^H Q``,
+    measured beyond the precision, give the change of both to first order. Where R is too near to
+    singular for float64, ``a R^-1`` is factored first, and so on. The bounds above are proven of
+    the last sweep, from the norms of what it found and its rounding errors. The bits depend on the
+    LAPACK or cuSOLVER that it starts from.
 
     With pivoting ``R[k, k] >= (1 - 2**-10) norm(R[k:, j])`` for all later columns j, at any
     condition: lengths are measured in float64, but of what the work leaves, again after each drop
@@ -379,7 +401,10 @@ def qr(
     if mode not in _MODES:
         raise ValueError(f"qr: mode must be one of {', '.join(map(repr, _MODES))}; got {mode!r}")
     if method not in _METHODS:
-        raise ValueError(f'qr: method must be "auto" or "householder"; got {method!r}')
+        raise ValueError(f'qr: method must be "auto", "householder" or "refine"; got {method!r}')
+    if method == "refine" and (mode == "raw" or pivoting):
+        asked = "pivots" if pivoting else 'mode="raw", reflectors'
+        raise ValueError(f'qr: method="refine" has no {asked}; take method="householder"')
     check_callback("qr", callback)
     width = tile_of("qr", tile)
     inputs = gather(a, precision=precision, trimmed=False)
@@ -387,10 +412,13 @@ def qr(
     rows = m if mode == "complete" else min(m, n)
     checks = Checks() if check else None
     keep_q = mode in ("reduced", "complete")
+    refines = method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
+        if refines:
+            return _refined(inputs, mode, width, checks, callback)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
@@ -402,16 +430,61 @@ def qr(
         if mode == "raw":
             return _raw(inputs, scaled, checks, *([] if order is None else [order]))
         r = _with_batch(scaled.signed_r(rows), batch, field)
-        if checks is not None:
-            require_factor(checks, "qr", "R", r, field)
         q = _with_batch(scaled.signed_q(rows), batch, field) if keep_q else None
-        if checks is not None:
-            checks.settle()
-        r = inputs.wrap(r)
-        if q is None:
-            return r if order is None else (r, order)
-        q = inputs.wrap(q)
-        return QRResult(q, r) if order is None else QRPResult(q, r, order)
+        return _wrapped(inputs, q, r, checks, order)
+
+
+def _wrapped(
+    inputs: Inputs, q: Block | None, r: Block, checks: Checks | None, order: Block | None = None
+) -> Any:
+    """Return what `qr` returns, if R is finite or nobody asks."""
+    if checks is not None:
+        require_factor(checks, "qr", "R", r, inputs.is_complex)
+        checks.settle()
+    wrapped = inputs.wrap(r)
+    if q is None:
+        return wrapped if order is None else (wrapped, order)
+    if order is None:
+        return QRResult(inputs.wrap(q), wrapped)
+    return QRPResult(inputs.wrap(q), wrapped, order)
+
+
+def _refined(
+    inputs: Inputs, mode: str, tile: int | None, checks: Checks | None, callback: Callback | None
+) -> QRResult | MDArray:
+    """Return factors by products, those of each matrix of a batch; see `qr`."""
+    block, field, backend, kind = inputs.blocks[0], inputs.is_complex, inputs.backend, inputs.kind
+    if checks is not None:
+        checks.require_finite("qr", "a", block, field)
+        checks.settle()
+    m, n = block.shape[-2:]
+    rows, batch = m if mode == "complete" else min(m, n), inputs.shape(0)[:-2]
+    q = kind.empty(backend.xp, (*batch, m, rows))
+    r = kind.zeros(backend.xp, (*batch, rows, n))
+    left = []
+    for item in np.ndindex(*batch):
+        at = (..., *item, slice(None), slice(None))
+        scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
+        found = refined.factor(backend, scaled, columns=rows, kind=kind, callback=callback)
+        if found is None:
+            left.append(item)
+            one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
+            q[at], r[at] = one.signed_q(rows), one.signed_r(rows)
+        else:
+            q[at], r[at] = found.q, backend.ldexp(found.r, -powers, is_complex=field)
+    if left:
+        warnings.warn(
+            f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "
+            'for method="refine": from Householder reflections instead',
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return _wrapped(inputs, None if mode == "r" else q, r, checks)
+
+
+def _matrices(count: int, batch: tuple[int, ...]) -> str:
+    """Return the words for so many matrices of a batch."""
+    return f"{count} of {math.prod(batch)} matrices are" if batch else "the matrix is"
 
 
 def _with_batch(block: Block, batch: tuple[int, ...], is_complex: bool) -> Block:

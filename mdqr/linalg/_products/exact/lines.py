@@ -74,7 +74,8 @@ def _inner_shift(backend: ExactProducts, pair: tuple[Lines, Lines]) -> Block | N
         steps.append(most)
     a, b = steps
     shift = xp.where((a < -_BEYOND) | (b < -_BEYOND), 0, (b - a) // 2)
-    return shift if bool((abs(shift) > 1).any()) else None
+    (gains,) = fetch((abs(shift) > 1).any())
+    return shift if gains else None
 
 
 def sufficient_bits(

@@ -13,6 +13,7 @@ from mdqr._limbs.planes import Block, Kind, value_shape
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
 from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
+from mdqr.linalg._shared.checks import fetch
 
 
 class Crossover(NamedTuple):
@@ -215,8 +216,10 @@ def _integers(
     # What cutting one operand does is as large as the integers of the other one.
     cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
     # What cutting changes must not overflow where the product does not.
-    if cut and sum(int(lines.exponent.max()) for lines in pair) + above + 1 - min(tau) > 1023:
-        return None
+    if cut:
+        largest = sum(map(int, fetch(*(lines.exponent.max() for lines in pair))))
+        if largest + above + 1 - min(tau) > 1023:
+            return None
     left_out = max(0, (max(cut) - 62 + back.width) // back.width) if cut else 0
     unit = sum(tau) + above - left_out * back.width
     return pair, _Integers(tau, moduli, back.without(left_out), unit, above)

@@ -1,0 +1,221 @@
+"""QR by products: bounds, proofs and fallbacks of `method="refine"`."""
+
+from __future__ import annotations
+
+import warnings
+
+import fake_device
+import linalg_cases as cases
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mdqr
+from mdqr.linalg import qr
+from mdqr.linalg._factor import refined
+from mdqr.linalg._shared.operands import gather
+from mdqr.testing import arrays, matrix
+
+SHAPES = [(1, 1), (1, 4), (6, 1), (9, 5), (5, 9), (35, 17), (70, 70)]
+
+
+def accept(a, Q, R):
+    """The acceptance of Householder factors."""
+    n = a.shape[-1]
+    assert cases.column_errors(a, Q, R).max(initial=0.0) <= 20 * n
+    assert cases.factor_errors(a, Q, R)[3] <= 20 * n
+    cases.check_form(R)
+
+
+def refine(a, **options):
+    """Factor by products, or fail if Householder reflections were taken."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return qr(a, method="refine", **options)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_acceptance(multiple, dtype, shape, rng):
+    a = cases.random(*shape, multiple, dtype, rng)
+    accept(a, *refine(a))
+
+
+@pytest.mark.parametrize("power", [0.1, 0.3, 0.6, 0.9])
+def test_acceptance_at_any_condition_there_is_room_for(multiple, dtype, power, rng):
+    """Rounds of preconditioning; in od there is no precision for E beyond half of its digits."""
+    most = 2.0**-24 / multiple.eps if multiple is not mdqr.od else multiple.eps**-0.45
+    a = cases.random(40, 31, multiple, dtype, rng, cond=most**power)
+    accept(a, *refine(a))
+
+
+# Rows beyond these take more bits than there are: see the next test.
+@pytest.mark.parametrize(("rows", "columns"), [(0, -20), (0, 20), (-1, 0), (1, 20)], ids=str)
+def test_acceptance_of_scaled_matrices(multiple, dtype, rows, columns, rng):
+    a = cases.scaled(cases.random(30, 21, multiple, dtype, rng), rows, columns)
+    accept(a, *refine(a))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p, dtype, rng: cases.scaled(cases.random(30, 21, p, dtype, rng), -20, 0),
+        lambda p, dtype, rng: cases.random(30, 21, p, dtype, rng, cond=9e-3 / p.eps),
+        lambda p, dtype, rng: matrix("rank_deficient", 22, 19, precision=p, dtype=dtype, rng=rng),
+        lambda p, dtype, rng: mdqr.zeros((5, 3), precision=p, dtype=dtype),
+    ],
+    ids=["rows", "condition", "rank", "zeros"],
+)
+def test_householder_reflections_where_products_prove_nothing(multiple, dtype, make, rng):
+    a = make(multiple, dtype, rng)
+    with pytest.warns(RuntimeWarning, match="the matrix is too near.*Householder"):
+        Q, R = qr(a, method="refine")
+    known = qr(a)
+    assert (Q == known.Q).all()
+    assert (R == known.R).all()
+
+
+def test_a_batch_says_how_many_were_not_refined(rng):
+    a = cases.random(9, 5, mdqr.dd, float, rng)
+    a = mdqr.stack([a, mdqr.zeros((9, 5), precision=mdqr.dd), 3 * a])
+    with pytest.warns(RuntimeWarning, match="1 of 3 matrices are") as found:
+        Q, R = qr(a, method="refine")
+    assert [record.filename for record in found] == [__file__]
+    for item in range(3):
+        accept(a[item], Q[item], R[item])
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_acceptance_of_wild_entries(multiple, dtype, data):
+    m, n = data.draw(st.sampled_from([(6, 4), (4, 6), (9, 9)]))
+    bounds = {"allow_nan": False, "allow_infinity": False}
+    bounds |= {"min_exponent": -200, "max_exponent": 200}
+    a = data.draw(arrays(multiple, (m, n), dtype=dtype, **bounds))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        accept(a, *qr(a, method="refine"))
+
+
+@pytest.mark.parametrize("exponent", [-1000, -700, 1000])
+def test_acceptance_at_the_ends_of_the_range(multiple, dtype, exponent, rng):
+    a = cases.random(12, 9, multiple, dtype, rng)
+    a = a * 2.0 ** (exponent // 2) * 2.0 ** (exponent // 2)
+    accept(a, *refine(a))
+
+
+@pytest.mark.parametrize("shape", [(7, 4), (4, 7), (5, 5), (2, 3, 6, 4)], ids=str)
+@pytest.mark.parametrize("mode", ["complete", "r"])
+def test_modes(multiple, dtype, shape, mode, rng):
+    batch = shape[:-2]
+    a = cases.random(*shape[-2:], multiple, dtype, rng)
+    a = mdqr.stack([a * (k + 1) for k in range(6)]).reshape(shape) if batch else a
+    found, known = refine(a, mode=mode), qr(a, mode)
+    if mode == "r":
+        size = abs(known).max()
+        assert found.shape == known.shape
+        assert (abs(found - known).max() <= 1e6 * multiple.eps * size).all()
+        return
+    assert (found.Q.shape, found.R.shape) == (known.Q.shape, known.R.shape)
+    for item in np.ndindex(*batch):
+        Q = found.Q[item]
+        assert cases.column_errors(a[item], Q, found.R[item]).max() <= 20 * Q.shape[-1]
+        assert cases.factor_errors(a[item], Q, found.R[item])[3] <= 20 * Q.shape[-1]
+        cases.check_form(found.R[item])
+
+
+def factors_of(a):
+    inputs = gather(a, precision=None, trimmed=False)
+    options = {"columns": min(a.shape), "kind": inputs.kind}
+    found = refined.factor(inputs.backend, inputs.blocks[0], **options)
+    return found, *(inputs.wrap(block) for block in (found.q, found.r))
+
+
+@pytest.mark.parametrize("cond", [1e2, 1e9, 1e14, 1e24])
+@pytest.mark.parametrize("shape", [(20, 12), (12, 20)], ids=str)
+def test_bounds_are_above_the_errors(multiple, dtype, shape, cond, rng):
+    a = cases.random(*shape, multiple, dtype, rng, cond=cond)
+    found, Q, R = factors_of(a)
+    assert cases.column_errors(a, Q, R).max() * multiple.eps <= found.columnwise
+    assert cases.factor_errors(a, Q, R)[3] * multiple.eps <= found.orthogonality
+
+
+def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, monkeypatch):
+    """Sweeps from poor factors, where terms of second order are the errors."""
+    a = cases.random(20, 12, multiple, dtype, rng, cond=1e6)
+    seen = []
+    sweep, left = refined._Run.sweep, refined._Run.left
+
+    def kept_sweep(self, q, r, plan):
+        seen.append(sweep(self, q, r, plan))
+        return seen[-1]
+
+    def kept_left(self, found, plan):
+        seen[-1] = *seen[-1][:2], left(self, found, plan)
+        return seen[-1][2]
+
+    monkeypatch.setattr(refined._Run, "sweep", kept_sweep)
+    monkeypatch.setattr(refined._Run, "left", kept_left)
+    factors_of(a)
+    inputs = gather(a, precision=None, trimmed=False)
+    assert len(seen) > 1
+    for q, r, (columnwise, orthogonality) in seen:
+        Q, R = (
+            inputs.wrap(refined.planes.widen(x, dtype is complex, multiple.limbs)) for x in (q, r)
+        )
+        assert cases.column_errors(a, Q, R).max() * multiple.eps <= columnwise
+        assert cases.factor_errors(a, Q, R)[3] * multiple.eps <= orthogonality
+
+
+def test_what_has_no_refinement():
+    a = mdqr.eye(3, precision=mdqr.qd)
+    with pytest.raises(ValueError, match="pivots"):
+        qr(a, method="refine", pivoting=True)
+    with pytest.raises(ValueError, match="reflectors"):
+        qr(a, "raw", method="refine")
+    with pytest.raises(mdqr.linalg.LinAlgError, match="NaN or infinite"):
+        qr(a * np.nan, method="refine")
+
+
+def test_double_precision_is_that_of_the_library(dtype, rng):
+    a = cases.random(9, 5, mdqr.d, dtype, rng)
+    assert all((x == y).all() for x, y in zip(refine(a), qr(a), strict=True))
+
+
+def test_not_finite_goes_through_without_check(multiple):
+    a = mdqr.array([[1.0, np.nan], [2.0, 3.0]], precision=multiple)
+    with pytest.warns(RuntimeWarning, match="Householder"):
+        _, R = qr(a, method="refine", check=False)
+    assert mdqr.isnan(R).any()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 4, 3)], ids=str)
+def test_nothing_to_factor(multiple, shape):
+    a = mdqr.zeros(shape, precision=multiple)
+    found, known = refine(a), qr(a)
+    assert [x.shape for x in found] == [x.shape for x in known]
+
+
+def test_callback_hears_of_every_sweep(multiple, rng):
+    seen = []
+    refine(cases.random(20, 12, multiple, float, rng), callback=lambda *call: seen.append(call))
+    stages, done, totals = zip(*seen, strict=True)
+    assert set(stages) == {"refine"}
+    assert list(done) == list(range(1, len(seen) + 1))
+    assert totals[-1] == done[-1]
+
+
+def test_terms_in_runs(monkeypatch, multiple, dtype, rng):
+    """More rows than a product takes at once."""
+    monkeypatch.setattr(refined, "MOST_TERMS", 7)
+    a = cases.random(31, 16, multiple, dtype, rng)
+    accept(a, *refine(a))
+
+
+def test_on_a_device(monkeypatch, multiple, dtype, rng):
+    a = cases.random(20, 12, multiple, dtype, rng)
+    known = refine(a)
+    fake_device.install(monkeypatch)
+    found = refine(mdqr.MDArray._wrap(fake_device.DeviceArray(a.limbs), a.precision, a.is_complex))
+    for x, y in zip(found, known, strict=True):
+        assert (np.asarray(fake_device.bare(x.limbs)) == y.limbs).all()
