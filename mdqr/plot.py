@@ -115,7 +115,9 @@ def singular_values(values: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def poles(points: Any, *, zeros: Any = (), radii: Any = None, ax: Any = None) -> Any:
+def poles(
+    points: Any, *, zeros: Any = (), radii: Any = None, label: str = "poles", ax: Any = None
+) -> Any:
     """Plot poles, or roots, in the complex plane.
 
     Parameters
@@ -125,7 +127,10 @@ def poles(points: Any, *, zeros: Any = (), radii: Any = None, ax: Any = None) ->
     zeros : array_like, optional
         Zeros, drawn as circles.
     radii : array_like, optional
-        Radii of disks that hold the points, as `roots` returns them; disks are drawn.
+        Radii of disks that hold the points, as `roots` returns them, or one for all; disks are
+        drawn.
+    label : str, optional
+        What the legend calls the points.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
 
@@ -150,14 +155,17 @@ def poles(points: Any, *, zeros: Any = (), radii: Any = None, ax: Any = None) ->
     'real part'
     """
     ax = _axes(ax)
-    drawn = [("poles", points, {"marker": "x"})]
+    drawn = [(label, points, {"marker": "x"})]
     if np.size(_double(zeros)):
         drawn.append(("zeros", zeros, {"marker": "o", "fillstyle": "none"}))
-    for label, values, style in drawn:
+    for name, values, style in drawn:
         found = _double(values)
-        ax.plot(found.real, found.imag, linestyle="none", label=label, **style)
+        ax.plot(found.real, found.imag, linestyle="none", label=name, **style)
     if radii is not None:
-        for point, radius in zip(_double(points), _double(radii), strict=True):
+        centres = _double(points)
+        for point, radius in zip(
+            centres, np.broadcast_to(_double(radii), centres.shape), strict=True
+        ):
             turn = radius * np.exp(2j * np.pi * np.linspace(0.0, 1.0, 100))
             ax.plot((point + turn).real, (point + turn).imag, color="grey", linewidth=0.8)
     ax.axhline(0.0, color="grey", linewidth=0.5)

@@ -64,6 +64,16 @@ def test_poles_zeros_and_disks():
     assert "zeros" not in lines(mdqr.plot.poles(points))
 
 
+def test_one_radius_for_all_disks_and_a_label():
+    points = [1 + 2j, -1]
+    ax = mdqr.plot.poles(points, radii=0.5, label="roots")
+    assert "roots" in lines(ax)
+    heights = [line.get_ydata().max() for line in ax.lines if len(line.get_ydata()) == 100]
+    assert heights == pytest.approx([2.5, 0.5], abs=1e-3)
+    with pytest.raises(ValueError, match="broadcast"):
+        mdqr.plot.poles(points, radii=[0.1, 0.2, 0.3])
+
+
 def test_steps_of_refinement_and_none():
     a = mdqr.testing.matrix("random", 80, 70, precision="qd", cond=1e3, rng=1)
     fit = mdqr.linalg.lstsq(a, a.sum(axis=1))
