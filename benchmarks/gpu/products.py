@@ -15,6 +15,7 @@ from mdqr._backend import for_block
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import ExactProducts
 from mdqr._limbs.planes import Kind
+from mdqr.linalg._factor import refined
 from mdqr.linalg._products.exact import product
 
 # FLOP/s of "auto" for real numbers, 2 n^3 in a product, by precision and order.
@@ -28,6 +29,19 @@ STAGES = [
     (CudaBackend, "exact_residues", "residues"),
     (CudaBackend, "exact_product", "reduction and reconstruction"),
     (CudaBackend, "_multiply", "products of bytes"),
+]
+# Milliseconds of Q and R of real matrices, by precision and order.
+QR_AIMS = {
+    "dd": {1024: 9.0, 2048: 22.0, 4096: 80.0},
+    "qd": {1024: 15.0, 2048: 42.0, 4096: 150.0},
+    "od": {1024: 30.0, 2048: 80.0, 4096: 300.0},
+}
+QR_METHODS = ("householder", "refine")
+QR_STAGES = [
+    (refined, "_start", "start in float64"),
+    (refined, "_product", "E and F"),
+    (refined, "_over", "Y"),
+    (product, "matmul", "other products"),
 ]
 UNIT = "FLOP/s"
 
@@ -114,6 +128,25 @@ def stages(options: Options) -> Iterator[Row]:
                     yield Row("stages", f"{stage}, {field}", "mdqr", p.name, f"{n}", time, "ms")
 
 
+def factors(options: Options) -> Iterator[Row]:
+    """Q and R by Householder reflections and by products alone, and stages of the latter."""
+    for n in (256,) if options.quick else (1024, 2048, 4096):
+        for field, dtype in FIELDS.items():
+            for p in MULTIPLE:
+                a = draw((n, n), p, dtype)
+                row = partial(Row, "factors", precision=p.name, size=f"{n}", unit="ms")
+                for method in QR_METHODS:
+                    call = partial(mdqr.linalg.qr, a, method=method)
+                    aim = QR_AIMS[p.name].get(n) if field == "real" else None
+                    time = milliseconds(call, 3)
+                    yield row(f"Q and R, {field}", f"mdqr, {method}", value=time, aim=aim)
+                for stage, time in Phases(QR_STAGES).milliseconds(call).items():
+                    yield row(f"{stage}, {field}", "mdqr, refine", value=time)
+        a = cupy().random.RandomState(7).random_sample((n, n))
+        time = milliseconds(partial(cupy().linalg.qr, a), 3)
+        yield Row("factors", "Q and R, real", "cupy.linalg.qr", "float64", f"{n}", time, "ms")
+
+
 def memory(options: Options) -> Iterator[Row]:
     """What the pool takes beyond operands and result."""
     for n, p in ((256, mdqr.dd),) if options.quick else (
@@ -143,6 +176,7 @@ BENCHMARKS = {
             "stages": stages,
             "crossover": crossover,
             "few terms": few_terms,
+            "factors": factors,
             "memory": memory,
         },
         gpu=True,

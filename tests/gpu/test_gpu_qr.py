@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import gpu_cases as cases
 import gpu_exact
 import numpy as np
@@ -29,6 +31,23 @@ def test_acceptance(precision, dtype, shape, rng):
 def test_special_matrices(precision, dtype, kind, rng):
     a = cases.to_device(matrix(kind, 22, 19, precision=precision, dtype=dtype, rng=rng))
     gpu_exact.accept(a, *qr(a))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (35, 17), (17, 35), (90, 90)], ids=str)
+@pytest.mark.parametrize("cond", [1e2, 1e14, 1e24])
+def test_products_alone(multiple, dtype, shape, cond, rng):
+    a = cases.random_matrix(*shape, multiple, dtype, rng, cond=cond)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Q, R = qr(a, method="refine")
+    assert Q.device == R.device == a.device
+    gpu_exact.accept(a, Q, R)
+
+
+def test_reflections_where_products_prove_nothing(multiple, dtype, rng):
+    a = cases.to_device(matrix("rank_deficient", 22, 19, precision=multiple, dtype=dtype, rng=rng))
+    with pytest.warns(RuntimeWarning, match="Householder"):
+        gpu_exact.accept(a, *qr(a, method="refine"))
 
 
 def test_the_largest_condition(precision, dtype, rng):
