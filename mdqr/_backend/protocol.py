@@ -206,6 +206,10 @@ class ExactProducts(Protocol):
         """
         ...
 
+    def exact_part(self, x: Residues, part: slice) -> Residues:
+        """Return the residues of some lines; `part` begins at a multiple of 64."""
+        ...
+
     def exact_release(self, x: Residues) -> None:
         """Take the memory of residues back, which are not used again."""
         ...

@@ -52,6 +52,19 @@ def test_addends_and_conjugates(cuda, kind, rng):
             assert both(cuda, a, b, kind, **options)
 
 
+@pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
+@pytest.mark.parametrize("order", [70, 130])
+def test_upper_triangle(cuda, kind, order, rng):
+    precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
+    a = full((19, order), precision, dtype, rng)._block
+    # What is below the diagonal is left as it is: the same zeros.
+    found, wanted = (kind.zeros(np, (order, order)) for _ in range(2))
+    for backend, out in ((HOST, wanted), (cuda, found)):
+        options = {"kind": kind, "conj_a": True, "upper": True, "out": out}
+        assert product.multiply(backend, a.swapaxes(-1, -2), a, **options)
+    assert_same(found, wanted)
+
+
 def test_result_in_the_memory_of_the_addend(cuda, rng):
     a, b, c = (full(s, mdqr.dd, float, rng)._block for s in ((9, 21), (21, 17), (9, 17)))
     wanted, memory = PAIR.empty(np, (9, 17)), np.full((2, 17, 12), np.nan)

@@ -148,6 +148,43 @@ def test_parts_under_a_bound_have_the_same_limbs(dtype, rng, monkeypatch):
     assert seen[-1] == ("matmul", 210, 210)
 
 
+@pytest.mark.parametrize("order", [1, 64, 65, 300])
+@pytest.mark.parametrize("bound", [None, 2**20, 2**12], ids=str)
+@pytest.mark.parametrize("conjugated", [False, True])
+def test_upper_triangle_of_a_product_with_the_transpose(
+    dtype, order, bound, conjugated, monkeypatch, rng
+):
+    kind = Kind(2, dtype is complex)
+    a, c = (full(s, mdqr.dd, dtype, rng)._block for s in ((40, order), (order, order)))
+    options = {"kind": kind, "conj_a": conjugated, "c": c, "subtract": True, "bits": 111}
+    whole, upper = (kind.zeros(np, (order, order)) for _ in range(2))
+    operands = a.swapaxes(-1, -2), a
+    assert product.multiply(HOST, *operands, out=whole, **options)
+    monkeypatch.setattr(workspace, "_bound", bound)
+    assert product.multiply(HOST, *operands, out=upper, upper=True, **options)
+    np.testing.assert_array_equal(np.triu(upper), np.triu(whole))
+    untouched = (upper == 0).all(axis=tuple(range(kind.lead)))
+    assert np.triu(untouched).sum() == 0
+    # Panels of 64 columns and more: what is below those on the diagonal is not computed.
+    width = -(-order // 256) * 64
+    assert untouched.sum() >= order**2 / 2 - order * width
+
+
+def test_residues_of_one_operand_are_formed_once(monkeypatch, rng):
+    a, formed = full((40, 300), mdqr.dd, float, rng)._block, []
+    residues = type(HOST).exact_residues
+
+    def counted(self, x, *rest, **options):
+        formed.append(x.shape[-2])
+        return residues(self, x, *rest, **options)
+
+    monkeypatch.setattr(type(HOST), "exact_residues", counted)
+    kind = Kind(2, False)
+    out = kind.zeros(np, (300, 300))
+    assert product.multiply(HOST, a.swapaxes(-1, -2), a, kind=kind, out=out, upper=True)
+    assert formed == [300]
+
+
 def test_batches(dtype, rng):
     a = full((3, 1, 5, 7), mdqr.dd, dtype, rng)
     b = full((2, 7, 4), mdqr.dd, dtype, rng)

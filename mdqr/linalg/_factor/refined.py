@@ -48,8 +48,6 @@ _LOSS = 16.0
 _SPARE = 2.0**8
 # Each round takes some 45 bits of a condition, and each sweep doubles them.
 _MOST_ROUNDS, _MOST_SWEEPS = 12, 12
-# Panels of columns of F, of multiples of so many: what is below their diagonal is not computed.
-_PANELS, _LINES = 4, 64
 
 
 class Refined(NamedTuple):
@@ -325,15 +323,10 @@ class _Run:
 
     def _defect(self, q: Block, high: Kind) -> Block:
         """Return the upper part of ``I - Q^H Q``."""
-        n = self.columns
-        out = high.identity(self.backend.xp, (n, n))
+        one = high.identity(self.backend.xp, (self.columns, self.columns))
         adjoint = q.swapaxes(-1, -2)
-        for panel in slices(n, -(-n // (_PANELS * _LINES)) * _LINES):
-            rows = slice(0, panel.stop)
-            part = (..., rows, panel)
-            left, right = adjoint[..., rows, :], q[..., panel]
-            out[part] = _product(self.backend, left, right, kind=high, conj_a=True, c=out[part])
-        return self.backend.xp.triu(out)
+        found = _product(self.backend, adjoint, q, kind=high, conj_a=True, c=one, upper=True)
+        return self.backend.xp.triu(found)
 
 
 def _product(
@@ -344,8 +337,11 @@ def _product(
     kind: Kind,
     conj_a: bool = False,
     c: Block | None = None,
+    upper: bool = False,
 ) -> Block:
     """Return ``x y``, or ``c - x y``, with x conjugated if so asked; NaN where it is beyond.
+
+    With `upper`, what lies above the diagonal of the product of x and its transpose.
 
     Entries err by eps times the largest ones of their row and column, and by two roundings.
     """
@@ -354,7 +350,7 @@ def _product(
     # Each operand loses half of what is allowed, in each of its terms.
     bits = ceil(-log2(_eps(kind))) + terms.bit_length() + 2 + kind.is_complex
     options: dict[str, Any] = {"kind": kind, "bits": bits, "conj_a": conj_a, "scaled": False}
-    options["subtract"] = c is not None
+    options |= {"subtract": c is not None, "upper": upper}
     for run in slices(terms, MOST_TERMS):
         if run.start > 0:
             c = out

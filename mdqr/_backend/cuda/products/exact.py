@@ -47,7 +47,10 @@ _SUMS_SHARE = 4
 
 
 class Residues(NamedTuple):
-    """Bytes ``(planes, lines, terms)``, both padded by zeros, of so many lines."""
+    """Bytes ``(planes, lines, terms)``, both padded by zeros, of so many lines.
+
+    Planes may have more lines behind those.
+    """
 
     data: Block
     lines: int
@@ -75,6 +78,11 @@ class ExactProducts(KernelCalls):
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line, and its share of those of sums."""
         return divided(planes * _padded(terms) * _SUMS_SHARE, _SUMS_SHARE - 1)
+
+    def exact_part(self, x: Residues, part: slice) -> Residues:
+        """Return a view of the residues of some lines."""
+        stop = part.start + _padded(part.stop - part.start)
+        return Residues(x.data[:, part.start : stop], part.stop - part.start)
 
     def exact_release(self, x: Residues) -> None:
         """Do nothing: memory goes back to CuPy's pool with the last reference."""
@@ -241,13 +249,17 @@ class ExactProducts(KernelCalls):
     ) -> None:
         """Set sums ``(planes, rows, lines of right)`` from plane `plane` and row `start` on."""
         count, rows, across = sums.shape
-        _, lines, terms = left.data.shape
-        a = self.kernels.address(left.data) + (plane * lines + start) * terms
-        b = self.kernels.address(right.data) + plane * across * terms
+        terms, stride, across_stride = (
+            left.data.shape[-1],
+            left.data.strides[0],
+            right.data.strides[0],
+        )
+        a = self.kernels.address(left.data) + plane * stride + start * terms
+        b = self.kernels.address(right.data) + plane * across_stride
         # Column by column, which is how cuBLAS reads: the transpose of left right^T.
         self.kernels.cublas.gemm_batched(
-            BYTES, (across, rows, terms), count, (b, terms, across * terms),
-            (a, terms, lines * terms), (self.kernels.address(sums), across, rows * across),
+            BYTES, (across, rows, terms), count, (b, terms, across_stride),
+            (a, terms, stride), (self.kernels.address(sums), across, rows * across),
             flags=(T, N),
         )  # fmt: skip
 

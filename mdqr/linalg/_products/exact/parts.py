@@ -9,6 +9,7 @@ from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
+_PANELS = 4  # of columns of an upper triangle
 
 
 class Lines(NamedTuple):
@@ -30,23 +31,47 @@ def formed_pairs(
     pair: tuple[Lines, Lines],
     forms: Sequence[Callable[[slice], Residues]],
     planes: int,
+    *,
+    upper: bool = False,
 ) -> Iterator[tuple[slice, slice, Residues, Residues]]:
     """Yield parts of the lines of both operands and what `forms` makes of them, column by column.
 
-    Parts of the right operand are formed once, those of the left one for each of them. What was
-    yielded is released before the next one is formed.
+    Parts of the right operand are formed once, those of the left one for each of them, and only
+    once where `forms` are one and all lines fit. What was yielded is released before the next one
+    is formed. With `upper` panels of columns go with the rows of the upper triangle alone.
     """
     (m, k), n = pair[0].block.shape[-2:], pair[1].block.shape[-2]
     lines = backend.exact_workspace() // backend.exact_line_bytes(planes, k)
     rows, columns = _cuts(m, n, lines)
-    left, right = (_Formed(backend, form) for form in forms)
+    left = _Formed(backend, forms[0])
+    is_one = forms[0] is forms[1] and len(rows) == len(columns) == 1
+    right = left if is_one else _Formed(backend, forms[1])
     try:
         for column in columns:
             for row in rows:
-                yield row, column, left.of(row), right.of(column)
+                if not upper:
+                    yield row, column, left.of(row), right.of(column)
+                elif row.start < column.stop:
+                    yield from _upper(backend, row, column, left.of(row), right.of(column))
     finally:
         left.release()
         right.release()
+
+
+def _upper(
+    backend: ExactProducts, row: slice, column: slice, left: Residues, right: Residues
+) -> Iterator[tuple[slice, slice, Residues, Residues]]:
+    """Yield panels of columns, and of rows those that reach the diagonal, in the same way."""
+    count = column.stop - column.start
+    for panel in slices(count, -(-count // (_PANELS * _LEAST_LINES)) * _LEAST_LINES):
+        there = slice(column.start + panel.start, column.start + panel.stop)
+        above = slice(row.start, min(row.stop, there.stop))
+        if above.start < above.stop:
+            x = backend.exact_part(left, slice(0, above.stop - above.start))
+            y = backend.exact_part(right, panel)
+            yield above, there, x, y
+            backend.exact_release(x)
+            backend.exact_release(y)
 
 
 class _Formed:

@@ -132,6 +132,7 @@ def multiply(
     out: Block,
     bits: int | None = None,
     scaled: bool = True,
+    upper: bool = False,
     report: Callable[[int], None] | None = None,
 ) -> bool:
     """Write ``c + a @ b`` or ``c - a @ b`` of two matrices to `out`; False if nothing is written.
@@ -139,7 +140,8 @@ def multiply(
     Numbers become integers of at most `bits` bits below the largest of their row or column. Without
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
     too small beside their row and column for that, where one is not finite, and where the bits cut
-    off could overflow. `report` hears how many columns are done.
+    off could overflow. With `upper` `b` is `a` transposed, `out` square, and what lies below its
+    diagonal, some panels aside, is left as it is. `report` hears how many columns are done.
     """
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
@@ -153,8 +155,11 @@ def multiply(
         partial(_residues, backend, lines, tau, table)
         for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
     ]
+    if upper and pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a != conj_b):
+        forms[1] = forms[0]
     m = int(a.shape[-2])
-    for row, column, x, y in formed_pairs(backend, pair, forms, integers.moduli.planes):
+    planes = integers.moduli.planes
+    for row, column, x, y in formed_pairs(backend, pair, forms, planes, upper=upper):
         part = (..., row, column)
         backend.exact_product(
             x,
