@@ -207,7 +207,7 @@ class ExactProducts(Protocol):
         ...
 
     def exact_part(self, x: Residues, part: slice) -> Residues:
-        """Return the residues of some lines; `part` begins at a multiple of 64."""
+        """Return some lines of residues, a view; `part` begins at a multiple of 64."""
         ...
 
     def exact_release(self, x: Residues) -> None:

@@ -10,7 +10,10 @@ using namespace nanobind::literals;
 namespace {
 
 template <class T, int D> using values = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-using planes_of_bytes = values<signed char, 5>;
+// Of more panels than are used a plane may be a part: strides are checked where they count.
+template <class T, int D> using panels = nb::ndarray<T, nb::ndim<D>, nb::device::cpu>;
+using planes_of_bytes = panels<signed char, 5>;
+using sums_of_lines = panels<int, 3>;
 using exponents = values<const long long, 1>;
 
 constexpr int most_words = 32, most_pieces = 64;
@@ -20,9 +23,17 @@ void require(bool fits, const char* given, const char* wanted) {
         refuse(given, wanted);
 }
 
-mdqr_exact::residues residues_of(const planes_of_bytes& data, const values<int, 3>& sums,
+mdqr_exact::residues residues_of(const planes_of_bytes& data, const sums_of_lines& sums,
                                  ptrdiff_t lines) {
-    const mdqr_exact::residues r{data.data(), sums.data(), lines, ptrdiff_t(data.shape(2))};
+    constexpr ptrdiff_t width = mdqr_exact::panel_lines;
+    const mdqr_exact::residues r{data.data(), sums.data(), lines, ptrdiff_t(data.shape(2)),
+                                 sums.stride(0) / width};
+    const ptrdiff_t panel = 4 * width * r.fours;
+    require(data.stride(4) == 1 && data.stride(3) == 4 && data.stride(2) == 4 * width &&
+                data.stride(1) == panel && data.stride(0) == panel * r.stride &&
+                sums.stride(2) == 1 && sums.stride(1) == width &&
+                sums.stride(0) == width * r.stride && r.stride >= r.panels(),
+            "residues with other strides", "panels in a row");
     require(data.shape(3) == mdqr_exact::panel_lines && data.shape(4) == 4 &&
                 ptrdiff_t(data.shape(1)) == r.panels() && sums.shape(0) == data.shape(0) &&
                 sums.shape(1) == data.shape(1) && sums.shape(2) == data.shape(3),
@@ -66,7 +77,7 @@ void require_line_values(const block_view& x, const mdqr_exact::residues& out,
     require_values(shift, x.shape + 1, 1);
 }
 
-void exact_residues(planes_of_bytes data, values<int, 3> sums, input x, bool complex,
+void exact_residues(planes_of_bytes data, sums_of_lines sums, input x, bool complex,
                     exponents exponent, exponents shift, int tau, values<const int, 1> modulus,
                     int narrow, int words, values<const int, 2> low, values<const int, 2> high,
                     values<const int, 1> start) {
@@ -81,7 +92,7 @@ void exact_residues(planes_of_bytes data, values<int, 3> sums, input x, bool com
         [&] { exact_entries().residues(out, plan, v, exponent.data(), shift.data(), tau); });
 }
 
-void exact_magnitudes(planes_of_bytes data, values<int, 3> sums, input x, bool complex,
+void exact_magnitudes(planes_of_bytes data, sums_of_lines sums, input x, bool complex,
                       exponents exponent, exponents shift) {
     const block_view v = input_view(x, complex, 8);
     const mdqr_exact::residues out = residues_of(data, sums, v.shape[0]);
@@ -95,8 +106,8 @@ void require_pair(const mdqr_exact::residues& a, const mdqr_exact::residues& b) 
             "two operands with lines of one length, at most 2^17");
 }
 
-int exact_least(planes_of_bytes left, values<int, 3> left_sums, ptrdiff_t m, planes_of_bytes right,
-                values<int, 3> right_sums, ptrdiff_t n) {
+int exact_least(planes_of_bytes left, sums_of_lines left_sums, ptrdiff_t m, planes_of_bytes right,
+                sums_of_lines right_sums, ptrdiff_t n) {
     const mdqr_exact::residues a = residues_of(left, left_sums, m),
                                b = residues_of(right, right_sums, n);
     require_pair(a, b);
@@ -107,8 +118,8 @@ int exact_least(planes_of_bytes left, values<int, 3> left_sums, ptrdiff_t m, pla
 }
 
 void exact_product(output out, const std::vector<input>& c, bool subtract, int limbs, bool complex,
-                   planes_of_bytes left, values<int, 3> left_sums, exponents left_exponent,
-                   planes_of_bytes right, values<int, 3> right_sums, exponents right_exponent,
+                   planes_of_bytes left, sums_of_lines left_sums, exponents left_exponent,
+                   planes_of_bytes right, sums_of_lines right_sums, exponents right_exponent,
                    values<const int, 1> modulus, int narrow, int words, values<const int, 2> low,
                    values<const int, 2> high, values<const int, 1> start,
                    values<const double, 3> weight, values<const double, 2> fraction,

@@ -72,13 +72,9 @@ class ExactProducts:
         return planes * 4 * -(-terms // 4)
 
     def exact_part(self, x: Residues, part: slice) -> Residues:
-        """Return a copy of the residues of some lines: kernels take whole panels in a row."""
+        """Return a view of the residues of some lines."""
         panels = slice(part.start // _PANEL, -(-part.stop // _PANEL))
-        planes, _, *shape = x.data.shape
-        data, buffer = self._taken((planes, panels.stop - panels.start, *shape))
-        data[...] = x.data[:, panels]
-        sums = np.ascontiguousarray(x.sums[:, panels])
-        return Residues(data, sums, part.stop - part.start, buffer)
+        return Residues(x.data[:, panels], x.sums[:, panels], part.stop - part.start, x.buffer)
 
     def exact_release(self, x: Residues) -> None:
         """Take the memory of residues back."""
@@ -161,13 +157,9 @@ class ExactProducts:
         """Return residues to be written for the lines of `x`."""
         lines, k = x.shape[-2:]
         shape = (planes, -(-lines // _PANEL), -(-k // 4), _PANEL, 4)
-        data, buffer = self._taken(shape)
-        return Residues(data, np.empty((*shape[:2], _PANEL), dtype=np.int32), lines, buffer)
-
-    def _taken(self, shape: tuple[int, ...]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Return bytes to be written, and the buffer that they lie in."""
         buffer = self._buffers.take(prod(shape))
-        return buffer[: prod(shape)].reshape(shape), buffer
+        data = buffer[: prod(shape)].reshape(shape)
+        return Residues(data, np.empty((*shape[:2], _PANEL), dtype=np.int32), lines, buffer)
 
 
 def _operand(x: Residues) -> tuple[NDArray[np.int8], NDArray[np.int32], int]:

@@ -30,13 +30,14 @@ struct residues {
     signed char* data;
     int* sum; // (planes, panels panel_lines): sums over k
     ptrdiff_t lines, fours;
+    ptrdiff_t stride; // panels from one plane to the next
 
     ptrdiff_t panels() const { return (lines + panel_lines - 1) / panel_lines; }
     ptrdiff_t panel_bytes() const { return fours * panel_lines * 4; }
     signed char* panel(int plane, ptrdiff_t p) const {
-        return data + (plane * panels() + p) * panel_bytes();
+        return data + (plane * stride + p) * panel_bytes();
     }
-    int* sums(int plane, ptrdiff_t p) const { return sum + (plane * panels() + p) * panel_lines; }
+    int* sums(int plane, ptrdiff_t p) const { return sum + (plane * stride + p) * panel_lines; }
 };
 
 // From residues to numbers: see mdqr/residues.hpp. There are `moduli` weights a part.

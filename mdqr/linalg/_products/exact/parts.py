@@ -68,10 +68,7 @@ def _upper(
         above = slice(row.start, min(row.stop, there.stop))
         if above.start < above.stop:
             x = backend.exact_part(left, slice(0, above.stop - above.start))
-            y = backend.exact_part(right, panel)
-            yield above, there, x, y
-            backend.exact_release(x)
-            backend.exact_release(y)
+            yield above, there, x, backend.exact_part(right, panel)
 
 
 class _Formed:
