@@ -56,6 +56,12 @@ def test_acceptance_of_scaled_matrices(multiple, dtype, rows, columns, rng):
     accept(a, *refine(a))
 
 
+def test_one_huge_column_with_graded_rows(multiple, dtype, rng):
+    a = cases.random(30, 21, multiple, dtype, rng)
+    a[:, 3] = a[:, 3] * mdqr.array(2.0 ** (600.0 - 20.0 * np.arange(30)), precision=multiple)
+    accept(a, *refine(a))
+
+
 @pytest.mark.parametrize(
     "make",
     [
