@@ -18,7 +18,7 @@ ninja -C "$folder" _mdqr_host
 
 kernels="kernel_calls elementwise triangular matmul qr windows convert reductions comparison rounding signs
     linalg_bits small_systems refine lstsq solve updatable updatable_lost_digits update_panels threads
-    layouts lu cholesky series_order"
+    layouts lu cholesky series_order exact exact_bounds exact_limits elementary gamma_erf remainders"
 if [ $# -eq 0 ]; then
     for name in $kernels; do
         set -- "$@" tests/*/"test_$name.py"

@@ -40,6 +40,8 @@ _U, _LIMB = 2.0**-53, 53
 _START, _FARTHEST = 2.0**-12, 2.0**-4
 # Of a condition times eps of the work: beyond, there is no room for corrections.
 _ROOM = 2.0**-12
+# For terms of third order, norms of R in place of those of A, and the arithmetic of bounds.
+_UP = 1.0 + 2.0**-7
 # The bound that is kept, in n eps, and what a prediction leaves for what it does not know.
 _BOUND, _HOPED = 20.0, 5.0
 # What arithmetic may lose of a correction, times what the correction leaves.
@@ -310,7 +312,7 @@ class _Run:
         high = 3.0 * _eps(plan.high)
         columnwise = rounding + dq * t + (high + kept) * (self.root + 1.0)
         orthogonality = 2.0 * (rounding + f * t + kept * self.root) + dq**2 + high * self.columns
-        return columnwise, orthogonality
+        return _UP * columnwise, _UP * orthogonality
 
     def _rounding(self, found: _Found, low: Kind) -> float:
         """Bound what rounding errors in `low` change in columns of Q R, and in half of Q^H Q.
