@@ -220,10 +220,15 @@ def _adjoint(x: Block, is_complex: bool) -> Block:
 
 
 class _Plan(NamedTuple):
-    """The arithmetic of a sweep, that of E and F, and the limbs of the Q and R that it makes."""
+    """The arithmetic of a sweep, that of E and F, and the limbs of the Q and R that it makes.
+
+    Entries of E and F err by ``2**-bits`` times what is largest in their row and column of the
+    factors, and by two roundings in `high`.
+    """
 
     low: Kind
     high: Kind
+    bits: int
     q: int
     r: int
 
@@ -269,8 +274,12 @@ class _Run:
         # Cuts of R are found again as T; in the arithmetic of the work nothing is to be gained.
         ratio = _SPARE * self.root / (self.eps if low == self.kind else max(distance**2, self.eps))
         q, r = (min(most, _limbs(x)) for x in (ratio, ratio * self.condition))
-        high = Kind(precision_for(min(PRECISIONS[-1].limbs, q + low.limbs)).limbs, field)
-        return _Plan(low, high, q, r)
+        # Of E what arithmetic would lose again is not wanted, and of the last one nothing below
+        # eps; but the square of what R makes of its errors is left in Q and R.
+        wanted = max(_eps(low) * distance, min(self.eps, self.eps**0.5 / self.condition))
+        found = next((p for p in PRECISIONS if p.eps <= wanted), PRECISIONS[-1])
+        bits = ceil(-log2(max(wanted, found.eps)))
+        return _Plan(low, Kind(found.limbs, field), bits, q, r)
 
     def expected(self, distance: float, low: Kind) -> float:
         """Return how far from a factorisation a sweep in `low` is likely to leave Q and R."""
@@ -284,17 +293,27 @@ class _Run:
         """Return corrected Q and R, and what was found."""
         backend, field, low = self.backend, self.kind.is_complex, plan.low
         a = planes.first_limbs(self.a, field, plan.high.limbs)
-        e = _product(backend, q, r, kind=plan.high, c=a)
-        f = self._defect(q, plan.high)
+        e = _product(backend, q, r, kind=plan.high, bits=plan.bits, c=a)
+        f = self._defect(q, plan)
         e, f, q_low, r_low = (planes.first_limbs(x, field, low.limbs) for x in (e, f, q, r))
         y = _over(backend, r, e, low)
-        c = exact.matmul(backend, q_low.swapaxes(-1, -2), y, conj_a=True, kind=low)
+        c = self._times(q_low.swapaxes(-1, -2), y, low, conj_a=True)
         c = backend.binary("add", c, _adjoint(c, field), kind=low)
         t = _half_upper(backend, backend.binary("subtract", c, f, kind=low), field)
-        dq = exact.matmul(backend, q_low, t, c=y, subtract=True, kind=low)
-        dr = exact.matmul(backend, t, r_low, kind=low)
+        dq = self._times(q_low, t, low, c=y)
+        dr = self._times(t, r_low, low)
         found = _Found(*map(float, fetch(*(_norm(x, field) for x in (f, y, t, dq)))))
         return self._sum(q, dq, plan.q), self._sum(r, dr, plan.r), found
+
+    def _times(
+        self, x: Block, y: Block, low: Kind, *, conj_a: bool = False, c: Block | None = None
+    ) -> Block:
+        """Return ``x y``, or ``c - x y``, in the arithmetic of a sweep; see `_rounding`."""
+        (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
+        if exact.is_faster(self.backend, m, k, n, kind=low):
+            return _product(self.backend, x, y, kind=low, conj_a=conj_a, c=c)
+        options: dict[str, Any] = {"conj_a": conj_a, "c": c, "subtract": c is not None}
+        return self.backend.matmul(x, y, kind=low, **options)
 
     def _sum(self, x: Block, change: Block, limbs: int) -> Block:
         field = self.kind.is_complex
@@ -309,7 +328,7 @@ class _Run:
         # Of the sums that are the new Q and R, and of their cuts.
         limbs = min(plan.q, plan.r)
         kept = self.eps + (2.0 ** (1 - _LIMB * limbs) if limbs < self.kind.limbs else 0.0)
-        high = 3.0 * _eps(plan.high)
+        high = 2.0**-plan.bits + 2.0 * _eps(plan.high)
         columnwise = rounding + dq * t + (high + kept) * (self.root + 1.0)
         orthogonality = 2.0 * (rounding + f * t + kept * self.root) + dq**2 + high * self.columns
         return _UP * columnwise, _UP * orthogonality
@@ -323,11 +342,11 @@ class _Run:
         unit = (max(self.rows, self.columns) + 20) * (2 if low.is_complex else 1) * _eps(low)
         return unit * (1.0 + self.root) * (y + t) + 4.0 * _eps(low) * f
 
-    def _defect(self, q: Block, high: Kind) -> Block:
+    def _defect(self, q: Block, plan: _Plan) -> Block:
         """Return the upper part of ``I - Q^H Q``."""
-        one = high.identity(self.backend.xp, (self.columns, self.columns))
-        adjoint = q.swapaxes(-1, -2)
-        found = _product(self.backend, adjoint, q, kind=high, conj_a=True, c=one, upper=True)
+        one = plan.high.identity(self.backend.xp, (self.columns, self.columns))
+        options: dict[str, Any] = {"kind": plan.high, "bits": plan.bits, "conj_a": True}
+        found = _product(self.backend, q.swapaxes(-1, -2), q, c=one, upper=True, **options)
         return self.backend.xp.triu(found)
 
 
@@ -337,6 +356,7 @@ def _product(
     y: Block,
     *,
     kind: Kind,
+    bits: int | None = None,
     conj_a: bool = False,
     c: Block | None = None,
     upper: bool = False,
@@ -345,13 +365,15 @@ def _product(
 
     With `upper`, what lies above the diagonal of the product of x and its transpose.
 
-    Entries err by eps times the largest ones of their row and column, and by two roundings.
+    Entries err by ``2**-bits``, or eps, times the largest ones of their row and column, and by two
+    roundings.
     """
     terms = int(x.shape[-1])
     out = kind.empty(backend.xp, (int(x.shape[-2]), int(y.shape[-1])))
+    bits = ceil(-log2(_eps(kind))) if bits is None else bits
     # Each operand loses half of what is allowed, in each of its terms.
-    bits = ceil(-log2(_eps(kind))) + terms.bit_length() + 2 + kind.is_complex
-    options: dict[str, Any] = {"kind": kind, "bits": bits, "conj_a": conj_a, "scaled": False}
+    options: dict[str, Any] = {"bits": bits + terms.bit_length() + 2 + kind.is_complex}
+    options |= {"kind": kind, "conj_a": conj_a, "scaled": False}
     options |= {"subtract": c is not None, "upper": upper}
     for run in slices(terms, MOST_TERMS):
         if run.start > 0:
