@@ -40,9 +40,15 @@ QR_METHODS = ("householder", "refine")
 QR_STAGES = [
     (refined, "_start", "start in float64"),
     (refined, "_product", "E and F"),
-    (refined, "_over", "Y"),
-    (product, "matmul", "other products"),
+    (refined._Run, "_times", "other products"),
+    (refined._Run, "_newton", "inverse of R"),
+    (refined._Run, "_sum", "sums"),
 ]
+QR_WITHIN = {
+    "E and F": ("other products", "inverse of R"),
+    "other products": ("inverse of R",),
+    "sums": ("inverse of R",),
+}
 UNIT = "FLOP/s"
 
 
@@ -140,7 +146,7 @@ def factors(options: Options) -> Iterator[Row]:
                     aim = QR_AIMS[p.name].get(n) if field == "real" else None
                     time = milliseconds(call, 3)
                     yield row(f"Q and R, {field}", f"mdqr, {method}", value=time, aim=aim)
-                for stage, time in Phases(QR_STAGES).milliseconds(call).items():
+                for stage, time in Phases(QR_STAGES, QR_WITHIN).milliseconds(call).items():
                     yield row(f"{stage}, {field}", "mdqr, refine", value=time)
         a = cupy().random.RandomState(7).random_sample((n, n))
         time = milliseconds(partial(cupy().linalg.qr, a), 3)

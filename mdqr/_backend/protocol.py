@@ -206,8 +206,11 @@ class ExactProducts(Protocol):
         """
         ...
 
-    def exact_part(self, x: Residues, part: slice) -> Residues:
-        """Return some lines of residues, a view; `part` begins at a multiple of 64."""
+    def exact_part(self, x: Residues, part: slice, terms: int | None = None) -> Residues:
+        """Return some lines of residues, a view; `part` begins at a multiple of 64.
+
+        With `terms` those behind are zeros in the other operand and may be left out.
+        """
         ...
 
     def exact_release(self, x: Residues) -> None:

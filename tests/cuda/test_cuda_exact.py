@@ -60,7 +60,7 @@ def test_upper_triangle(cuda, kind, order, rng):
     # What is below the diagonal is left as it is: the same zeros.
     found, wanted = (kind.zeros(np, (order, order)) for _ in range(2))
     for backend, out in ((HOST, wanted), (cuda, found)):
-        options = {"kind": kind, "conj_a": True, "upper": True, "out": out}
+        options = {"kind": kind, "conj_a": True, "shape": "gram", "out": out}
         assert product.multiply(backend, a.swapaxes(-1, -2), a, **options)
     assert_same(found, wanted)
 

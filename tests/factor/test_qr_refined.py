@@ -152,8 +152,8 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
     seen = []
     sweep, left = refined._Run.sweep, refined._Run.left
 
-    def kept_sweep(self, q, r, plan):
-        seen.append(sweep(self, q, r, plan))
+    def kept_sweep(self, *given):
+        seen.append(sweep(self, *given))
         return seen[-1]
 
     def kept_left(self, found, plan):

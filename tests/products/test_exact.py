@@ -161,7 +161,7 @@ def test_upper_triangle_of_a_product_with_the_transpose(
     operands = a.swapaxes(-1, -2), a
     assert product.multiply(HOST, *operands, out=whole, **options)
     monkeypatch.setattr(workspace, "_bound", bound)
-    assert product.multiply(HOST, *operands, out=upper, upper=True, **options)
+    assert product.multiply(HOST, *operands, out=upper, shape="gram", **options)
     np.testing.assert_array_equal(np.triu(upper), np.triu(whole))
     untouched = (upper == 0).all(axis=tuple(range(kind.lead)))
     assert np.triu(untouched).sum() == 0
@@ -181,7 +181,7 @@ def test_residues_of_one_operand_are_formed_once(monkeypatch, rng):
     monkeypatch.setattr(type(HOST), "exact_residues", counted)
     kind = Kind(2, False)
     out = kind.zeros(np, (300, 300))
-    assert product.multiply(HOST, a.swapaxes(-1, -2), a, kind=kind, out=out, upper=True)
+    assert product.multiply(HOST, a.swapaxes(-1, -2), a, kind=kind, out=out, shape="gram")
     assert formed == [300]
 
 

@@ -71,8 +71,8 @@ class ExactProducts:
         """Return the bytes of the residues of a line."""
         return planes * 4 * -(-terms // 4)
 
-    def exact_part(self, x: Residues, part: slice) -> Residues:
-        """Return a view of the residues of some lines."""
+    def exact_part(self, x: Residues, part: slice, terms: int | None = None) -> Residues:
+        """Return a view of the residues of some lines, with all terms: the sums are of these."""
         panels = slice(part.start // _PANEL, -(-part.stop // _PANEL))
         return Residues(x.data[:, panels], x.sums[:, panels], part.stop - part.start, x.buffer)
 

@@ -49,7 +49,7 @@ _SUMS_SHARE = 4
 class Residues(NamedTuple):
     """Bytes ``(planes, lines, terms)``, both padded by zeros, of so many lines.
 
-    Planes may have more lines behind those.
+    Planes may have more lines behind those, and lines more terms.
     """
 
     data: Block
@@ -79,10 +79,11 @@ class ExactProducts(KernelCalls):
         """Return the bytes of the residues of a line, and its share of those of sums."""
         return divided(planes * _padded(terms) * _SUMS_SHARE, _SUMS_SHARE - 1)
 
-    def exact_part(self, x: Residues, part: slice) -> Residues:
-        """Return a view of the residues of some lines."""
+    def exact_part(self, x: Residues, part: slice, terms: int | None = None) -> Residues:
+        """Return a view of the residues of some lines, and of some terms."""
         stop = part.start + _padded(part.stop - part.start)
-        return Residues(x.data[:, part.start : stop], part.stop - part.start)
+        last = None if terms is None else _padded(terms)
+        return Residues(x.data[:, part.start : stop, :last], part.stop - part.start)
 
     def exact_release(self, x: Residues) -> None:
         """Do nothing: memory goes back to CuPy's pool with the last reference."""
@@ -249,17 +250,14 @@ class ExactProducts(KernelCalls):
     ) -> None:
         """Set sums ``(planes, rows, lines of right)`` from plane `plane` and row `start` on."""
         count, rows, across = sums.shape
-        terms, stride, across_stride = (
-            left.data.shape[-1],
-            left.data.strides[0],
-            right.data.strides[0],
-        )
-        a = self.kernels.address(left.data) + plane * stride + start * terms
+        terms = left.data.shape[-1]
+        (stride, line), (across_stride, column) = left.data.strides[:2], right.data.strides[:2]
+        a = self.kernels.address(left.data) + plane * stride + start * line
         b = self.kernels.address(right.data) + plane * across_stride
         # Column by column, which is how cuBLAS reads: the transpose of left right^T.
         self.kernels.cublas.gemm_batched(
-            BYTES, (across, rows, terms), count, (b, terms, across_stride),
-            (a, terms, stride), (self.kernels.address(sums), across, rows * across),
+            BYTES, (across, rows, terms), count, (b, column, across_stride),
+            (a, line, stride), (self.kernels.address(sums), across, rows * across),
             flags=(T, N),
         )  # fmt: skip
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
 _PANELS = 4  # of columns of an upper triangle
+
+# All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
+# one of upper triangles.
+Shape = Literal["full", "gram", "triangular", "triangles"]
 
 
 class Lines(NamedTuple):
@@ -32,13 +36,14 @@ def formed_pairs(
     forms: Sequence[Callable[[slice], Residues]],
     planes: int,
     *,
-    upper: bool = False,
+    shape: Shape = "full",
 ) -> Iterator[tuple[slice, slice, Residues, Residues]]:
     """Yield parts of the lines of both operands and what `forms` makes of them, column by column.
 
     Parts of the right operand are formed once, those of the left one for each of them, and only
     once where `forms` are one and all lines fit. What was yielded is released before the next one
-    is formed. With `upper` panels of columns go with the rows of the upper triangle alone.
+    is formed. Where not all is wanted or some is zero, panels of columns go with the rows or the
+    terms that there are above the diagonal.
     """
     (m, k), n = pair[0].block.shape[-2:], pair[1].block.shape[-2]
     lines = backend.exact_workspace() // backend.exact_line_bytes(planes, k)
@@ -49,26 +54,33 @@ def formed_pairs(
     try:
         for column in columns:
             for row in rows:
-                if not upper:
+                if shape == "full":
                     yield row, column, left.of(row), right.of(column)
-                elif row.start < column.stop:
-                    yield from _upper(backend, row, column, left.of(row), right.of(column))
+                elif shape == "triangular" or row.start < column.stop:
+                    yield from _panels(backend, row, column, left.of(row), right.of(column), shape)
     finally:
         left.release()
         right.release()
 
 
-def _upper(
-    backend: ExactProducts, row: slice, column: slice, left: Residues, right: Residues
+def _panels(
+    backend: ExactProducts,
+    row: slice,
+    column: slice,
+    left: Residues,
+    right: Residues,
+    shape: Shape,
 ) -> Iterator[tuple[slice, slice, Residues, Residues]]:
-    """Yield panels of columns, and of rows those that reach the diagonal, in the same way."""
+    """Yield panels of columns, with the rows and the terms that they take, in the same way."""
     count = column.stop - column.start
     for panel in slices(count, -(-count // (_PANELS * _LEAST_LINES)) * _LEAST_LINES):
         there = slice(column.start + panel.start, column.start + panel.stop)
-        above = slice(row.start, min(row.stop, there.stop))
+        above = row if shape == "triangular" else slice(row.start, min(row.stop, there.stop))
         if above.start < above.stop:
-            x = backend.exact_part(left, slice(0, above.stop - above.start))
-            yield above, there, x, backend.exact_part(right, panel)
+            rows = slice(0, above.stop - above.start)
+            terms = None if shape == "gram" else there.stop
+            x, y = (backend.exact_part(of, p, terms) for of, p in ((left, rows), (right, panel)))
+            yield above, there, x, y
 
 
 class _Formed:

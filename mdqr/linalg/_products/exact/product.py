@@ -12,7 +12,7 @@ from mdqr._backend.protocol import Backend, Channels, ExactProducts, Reconstruct
 from mdqr._limbs.planes import Block, Kind, value_shape
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
-from mdqr.linalg._products.exact.parts import Lines, formed_pairs, slices
+from mdqr.linalg._products.exact.parts import Lines, Shape, formed_pairs, slices
 from mdqr.linalg._shared.checks import fetch
 
 
@@ -132,7 +132,7 @@ def multiply(
     out: Block,
     bits: int | None = None,
     scaled: bool = True,
-    upper: bool = False,
+    shape: Shape = "full",
     report: Callable[[int], None] | None = None,
 ) -> bool:
     """Write ``c + a @ b`` or ``c - a @ b`` of two matrices to `out`; False if nothing is written.
@@ -140,8 +140,10 @@ def multiply(
     Numbers become integers of at most `bits` bits below the largest of their row or column. Without
     `bits` they get as many as an error of eps |a| |b| in every entry takes; False where entries are
     too small beside their row and column for that, where one is not finite, and where the bits cut
-    off could overflow. With `upper` `b` is `a` transposed, `out` square, and what lies below its
-    diagonal, some panels aside, is left as it is. `report` hears how many columns are done.
+    off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b` is
+    an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
+    below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
+    columns are done.
     """
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
@@ -155,11 +157,15 @@ def multiply(
         partial(_residues, backend, lines, tau, table)
         for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
     ]
-    if upper and pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a != conj_b):
+    if (
+        shape == "gram"
+        and pair[0].shift is pair[1].shift
+        and not (kind.is_complex and conj_a != conj_b)
+    ):
         forms[1] = forms[0]
     m = int(a.shape[-2])
     planes = integers.moduli.planes
-    for row, column, x, y in formed_pairs(backend, pair, forms, planes, upper=upper):
+    for row, column, x, y in formed_pairs(backend, pair, forms, planes, shape=shape):
         part = (..., row, column)
         backend.exact_product(
             x,
