@@ -173,6 +173,22 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
         assert cases.factor_errors(a, Q, R)[3] * multiple.eps <= orthogonality
 
 
+def test_auto_refines_where_the_table_says_so(multiple, dtype, rng, monkeypatch):
+    """Without a warning where reflections are taken, and not for a tile that is given."""
+    a = cases.random(35, 17, multiple, dtype, rng)
+    singular = mdqr.concatenate([a[:, :16], a[:, :1]], axis=1)
+    reflections = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
+    monkeypatch.setattr(refined, "_CROSSOVER", {"cpu": {gather(a, precision=None).kind: 17}})
+    found = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
+    assert all((x == y).all() for x, y in zip(found["auto"], refine(a), strict=True))
+    assert not all((x == y).all() for x, y in zip(found["auto"], reflections["auto"], strict=True))
+    for name in ("tile", "singular"):
+        pairs = zip(found[name], reflections[name], strict=True)
+        assert all((x == y).all() for x, y in pairs)
+    few = a[:, :16]
+    assert (qr(few).R == qr(few, method="householder").R).all()
+
+
 def test_what_has_no_refinement():
     a = mdqr.eye(3, precision=mdqr.qd)
     with pytest.raises(ValueError, match="pivots"):

@@ -319,11 +319,13 @@ def qr(
         Factor the longest of what is left of the columns next, ``a[:, P] = Q R``, and return P too;
         as `scipy.linalg.qr`.
     method : {"auto", "householder", "refine"}, optional
-        "householder", which "auto" takes: tiled blocked Householder reflections. "refine": products
-        only, from factors in float64; in modes other than "raw", without pivoting. Where it cannot
-        show the bounds below, as where the condition is beyond ``eps**-0.5`` in od and some
-        ``2**-12 / eps`` otherwise, or columns have rows graded as far, it warns and takes
-        Householder reflections. Precision d is that of LAPACK in any case.
+        "householder": tiled blocked Householder reflections. "refine": products only, from factors
+        in float64; in modes other than "raw", without pivoting. Where it cannot show the bounds
+        below, as where the condition is beyond ``eps**-0.5`` in od and some ``2**-12 / eps``
+        otherwise, or columns have rows graded as far, it warns and takes Householder reflections.
+        "auto": "refine" for Q and R of large matrices on a GPU, without a warning, where a static
+        table says that it is faster and no `tile` is given; "householder" for all others.
+        Precision d is that of LAPACK in any case.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
         last bits depend on it.
@@ -377,8 +379,8 @@ def qr(
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
 
     "refine" corrects Q and R of float64 in sweeps, each of which doubles their digits, by products
-    and a triangular system with many right-hand sides: ``E = a - Q R`` and ``F = I - Q^H Q``,
-    measured beyond the precision, give the change of both to first order. Where R is too near to
+    alone: ``E = a - Q R`` and ``F = I - Q^H Q``, measured beyond the precision, and ``R^-1``, which
+    is refined too, give the change of both to first order. Where R is too near to
     singular for float64, ``a R^-1`` is factored first, and so on. The bounds above are proven of
     the last sweep, from the norms of what it found and its rounding errors. The bits depend on the
     LAPACK or cuSOLVER that it starts from.
@@ -413,12 +415,14 @@ def qr(
     checks = Checks() if check else None
     keep_q = mode in ("reduced", "complete")
     refines = method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0
+    if method == "auto" and keep_q and not pivoting and tile is None:
+        refines = refined.is_faster(inputs.backend, m, n, rows, kind=inputs.kind)
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
         if refines:
-            return _refined(inputs, mode, width, checks, callback)
+            return _refined(inputs, mode, width, checks, callback, warns=method == "refine")
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
@@ -450,7 +454,13 @@ def _wrapped(
 
 
 def _refined(
-    inputs: Inputs, mode: str, tile: int | None, checks: Checks | None, callback: Callback | None
+    inputs: Inputs,
+    mode: str,
+    tile: int | None,
+    checks: Checks | None,
+    callback: Callback | None,
+    *,
+    warns: bool,
 ) -> QRResult | MDArray:
     """Return factors by products, those of each matrix of a batch; see `qr`."""
     block, field, backend, kind = inputs.blocks[0], inputs.is_complex, inputs.backend, inputs.kind
@@ -472,7 +482,7 @@ def _refined(
             q[at], r[at] = one.signed_q(rows), one.signed_r(rows)
         else:
             q[at], r[at] = found.q, backend.ldexp(found.r, -powers, is_complex=field)
-    if left:
+    if left and warns:
         warnings.warn(
             f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "
             'for method="refine": from Householder reflections instead',

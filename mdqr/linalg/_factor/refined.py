@@ -50,13 +50,20 @@ _BOUND, _HOPED = 20.0, 5.0
 _LOSS = 16.0
 # Bits of Q and R below what a sweep makes of them.
 _SPARE = 2.0**8
-# Orders of triangles that are inverted by substitution, panels of larger ones, and what is left of the steps before it
-# when a step of Newton's iteration for the inverse is due.
+# Orders of triangles that are inverted by substitution, panels of larger ones, and the power of a
+# distance that the inverse may be off from sweep to sweep.
 _SMALL, _PANELS, _STALE = 256, 4, 0.75
 # Steps of power iteration, from an irregular vector.
 _POWER_STEPS, _GOLDEN = 12, 0.6180339887498949
 # Each round takes some 45 bits of a condition, and each sweep doubles them.
 _MOST_ROUNDS, _MOST_SWEEPS = 12, 12
+
+
+# Least orders of square matrices whose Q and R take less time than by reflections: on an H200, by
+# `python -m benchmarks gpu-products --only factors`; on CPUs there are none.
+_CROSSOVER = {
+    "cuda": {Kind(p.limbs, field): 2048 for p in PRECISIONS[1:] for field in (False, True)},
+}
 
 
 class Refined(NamedTuple):
@@ -70,6 +77,13 @@ class Refined(NamedTuple):
     r: Block
     columnwise: float
     orthogonality: float
+
+
+def is_faster(backend: Backend, m: int, n: int, columns: int, *, kind: Kind) -> bool:
+    """Return whether Q with so many columns, and R, take less time than by reflections."""
+    least = _CROSSOVER.get(backend.name, {}).get(kind)
+    # Columns that complete Q cost as much as others.
+    return least is not None and min(m, n) >= least and columns <= 2 * n
 
 
 def factor(
@@ -325,7 +339,7 @@ class _Run:
         field, most = self.kind.is_complex, self.kind.limbs
         for low in (Kind(p.limbs, field) for p in PRECISIONS if p.limbs <= most):
             if distance**2 <= self.hoped:
-                found = _Found(0.0, *[distance] * 4, e=distance * self.root, x=1.0)
+                found = _Found(0.0, *[distance] * 4, distance * self.root, 1.0)
                 rounding = self._rounding(found, low) + self._over_rounding(found, low)
                 served = rounding <= self.hoped and self._loss(low) <= _FARTHEST
             else:
