@@ -38,7 +38,7 @@ HOT |= {
 HOT_OPERATIONS = {"MDQR_BINARY=add", "MDQR_BINARY=multiply", "MDQR_REDUCE=sum"}
 SLOW = {"tensorcore/caqr", "tensorcore/cholesky", "small/lstsq"}
 # What is different where there are no FP64 tensor cores, and little shared memory.
-OLDEST_SAMPLE = {"products/matmul", "panel/panel", "window/window"}
+OLDEST_SAMPLE = {"products/matmul", "products/exact_residues", "panel/panel", "window/window"}
 SMALL_DEVICES = {"MDQR_GLOBAL", "MDQR_IN_TURN", "MDQR_INTEGERS"}
 # Registers of a multiprocessor, and how many a warp takes at a time.
 REGISTERS, REGISTERS_A_WARP = 65_536, 256

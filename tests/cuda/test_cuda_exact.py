@@ -65,6 +65,20 @@ def test_upper_triangle(cuda, kind, order, rng):
     assert_same(found, wanted)
 
 
+@pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
+@pytest.mark.parametrize("shape", ["triangular", "triangles"])
+def test_products_with_an_upper_triangle(cuda, kind, shape, rng):
+    precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
+    a, b = (mdqr.triu(full((150, 150), precision, dtype, rng)) for _ in range(2))
+    if shape == "triangular":
+        a = full((21, 150), precision, dtype, rng)
+    found, wanted = (kind.zeros(np, a.shape) for _ in range(2))
+    for backend, out in ((HOST, wanted), (cuda, found)):
+        options = {"kind": kind, "shape": shape, "bits": lines.full_bits(kind), "out": out}
+        assert product.multiply(backend, a._block, b._block, **options)
+    assert_same(found, wanted)
+
+
 def test_result_in_the_memory_of_the_addend(cuda, rng):
     a, b, c = (full(s, mdqr.dd, float, rng)._block for s in ((9, 21), (21, 17), (9, 17)))
     wanted, memory = PAIR.empty(np, (9, 17)), np.full((2, 17, 12), np.nan)

@@ -10,7 +10,7 @@ import mdqr
 from mdqr._backend import for_block, workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
-from mdqr.linalg._products.exact import plan, product
+from mdqr.linalg._products.exact import lines, plan, product
 
 pytestmark = pytest.mark.gpu
 
@@ -65,6 +65,23 @@ def test_addends(multiple, dtype, subtract, rng):
         options = {"kind": kind, "c": c, "subtract": subtract, "conj_a": True, "out": c}
         assert product.multiply(for_block(c), a, b, **options)
         found.append(cases.to_host(arrays[2]))
+    cases.assert_same_bits(found[1], found[0])
+
+
+@pytest.mark.parametrize("shape", ["gram", "triangular", "triangles"])
+def test_parts_of_triangles(multiple, dtype, shape, rng):
+    kind = Kind(multiple.limbs, dtype is complex)
+    a, b = (mdqr.triu(draw(rng, multiple, (300, 300), dtype)) for _ in range(2))
+    if shape != "triangles":
+        a = draw(rng, multiple, (300, 300), dtype)
+    if shape == "gram":
+        b = a.T
+    found = []
+    for x, y in ((a, b), (cases.to_device(a), cases.to_device(b))):
+        out = mdqr.zeros_like(x)
+        options = {"kind": kind, "shape": shape, "bits": lines.full_bits(kind), "out": out._block}
+        assert product.multiply(for_block(x._block), x._block, y._block, **options)
+        found.append(cases.to_host(out))
     cases.assert_same_bits(found[1], found[0])
 
 

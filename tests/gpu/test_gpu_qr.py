@@ -11,7 +11,9 @@ import pytest
 from exact_matrices import check_form
 
 import mdqr
+from mdqr._limbs.planes import Kind
 from mdqr.linalg import certify, qr, qr_factor
+from mdqr.linalg._factor import refined
 from mdqr.testing import assert_same_bits, matrix
 
 pytestmark = pytest.mark.gpu
@@ -42,6 +44,20 @@ def test_products_alone(multiple, dtype, shape, cond, rng):
         Q, R = qr(a, method="refine")
     assert Q.device == R.device == a.device
     gpu_exact.accept(a, Q, R)
+
+
+def test_auto_refines_large_matrices(multiple, dtype, rng, monkeypatch):
+    """Products through residues, and panels of triangles."""
+    a = cases.to_device(mdqr.random.normal((900, 800), precision=multiple, dtype=dtype, rng=rng))
+    kind = Kind(multiple.limbs, dtype is complex)
+    monkeypatch.setitem(refined._CROSSOVER["cuda"], kind, 800)
+    stages = set()
+    Q, R = qr(a, callback=lambda stage, *_: stages.add(stage))
+    assert stages == {"refine"}
+    found = certify(a, Q, R)
+    assert max(float(found.columnwise), float(found.orthogonality)) <= 20 * 800
+    few = a[:, :799]
+    assert_same_bits(qr(few).R, qr(few, method="householder").R)
 
 
 def test_reflections_where_products_prove_nothing(multiple, dtype, rng):

@@ -170,6 +170,23 @@ def test_upper_triangle_of_a_product_with_the_transpose(
     assert untouched.sum() >= order**2 / 2 - order * width
 
 
+@pytest.mark.parametrize("order", [1, 65, 300])
+@pytest.mark.parametrize("bound", [None, 2**20, 2**12], ids=str)
+@pytest.mark.parametrize("shape", ["triangular", "triangles"])
+def test_products_with_an_upper_triangle(dtype, order, bound, shape, monkeypatch, rng):
+    kind = Kind(2, dtype is complex)
+    b = mdqr.triu(full((order, order), mdqr.dd, dtype, rng))._block
+    a = b if shape == "triangles" else full((70, order), mdqr.dd, dtype, rng)._block
+    c = full((a.shape[-2], order), mdqr.dd, dtype, rng)._block
+    options = {"kind": kind, "c": c, "subtract": True, "bits": 111}
+    whole, found = (kind.zeros(np, (a.shape[-2], order)) for _ in range(2))
+    assert product.multiply(HOST, a, b, out=whole, **options)
+    monkeypatch.setattr(workspace, "_bound", bound)
+    assert product.multiply(HOST, a, b, out=found, shape=shape, **options)
+    upper = np.triu if shape == "triangles" else np.asarray
+    np.testing.assert_array_equal(upper(found), upper(whole))
+
+
 def test_residues_of_one_operand_are_formed_once(monkeypatch, rng):
     a, formed = full((40, 300), mdqr.dd, float, rng)._block, []
     residues = type(HOST).exact_residues

@@ -110,15 +110,6 @@ MDQR_FN float root(float a) {
     return a;
 #endif
 }
-// sum + the four products of the bytes of x, not signed, and those of y, signed.
-MDQR_FN int dot_bytes(int sum, unsigned x, int y) {
-#if defined(__CUDA_ARCH__)
-    asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(y));
-    return sum;
-#else
-    return sum + int(x) * y;
-#endif
-}
 // The nearest number of binary16 (bfloat16), ties to even, as its 16 bits, and back.
 MDQR_FN unsigned short to_half(float x) {
     unsigned short r = 0;

@@ -44,18 +44,4 @@ MDQR_FN int nearest_residue(double x, double m, double inverse) {
     return int(fma(-turns, m, x));
 }
 
-// The same for |x| < 2^22 by floats, whose quotients err by less than 1 / (2 m) there.
-MDQR_FN int nearest_residue(int x, float m, float inverse) {
-    const float y = float(x), magic = 0x1.8p23f;
-    const float turns = (y * inverse + magic) - magic;
-    return int(y - turns * m);
-}
-
-// The same for |x| < 2^29 and m > 2^14: the quotient errs by less than 2^-7, and one step mends it.
-MDQR_FN int nearest_residue(int x, int m, float inverse) {
-    const float magic = 0x1.8p23f;
-    const int r = x - int((float(x) * inverse + magic) - magic) * m;
-    return 2 * r > m ? r - m : 2 * r < -m ? r + m : r;
-}
-
 MDQR_END

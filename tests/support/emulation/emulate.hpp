@@ -28,7 +28,7 @@ struct thread {
     int lane() const { return index % warp_size; }
 };
 // What the lanes of a warp put up for exchange; who is ahead puts up the next on another board.
-using board = double[3][warp_size];
+using board = double[6][warp_size];
 
 extern thread* current;
 extern int threads;
@@ -69,6 +69,7 @@ inline float shuffle_xor(float x, int mask) { return float(shuffle_xor(double(x)
 inline float shuffle(float x, int lane) { return float(shuffle(double(x), lane)); }
 inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float root(float a) { return __builtin_sqrtf(a); }
+// sum + the four products of the bytes of x, not signed, and those of y, signed.
 inline int dot_bytes(int sum, unsigned x, int y) {
     for (int i = 0; i < 4; ++i)
         sum += int(x >> 8 * i & 255u) * static_cast<signed char>(y >> 8 * i);
@@ -158,6 +159,23 @@ inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) 
             for (int k = 0; k < 4; ++k)
                 c[2 * r + j] = fma(board[r][4 * (lane / 4) + k],
                                    board[2][4 * (2 * (lane % 4) + j) + k], c[2 * r + j]);
+}
+
+// One step of 32 products of bytes a number.
+inline void matrix_multiply_add(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    auto& board = mdqr_emulate::board_of_warp();
+    const int lane = mdqr_emulate::current->lane();
+    for (int i = 0; i < 4; ++i)
+        board[i][lane] = a[i];
+    board[4][lane] = b[0];
+    board[5][lane] = b[1];
+    mdqr_emulate::sync_lanes();
+    for (int i = 0; i < 4; ++i)
+        for (int word = 0; word < 8; ++word) {
+            const int row = 4 * (lane / 4) + word % 4, column = 4 * (2 * (lane % 4) + i % 2);
+            c[i] = dot_bytes(c[i], unsigned(board[4 + word / 4][column + word % 4]),
+                             int(unsigned(board[2 * (word / 4) + i / 2][row])));
+        }
 }
 
 MDQR_END

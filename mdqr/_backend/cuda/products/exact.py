@@ -30,6 +30,10 @@ _LINE_THREADS, _SCANNED = 256, 8
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
+_WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
+# Channels and words of a product by tensor cores, and what sums of bytes begin with: the word of
+# the float that has its integer behind 1.5 * 2**23.
+_CHANNELS, _STEP_WORDS, _MAGIC_WORD = 16, 8, 0x4B400000
 # As in kernels/cuda/products/exact_numbers.cu.
 _NUMBER_THREADS, _FEW_PIECES, _AHEAD = 128, 8, 8
 
@@ -124,7 +128,7 @@ class ExactProducts(KernelCalls):
             module, "mdqr_exact_residues", arguments,
             grid=(lines // _TILE_LINES * divided(terms, _TILE_TERMS),),
             threads=_RESIDUE_THREADS,
-            shared=4 * _TILE_LINES * _TILE_TERMS * channels.words * (1 + is_complex),
+            shared=4 * _WORD_STRIDE * channels.words * (1 + is_complex),
         )  # fmt: skip
         return out
 
@@ -270,14 +274,32 @@ class ExactProducts(KernelCalls):
 
 
 def _residue_table(channels: Channels) -> np.ndarray:
-    """Return the rows that kernels/cuda/products/exact_residues.cu reads, in 32-bit words."""
-    narrow, padding = channels.narrow, -channels.low.shape[1] % 4
-    low, high = (np.pad(part, ((0, 0), (0, padding))) for part in (channels.low, channels.high))
+    """Return what kernels/cuda/products/exact_residues.cu reads, in 32-bit words.
+
+    Channels, narrow and wide ones padded each; factors of narrow ones, of the lower digits of wide
+    ones and of the upper ones, as the lanes of a warp take them.
+    """
+    narrow = channels.narrow
     inverse = (1.0 / channels.modulus).astype(np.float32).view(np.int32)
-    zeros = np.zeros_like(inverse)
-    front = np.stack([channels.modulus, channels.start, inverse, zeros], axis=-1)
-    rows = np.hstack([front, low])
-    return np.concatenate([rows[:narrow].ravel(), np.hstack([rows[narrow:], high]).ravel()])
+    modulus = channels.modulus.astype(np.float32).view(np.int32)
+    front = [modulus, inverse, channels.start + _MAGIC_WORD, np.zeros_like(modulus)]
+    rows = np.stack(front, axis=-1)
+    low, high = channels.low, channels.high
+    parts = [_padded_rows(rows[:narrow]), _padded_rows(rows[narrow:])]
+    parts += [_by_lanes(part) for part in (low[:narrow], low[narrow:], high)]
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _padded_rows(table: np.ndarray) -> np.ndarray:
+    return np.pad(table, ((0, -len(table) % _CHANNELS), (0, 0)))
+
+
+def _by_lanes(table: np.ndarray) -> np.ndarray:
+    """Return words in the order in which lanes hold them, see `device/matrix_step.hpp`."""
+    rows = np.pad(_padded_rows(table), ((0, 0), (0, -table.shape[1] % _STEP_WORDS)))
+    # Tiles, row / 8, row % 8, steps, word / 4, word % 4.
+    split = rows.reshape(len(rows) // 16, 2, 8, rows.shape[1] // 8, 2, 4)
+    return split.transpose(0, 3, 2, 5, 4, 1)
 
 
 def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:
