@@ -15,7 +15,7 @@ from mdqr._backend import for_block
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.protocol import ExactProducts
 from mdqr._limbs.planes import Kind
-from mdqr.linalg._factor import refined
+from mdqr.linalg._factor.refine import factor, sweep
 from mdqr.linalg._products.exact import product
 
 # FLOP/s of "auto" for real numbers, 2 n^3 in a product, by precision and order.
@@ -38,11 +38,11 @@ QR_AIMS = {
 }
 QR_METHODS = ("householder", "refine")
 QR_STAGES = [
-    (refined, "_start", "start in float64"),
-    (refined, "_product", "E and F"),
-    (refined._Run, "_times", "other products"),
-    (refined._Run, "_newton", "inverse of R"),
-    (refined._Run, "_sum", "sums"),
+    (factor, "start_of", "start in float64"),
+    (sweep, "product", "E and F"),
+    (sweep.Sweeps, "_times", "other products"),
+    (sweep.Sweeps, "_newton", "inverse of R"),
+    (sweep.Sweeps, "_sum", "sums"),
 ]
 QR_WITHIN = {
     "E and F": ("other products", "inverse of R"),
@@ -136,21 +136,24 @@ def stages(options: Options) -> Iterator[Row]:
 
 def factors(options: Options) -> Iterator[Row]:
     """Q and R by Householder reflections and by products alone, and stages of the latter."""
-    for n in (256,) if options.quick else (1024, 2048, 4096):
-        for field, dtype in FIELDS.items():
+    orders = (256,) if options.quick else (1024, 1536, 2048, 4096)
+    for m, n in [*((n, n) for n in orders), *(() if options.quick else ((8192, 4096),))]:
+        size = f"{n}" if m == n else f"{m} x {n}"
+        for field, dtype in FIELDS.items() if m == n else [("real", float)]:
             for p in MULTIPLE:
-                a = draw((n, n), p, dtype)
-                row = partial(Row, "factors", precision=p.name, size=f"{n}", unit="ms")
+                a = draw((m, n), p, dtype)
+                row = partial(Row, "factors", precision=p.name, size=size, unit="ms")
                 for method in QR_METHODS:
                     call = partial(mdqr.linalg.qr, a, method=method)
-                    aim = QR_AIMS[p.name].get(n) if field == "real" else None
+                    aim = QR_AIMS[p.name].get(n) if field == "real" and m == n else None
                     time = milliseconds(call, 3)
                     yield row(f"Q and R, {field}", f"mdqr, {method}", value=time, aim=aim)
                 for stage, time in Phases(QR_STAGES, QR_WITHIN).milliseconds(call).items():
                     yield row(f"{stage}, {field}", "mdqr, refine", value=time)
-        a = cupy().random.RandomState(7).random_sample((n, n))
+                free()
+        a = cupy().random.RandomState(7).random_sample((m, n))
         time = milliseconds(partial(cupy().linalg.qr, a), 3)
-        yield Row("factors", "Q and R, real", "cupy.linalg.qr", "float64", f"{n}", time, "ms")
+        yield Row("factors", "Q and R, real", "cupy.linalg.qr", "float64", size, time, "ms")
 
 
 def memory(options: Options) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import fake_device
 import linalg_cases as cases
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import qr
-from mdqr.linalg._factor import refined
+from mdqr.linalg._factor.refine import factor as refined
+from mdqr.linalg._factor.refine import products, start, sweep
+from mdqr.linalg._factor.refine.sweep import Sweeps
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import arrays, matrix
 
@@ -150,7 +153,7 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
     """Sweeps from poor factors, where terms of second order are the errors."""
     a = cases.random(20, 12, multiple, dtype, rng, cond=1e6)
     seen = []
-    sweep, left = refined._Run.sweep, refined._Run.left
+    sweep, left = Sweeps.sweep, Sweeps.left
 
     def kept_sweep(self, *given):
         seen.append(sweep(self, *given))
@@ -160,8 +163,8 @@ def test_bounds_of_a_sweep_are_above_the_errors_it_left(multiple, dtype, rng, mo
         seen[-1] = *seen[-1][:2], left(self, found, plan)
         return seen[-1][2]
 
-    monkeypatch.setattr(refined._Run, "sweep", kept_sweep)
-    monkeypatch.setattr(refined._Run, "left", kept_left)
+    monkeypatch.setattr(Sweeps, "sweep", kept_sweep)
+    monkeypatch.setattr(Sweeps, "left", kept_left)
     factors_of(a)
     inputs = gather(a, precision=None, trimmed=False)
     assert len(seen) > 1
@@ -227,9 +230,21 @@ def test_callback_hears_of_every_sweep(multiple, rng):
     assert totals[-1] == done[-1]
 
 
+@pytest.mark.parametrize("shape", [(31, 16), (9, 9), (7, 12)], ids=str)
+def test_inverses_by_blocks_and_products_by_panels(multiple, dtype, shape, rng, monkeypatch):
+    """Small blocks and panels, and products through residues, in place of large matrices."""
+    monkeypatch.setattr(start, "_BLOCK", 3)
+    monkeypatch.setattr(sweep, "_COLUMNS", 2)
+    a = cases.random(*shape, multiple, dtype, rng)
+    accept(a, *refine(a))
+    faster = SimpleNamespace(is_faster=lambda *_, kind: kind.limbs > 1)
+    monkeypatch.setattr(sweep, "exact", faster)
+    accept(a, *refine(a))
+
+
 def test_terms_in_runs(monkeypatch, multiple, dtype, rng):
     """More rows than a product takes at once."""
-    monkeypatch.setattr(refined, "MOST_TERMS", 7)
+    monkeypatch.setattr(products, "MOST_TERMS", 7)
     a = cases.random(31, 16, multiple, dtype, rng)
     accept(a, *refine(a))
 

@@ -13,7 +13,7 @@ from exact_matrices import check_form
 import mdqr
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import certify, qr, qr_factor
-from mdqr.linalg._factor import refined
+from mdqr.linalg._factor.refine import factor as refined
 from mdqr.testing import assert_same_bits, matrix
 
 pytestmark = pytest.mark.gpu

@@ -14,9 +14,10 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._factor import householder, pivoted, refined
+from mdqr.linalg._factor import householder, pivoted
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.lu import flat
+from mdqr.linalg._factor.refine import factor as refine
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -416,7 +417,7 @@ def qr(
     keep_q = mode in ("reduced", "complete")
     refines = method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0
     if method == "auto" and keep_q and not pivoting and tile is None:
-        refines = refined.is_faster(inputs.backend, m, n, rows, kind=inputs.kind)
+        refines = refine.is_faster(inputs.backend, m, n, rows, kind=inputs.kind)
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
@@ -475,7 +476,7 @@ def _refined(
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
-        found = refined.factor(backend, scaled, columns=rows, kind=kind, callback=callback)
+        found = refine.factor(backend, scaled, columns=rows, kind=kind, callback=callback)
         if found is None:
             left.append(item)
             one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)

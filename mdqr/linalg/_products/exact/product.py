@@ -157,14 +157,10 @@ def multiply(
         partial(_residues, backend, lines, tau, table)
         for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
     ]
-    if (
-        shape == "gram"
-        and pair[0].shift is pair[1].shift
-        and not (kind.is_complex and conj_a != conj_b)
-    ):
+    is_one = pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a != conj_b)
+    if shape == "gram" and is_one:
         forms[1] = forms[0]
-    m = int(a.shape[-2])
-    planes = integers.moduli.planes
+    m, planes = int(a.shape[-2]), integers.moduli.planes
     for row, column, x, y in formed_pairs(backend, pair, forms, planes, shape=shape):
         part = (..., row, column)
         backend.exact_product(

@@ -1,0 +1,125 @@
+"""Q and R by sweeps of products."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._factor.refine.products import eps_of, product
+from mdqr.linalg._factor.refine.start import start_of
+from mdqr.linalg._factor.refine.sweep import FARTHEST, Sweeps
+from mdqr.linalg._shared.operands import Callback
+
+_BOUND = 20.0  # in n eps
+_MOST_SWEEPS = 12
+
+# Least orders of square matrices whose Q and R take less time than by reflections: on an H200, by
+# `python -m benchmarks gpu-products --only factors`; on CPUs there are none.
+_CROSSOVER = {
+    "cuda": {Kind(p.limbs, field): 2048 for p in PRECISIONS[1:] for field in (False, True)},
+}
+
+
+class Refined(NamedTuple):
+    """Q ``(m, k)`` and R ``(k, n)``, with proven bounds of their errors.
+
+    `columnwise` bounds ``norm(a_j - Q r_j) / norm(a_j)``, and `orthogonality` the Frobenius norm
+    of ``I - Q^H Q``.
+    """
+
+    q: Block
+    r: Block
+    columnwise: float
+    orthogonality: float
+
+
+def is_faster(backend: Backend, m: int, n: int, columns: int, *, kind: Kind) -> bool:
+    """Return whether Q with so many columns, and R, take less time than by reflections."""
+    least = _CROSSOVER.get(backend.name, {}).get(kind)
+    # Columns that complete Q cost as much as others.
+    return least is not None and min(m, n) >= least and columns <= 2 * n
+
+
+def factor(
+    backend: Backend, a: Block, *, columns: int, kind: Kind, callback: Callback | None = None
+) -> Refined | None:
+    """Factor one matrix ``(m, n)`` by sweeps of products.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the kernels run.
+    a : Block
+        The matrix, finite, with columns scaled near 1.
+    columns : int
+        Those of Q: ``min(m, n)``, or m.
+    kind : Kind
+        That of the work, of two limbs or more.
+    callback : callable, optional
+        Called as ``callback("refine", done, total)`` after each sweep, with the most sweeps that
+        there can be as `total` before the last one.
+
+    Returns
+    -------
+    Refined or None
+        Factors within ``20 n eps``, R with a positive diagonal; None where that cannot be shown:
+        the matrix is too near to singular, or its rows are graded over the bits of the work.
+    """
+    count, field = min(a.shape[-2:]), kind.is_complex
+    first = a[..., :count] if columns == count else _bordered(backend, a, columns, field)
+    found = _corrected(backend, first, kind, callback)
+    if found is None:
+        return None
+    r = found.r[..., :count]
+    if a.shape[-1] == count:
+        return found._replace(r=r)
+    rest = product(backend, found.q.swapaxes(-1, -2), a[..., count:], kind=kind, conj_a=True)
+    # Of the square Q, I - Q Q^H is as small as I - Q^H Q.
+    columnwise = found.orthogonality + 4.0 * eps_of(kind) * (count**0.5 + 1.0)
+    r = backend.xp.concatenate([r, rest], axis=-1)
+    return found._replace(r=r, columnwise=max(found.columnwise, columnwise))
+
+
+def _bordered(backend: Backend, a: Block, columns: int, is_complex: bool) -> Block:
+    """Return a matrix and columns of float64 that are orthogonal to its own, to complete Q."""
+    xp, n = backend.xp, int(a.shape[-1])
+    q, _ = xp.linalg.qr(to_native(xp, a, is_complex), mode="complete")
+    border = from_native(xp, q[:, n:columns], is_complex)
+    border = planes.widen(border, is_complex, planes.limb_count(a, is_complex))
+    return xp.concatenate([a, border], axis=-1)
+
+
+def _corrected(backend: Backend, a: Block, kind: Kind, callback: Callback | None) -> Refined | None:
+    """Factor a matrix with no more columns than rows; see `factor`."""
+    with np.errstate(all="ignore"):
+        start = start_of(backend, a, kind)
+        if start is None:
+            return None
+        run = Sweeps(backend, a, kind, start)
+        q, r, distance = start.q, start.r, start.distance
+        most, before = _BOUND * run.columns * run.eps, inf
+        for done in range(1, _MOST_SWEEPS + 1):
+            plan = run.plan(distance)
+            if plan is None:
+                return None
+            q, r, found = run.sweep(q, r, plan, distance)
+            left = run.left(found, plan)
+            worst = float(np.maximum(found.largest, found.stale))
+            if not (worst <= FARTHEST and max(left) <= before / 2):
+                return None
+            before = max(left)
+            served = max(left) <= most
+            if callback is not None:
+                callback("refine", done, done if served else _MOST_SWEEPS)
+            if served:
+                q, r = (planes.widen(x, kind.is_complex, kind.limbs) for x in (q, r))
+                return Refined(q, r, *left)
+            distance = run.expected(found.largest, plan.low)
+    return None

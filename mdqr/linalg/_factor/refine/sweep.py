@@ -1,0 +1,217 @@
+"""Sweeps, each of which doubles the digits of Q and R, and bounds of what they left."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._factor.refine.products import (
+    LIMB,
+    adjoint,
+    cut,
+    eps_of,
+    half_upper,
+    limbs_for,
+    norm,
+    product,
+)
+from mdqr.linalg._factor.refine.start import Start
+from mdqr.linalg._products.exact import product as exact
+from mdqr.linalg._products.exact.parts import Shape, slices
+from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.operands import precision_for
+
+# How far from a factorisation a sweep of first order may start.
+FARTHEST = 2.0**-4
+# For terms of third order, norms of R in place of those of A, and the arithmetic of bounds.
+_UP = 1.0 + 2.0**-7
+# What a prediction leaves for what it does not know, of a bound of 20 n eps.
+_HOPED = 5.0
+# What arithmetic may lose of a correction, times what the correction leaves.
+_LOSS = 16.0
+# Bits of Q and R below what a sweep makes of them.
+_SPARE = 2.0**8
+# Panels of products with triangles, and their least columns.
+_PANELS, _COLUMNS = 4, 256
+# The power of a distance that the inverse may be off.
+_STALE = 0.75
+
+
+class Plan(NamedTuple):
+    """The arithmetic of a sweep, that of E and F, and the limbs of the Q and R that it makes.
+
+    Entries of E and F err by ``2**-bits`` times what is largest in their row and column of the
+    factors, and by two roundings in `high`.
+    """
+
+    low: Kind
+    high: Kind
+    bits: int
+    q: int
+    r: int
+
+
+class Found(NamedTuple):
+    """Frobenius norms: of I - X R, of F, Y, T and the change of Q, of E and of X."""
+
+    stale: float
+    f: float
+    y: float
+    t: float
+    dq: float
+    e: float
+    x: float
+
+    @property
+    def largest(self) -> float:
+        """The largest one of what a sweep corrects; NaN if one is."""
+        return float(np.max([self.f, self.y, self.t, self.dq]))
+
+
+class Sweeps:
+    """Sweeps for one matrix, of which R has some condition and, about, some inverse."""
+
+    def __init__(self, backend: Backend, a: Block, kind: Kind, start: Start) -> None:
+        self.backend, self.a, self.kind = backend, a, kind
+        self.condition, self.inverse = start.condition, start.inverse
+        self.rows, self.columns = map(int, a.shape[-2:])
+        self.root, self.eps = self.columns**0.5, eps_of(kind)
+        self.hoped = _HOPED * self.columns * self.eps
+
+    def plan(self, distance: float) -> Plan | None:
+        """Return the fewest limbs that square a distance; None where all lose too much of it."""
+        field, most = self.kind.is_complex, self.kind.limbs
+        for low in (Kind(p.limbs, field) for p in PRECISIONS if p.limbs <= most):
+            if distance**2 <= self.hoped:
+                d = distance
+                found = Found(stale=0.0, f=d, y=d, t=d, dq=d, e=d * self.root, x=1.0)
+                rounding = self._rounding(found, low) + self._over_rounding(found, low)
+                served = rounding <= self.hoped and self._loss(low) <= FARTHEST
+            else:
+                served = self._loss(low) <= _LOSS * distance
+            if served:
+                break
+        else:
+            if not self._loss(self.kind) <= FARTHEST:
+                return None
+            low = self.kind
+        # Cuts of R are found again as T; in the arithmetic of the work nothing is to be gained.
+        ratio = _SPARE * self.root / (self.eps if low == self.kind else max(distance**2, self.eps))
+        q, r = (min(most, limbs_for(x)) for x in (ratio, ratio * self.condition))
+        # Of E what arithmetic would lose again is not wanted, and of the last one nothing below
+        # eps; but the square of what R makes of its errors is left in Q and R.
+        wanted = max(eps_of(low) * distance, min(self.eps, self.eps**0.5 / self.condition))
+        high = next((p for p in PRECISIONS if p.eps <= wanted), PRECISIONS[-1])
+        bits = ceil(-log2(max(wanted, high.eps)))
+        return Plan(low, Kind(high.limbs, field), bits, q, r)
+
+    def expected(self, distance: float, low: Kind) -> float:
+        """Return how far from a factorisation a sweep in `low` is likely to leave Q and R."""
+        return max(distance**2, self._loss(low) * distance, self.eps)
+
+    def _loss(self, low: Kind) -> float:
+        """Return what rounding errors make of a solution with R, relative to it."""
+        return eps_of(low) * self.condition * self.root
+
+    def sweep(self, q: Block, r: Block, plan: Plan, distance: float) -> tuple[Block, Block, Found]:
+        """Return corrected Q and R, and what was found."""
+        backend, field, low = self.backend, self.kind.is_complex, plan.low
+        a = planes.first_limbs(self.a, field, plan.high.limbs)
+        options: dict[str, Any] = {"kind": plan.high, "bits": plan.bits}
+        e = product(backend, q, r, c=a, shape="triangular", **options)
+        transposed, one = q.swapaxes(-1, -2), self._identity(plan.high)
+        f = product(backend, transposed, q, conj_a=True, c=one, shape="gram", **options)
+        e, f, q_low, r_low = (planes.first_limbs(x, field, low.limbs) for x in (e, f, q, r))
+        x, stale = self._newton(r_low, low, distance)
+        y = self._times(e, x, low, shape="triangular")
+        c = self._times(q_low.swapaxes(-1, -2), y, low, conj_a=True)
+        c = backend.binary("add", c, adjoint(c, field), kind=low)
+        t = half_upper(backend, backend.binary("subtract", c, f, kind=low), field)
+        dq = self._times(q_low, t, low, c=y, shape="triangular")
+        dr = backend.xp.triu(self._times(t, r_low, low, shape="triangles"))
+        f = backend.xp.triu(f)
+        norms = map(float, fetch(*(norm(each, field) for each in (f, y, t, dq, e, x))))
+        found = Found(stale, *norms)
+        return self._sum(q, dq, plan.q), self._sum(r, dr, plan.r), found
+
+    def _newton(self, r: Block, low: Kind, distance: float) -> tuple[Block, float]:
+        """Return the inverse of R, refined if it is worth less than E, and what it leaves of I."""
+        field, xp = self.kind.is_complex, self.backend.xp
+        x = planes.first_limbs(self.inverse, field, low.limbs)
+        g = xp.triu(self._times(x, r, low, c=self._identity(low), shape="triangles"))
+        (size,) = map(float, fetch(norm(g, field)))
+        if size > max(distance**_STALE, self.hoped / distance):
+            change = xp.triu(self._times(g, x, low, shape="triangles"))
+            x = self.inverse = self._sum(x, change, low.limbs)
+            size *= size
+        return x, size
+
+    def _identity(self, kind: Kind) -> Block:
+        return kind.identity(self.backend.xp, (self.columns, self.columns))
+
+    def _times(
+        self,
+        x: Block,
+        y: Block,
+        low: Kind,
+        *,
+        conj_a: bool = False,
+        c: Block | None = None,
+        shape: Shape = "full",
+    ) -> Block:
+        """Return ``x y``, or ``c - x y``, in the arithmetic of a sweep; see `_rounding`."""
+        (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
+        if exact.is_faster(self.backend, m, k, n, kind=low):
+            return product(self.backend, x, y, kind=low, conj_a=conj_a, c=c, shape=shape)
+        out = low.empty(self.backend.xp, (m, n))
+        for panel in slices(n, n if shape == "full" else max(_COLUMNS, -(-n // _PANELS))):
+            rows = slice(panel.stop if shape == "triangles" else m)
+            terms = slice(k if shape == "full" else panel.stop)
+            part = (..., rows, panel)
+            addend = None if c is None else c[part]
+            options: dict[str, Any] = {"conj_a": conj_a, "c": addend, "subtract": c is not None}
+            left, right = x[..., rows, terms], y[..., terms, panel]
+            self.backend.matmul(left, right, kind=low, out=out[part], **options)
+        return out
+
+    def _sum(self, x: Block, change: Block, limbs: int) -> Block:
+        field = self.kind.is_complex
+        most = max(limbs, *(planes.limb_count(each, field) for each in (x, change)))
+        wide = Kind(precision_for(most).limbs, field)
+        return cut(self.backend.binary("add", x, change, kind=wide), field, limbs)
+
+    def left(self, found: Found, plan: Plan) -> tuple[float, float]:
+        """Bound the errors that a sweep left, of columns and of orthogonality."""
+        rounding = self._rounding(found, plan.low)
+        # Of the sums that are the new Q and R, and of their cuts.
+        limbs = min(plan.q, plan.r)
+        kept = self.eps + (2.0 ** (1 - LIMB * limbs) if limbs < self.kind.limbs else 0.0)
+        high = 2.0**-plan.bits + 2.0 * eps_of(plan.high)
+        columnwise = rounding + self._over_rounding(found, plan.low)
+        columnwise += found.dq * found.t + (high + kept) * (self.root + 1.0)
+        orthogonality = 2.0 * (rounding + found.f * found.t + kept * self.root)
+        orthogonality += found.dq**2 + high * self.columns
+        return _UP * columnwise, _UP * orthogonality
+
+    def _rounding(self, found: Found, low: Kind) -> float:
+        """Bound what rounding errors in `low` change in columns of Q R, and in half of Q^H Q.
+
+        Those of products with Q and R, for any order of their terms, and of sums.
+        """
+        unit = self._unit(low)
+        return unit * (1.0 + self.root) * (found.y + found.t) + 4.0 * eps_of(low) * found.f
+
+    def _over_rounding(self, found: Found, low: Kind) -> float:
+        """Bound ``E - Y R``: E times what X leaves of I, and rounding errors of E X, X and G."""
+        lost = self._unit(low) * found.x
+        return 4.0 * found.e * (found.stale + (lost * self.root) ** 2 + lost)
+
+    def _unit(self, low: Kind) -> float:
+        """Bound errors of sums of products, relative to those of magnitudes."""
+        return (max(self.rows, self.columns) + 20) * (2 if low.is_complex else 1) * eps_of(low)
