@@ -126,6 +126,13 @@ class Channels(NamedTuple):
     high: Block
     start: Block
 
+    # Equal to itself alone: a key of what is made of it.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
 
 class Reconstruction(NamedTuple):
     """How residues become digits, as NumPy arrays; see kernels/include/mdqr/residues.hpp."""
@@ -135,16 +142,28 @@ class Reconstruction(NamedTuple):
     product: Block
     width: int
 
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def without(self, count: int) -> Reconstruction:
         """Return the weights without their lowest digits.
 
         Sums of the digits left out are below 2**53 each, so they change the integers by less than
         ``2**(width * count - width + 54)``.
         """
-        if count == 0:
-            return self
         weight = self.weight[..., count:].copy()
         return Reconstruction(weight, self.fraction, self.product[count:], self.width)
+
+
+class Scan(NamedTuple):
+    """The powers of two of lines, int64, see `ExactProducts.exact_scan`."""
+
+    top: Block
+    exponent: Block
+    extents: Block
 
 
 class Residues(Protocol):
@@ -174,16 +193,21 @@ class ExactProducts(Protocol):
         """Return ``c + a @ b`` or ``c - a @ b``, see `Backend.matmul`."""
         ...
 
-    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> tuple[Block, Block]:
-        """Return for each line the largest ``E + shift`` and the smallest ``B + shift``.
+    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> Scan:
+        """Return for each line the largest ``E + shift``, where ``2**E`` is above an entry.
 
-        ``2**E`` is above an entry and ``2**B`` its lowest bit, int64; ``-2**40`` and ``2**40`` for
-        lines of zeros, ``2**40`` and more as the first for lines with an entry that is not finite.
+        `top` is ``-2**40`` for lines of zeros, where `exponent` is 0, and ``2**40`` or more for
+        lines with an entry that is not finite. `extents` are the largest top and, where all is
+        finite, the most bits between the top and the lowest bit of a line, 0 if all are zeros.
         """
         ...
 
     def exact_workspace(self) -> int:
         """Return the bytes that a call may take beside its operands and its result."""
+        ...
+
+    def exact_columns(self) -> int:
+        """Return the least columns, a multiple of 64, of parts that leave zeros out."""
         ...
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
@@ -562,6 +586,10 @@ class Backend(Protocol):
         A zero on the diagonal gives infinities or NaNs; the caller looks for it beforehand.
         Transposes are views; conjugation is the caller's (a copy of one tile).
         """
+        ...
+
+    def invert_triangle(self, r: Block) -> Block:
+        """Return the inverse of a float64 or complex128 upper triangle ``(n, n)`` by a library."""
         ...
 
     def lu_panel(self, a: Block, places: Block, first: int, last: int, *, kind: Kind) -> None:

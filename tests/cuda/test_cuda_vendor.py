@@ -42,6 +42,16 @@ def test_products_of_batches(dtype, rng, monkeypatch):
     assert not kernels.multiply(a[..., :0], b[..., :0, :]).any()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_inverse_of_a_triangle(dtype, rng, monkeypatch):
+    monkeypatch.setattr(runtime, "cublas", lambda _: libraries()[0])
+    kernels = runtime.CupyKernels.__new__(runtime.CupyKernels)
+    kernels.xp, kernels.address = np, ADDRESSES.address
+    r = np.triu(drawn(rng, (6, 6), dtype)) + 4 * np.eye(6)
+    for each in (r, np.asfortranarray(r)):
+        assert np.abs(kernels.invert_triangle(each) @ r - np.eye(6)).max() <= 50 * FLOAT64
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 def test_products_in_float32(products, transposed, rng):
     a, b, c = (columns(drawn(rng, shape, "f"), "f") for shape in ((7, 5), (5, 3), (7, 3)))

@@ -107,3 +107,18 @@ def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
     f = linalg.qr_factor(a)
     back = f.apply_q(f.apply_qh(x)) - x
     assert float(abs(back).max()) <= limit * 120 * precision.eps
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used, rng, monkeypatch):
+    """And one right-hand side of a batch: wide tiles, whose vectors or columns broadcast."""
+    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
+        monkeypatch.setattr(householder, name, value)
+    a, x = full((2, 120, 100), precision, dtype, rng), full((2, 120, 60), precision, dtype, rng)
+    one, both = linalg.qr_factor(a[0]), linalg.qr_factor(a)
+    used.clear()
+    rows, columns = one.apply_qh(x), both.apply_qh(x[0])
+    assert used
+    for i in range(2):
+        np.testing.assert_array_equal(rows[i].limbs, one.apply_qh(x[i]).limbs)
+        np.testing.assert_array_equal(columns[i].limbs, linalg.qr_factor(a[i]).apply_qh(x[0]).limbs)

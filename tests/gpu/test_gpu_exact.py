@@ -8,6 +8,7 @@ import pytest
 
 import mdqr
 from mdqr._backend import for_block, workspace
+from mdqr._backend.cuda.products import exact as calls
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
 from mdqr.linalg._products.exact import lines, plan, product
@@ -69,7 +70,8 @@ def test_addends(multiple, dtype, subtract, rng):
 
 
 @pytest.mark.parametrize("shape", ["gram", "triangular", "triangles"])
-def test_parts_of_triangles(multiple, dtype, shape, rng):
+def test_parts_of_triangles(multiple, dtype, shape, rng, monkeypatch):
+    monkeypatch.setattr(calls, "_LEAST_COLUMNS", 64)
     kind = Kind(multiple.limbs, dtype is complex)
     a, b = (mdqr.triu(draw(rng, multiple, (300, 300), dtype)) for _ in range(2))
     if shape != "triangles":

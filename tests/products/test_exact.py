@@ -238,12 +238,12 @@ def test_views(rng):
     assert_same_bits(matmul(x, y, method="exact"), wanted)
 
 
-@pytest.mark.parametrize("conjugates", list(itertools.product((False, True), repeat=2)), ids=str)
+@pytest.mark.parametrize("conj_a", [False, True])
 @pytest.mark.parametrize("subtract", [False, True])
-def test_multiply_as_the_call_of_limbs(conjugates, subtract, rng):
+def test_multiply_as_the_call_of_limbs(conj_a, subtract, rng):
     kind = Kind(4, True)
     a, b, c = (full(s, mdqr.qd, complex, rng)._block for s in ((12, 30), (30, 9), (12, 9)))
-    options = {"conj_a": conjugates[0], "conj_b": conjugates[1], "subtract": subtract}
+    options = {"conj_a": conj_a, "subtract": subtract}
     out = kind.empty(np, (12, 9))
     assert product.multiply(HOST, a, b, kind=kind, c=c, out=out, **options)
     direct = HOST.matmul(a, b, kind=kind, c=c, **options)

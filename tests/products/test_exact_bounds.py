@@ -45,9 +45,32 @@ def check_exact_bound(a, b, found):
     ]
     size = cases.Exact.of(peaks[0][:, None] * peaks[1][None, :])
     limbs, k = found.precision.limbs, a.shape[1]
-    factor = Fraction(2 * k, 2 ** (53 * limbs + 3)) * (2 if found.is_complex else 1)
-    rounding = Fraction(found.precision.eps) * k * 2
-    assert error.within(factor + rounding, size)
+    lost = cases.Exact(
+        size.real * 2 * k * (1 + found.is_complex), None, size.exponent + 53 * limbs + 3
+    )
+    # Parts of complex numbers are rounded each.
+    exact = (x @ y).moduli()
+    eps_bits = -round(math.log2(found.precision.eps))
+    assert error.within(
+        Fraction(1), lost + cases.Exact(exact.real, None, exact.exponent + eps_bits)
+    )
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_exact_bound_where_every_term_loses_half_a_unit(precision):
+    """Terms below half a unit beside large ones that cancel, in lines that nothing balances."""
+    limbs, many = precision.limbs, 32
+    small = mdqr.full(many, (1 - 2.0**-20) * 2.0 ** (-53 * limbs - 6), precision=precision)
+    large = mdqr.full(many, 0.75, precision=precision)
+    pairs = [mdqr.concatenate(pair) for pair in ((small, large), (large, small))]
+    front = large[:2] * np.array([1.0, -1.0])
+    a = mdqr.stack([mdqr.concatenate([front, pair]) for pair in pairs])
+    b = mdqr.stack([mdqr.concatenate([large[:2], pair]) for pair in pairs[::-1]]).T
+    found = matmul(a, b, method="exact")
+    check_exact_bound(a, b, found)
+    error = abs(found[0, 0] - 1.5 * many * small[0])
+    # A bit more or less than `full_bits` would show: the bound is 2^4 times what is lost here.
+    assert 0.9 < float(error * 2.0 ** (53 * limbs + 6)) / (1.5 * many) < 1.0
 
 
 @pytest.mark.parametrize("pair", list(itertools.product((1, 2, 4, 8), repeat=2)), ids=str)

@@ -9,7 +9,8 @@ inline constexpr int line_threads = 256, scanned = line_threads / 32;
 struct scan_arguments {
     lines_view x;
     const i64* shift;
-    i64 *top, *bottom;
+    i64 *top, *exponent; // of the lines; the same, and 0 for lines of zeros
+    i64* extents;        // the largest top, and the largest distance to a lowest bit
 };
 
 struct exponent_range {
@@ -32,6 +33,14 @@ MDQR_FN void scan_entry(const scan_arguments& p, i64 i, i64 j, exponent_range& f
     }
 }
 
+MDQR_FN void put_line(const scan_arguments& p, i64 i, const exponent_range& found) {
+    const bool is_zero = found.top < absent_exponent / 2; // with shifts
+    p.top[i] = found.top;
+    p.exponent[i] = is_zero ? 0 : found.top;
+    atomic_max(p.extents, found.top);
+    atomic_max(p.extents + 1, is_zero ? 0 : found.top - found.bottom);
+}
+
 // A warp a line: doubles hold the exponents.
 MDQR_FN void scan_by_line(const scan_arguments& p) {
     const int lane = thread_index() % 32;
@@ -44,10 +53,8 @@ MDQR_FN void scan_by_line(const scan_arguments& p) {
         const double b = shuffle_xor(double(found.bottom), mask);
         found.join(i64(t), i64(b));
     }
-    if (lane == 0 && i < p.x.lines) {
-        p.top[i] = found.top;
-        p.bottom[i] = found.bottom;
-    }
+    if (lane == 0 && i < p.x.lines)
+        put_line(p, i, found);
 }
 
 // Eight neighbours a line each: a sector of memory has four.
@@ -66,8 +73,7 @@ MDQR_FN void scan_by_term(const scan_arguments& p) {
         return;
     for (int g = 1; g < groups; ++g)
         found.join(all[2 * (scanned * g + line)], all[2 * (scanned * g + line) + 1]);
-    p.top[i] = found.top;
-    p.bottom[i] = found.bottom;
+    put_line(p, i, found);
 }
 
 struct magnitude_arguments {

@@ -5,9 +5,10 @@
 
 MDQR_BEGIN
 
-// Digits are even in number. A thread has two entries where their digits leave registers for warps
-// enough to hide what rounding waits for.
-inline constexpr int number_threads = 128, pieces = MDQR_PIECES, entries = pieces > 8 ? 1 : 2;
+// Digits are even in number. A thread has two entries where their digits and limbs leave registers
+// for warps enough to hide what rounding waits for.
+inline constexpr int number_threads = 128, pieces = MDQR_PIECES;
+inline constexpr int entries = pieces > 8 || limbs > 4 ? 1 : 2;
 inline constexpr int ahead = 8; // moduli
 
 struct reduce_arguments {

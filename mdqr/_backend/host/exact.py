@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend import workspace
-from mdqr._backend.protocol import Channels, Reconstruction
+from mdqr._backend.protocol import Channels, Reconstruction, Scan
 from mdqr._limbs.planes import Kind
 
 Block = NDArray[np.float64]
@@ -20,6 +20,8 @@ _PANEL = 32  # panel_lines of kernels/host/products/exact/arguments.hpp
 
 # Memory that is kept from call to call: new pages take as long as the residues in them.
 _KEPT_BYTES = 2**28
+# Of parts that leave zeros out.
+_LEAST_COLUMNS = 64
 # What a call takes unless the configuration says otherwise.
 _WORKSPACE = 2**30
 
@@ -41,9 +43,12 @@ class Buffers:
         self._lock = Lock()
 
     def take(self, count: int) -> NDArray[np.int8]:
-        """Return the smallest buffer kept that has so many bytes, or a new one."""
+        """Return so many bytes of the smallest buffer kept that fits.
+
+        Or of a new one: a call takes no more than a quarter beyond what it asks for.
+        """
         with self._lock:
-            fits = [i for i, buffer in enumerate(self._kept) if buffer.size >= count]
+            fits = [i for i, x in enumerate(self._kept) if count <= x.size <= count + count // 4]
             if fits:
                 return self._kept.pop(min(fits, key=lambda i: self._kept[i].size))
             self._kept.clear()
@@ -64,8 +69,12 @@ class ExactProducts:
     _buffers: Buffers
 
     def exact_workspace(self) -> int:
-        """Return the bytes that a call may take."""
-        return workspace.bound(_WORKSPACE)
+        """Return the bytes that a call may take: buffers have up to a quarter more."""
+        return workspace.bound(_WORKSPACE) * 4 // 5
+
+    def exact_columns(self) -> int:
+        """Return the least columns of a part."""
+        return _LEAST_COLUMNS
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line."""
@@ -80,13 +89,13 @@ class ExactProducts:
         """Take the memory of residues back."""
         self._buffers.give(x.buffer)
 
-    def exact_scan(
-        self, x: Block, shift: Integers, *, is_complex: bool
-    ) -> tuple[Integers, Integers]:
-        """Return the exponents above the lines, and those of their lowest bits."""
+    def exact_scan(self, x: Block, shift: Integers, *, is_complex: bool) -> Scan:
+        """Return the exponents above the lines, and how far down their bits go."""
         top, bottom = (np.empty(x.shape[-2], dtype=np.int64) for _ in range(2))
         self._kernels.exact_scan(x, is_complex, shift, top, bottom)
-        return top, bottom
+        is_zero = top < bottom
+        extents = [top.max(), np.where(is_zero, 0, top - bottom).max()]
+        return Scan(top, np.where(is_zero, 0, top), np.array(extents))
 
     def exact_residues(
         self,

@@ -55,8 +55,8 @@ def matmul(
         "direct" forms products of limbs or digits with exact partial sums. "exact" rounds rows and
         columns to integers, multiplies these modulo small coprime numbers, and rounds once:
         exactly rounded where the bits of each row of `a` and of each column of `b` span at most
-        53 N + 5, as those of smaller integers do, N the limbs of the product. "auto" takes the
-        faster one that keeps the bound below.
+        53 N + 5, as those of smaller integers do, N the limbs of the product, and no limb is
+        subnormal. "auto" takes the faster one that keeps the bound below.
     precision : Precision or str, optional
         The precision of the product; by default the highest of the operands.
     callback : callable, optional

@@ -89,8 +89,14 @@ class EmulatedKernels(Kernels):
     def address(self, block):
         return block.ctypes.data
 
+    def constant(self, key, make):
+        return make()
+
     def multiply(self, a, b):
         return a @ b
+
+    def invert_triangle(self, r):
+        return np.linalg.inv(r)
 
     def reflectors(self, raw, tau):
         return Reflectors(raw, tau)

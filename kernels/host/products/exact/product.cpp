@@ -189,7 +189,7 @@ public:
                 const ptrdiff_t count = out.shape[1] - j < L ? out.shape[1] - j : ptrdiff_t(L);
                 int exponent[L] = {};
                 for (ptrdiff_t l = 0; l < count; ++l)
-                    exponent[l] = clamp(column_exponent[j + l]) + clamp(row_exponent[i]);
+                    exponent[l] = int(column_exponent[j + l] + row_exponent[i]);
                 for (int part = 0; part < parts; ++part) {
                     lane piece[most_pieces];
                     numbers.sum_digits((i - i0) * tile_columns + j - j0, part, piece);
@@ -205,9 +205,6 @@ private:
     const bool subtract;
     const long long *row_exponent, *column_exponent;
     const reconstruction& back;
-
-    // Lines of zeros have an exponent far below all others.
-    static int clamp(long long e) { return e < -4000 ? -4000 : int(e); }
 
     __attribute__((noinline)) void put_lanes(ptrdiff_t i, ptrdiff_t j, int part, ptrdiff_t count,
                                              lane* piece, const int* exponent) const {

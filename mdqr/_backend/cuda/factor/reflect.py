@@ -33,7 +33,8 @@ def serves(vs: Sequence[Block], x: Block, is_complex: bool) -> bool:
         x.flags.c_contiguous
         and 0 < prod(batch) * columns <= _MOST_JOBS
         and len(vs) > 0
-        and vs[0].shape[-1] <= _MOST_WIDTH
+        and all(v.shape[-1] == vs[0].shape[-1] <= _MOST_WIDTH for v in vs[:-1])
+        and vs[-1].shape[-1] <= vs[0].shape[-1] <= _MOST_WIDTH
         and list(value_shape(vs[0], is_complex)[:-2]) == batch
     )
 

@@ -160,3 +160,7 @@ class Triangles(KernelCalls):
 
         planned(self.kernels, flags, [out, a, b], launch)
         return out
+
+    def invert_triangle(self, r: Block) -> Block:
+        """Return the inverse of an upper triangle."""
+        return self.kernels.invert_triangle(r)

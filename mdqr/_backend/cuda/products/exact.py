@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +20,15 @@ from mdqr._backend.cuda.runtime.kernels import (
     planes,
 )
 from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
-from mdqr._backend.protocol import Channels, Reconstruction
+from mdqr._backend.protocol import Channels, Reconstruction, Scan
 from mdqr._limbs.planes import Block, Kind
 
 # Lines and terms that tensor cores read at a time.
 _PADDED = 16
 
-# As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
-_LINE_THREADS, _SCANNED = 256, 8
+# As in kernels/cuda/products/exact_lines.cu: threads, lines that a block scans, and the exponent of
+# lines of zeros.
+_LINE_THREADS, _SCANNED, _ABSENT = 256, 8, -(2**40)
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
@@ -35,14 +37,17 @@ _WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
 # the float that has its integer behind 1.5 * 2**23.
 _CHANNELS, _STEP_WORDS, _MAGIC_WORD = 16, 8, 0x4B400000
 # As in kernels/cuda/products/exact_numbers.cu.
-_NUMBER_THREADS, _FEW_PIECES, _AHEAD = 128, 8, 8
+_NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS, _AHEAD = 128, 8, 4, 8
 
-# Products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus takes: more
-# of them fill the device where matrices are small, and take memory for their sums.
-_GROUP = 12
+# The least products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus
+# takes, and the bytes of sums up to which there are more: small ones do not fill a device.
+_GROUP, _SUMS_BYTES = 12, 2**28
 
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
 _PIECES = 2
+
+# Columns of parts that leave zeros out: fewer take less time than their launches.
+_LEAST_COLUMNS = 1024
 
 # The part of the memory of a device that a call takes unless the configuration says otherwise.
 _MEMORY_SHARE = 8
@@ -79,6 +84,10 @@ class ExactProducts(KernelCalls):
         """Return the bytes that a call may take."""
         return workspace.bound(self.kernels.memory // _MEMORY_SHARE)
 
+    def exact_columns(self) -> int:
+        """Return the least columns of a part."""
+        return _LEAST_COLUMNS
+
     def exact_line_bytes(self, planes: int, terms: int) -> int:
         """Return the bytes of the residues of a line, and its share of those of sums."""
         return divided(planes * _padded(terms) * _SUMS_SHARE, _SUMS_SHARE - 1)
@@ -92,16 +101,18 @@ class ExactProducts(KernelCalls):
     def exact_release(self, x: Residues) -> None:
         """Do nothing: memory goes back to CuPy's pool with the last reference."""
 
-    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> tuple[Block, Block]:
-        """Return the exponents above the lines, and those of their lowest bits."""
+    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> Scan:
+        """Return the exponents above the lines, and how far down their bits go."""
         lines = x.shape[-2]
-        top, bottom = (self.xp.empty(lines, dtype=np.int64) for _ in range(2))
+        top, exponent = self.xp.empty((2, lines), dtype=np.int64)
+        extents = self.xp.full(2, _ABSENT, dtype=np.int64)
         view = _lines_view(self.kernels, x, is_complex)
+        written = self._addresses(shift, top, exponent, extents)
         self.kernels.launch(
-            _LINES, "mdqr_exact_scan", fields(view, *self._addresses(shift, top, bottom)),
+            _LINES, "mdqr_exact_scan", fields(view, *written),
             grid=(divided(lines, _SCANNED),), threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
         )  # fmt: skip
-        return top, bottom
+        return Scan(top, exponent, extents)
 
     def exact_residues(
         self,
@@ -116,7 +127,7 @@ class ExactProducts(KernelCalls):
         """Return the residues of lines as integers."""
         count, narrow = len(channels.modulus), channels.narrow
         out = self._empty(narrow + 3 * (count - narrow), x)
-        table = self.xp.asarray(_residue_table(channels))
+        table = self.kernels.constant(("residues", channels), partial(_residue_table, channels))
         _, lines, terms = out.data.shape
         words = f"MDQR_WORDS={channels.words}"
         module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
@@ -206,10 +217,11 @@ class ExactProducts(KernelCalls):
         count, narrow = len(channels.modulus), channels.narrow
         rows, across = part.stop - part.start, right.data.shape[1]
         residues = self.xp.empty((count, rows, across), dtype=np.int16)
-        sums = self.xp.empty((_GROUP, rows, across), dtype=np.int32)
-        modulus = np.stack([channels.modulus, 1.0 / channels.modulus], axis=-1)
-        table = self.xp.asarray(modulus)
-        for first, some, is_wide in _groups(count, narrow):
+        room = min(_SUMS_BYTES, self.exact_workspace() // _SUMS_SHARE - residues.nbytes)
+        group = max(_GROUP, room // (4 * rows * across) // 3 * 3)
+        sums = self.xp.empty((group, rows, across), dtype=np.int32)
+        table = self.kernels.constant(("moduli", channels), partial(_moduli_table, channels))
+        for first, some, is_wide in _groups(count, narrow, group):
             plane = narrow + 3 * (first - narrow) if is_wide else first
             self._multiply(left, right, part.start, plane, sums[: some * (3 if is_wide else 1)])
             arguments = fields(
@@ -237,17 +249,13 @@ class ExactProducts(KernelCalls):
 
     def _digits(self, back: Reconstruction, kind: Kind) -> _Digits:
         """Return what leads to numbers of so many digits."""
-        parts, moduli, pieces = back.weight.shape
+        _, moduli, pieces = back.weight.shape
         rows, padded = (divided(x, y) * y for x, y in ((moduli, _AHEAD), (pieces, _PIECES)))
-        weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
-        weight[:, :moduli, :pieces] = back.weight
-        fraction[:, :moduli] = back.fraction
-        product = np.zeros(padded)
-        product[:pieces] = back.product
-        tables = [part.ravel() for part in (weight, fraction, product)]
+        make = partial(_digit_table, back, rows, padded)
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        entries = _NUMBER_THREADS * (2 if padded <= _FEW_PIECES else 1)
-        return _Digits(module, self.xp.asarray(np.concatenate(tables)), rows, entries)
+        few = padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
+        entries = _NUMBER_THREADS * (2 if few else 1)
+        return _Digits(module, self.kernels.constant(("digits", back), make), rows, entries)
 
     def _multiply(
         self, left: Residues, right: Residues, start: int, plane: int, sums: Block
@@ -271,6 +279,21 @@ class ExactProducts(KernelCalls):
         most = self.exact_workspace() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
         for start in range(0, lines, max(most, _PADDED)):
             yield start, min(max(most, _PADDED), lines - start)
+
+
+def _digit_table(back: Reconstruction, rows: int, padded: int) -> np.ndarray:
+    """Return what kernels/cuda/products/exact_numbers.cu reads, padded by zeros."""
+    parts, moduli, pieces = back.weight.shape
+    weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
+    weight[:, :moduli, :pieces] = back.weight
+    fraction[:, :moduli] = back.fraction
+    product = np.zeros(padded)
+    product[:pieces] = back.product
+    return np.concatenate([part.ravel() for part in (weight, fraction, product)])
+
+
+def _moduli_table(channels: Channels) -> np.ndarray:
+    return np.stack([channels.modulus, 1.0 / channels.modulus], axis=-1)
 
 
 def _residue_table(channels: Channels) -> np.ndarray:
@@ -313,9 +336,9 @@ def _padded(count: int) -> int:
     return divided(count, _PADDED) * _PADDED
 
 
-def _groups(count: int, narrow: int) -> Iterator[tuple[int, int, bool]]:
+def _groups(count: int, narrow: int, group: int) -> Iterator[tuple[int, int, bool]]:
     """Yield the first channel, the number of channels, and whether they are wide."""
-    for first in range(0, narrow, _GROUP):
-        yield first, min(_GROUP, narrow - first), False
-    for first in range(narrow, count, _GROUP // 3):
-        yield first, min(_GROUP // 3, count - first), True
+    for first in range(0, narrow, group):
+        yield first, min(group, narrow - first), False
+    for first in range(narrow, count, group // 3):
+        yield first, min(group // 3, count - first), True

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from math import prod
 from types import ModuleType
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor.cublas import NUMBERS, Cublas, cublas
+from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
@@ -98,6 +98,10 @@ class Kernels(Protocol):
         """
         ...
 
+    def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
+        """Return what `make` returns in the memory of the current device, made once for `key`."""
+        ...
+
     def workspace(
         self,
         units: int,
@@ -132,6 +136,10 @@ class Kernels(Protocol):
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` of float64 or complex128 matrices, computed in float64."""
+        ...
+
+    def invert_triangle(self, r: Block) -> Block:
+        """Return the inverse of a float64 or complex128 upper triangle."""
         ...
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
@@ -229,6 +237,7 @@ class CupyKernels(Kernels):
         self._modules: dict[tuple[Module, tuple[str, ...]], Any] = {}
         self._functions: dict[tuple[Module, str, int, Device | None], Any] = {}
         self._memory: dict[int, int] = {}
+        self._constants: dict[tuple[int, Hashable], Block] = {}
         self.graphs = Graphs(cupy)
 
     @cached_property
@@ -273,6 +282,17 @@ class CupyKernels(Kernels):
         address: int = block.data.ptr
         return address
 
+    def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
+        """Return a table, copied once for each device."""
+        place = self.xp.cuda.runtime.getDevice(), key
+        found = self._constants.get(place)
+        if found is None:
+            found = self.xp.asarray(make())
+            # The next call may be on another stream.
+            self.xp.cuda.get_current_stream().synchronize()
+            self._constants[place] = found
+        return found
+
     def multiply(self, a: Block, b: Block) -> Block:
         """Return ``a @ b`` by cuBLAS, in float64 even where the environment asks for emulation."""
         xp = self.xp
@@ -289,6 +309,15 @@ class CupyKernels(Kernels):
             (self.address(y), n, k * n), (self.address(x), k, m * k), (self.address(c), n, m * n),
         )  # fmt: skip
         return c
+
+    def invert_triangle(self, r: Block) -> Block:
+        """Return the inverse of an upper triangle by cuBLAS."""
+        order = len(r)
+        r, x = self.xp.ascontiguousarray(r), self.xp.eye(order, dtype=r.dtype)
+        # Column by column both are transposes.
+        places = (self.address(r), order), (self.address(x), order)
+        self.cublas.trsm(r.dtype.char, (LOWER, N, NON_UNIT), (order, order), *places)
+        return x
 
     def reflectors(self, raw: Block, tau: Block) -> Reflectors:
         """Return Q by cuSOLVER."""

@@ -78,7 +78,15 @@ class Recorder(Kernels):
             raise _Unplanned
         return tag
 
+    def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
+        """Refuse likewise: memory that is neither an operand nor scratch."""
+        raise _Unplanned
+
     def multiply(self, a: Block, b: Block) -> Block:
+        """Refuse likewise."""
+        raise _Unplanned
+
+    def invert_triangle(self, r: Block) -> Block:
         """Refuse likewise."""
         raise _Unplanned
 

@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
-from mdqr.linalg._products.exact.parts import Lines, formed_pairs
+from mdqr.linalg._products.exact.parts import Lines, form_pairs
 from mdqr.linalg._shared.checks import fetch
 
 _BEYOND = 2**39  # all exponents of numbers
@@ -40,20 +40,18 @@ def scaled_lines(
 def _scanned(
     backend: ExactProducts, blocks: tuple[Block, Block], shifts: tuple[Block, Block], kind: Kind
 ) -> tuple[Lines, Lines] | None:
-    """Return lines with their exponents, 0 for those of zeros; None if an entry is not finite."""
-    xp, exponents, extents = backend.xp, [], []
-    for block, shift in zip(blocks, shifts, strict=True):
-        top, bottom = backend.exact_scan(block, shift, is_complex=kind.is_complex)
-        is_zero = top < -_BEYOND
-        exponents.append(xp.where(is_zero, 0, top))
-        extents += [top.max(), xp.where(is_zero, 0, top - bottom).max()]
+    """Return lines with their exponents; None if an entry is not finite."""
+    scans = [
+        backend.exact_scan(block, shift, is_complex=kind.is_complex)
+        for block, shift in zip(blocks, shifts, strict=True)
+    ]
     # A device is waited for once.
-    most, span, other_most, other_span = map(int, fetch(*extents))
-    if max(most, other_most) > _BEYOND:
+    extents = [tuple(map(int, found)) for found in fetch(*(scan.extents for scan in scans))]
+    if max(top for top, _ in extents) > _BEYOND:
         return None
     left, right = (
-        Lines(*found, kind.is_complex)
-        for found in zip(blocks, exponents, shifts, (span, other_span), strict=True)
+        Lines(block, scan.exponent, shift, top, span, kind.is_complex)
+        for block, scan, shift, (top, span) in zip(blocks, scans, shifts, extents, strict=True)
     )
     return left, right
 
@@ -68,10 +66,8 @@ def _inner_shift(backend: ExactProducts, pair: tuple[Lines, Lines]) -> Block | N
     steps = []
     for lines in pair:
         leading = lines.block[:, :1] if lines.is_complex else lines.block[:1]
-        most, _ = backend.exact_scan(
-            leading.swapaxes(-1, -2), -lines.exponent, is_complex=lines.is_complex
-        )
-        steps.append(most)
+        turned, scale = leading.swapaxes(-1, -2), -lines.exponent
+        steps.append(backend.exact_scan(turned, scale, is_complex=lines.is_complex).top)
     a, b = steps
     shift = xp.where((a < -_BEYOND) | (b < -_BEYOND), 0, (b - a) // 2)
     (gains,) = fetch((abs(shift) > 1).any())
@@ -88,8 +84,13 @@ def sufficient_bits(
     below, in units of 2^-14 of the same.
     """
     forms = [partial(_magnitudes, backend, lines) for lines in (left, right)]
-    pairs = formed_pairs(backend, (left, right), forms, _MAGNITUDES)
-    least = min(backend.exact_least(x, y) for _, _, x, y in pairs)
+    found: list[int] = []
+
+    def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
+        found.append(backend.exact_least(x, y))
+
+    form_pairs(backend, (left, right), forms, _MAGNITUDES, use)
+    least = min(found)
     if least == 0:
         return None
     above = (terms - 1).bit_length() - (least.bit_length() - 1)

@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from mdqr._backend.protocol import ExactProducts, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
-_PANELS = 4  # of columns of an upper triangle
+_PANELS = 4  # of columns of an upper triangle, at most
 
 # All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
 # one of upper triangles.
 Shape = Literal["full", "gram", "triangular", "triangles"]
 
 
+# Gets the rows and columns of a part of a product, and what was formed of its lines.
+Use = Callable[[slice, slice, Residues, Residues], object]
+
+
 class Lines(NamedTuple):
     """Rows of the left operand, or columns of the right one, scaled by powers of two.
 
     Entry k of a line times ``2**shift[k]`` is below ``2**exponent`` and a multiple of
-    ``2**(exponent - span)``.
+    ``2**(exponent - span)``. The largest exponent of those that are not zeros is `top`.
     """
 
     block: Block
     exponent: Block
     shift: Block
+    top: int
     span: int
     is_complex: bool
 
 
-def formed_pairs(
+def form_pairs(
     backend: ExactProducts,
     pair: tuple[Lines, Lines],
     forms: Sequence[Callable[[slice], Residues]],
     planes: int,
+    use: Use,
     *,
     shape: Shape = "full",
-) -> Iterator[tuple[slice, slice, Residues, Residues]]:
-    """Yield parts of the lines of both operands and what `forms` makes of them, column by column.
+) -> None:
+    """Call `use` for parts of the lines of both operands and what `forms` makes of them.
+
+    Column by column.
 
     Parts of the right operand are formed once, those of the left one for each of them, and only
-    once where `forms` are one and all lines fit. What was yielded is released before the next one
-    is formed. Where not all is wanted or some is zero, panels of columns go with the rows or the
-    terms that there are above the diagonal.
+    once where `forms` are one and all lines fit. What was used is released before the next one
+    is formed: `use` keeps nothing. Where not all is wanted or some is zero, panels of columns go
+    with the rows or the terms that there are above the diagonal.
     """
     (m, k), n = pair[0].block.shape[-2:], pair[1].block.shape[-2]
     lines = backend.exact_workspace() // backend.exact_line_bytes(planes, k)
@@ -55,32 +63,34 @@ def formed_pairs(
         for column in columns:
             for row in rows:
                 if shape == "full":
-                    yield row, column, left.of(row), right.of(column)
+                    use(row, column, left.of(row), right.of(column))
                 elif shape == "triangular" or row.start < column.stop:
-                    yield from _panels(backend, row, column, left.of(row), right.of(column), shape)
+                    _use_panels(backend, use, shape, row, column, left.of(row), right.of(column))
     finally:
         left.release()
         right.release()
 
 
-def _panels(
+def _use_panels(
     backend: ExactProducts,
+    use: Use,
+    shape: Shape,
     row: slice,
     column: slice,
     left: Residues,
     right: Residues,
-    shape: Shape,
-) -> Iterator[tuple[slice, slice, Residues, Residues]]:
-    """Yield panels of columns, with the rows and the terms that they take, in the same way."""
+) -> None:
+    """Call `use` for panels of columns, with the rows and the terms that they take."""
     count = column.stop - column.start
-    for panel in slices(count, -(-count // (_PANELS * _LEAST_LINES)) * _LEAST_LINES):
+    width = -(-count // (_PANELS * _LEAST_LINES)) * _LEAST_LINES
+    for panel in slices(count, max(width, backend.exact_columns())):
         there = slice(column.start + panel.start, column.start + panel.stop)
         above = row if shape == "triangular" else slice(row.start, min(row.stop, there.stop))
         if above.start < above.stop:
             rows = slice(0, above.stop - above.start)
             terms = None if shape == "gram" else there.stop
             x, y = (backend.exact_part(of, p, terms) for of, p in ((left, rows), (right, panel)))
-            yield above, there, x, y
+            use(above, there, x, y)
 
 
 class _Formed:
@@ -103,6 +113,7 @@ class _Formed:
         """Give the memory back."""
         if self._part is not None:
             self._backend.exact_release(self._found)
+            del self._found
             self._part = None
 
 

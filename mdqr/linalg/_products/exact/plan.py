@@ -118,8 +118,10 @@ def channels(chosen: Moduli, words: int, conjugate: bool) -> Channels:
 
 
 @cache
-def reconstruction(chosen: Moduli) -> Reconstruction:
-    """Return the weights that lead from residues to digits of integers."""
+def reconstruction(chosen: Moduli, left_out: int = 0) -> Reconstruction:
+    """Return the weights that lead from residues to digits of integers, the lowest left out."""
+    if left_out:
+        return reconstruction(chosen).without(left_out)
     product = math.prod(chosen.values)
     # Residues of parts of complex numbers are sums of two.
     most = sum(m // 2 for m in chosen.values) * chosen.parts

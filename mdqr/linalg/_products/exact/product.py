@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mdqr._backend.blocks import matrix_shape
 from mdqr._backend.protocol import Backend, Channels, ExactProducts, Reconstruction, Residues
-from mdqr._limbs.planes import Block, Kind, value_shape
+from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
-from mdqr.linalg._products.exact.parts import Lines, Shape, formed_pairs, slices
-from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
 
 
 class Crossover(NamedTuple):
@@ -35,12 +35,12 @@ _CROSSOVER = {
         Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): Crossover(1.7e9, 512),
-        Kind(4, False): Crossover(0.8e9, 800),
-        Kind(8, False): Crossover(0.5e9, 400),
-        Kind(2, True): Crossover(0.6e9, 450),
-        Kind(4, True): Crossover(0.25e9, 600),
-        Kind(8, True): Crossover(0.1e9, 350),
+        Kind(2, False): Crossover(6e8, 400),
+        Kind(4, False): Crossover(2.5e8, 350),
+        Kind(8, False): Crossover(1.5e8, 250),
+        Kind(2, True): Crossover(2e8, 250),
+        Kind(4, True): Crossover(7e7, 200),
+        Kind(8, True): Crossover(3.5e7, 160),
     },
 }
 
@@ -67,7 +67,7 @@ def matmul(
     subtract: bool = False,
     out: Block | None = None,
 ) -> Block:
-    """Return ``c + a @ b`` or ``c - a @ b`` of one batch, through residues where that is faster."""
+    """Return ``c + a @ b`` or ``c - a @ b``, through residues where that is faster."""
     m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
     options["out"] = out
@@ -89,14 +89,16 @@ def product(
     out: Block | None = None,
     report: Callable[[int, int], object] | None = None,
 ) -> Block:
-    """Return ``c + a @ b`` or ``c - a @ b`` of a batch; where `multiply` does not serve, of limbs.
+    """Return ``c + a @ b`` or ``c - a @ b``; where `multiply` does not serve, of limbs.
 
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
     `report` hears how many columns are done, of how many in all matrices and runs of terms.
     """
-    *batch, m, k = value_shape(a, kind.is_complex)
-    n = int(b.shape[-1])
+    field, k = kind.is_complex, int(a.shape[-1])
+    batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], field)
+    a, b = (broadcast(x, field, (*batch, *x.shape[-2:])) for x in (a, b))
+    c = None if c is None else broadcast(c, field, (*batch, m, n))
     out = kind.empty(backend.xp, (*batch, m, n)) if out is None else out
     bits = full_bits(kind) if all_bits else None
     passes = [(item, run) for item in np.ndindex(*batch) for run in slices(k, plan.MOST_TERMS)]
@@ -126,7 +128,6 @@ def multiply(
     *,
     kind: Kind,
     conj_a: bool = False,
-    conj_b: bool = False,
     c: Block | None = None,
     subtract: bool = False,
     out: Block,
@@ -151,17 +152,18 @@ def multiply(
     pair, integers = found
     tables = [
         plan.channels(integers.moduli, plan.words_of(tau), conjugate)
-        for tau, conjugate in zip(integers.tau, (conj_a, conj_b), strict=True)
+        for tau, conjugate in zip(integers.tau, (conj_a, False), strict=True)
     ]
     forms = [
         partial(_residues, backend, lines, tau, table)
         for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
     ]
-    is_one = pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a != conj_b)
+    is_one = pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a)
     if shape == "gram" and is_one:
         forms[1] = forms[0]
     m, planes = int(a.shape[-2]), integers.moduli.planes
-    for row, column, x, y in formed_pairs(backend, pair, forms, planes, shape=shape):
+
+    def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
         part = (..., row, column)
         backend.exact_product(
             x,
@@ -178,6 +180,8 @@ def multiply(
         )
         if report is not None and row.stop == m:
             report(column.stop)
+
+    form_pairs(backend, pair, forms, planes, use, shape=shape)
     return True
 
 
@@ -219,14 +223,12 @@ def _integers(
     tau = tuple(max(1, min(lines.span, most)) for lines in pair)
     above = terms.bit_length()
     moduli = plan.moduli(sum(tau) + above + 2, kind.is_complex)
-    back = plan.reconstruction(moduli)
     # What cutting one operand does is as large as the integers of the other one.
     cut = [other for lines, t, other in zip(pair, tau, tau[::-1], strict=True) if t < lines.span]
     # What cutting changes must not overflow where the product does not.
-    if cut:
-        largest = sum(map(int, fetch(*(lines.exponent.max() for lines in pair))))
-        if largest + above + 1 - min(tau) > 1023:
-            return None
-    left_out = max(0, (max(cut) - 62 + back.width) // back.width) if cut else 0
-    unit = sum(tau) + above - left_out * back.width
-    return pair, _Integers(tau, moduli, back.without(left_out), unit, above)
+    if cut and sum(lines.top for lines in pair) + above + 1 - min(tau) > 1023:
+        return None
+    width = plan.reconstruction(moduli).width
+    left_out = max(0, (max(cut) - 62 + width) // width) if cut else 0
+    back = plan.reconstruction(moduli, left_out)
+    return pair, _Integers(tau, moduli, back, sum(tau) + above - left_out * width, above)
