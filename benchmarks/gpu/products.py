@@ -40,7 +40,7 @@ QR_METHODS = ("householder", "refine")
 QR_STAGES = [
     (factor, "start_of", "start in float64"),
     (sweep, "product", "E and F"),
-    (sweep.Sweeps, "_times", "other products"),
+    (sweep, "times", "other products"),
     (sweep.Sweeps, "_newton", "inverse of R"),
     (sweep.Sweeps, "_sum", "sums"),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import SimpleNamespace
 
 import fake_device
 import linalg_cases as cases
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr.linalg import qr
 from mdqr.linalg._factor.refine import factor as refined
-from mdqr.linalg._factor.refine import products, start, sweep
+from mdqr.linalg._factor.refine import products, start
 from mdqr.linalg._factor.refine.sweep import Sweeps
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import arrays, matrix
@@ -135,7 +134,7 @@ def test_modes(multiple, dtype, shape, mode, rng):
 
 def factors_of(a):
     inputs = gather(a, precision=None, trimmed=False)
-    options = {"columns": min(a.shape), "kind": inputs.kind}
+    options = {"columns": min(a.shape), "kind": inputs.kind, "rounds": 12}
     found = refined.factor(inputs.backend, inputs.blocks[0], **options)
     return found, *(inputs.wrap(block) for block in (found.q, found.r))
 
@@ -181,15 +180,18 @@ def test_auto_refines_where_the_table_says_so(multiple, dtype, rng, monkeypatch)
     a = cases.random(35, 17, multiple, dtype, rng)
     singular = mdqr.concatenate([a[:, :16], a[:, :1]], axis=1)
     reflections = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
-    monkeypatch.setattr(refined, "_CROSSOVER", {"cpu": {gather(a, precision=None).kind: 17}})
+    monkeypatch.setattr(refined, "_LEAST_ORDER", 17)
+    monkeypatch.setattr(
+        refined, "_CROSSOVER", {"cpu": {gather(a, precision=None).kind: 35 * 17**2}}
+    )
     found = {"auto": qr(a), "tile": qr(a, tile=8), "singular": qr(singular)}
     assert all((x == y).all() for x, y in zip(found["auto"], refine(a), strict=True))
     assert not all((x == y).all() for x, y in zip(found["auto"], reflections["auto"], strict=True))
     for name in ("tile", "singular"):
         pairs = zip(found[name], reflections[name], strict=True)
         assert all((x == y).all() for x, y in pairs)
-    few = a[:, :16]
-    assert (qr(few).R == qr(few, method="householder").R).all()
+    for few in (a[:, :16], a[:34]):
+        assert (qr(few).R == qr(few, method="householder").R).all()
 
 
 def test_what_has_no_refinement():
@@ -234,11 +236,10 @@ def test_callback_hears_of_every_sweep(multiple, rng):
 def test_inverses_by_blocks_and_products_by_panels(multiple, dtype, shape, rng, monkeypatch):
     """Small blocks and panels, and products through residues, in place of large matrices."""
     monkeypatch.setattr(start, "_BLOCK", 3)
-    monkeypatch.setattr(sweep, "_COLUMNS", 2)
+    monkeypatch.setattr(products, "_COLUMNS", (2, 2))
     a = cases.random(*shape, multiple, dtype, rng)
     accept(a, *refine(a))
-    faster = SimpleNamespace(is_faster=lambda *_, kind: kind.limbs > 1)
-    monkeypatch.setattr(sweep, "exact", faster)
+    monkeypatch.setattr(products.exact, "is_faster", lambda *_, kind: kind.limbs > 1)
     accept(a, *refine(a))
 
 
@@ -256,3 +257,28 @@ def test_on_a_device(monkeypatch, multiple, dtype, rng):
     found = refine(mdqr.MDArray._wrap(fake_device.DeviceArray(a.limbs), a.precision, a.is_complex))
     for x, y in zip(found, known, strict=True):
         assert (np.asarray(fake_device.bare(x.limbs)) == y.limbs).all()
+
+
+@pytest.mark.parametrize("cond", [1e2, 1e4, 1e6, 1e7])
+def test_no_more_sweeps_than_digits_take(multiple, dtype, cond, rng):
+    """Each doubles the bits, from 27 at least: limbs cut off Q, or a poor start, cost one."""
+    sweeps = []
+    a = cases.random(60, 50, multiple, dtype, rng, cond=cond)
+    refine(a, callback=lambda *call: sweeps.append(call))
+    assert len(sweeps) <= {mdqr.dd: 2, mdqr.qd: 3, mdqr.od: 4}[multiple]
+
+
+def test_auto_takes_reflections_where_memory_is_short(multiple, rng, monkeypatch):
+    a = cases.random(35, 17, multiple, float, rng)
+    kind = gather(a, precision=None).kind
+    monkeypatch.setattr(refined, "_LEAST_ORDER", 17)
+    monkeypatch.setattr(refined, "_CROSSOVER", {"cpu": {kind: 35 * 17**2}})
+
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(Sweeps, "sweep", full)
+    found, wanted = qr(a), qr(a, method="householder")
+    assert all((x == y).all() for x, y in zip(found, wanted, strict=True))
+    with pytest.raises(MemoryError):
+        qr(a, method="refine")

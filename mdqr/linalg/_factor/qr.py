@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
@@ -31,6 +32,7 @@ from mdqr.linalg._shared.operands import (
 
 _MODES = ("reduced", "complete", "r", "raw")
 _METHODS = ("auto", "householder", "refine")
+_MOST_ROUNDS = 12  # of factorisations in float64, for conditions beyond it
 
 
 class QRResult(NamedTuple):
@@ -324,8 +326,10 @@ def qr(
         in float64; in modes other than "raw", without pivoting. Where it cannot show the bounds
         below, as where the condition is beyond ``eps**-0.5`` in od and some ``2**-12 / eps``
         otherwise, or columns have rows graded as far, it warns and takes Householder reflections.
-        "auto": "refine" for Q and R of large matrices on a GPU, without a warning, where a static
-        table says that it is faster and no `tile` is given; "householder" for all others.
+        "auto": "refine" for Q and R of large matrices on a GPU, where a static table says that it
+        is faster and no `tile` is given; "householder" for all others, and without a warning where
+        a factorisation in float64 does not serve, above conditions of some 1e10, or memory is
+        short, of which "refine" takes three times as much. ``mode="r"`` takes reflections.
         Precision d is that of LAPACK in any case.
     tile : int, optional
         Number of columns of a tile, with pivoting the largest; by default from a static table. The
@@ -374,7 +378,8 @@ def qr(
     Notes
     -----
     For every column j, ``norm(a_j - Q r_j) <= 20 n eps norm(a_j)``, and
-    ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm. Columns are scaled by powers of two, so
+    ``norm(I - Q^H Q) <= 20 n eps`` in the Frobenius norm; what "refine" proves has the columns of Q
+    in place of n where they are more. Columns are scaled by powers of two, so
     that no intermediate value over- or underflows. The algorithm is the blocked Householder method
     in compact WY form with recursive panels (Bischof and Van Loan 1987, Schreiber and Van Loan
     1989, Elmroth and Gustavson 2000). Precision d is factored by LAPACK, with pivoting as dd.
@@ -415,15 +420,16 @@ def qr(
     rows = m if mode == "complete" else min(m, n)
     checks = Checks() if check else None
     keep_q = mode in ("reduced", "complete")
-    refines = method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0
-    if method == "auto" and keep_q and not pivoting and tile is None:
-        refines = refine.is_faster(inputs.backend, m, n, rows, kind=inputs.kind)
     with memory_guard(
         "qr", inputs, m * n + (m + n) * rows, 'take mode="r" or qr_factor, fewer columns'
     ):
         order, batch, field = None, inputs.shape(0)[:-2], inputs.is_complex
-        if refines:
-            return _refined(inputs, mode, width, checks, callback, warns=method == "refine")
+        if method == "refine" and inputs.kind.limbs > 1 and min(inputs.blocks[0].shape) > 0:
+            return _refined(inputs, mode, width, checks, callback, auto=False)
+        may_refine = method == "auto" and keep_q and not pivoting and tile is None
+        if may_refine and refine.is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
+            with suppress(MemoryError):  # sweeps take three times what reflections take
+                return _refined(inputs, mode, width, checks, callback, auto=True)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
@@ -461,7 +467,7 @@ def _refined(
     checks: Checks | None,
     callback: Callback | None,
     *,
-    warns: bool,
+    auto: bool,
 ) -> QRResult | MDArray:
     """Return factors by products, those of each matrix of a batch; see `qr`."""
     block, field, backend, kind = inputs.blocks[0], inputs.is_complex, inputs.backend, inputs.kind
@@ -476,14 +482,17 @@ def _refined(
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
-        found = refine.factor(backend, scaled, columns=rows, kind=kind, callback=callback)
+        rounds = 1 if auto else _MOST_ROUNDS
+        found = refine.factor(
+            backend, scaled, columns=rows, kind=kind, rounds=rounds, callback=callback
+        )
         if found is None:
             left.append(item)
             one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
             q[at], r[at] = one.signed_q(rows), one.signed_r(rows)
         else:
             q[at], r[at] = found.q, backend.ldexp(found.r, -powers, is_complex=field)
-    if left and warns:
+    if left and not auto:
         warnings.warn(
             f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "
             'for method="refine": from Householder reflections instead',

@@ -11,7 +11,6 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.refine.products import eps_of, product
 from mdqr.linalg._factor.refine.start import start_of
 from mdqr.linalg._factor.refine.sweep import FARTHEST, Sweeps
@@ -20,10 +19,19 @@ from mdqr.linalg._shared.operands import Callback
 _BOUND = 20.0  # in n eps
 _MOST_SWEEPS = 12
 
-# Least orders of square matrices whose Q and R take less time than by reflections: on an H200, by
-# `python -m benchmarks gpu-products --only factors`; on CPUs there are none.
+# The least order, and the least product of its square with the larger length, of matrices whose Q
+# and R take less time than by reflections: on an H200, by `python -m benchmarks gpu-products --only
+# factors`; on CPUs there are none.
+_LEAST_ORDER = 512
 _CROSSOVER = {
-    "cuda": {Kind(p.limbs, field): 2048 for p in PRECISIONS[1:] for field in (False, True)},
+    "cuda": {
+        Kind(2, False): 1.5e9,
+        Kind(4, False): 1.2e9,
+        Kind(8, False): 1.05e9,
+        Kind(2, True): 0.8e9,
+        Kind(4, True): 0.6e9,
+        Kind(8, True): 0.3e9,
+    },
 }
 
 
@@ -42,13 +50,21 @@ class Refined(NamedTuple):
 
 def is_faster(backend: Backend, m: int, n: int, columns: int, *, kind: Kind) -> bool:
     """Return whether Q with so many columns, and R, take less time than by reflections."""
-    least = _CROSSOVER.get(backend.name, {}).get(kind)
+    least, order = _CROSSOVER.get(backend.name, {}).get(kind), min(m, n)
     # Columns that complete Q cost as much as others.
-    return least is not None and min(m, n) >= least and columns <= 2 * n
+    if least is None or order < _LEAST_ORDER or columns > 2 * n:
+        return False
+    return max(m, n) * order**2 >= least
 
 
 def factor(
-    backend: Backend, a: Block, *, columns: int, kind: Kind, callback: Callback | None = None
+    backend: Backend,
+    a: Block,
+    *,
+    columns: int,
+    kind: Kind,
+    rounds: int,
+    callback: Callback | None = None,
 ) -> Refined | None:
     """Factor one matrix ``(m, n)`` by sweeps of products.
 
@@ -62,6 +78,8 @@ def factor(
         Those of Q: ``min(m, n)``, or m.
     kind : Kind
         That of the work, of two limbs or more.
+    rounds : int
+        The most factorisations in float64: each after the first takes some 45 bits of a condition.
     callback : callable, optional
         Called as ``callback("refine", done, total)`` after each sweep, with the most sweeps that
         there can be as `total` before the last one.
@@ -69,12 +87,13 @@ def factor(
     Returns
     -------
     Refined or None
-        Factors within ``20 n eps``, R with a positive diagonal; None where that cannot be shown:
-        the matrix is too near to singular, or its rows are graded over the bits of the work.
+        Factors within ``20 max(n, columns) eps``, R with a positive diagonal; None where that
+        cannot be shown: the matrix is too near to singular, or its rows are graded over the bits of
+        the work.
     """
     count, field = min(a.shape[-2:]), kind.is_complex
     first = a[..., :count] if columns == count else _bordered(backend, a, columns, field)
-    found = _corrected(backend, first, kind, callback)
+    found = _corrected(backend, first, kind, rounds, callback)
     if found is None:
         return None
     r = found.r[..., :count]
@@ -83,6 +102,8 @@ def factor(
     rest = product(backend, found.q.swapaxes(-1, -2), a[..., count:], kind=kind, conj_a=True)
     # Of the square Q, I - Q Q^H is as small as I - Q^H Q.
     columnwise = found.orthogonality + 4.0 * eps_of(kind) * (count**0.5 + 1.0)
+    if columnwise > _BOUND * max(a.shape[-1], columns) * eps_of(kind):
+        return None
     r = backend.xp.concatenate([r, rest], axis=-1)
     return found._replace(r=r, columnwise=max(found.columnwise, columnwise))
 
@@ -96,10 +117,12 @@ def _bordered(backend: Backend, a: Block, columns: int, is_complex: bool) -> Blo
     return xp.concatenate([a, border], axis=-1)
 
 
-def _corrected(backend: Backend, a: Block, kind: Kind, callback: Callback | None) -> Refined | None:
+def _corrected(
+    backend: Backend, a: Block, kind: Kind, rounds: int, callback: Callback | None
+) -> Refined | None:
     """Factor a matrix with no more columns than rows; see `factor`."""
     with np.errstate(all="ignore"):
-        start = start_of(backend, a, kind)
+        start = start_of(backend, a, kind, rounds)
         if start is None:
             return None
         run = Sweeps(backend, a, kind, start)

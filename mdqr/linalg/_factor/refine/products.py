@@ -18,6 +18,9 @@ from mdqr.linalg._shared.operands import precision_for
 
 LIMB = 53  # bits
 
+# Panels of products with triangles, and their least columns, in float64 and beyond.
+_PANELS, _COLUMNS = 4, (1024, 256)
+
 
 def product(
     backend: Backend,
@@ -54,6 +57,32 @@ def product(
         if not exact.multiply(cast(ExactProducts, backend), *parts, c=c, out=out, **options):
             out[...] = np.nan
             break
+    return out
+
+
+def times(
+    backend: Backend,
+    x: Block,
+    y: Block,
+    *,
+    kind: Kind,
+    conj_a: bool = False,
+    c: Block | None = None,
+    shape: Shape = "full",
+) -> Block:
+    """Return ``x y``, or ``c - x y``, as `product` or of limbs, where that is faster."""
+    (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
+    if exact.is_faster(backend, m, k, n, kind=kind):
+        return product(backend, x, y, kind=kind, conj_a=conj_a, c=c, shape=shape)
+    out = kind.empty(backend.xp, (m, n))
+    least = _COLUMNS[kind.limbs > 1]
+    for panel in slices(n, n if shape == "full" else max(least, -(-n // _PANELS))):
+        rows = slice(m if shape in ("full", "triangular") else panel.stop)
+        terms = slice(k if shape in ("full", "gram") else panel.stop)
+        part = (..., rows, panel)
+        options: dict[str, Any] = {"conj_a": conj_a, "c": None if c is None else c[part]}
+        options |= {"subtract": c is not None, "out": out[part]}
+        backend.matmul(x[..., rows, terms], y[..., terms, panel], kind=kind, **options)
     return out
 
 

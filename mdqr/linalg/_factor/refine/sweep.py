@@ -20,10 +20,9 @@ from mdqr.linalg._factor.refine.products import (
     limbs_for,
     norm,
     product,
+    times,
 )
 from mdqr.linalg._factor.refine.start import Start
-from mdqr.linalg._products.exact import product as exact
-from mdqr.linalg._products.exact.parts import Shape, slices
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
@@ -37,14 +36,12 @@ _HOPED = 5.0
 _LOSS = 16.0
 # Bits of Q and R below what a sweep makes of them.
 _SPARE = 2.0**8
-# Panels of products with triangles, and their least columns.
-_PANELS, _COLUMNS = 4, 256
 # The power of a distance that the inverse may be off.
 _STALE = 0.75
 
 
 class Plan(NamedTuple):
-    """The arithmetic of a sweep, that of E and F, and the limbs of the Q and R that it makes.
+    """The arithmetic of a sweep, and that of E and F.
 
     Entries of E and F err by ``2**-bits`` times what is largest in their row and column of the
     factors, and by two roundings in `high`.
@@ -53,8 +50,6 @@ class Plan(NamedTuple):
     low: Kind
     high: Kind
     bits: int
-    q: int
-    r: int
 
 
 class Found(NamedTuple):
@@ -101,15 +96,12 @@ class Sweeps:
             if not self._loss(self.kind) <= FARTHEST:
                 return None
             low = self.kind
-        # Cuts of R are found again as T; in the arithmetic of the work nothing is to be gained.
-        ratio = _SPARE * self.root / (self.eps if low == self.kind else max(distance**2, self.eps))
-        q, r = (min(most, limbs_for(x)) for x in (ratio, ratio * self.condition))
         # Of E what arithmetic would lose again is not wanted, and of the last one nothing below
         # eps; but the square of what R makes of its errors is left in Q and R.
         wanted = max(eps_of(low) * distance, min(self.eps, self.eps**0.5 / self.condition))
         high = next((p for p in PRECISIONS if p.eps <= wanted), PRECISIONS[-1])
         bits = ceil(-log2(max(wanted, high.eps)))
-        return Plan(low, Kind(high.limbs, field), bits, q, r)
+        return Plan(low, Kind(high.limbs, field), bits)
 
     def expected(self, distance: float, low: Kind) -> float:
         """Return how far from a factorisation a sweep in `low` is likely to leave Q and R."""
@@ -129,56 +121,43 @@ class Sweeps:
         f = product(backend, transposed, q, conj_a=True, c=one, shape="gram", **options)
         e, f, q_low, r_low = (planes.first_limbs(x, field, low.limbs) for x in (e, f, q, r))
         x, stale = self._newton(r_low, low, distance)
-        y = self._times(e, x, low, shape="triangular")
-        c = self._times(q_low.swapaxes(-1, -2), y, low, conj_a=True)
+        sizes = [norm(e, field), norm(x, field)]
+        y = times(backend, e, x, kind=low, shape="triangular")
+        del e, x
+        c = times(backend, q_low.swapaxes(-1, -2), y, kind=low, conj_a=True)
         c = backend.binary("add", c, adjoint(c, field), kind=low)
         t = half_upper(backend, backend.binary("subtract", c, f, kind=low), field)
-        dq = self._times(q_low, t, low, c=y, shape="triangular")
-        dr = backend.xp.triu(self._times(t, r_low, low, shape="triangles"))
+        del c
+        dq = times(backend, q_low, t, kind=low, c=y, shape="triangular")
+        dr = backend.xp.triu(times(backend, t, r_low, kind=low, shape="triangles"))
         f = backend.xp.triu(f)
-        norms = map(float, fetch(*(norm(each, field) for each in (f, y, t, dq, e, x))))
-        found = Found(stale, *norms)
-        return self._sum(q, dq, plan.q), self._sum(r, dr, plan.r), found
+        norms = fetch(*(norm(each, field) for each in (f, y, t, dq)), *sizes)
+        found = Found(stale, *map(float, norms))
+        first, second = self._limbs(found, low)
+        return self._sum(q, dq, first), self._sum(r, dr, second), found
+
+    def _limbs(self, found: Found, low: Kind) -> tuple[int, int]:
+        """Return the limbs that hold what a sweep makes of Q and of R."""
+        # Cuts of R are found again as T; in the arithmetic of the work nothing is to be gained.
+        left = self.eps if low == self.kind else max(self.eps, found.largest**2)
+        ratio = _SPARE * self.root / (left if left < 1.0 else 1.0)  # NaN, too
+        q, r = (min(self.kind.limbs, limbs_for(x)) for x in (ratio, ratio * self.condition))
+        return q, r
 
     def _newton(self, r: Block, low: Kind, distance: float) -> tuple[Block, float]:
         """Return the inverse of R, refined if it is worth less than E, and what it leaves of I."""
-        field, xp = self.kind.is_complex, self.backend.xp
+        backend, field, xp = self.backend, self.kind.is_complex, self.backend.xp
         x = planes.first_limbs(self.inverse, field, low.limbs)
-        g = xp.triu(self._times(x, r, low, c=self._identity(low), shape="triangles"))
+        g = xp.triu(times(backend, x, r, kind=low, c=self._identity(low), shape="triangles"))
         (size,) = map(float, fetch(norm(g, field)))
         if size > max(distance**_STALE, self.hoped / distance):
-            change = xp.triu(self._times(g, x, low, shape="triangles"))
+            change = xp.triu(times(backend, g, x, kind=low, shape="triangles"))
             x = self.inverse = self._sum(x, change, low.limbs)
             size *= size
         return x, size
 
     def _identity(self, kind: Kind) -> Block:
         return kind.identity(self.backend.xp, (self.columns, self.columns))
-
-    def _times(
-        self,
-        x: Block,
-        y: Block,
-        low: Kind,
-        *,
-        conj_a: bool = False,
-        c: Block | None = None,
-        shape: Shape = "full",
-    ) -> Block:
-        """Return ``x y``, or ``c - x y``, in the arithmetic of a sweep; see `_rounding`."""
-        (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
-        if exact.is_faster(self.backend, m, k, n, kind=low):
-            return product(self.backend, x, y, kind=low, conj_a=conj_a, c=c, shape=shape)
-        out = low.empty(self.backend.xp, (m, n))
-        for panel in slices(n, n if shape == "full" else max(_COLUMNS, -(-n // _PANELS))):
-            rows = slice(panel.stop if shape == "triangles" else m)
-            terms = slice(k if shape == "full" else panel.stop)
-            part = (..., rows, panel)
-            addend = None if c is None else c[part]
-            options: dict[str, Any] = {"conj_a": conj_a, "c": addend, "subtract": c is not None}
-            left, right = x[..., rows, terms], y[..., terms, panel]
-            self.backend.matmul(left, right, kind=low, out=out[part], **options)
-        return out
 
     def _sum(self, x: Block, change: Block, limbs: int) -> Block:
         field = self.kind.is_complex
@@ -190,7 +169,7 @@ class Sweeps:
         """Bound the errors that a sweep left, of columns and of orthogonality."""
         rounding = self._rounding(found, plan.low)
         # Of the sums that are the new Q and R, and of their cuts.
-        limbs = min(plan.q, plan.r)
+        limbs = min(self._limbs(found, plan.low))
         kept = self.eps + (2.0 ** (1 - LIMB * limbs) if limbs < self.kind.limbs else 0.0)
         high = 2.0**-plan.bits + 2.0 * eps_of(plan.high)
         columnwise = rounding + self._over_rounding(found, plan.low)
