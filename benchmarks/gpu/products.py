@@ -13,6 +13,7 @@ from benchmarks.common.timing import Phases, cupy, free, milliseconds, timed
 from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
 from mdqr._backend.cuda.backend import CudaBackend
+from mdqr._backend.cuda.runtime.kernels import BatchedProduct
 from mdqr._backend.protocol import ExactProducts
 from mdqr._limbs.planes import Kind
 from mdqr.linalg._factor.refine import factor, sweep
@@ -24,11 +25,12 @@ AIMS = {("dd", 1024): 8e12, ("dd", 4096): 25e12, ("qd", 4096): 10e12, ("od", 409
 GAINS = {"dd": 1.35, "qd": 1.45, "od": 1.5}
 STAGES = [
     (CudaBackend, "exact_scan", "exponents"),
+    (CudaBackend, "exact_balance", "exponents"),
     (CudaBackend, "exact_magnitudes", "exponents"),
     (CudaBackend, "exact_least", "exponents"),
     (CudaBackend, "exact_residues", "residues"),
     (CudaBackend, "exact_product", "reduction and reconstruction"),
-    (CudaBackend, "_multiply", "products of bytes"),
+    (BatchedProduct, "start", "products of bytes"),
 ]
 # Milliseconds of Q and R of real matrices, by precision and order.
 QR_AIMS = {

@@ -12,8 +12,12 @@ new C-contiguous blocks unless ``out`` is given. Shapes are checked by the calle
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from types import ModuleType
 from typing import NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mdqr._limbs.planes import Block, Kind
 
@@ -158,12 +162,53 @@ class Reconstruction(NamedTuple):
         return Reconstruction(weight, self.fraction, self.product[count:], self.width)
 
 
-class Scan(NamedTuple):
-    """The powers of two of lines, int64, see `ExactProducts.exact_scan`."""
+# The exponent of lines of zeros, and above those of what is not finite.
+ABSENT_EXPONENT, NON_FINITE_EXPONENT = -(2**40), 2**40
+# Above all sums of magnitudes.
+MOST_MAGNITUDE = 2**30
 
-    top: Block
-    exponent: Block
-    extents: Block
+
+class ExtentWord(IntEnum):
+    """Where the words of `Extents` begin, those of both operands one behind the other."""
+
+    LIMBS, TOP, SPAN, SHIFT, LEAST = 0, 2, 4, 6, 7
+
+
+EXTENT_WORDS = 8
+
+
+class Extents(NamedTuple):
+    """What decides how a product is formed; see `ExactProducts.exact_words`.
+
+    Attributes
+    ----------
+    limbs, top, span : tuple of int
+        Of both operands: the limbs that hold all values, the largest power of two above a line,
+        which is `NON_FINITE_EXPONENT` or more if an entry is not finite, and, where all is, the
+        most bits between the power of two of a line and its lowest bit.
+    shift : int
+        The largest size of the powers of two that balance the terms.
+    least : int
+        The least entry of a product of magnitudes, `MOST_MAGNITUDE` if all are zeros.
+    """
+
+    limbs: tuple[int, int]
+    top: tuple[int, int]
+    span: tuple[int, int]
+    shift: int
+    least: int
+
+    @classmethod
+    def of(cls, words: NDArray[np.int64]) -> Extents:
+        """Return what the words say."""
+        limbs, other_limbs, top, other_top, span, other_span, shift, below = words.tolist()
+        tops = top + ABSENT_EXPONENT, other_top + ABSENT_EXPONENT
+        spans = span, other_span
+        return cls((limbs, other_limbs), tops, spans, shift, MOST_MAGNITUDE - below)
+
+
+# What belongs to the rows of the left, and to the columns of the right operand.
+LinePair = tuple[Block, Block]
 
 
 class Residues(Protocol):
@@ -193,12 +238,32 @@ class ExactProducts(Protocol):
         """Return ``c + a @ b`` or ``c - a @ b``, see `Backend.matmul`."""
         ...
 
-    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> Scan:
+    def exact_words(self) -> Block:
+        """Return eight zeros, int64, in which calls leave the largest that they have seen.
+
+        They are the words of `Extents`: all that the host has to know is there, so that it waits
+        for a device once. Tops count from `ABSENT_EXPONENT` on, least entries down from
+        `MOST_MAGNITUDE`.
+        """
+        ...
+
+    def exact_scan(
+        self, pair: LinePair, shifts: tuple[Block | None, ...], words: Block, *, is_complex: bool
+    ) -> LinePair:
         """Return for each line the largest ``E + shift``, where ``2**E`` is above an entry.
 
-        `top` is ``-2**40`` for lines of zeros, where `exponent` is 0, and ``2**40`` or more for
-        lines with an entry that is not finite. `extents` are the largest top and, where all is
-        finite, the most bits between the top and the lowest bit of a line, 0 if all are zeros.
+        0 for lines of zeros. Without `shifts` they are 0. `words` get limbs, tops and spans.
+        """
+        ...
+
+    def exact_balance(
+        self, pair: LinePair, exponents: LinePair, words: Block, *, is_complex: bool
+    ) -> Block:
+        """Return powers of two, int64, that balance the terms: of left lines times them.
+
+        Half the distance between what is largest in the columns of the left and of the right
+        lines, these scaled by their exponents, rounded down; 0 where one has none. `words` get the
+        largest size.
         """
         ...
 
@@ -218,7 +283,7 @@ class ExactProducts(Protocol):
         self,
         x: Block,
         exponent: Block,
-        shift: Block,
+        shift: Block | None,
         tau: int,
         channels: Channels,
         *,
@@ -242,7 +307,7 @@ class ExactProducts(Protocol):
         ...
 
     def exact_magnitudes(
-        self, x: Block, exponent: Block, shift: Block, *, is_complex: bool
+        self, x: Block, exponent: Block, shift: Block | None, *, is_complex: bool
     ) -> Residues:
         """Return ``abs(x) * 2**(7 - exponent + shift)`` rounded down, and where x is not 0.
 
@@ -251,10 +316,10 @@ class ExactProducts(Protocol):
         """
         ...
 
-    def exact_least(self, left: Residues, right: Residues) -> int:
-        """Return the least entry of the product of magnitudes where a term is not 0.
+    def exact_least(self, left: Residues, right: Residues, words: Block) -> None:
+        """Find the least entry of the product of magnitudes where a term is not 0.
 
-        At most ``2**30``.
+        `words` get it.
         """
         ...
 
@@ -262,7 +327,7 @@ class ExactProducts(Protocol):
         self,
         left: Residues,
         right: Residues,
-        exponents: tuple[Block, Block],
+        exponents: LinePair,
         channels: Channels,
         back: Reconstruction,
         unit: int,

@@ -191,13 +191,72 @@ def test_ties(cuda):
     assert both(cuda, a, b, Kind(4, False))
 
 
-def test_magnitudes_are_those_of_the_host(cuda, rng):
-    a, b = (full(s, mdqr.dd, complex, rng)._block for s in ((33, 40), (40, 18)))
-    b[..., 3] = 0.0
+@pytest.mark.parametrize("kind", [PAIR, Kind(4, True)], ids=str)
+@pytest.mark.parametrize("graded", [False, True])
+def test_extents_are_those_of_the_host(cuda, kind, graded, rng):
+    precision, dtype = ((mdqr.dd, float), (mdqr.qd, complex))[kind.is_complex]
+    a, b = (full(s, precision, dtype, rng)._block for s in ((33, 40), (40, 18)))
+    if graded:
+        powers = rng.integers(-90, 90, 40)
+        a, b = a * 2.0**powers, b / 2.0 ** powers[:, None]
+    a[..., 0], b[..., 3], b[..., 7, :] = 0.0, 0.0, 0.0
+    pair, seen = (a, b.swapaxes(-1, -2)), []
     for backend in (HOST, cuda):
-        left, right = lines.scaled_lines(backend, a, b, Kind(2, True), scaled=True)
-        bits = lines.sufficient_bits(backend, left, right, Kind(2, True), 80)
-        assert bits == lines.sufficient_bits(HOST, left, right, Kind(2, True), 80)
+        first = lines._surveyed(backend, pair, (None, None), kind, True, True)
+        shift = first[2]
+        again = lines._surveyed(backend, pair, (shift, -shift), kind, False, True)
+        numbers = [x for found in (first, again) for x in (found[0][0].exponent, *found[1])]
+        seen.append([*numbers, first[0][1].exponent, again[0][1].exponent, shift])
+        assert (first[1].shift > 1) == graded
+    for x, y in zip(*seen, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_a_device_is_waited_for_once(cuda, rng, monkeypatch):
+    """Twice where powers of two balance the terms."""
+    waits = []
+    monkeypatch.setattr(lines, "fetch", lambda *x: waits.append(x) or x)
+    a, b = (full(s, mdqr.dd, float, rng)._block for s in ((20, 30), (30, 10)))
+    for all_bits, factor, most in ((False, 1.0, 1), (True, 1.0, 1), (False, 2.0**40, 2)):
+        waits.clear()
+        x, y = a.copy(), b.copy()
+        x[..., 3], y[..., 3, :] = x[..., 3] * factor, y[..., 3, :] / factor
+        product.product(cuda, x, y, kind=PAIR, all_bits=all_bits)
+        assert len(waits) == most
+
+
+@pytest.mark.parametrize("kind", [Kind(8, False), Kind(4, True)], ids=str)
+def test_zero_limbs_are_left_out(cuda, kind, rng, monkeypatch):
+    precision, dtype = ((mdqr.od, float), (mdqr.qd, complex))[kind.is_complex]
+    a, b = (full(s, precision, dtype, rng)._block for s in ((20, 30), (30, 10)))
+    for block, limbs in ((a, 2), (b, 1)):
+        (block[:, limbs:] if kind.is_complex else block[limbs:])[...] = 0.0
+    taken, residues = [], calls.ExactProducts.exact_residues
+
+    def counted(self, x, *rest, **options):
+        taken.append(x.shape[-3])
+        return residues(self, x, *rest, **options)
+
+    monkeypatch.setattr(calls.ExactProducts, "exact_residues", counted)
+    for all_bits in (False, True):
+        taken.clear()
+        assert both(cuda, a, b, kind, all_bits=all_bits)
+        assert sorted(taken) == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [PAIR, Kind(8, True)], ids=str)
+def test_calls_of_one_layout_are_repeated(cuda, kind, rng):
+    """With other operands, results and addends; the kernels are planned once."""
+    precision, dtype = ((mdqr.dd, float), (mdqr.od, complex))[kind.is_complex]
+    cuda.kernels.plans.clear()
+    known = []
+    for _ in range(3):
+        a, b, c = (full(s, precision, dtype, rng)._block for s in ((23, 37), (37, 19), (23, 19)))
+        assert both(cuda, a, b, kind, c=c, subtract=True)
+        known.append(len(cuda.kernels.plans))
+    assert known[0] > 3
+    assert known[1:] == known[:-1]
+    assert None not in cuda.kernels.plans.values()
 
 
 def test_sums_in_groups_of_planes(cuda, rng, monkeypatch):

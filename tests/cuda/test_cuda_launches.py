@@ -158,12 +158,13 @@ def call_exact(backend, kind, n):
     chosen = moduli(2 * bits + 12, kind.is_complex)
     tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
     lines, out = blocks(kind, (7, n), (7, 7))
-    powers, shift = np.zeros(7, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    for x in (lines, np.zeros(kind.planes((n, 7))).swapaxes(-1, -2)):
-        backend.exact_scan(x, shift, **options)
-    sizes = backend.exact_magnitudes(lines, powers, shift, **options)
-    backend.exact_least(sizes, sizes)
-    residues = backend.exact_residues(lines, powers, shift, bits, tables, **options)
+    powers, words = np.zeros(7, dtype=np.int64), backend.exact_words()
+    pair = lines, np.zeros(kind.planes((n, 7))).swapaxes(-1, -2)
+    backend.exact_scan(pair, (None, None), words, **options)
+    backend.exact_balance(pair, (powers, powers), words, **options)
+    sizes = backend.exact_magnitudes(lines, powers, None, **options)
+    backend.exact_least(sizes, sizes, words)
+    residues = backend.exact_residues(lines, powers, None, bits, tables, **options)
     backend.exact_product(
         residues, residues, (powers, powers), tables, back, 0, 0,
         kind=kind, c=None, subtract=False, out=out,

@@ -17,7 +17,7 @@ inline constexpr int word_stride = tile_entries + 2;
 
 struct residue_arguments {
     lines_view x;
-    const i64 *exponent, *shift;
+    const i64 *exponent, *shift; // shift: null for none
     i64 tau, count, narrow;
     const four_words* table; // channels, those of 8 bits padded, then the factors
     residue_bytes out;
@@ -28,7 +28,7 @@ MDQR_FN void put_words(const residue_arguments& p, i64 i, i64 j, unsigned* to) {
     const bool within = i < p.x.lines && j < p.x.terms;
     double first = 0.0, second = 0.0;
     if (within)
-        power_factors<double>(p.tau + p.shift[j] - p.exponent[i], first, second);
+        power_factors<double>(p.tau + (p.shift ? p.shift[j] : 0) - p.exponent[i], first, second);
     static_for<0, 1 + MDQR_COMPLEX>([&](auto part) MDQR_LAMBDA {
         double x[limbs];
         const double* from = p.x.at(i, j) + part * p.x.of.imag;

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend import workspace
-from mdqr._backend.protocol import Channels, Reconstruction, Scan
+from mdqr._backend.protocol import (
+    ABSENT_EXPONENT,
+    EXTENT_WORDS,
+    MOST_MAGNITUDE,
+    Channels,
+    ExtentWord,
+    LinePair,
+    Reconstruction,
+)
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Kind
 
 Block = NDArray[np.float64]
@@ -89,19 +98,61 @@ class ExactProducts:
         """Take the memory of residues back."""
         self._buffers.give(x.buffer)
 
-    def exact_scan(self, x: Block, shift: Integers, *, is_complex: bool) -> Scan:
+    def exact_words(self) -> Integers:
+        """Return zeros for what calls have seen."""
+        return np.zeros(EXTENT_WORDS, dtype=np.int64)
+
+    def exact_scan(
+        self,
+        pair: LinePair,
+        shifts: tuple[Integers | None, ...],
+        words: Integers,
+        *,
+        is_complex: bool,
+    ) -> LinePair:
         """Return the exponents above the lines, and how far down their bits go."""
+        exponents = []
+        for number, (x, shift) in enumerate(zip(pair, shifts, strict=True)):
+            top, bottom = self._scanned(x, shift, is_complex)
+            is_zero = top < bottom
+            found: dict[int, Any] = {
+                ExtentWord.LIMBS: x.shape[int(is_complex)],
+                ExtentWord.TOP: top.max() - ABSENT_EXPONENT,
+                ExtentWord.SPAN: np.where(is_zero, 0, top - bottom).max(),
+            }
+            for first, value in found.items():
+                words[first + number] = max(words[first + number], value)
+            exponents.append(np.where(is_zero, 0, top))
+        left, right = exponents
+        return left, right
+
+    def exact_balance(
+        self, pair: LinePair, exponents: LinePair, words: Integers, *, is_complex: bool
+    ) -> Integers:
+        """Return powers of two between the terms."""
+        tops = []
+        for x, exponent in zip(pair, exponents, strict=True):
+            leading = planes.first_limbs(x, is_complex, 1).swapaxes(-1, -2)
+            tops.append(self._scanned(leading, -exponent, is_complex)[0])
+        left, right = tops
+        is_absent = np.minimum(left, right) < ABSENT_EXPONENT // 2
+        shift = np.where(is_absent, 0, (right - left) >> 1)
+        words[ExtentWord.SHIFT] = max(words[ExtentWord.SHIFT], abs(shift).max())
+        return shift
+
+    def _scanned(
+        self, x: Block, shift: Integers | None, is_complex: bool
+    ) -> tuple[Integers, Integers]:
+        """Return the powers of two above lines, and those of their lowest bits."""
         top, bottom = (np.empty(x.shape[-2], dtype=np.int64) for _ in range(2))
-        self._kernels.exact_scan(x, is_complex, shift, top, bottom)
-        is_zero = top < bottom
-        extents = [top.max(), np.where(is_zero, 0, top - bottom).max()]
-        return Scan(top, np.where(is_zero, 0, top), np.array(extents))
+        self._kernels.exact_scan(x, is_complex, _zeros(shift, x), top, bottom)
+        return top, bottom
 
     def exact_residues(
         self,
         x: Block,
         exponent: Integers,
-        shift: Integers,
+        shift: Integers | None,
         tau: int,
         channels: Channels,
         *,
@@ -111,28 +162,29 @@ class ExactProducts:
         planes = channels.narrow + 3 * (len(channels.modulus) - channels.narrow)
         out = self._empty(planes, x)
         self._kernels.exact_residues(
-            out.data, out.sums, x, is_complex, exponent, shift, tau, *channels
+            out.data, out.sums, x, is_complex, exponent, _zeros(shift, x), tau, *channels
         )
         return out
 
     def exact_magnitudes(
-        self, x: Block, exponent: Integers, shift: Integers, *, is_complex: bool
+        self, x: Block, exponent: Integers, shift: Integers | None, *, is_complex: bool
     ) -> Residues:
         """Return lower bounds of magnitudes, and where there are some."""
         out = self._empty(2, x)
-        self._kernels.exact_magnitudes(out.data, out.sums, x, is_complex, exponent, shift)
+        powers = exponent, _zeros(shift, x)
+        self._kernels.exact_magnitudes(out.data, out.sums, x, is_complex, *powers)
         return out
 
-    def exact_least(self, left: Residues, right: Residues) -> int:
-        """Return the least entry of a product of magnitudes."""
+    def exact_least(self, left: Residues, right: Residues, words: Integers) -> None:
+        """Find the least entry of a product of magnitudes."""
         found = self._kernels.exact_least(*_operand(left), *_operand(right))
-        return int(found)
+        words[ExtentWord.LEAST] = max(words[ExtentWord.LEAST], MOST_MAGNITUDE - found)
 
     def exact_product(
         self,
         left: Residues,
         right: Residues,
-        exponents: tuple[Integers, Integers],
+        exponents: LinePair,
         channels: Channels,
         back: Reconstruction,
         unit: int,
@@ -173,3 +225,7 @@ class ExactProducts:
 
 def _operand(x: Residues) -> tuple[NDArray[np.int8], NDArray[np.int32], int]:
     return x.data, x.sums, x.lines
+
+
+def _zeros(shift: Integers | None, x: Block) -> Integers:
+    return np.zeros(x.shape[-1], dtype=np.int64) if shift is None else shift

@@ -6,8 +6,6 @@ import math
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
-
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import ExactProducts
 from mdqr._errors import advised
@@ -22,6 +20,7 @@ from mdqr.linalg._shared.operands import (
     check_callback,
     gather,
     on_host,
+    trim,
 )
 
 _METHODS = ("auto", "direct", "exact")
@@ -102,8 +101,7 @@ def matmul(
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {method!r}')
     check_callback("matmul", callback)
-    # A product with a few columns or rows takes no longer than the search for zero planes.
-    inputs = gather(a, b, precision=precision, trimmed=on_host(a, b) or not _is_thin(a, b))
+    inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     left, right = inputs.shape(0), inputs.shape(1)
     if not left or not right:
         raise ValueError(
@@ -119,6 +117,14 @@ def matmul(
             f"matmul: shapes {left} and {right} do not fit: {left[-1]} columns against "
             f"{blocks[1].shape[-2]} rows"
         )
+    m, k, n = blocks[0].shape[-2], left[-1], blocks[1].shape[-1]
+    if method == "auto" and not exact.is_faster(inputs.backend, m, k, n, kind=inputs.kind):
+        method = "direct"
+    # A device is waited for in the search for zero planes. Exact products find them by themselves,
+    # and those with a few columns or rows take no longer than the search.
+    if method == "direct" and min(m, n) > _THIN and not on_host(a, b):
+        field = inputs.is_complex
+        blocks = [block for block, _ in trim([(block, field) for block in blocks])]
     _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
     product = _product(inputs, blocks[0], blocks[1], method, callback)
     if row:
@@ -128,20 +134,11 @@ def matmul(
     return inputs.wrap(product)
 
 
-def _is_thin(a: Any, b: Any) -> bool:
-    """Return whether `a` has at most two rows, or `b` at most two columns."""
-    left, right = np.shape(a), np.shape(b)
-    return len(left) < 2 or len(right) < 2 or left[-2] <= _THIN or right[-1] <= _THIN
-
-
 def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback | None) -> Block:
     """Multiply; by blocks of columns where the caller wants to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
-    is_exact = method == "exact" or (
-        method == "auto" and exact.is_faster(inputs.backend, m, k, total, kind=kind)
-    )
-    if is_exact and 0 not in (*batch, m, k, total):
+    if method != "direct" and 0 not in (*batch, m, k, total):
         report = None if callback is None else partial(callback, "matmul")
         return exact.product(
             cast(ExactProducts, inputs.backend),

@@ -125,10 +125,10 @@ def call_exact(backend: CudaBackend, kind: Kind) -> None:
     chosen = moduli(2 * bits + 12, kind.is_complex)
     tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
     zeros = np.zeros(20, dtype=np.int64)
-    sizes = backend.exact_magnitudes(a, zeros, zeros, is_complex=kind.is_complex)
-    backend.exact_least(sizes, sizes)
+    sizes = backend.exact_magnitudes(a, zeros, None, is_complex=kind.is_complex)
+    backend.exact_least(sizes, sizes, backend.exact_words())
     left, right = (
-        backend.exact_residues(x, zeros, zeros, bits, tables, is_complex=kind.is_complex)
+        backend.exact_residues(x, zeros, None, bits, tables, is_complex=kind.is_complex)
         for x in (a, b.swapaxes(-1, -2))
     )
     backend.exact_product(

@@ -19,16 +19,17 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
     planes,
 )
+from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
-from mdqr._backend.protocol import Channels, Reconstruction, Scan
+from mdqr._backend.protocol import EXTENT_WORDS, Channels, ExtentWord, LinePair, Reconstruction
+from mdqr._limbs import planes as limb_planes
 from mdqr._limbs.planes import Block, Kind
 
 # Lines and terms that tensor cores read at a time.
 _PADDED = 16
 
-# As in kernels/cuda/products/exact_lines.cu: threads, lines that a block scans, and the exponent of
-# lines of zeros.
-_LINE_THREADS, _SCANNED, _ABSENT = 256, 8, -(2**40)
+# As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
+_LINE_THREADS, _SCANNED = 256, 8
 _LEAST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
@@ -63,6 +64,33 @@ class Residues(NamedTuple):
 
     data: Block
     lines: int
+
+
+class _Tile(NamedTuple):
+    """Rows of a product, padded."""
+
+    left: Residues
+    right: Residues
+    start: int
+    rows: int
+
+    @property
+    def size(self) -> int:
+        """The entries of a plane."""
+        return self.rows * self.right.data.shape[1]
+
+    def multiply(self, kernels: Kernels, plane: int, count: int, sums: int) -> None:
+        """Set sums ``(count, rows, lines of right)``, those of planes from `plane` on."""
+        left, right = self.left.data, self.right.data
+        across, terms = right.shape[1], left.shape[-1]
+        (stride, line), (across_stride, column) = left.strides[:2], right.strides[:2]
+        a = kernels.address(left) + plane * stride + self.start * line
+        b = kernels.address(right) + plane * across_stride
+        # Column by column, which is how cuBLAS reads: the transpose of left right^T.
+        kernels.cublas.gemm_batched(
+            BYTES, (across, self.rows, terms), count, (b, column, across_stride),
+            (a, line, stride), (sums, across, self.size), flags=(T, N),
+        )  # fmt: skip
 
 
 class _Digits(NamedTuple):
@@ -101,24 +129,59 @@ class ExactProducts(KernelCalls):
     def exact_release(self, x: Residues) -> None:
         """Do nothing: memory goes back to CuPy's pool with the last reference."""
 
-    def exact_scan(self, x: Block, shift: Block, *, is_complex: bool) -> Scan:
+    def exact_words(self) -> Block:
+        """Return zeros for what calls have seen."""
+        return self.xp.zeros(EXTENT_WORDS, dtype=np.int64)
+
+    def exact_scan(
+        self, pair: LinePair, shifts: tuple[Block | None, ...], words: Block, *, is_complex: bool
+    ) -> LinePair:
         """Return the exponents above the lines, and how far down their bits go."""
-        lines = x.shape[-2]
-        top, exponent = self.xp.empty((2, lines), dtype=np.int64)
-        extents = self.xp.full(2, _ABSENT, dtype=np.int64)
-        view = _lines_view(self.kernels, x, is_complex)
-        written = self._addresses(shift, top, exponent, extents)
-        self.kernels.launch(
-            _LINES, "mdqr_exact_scan", fields(view, *written),
-            grid=(divided(lines, _SCANNED),), threads=_LINE_THREADS, shared=16 * _LINE_THREADS,
-        )  # fmt: skip
-        return Scan(top, exponent, extents)
+        exponents = [self.xp.empty(x.shape[-2], dtype=np.int64) for x in pair]
+
+        def launch(kernels: Kernels) -> None:
+            for number, (x, shift, exponent) in enumerate(
+                zip(pair, shifts, exponents, strict=True)
+            ):
+                outputs = [0, kernels.address(exponent), kernels.address(words) + 8 * number]
+                _scan(kernels, x, is_complex, [_address(kernels, shift), 1, *outputs])
+
+        given = [shift for shift in shifts if shift is not None]
+        flags = ("exact_scan", is_complex)
+        planned(self.kernels, flags, [*pair, *exponents, words, *given], launch)
+        left, right = exponents
+        return left, right
+
+    def exact_balance(
+        self, pair: LinePair, exponents: LinePair, words: Block, *, is_complex: bool
+    ) -> Block:
+        """Return powers of two between the terms."""
+        terms = pair[0].shape[-1]
+        shift = self.xp.empty(terms, dtype=np.int64)
+
+        def launch(kernels: Kernels) -> None:
+            memory, first = kernels.scratch(2 * terms)
+            tops = [first, first + 8 * terms]
+            for x, exponent, top in zip(pair, exponents, tops, strict=True):
+                leading = limb_planes.first_limbs(x, is_complex, 1).swapaxes(-1, -2)
+                _scan(kernels, leading, is_complex, [kernels.address(exponent), -1, top, 0, 0])
+            most = kernels.address(words) + 8 * ExtentWord.SHIFT
+            kernels.launch(
+                _LINES, "mdqr_exact_balance",
+                fields(tops, terms, kernels.address(shift), most),
+                grid=(divided(terms, _LINE_THREADS),), threads=_LINE_THREADS,
+            )  # fmt: skip
+            del memory
+
+        flags = ("exact_balance", is_complex)
+        planned(self.kernels, flags, [*pair, *exponents, shift, words], launch)
+        return shift
 
     def exact_residues(
         self,
         x: Block,
         exponent: Block,
-        shift: Block,
+        shift: Block | None,
         tau: int,
         channels: Channels,
         *,
@@ -128,57 +191,72 @@ class ExactProducts(KernelCalls):
         count, narrow = len(channels.modulus), channels.narrow
         out = self._empty(narrow + 3 * (count - narrow), x)
         table = self.kernels.constant(("residues", channels), partial(_residue_table, channels))
-        _, lines, terms = out.data.shape
-        words = f"MDQR_WORDS={channels.words}"
-        module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
-        arguments = fields(
-            _lines_view(self.kernels, x, is_complex), *self._addresses(exponent, shift),
-            tau, count, narrow, *self._addresses(table, out.data), lines, terms,
-        )  # fmt: skip
-        self.kernels.launch(
-            module, "mdqr_exact_residues", arguments,
-            grid=(lines // _TILE_LINES * divided(terms, _TILE_TERMS),),
-            threads=_RESIDUE_THREADS,
-            shared=4 * _WORD_STRIDE * channels.words * (1 + is_complex),
-        )  # fmt: skip
+
+        def launch(kernels: Kernels) -> None:
+            _, lines, terms = out.data.shape
+            words = f"MDQR_WORDS={channels.words}"
+            module = Module("products/exact_residues", Kind(x.shape[-3], is_complex), (words,))
+            arguments = fields(
+                _lines_view(kernels, x, is_complex), kernels.address(exponent),
+                _address(kernels, shift), tau, count, narrow, kernels.address(table),
+                kernels.address(out.data), lines, terms,
+            )  # fmt: skip
+            kernels.launch(
+                module, "mdqr_exact_residues", arguments,
+                grid=(lines // _TILE_LINES * divided(terms, _TILE_TERMS),),
+                threads=_RESIDUE_THREADS,
+                shared=4 * _WORD_STRIDE * channels.words * (1 + is_complex),
+            )  # fmt: skip
+
+        operands = [x, exponent, table, out.data, *([] if shift is None else [shift])]
+        planned(self.kernels, ("exact_residues", is_complex, tau, channels), operands, launch)
         return out
 
     def exact_magnitudes(
-        self, x: Block, exponent: Block, shift: Block, *, is_complex: bool
+        self, x: Block, exponent: Block, shift: Block | None, *, is_complex: bool
     ) -> Residues:
         """Return lower bounds of magnitudes, and where there are some."""
         out = self._empty(2, x)
-        _, lines, terms = out.data.shape
-        arguments = fields(
-            _lines_view(self.kernels, x, is_complex),
-            *self._addresses(exponent, shift, out.data), lines, terms,
-        )  # fmt: skip
-        self.kernels.launch(
-            _LINES, "mdqr_exact_magnitudes", arguments,
-            grid=(divided(lines * terms // 4, _LINE_THREADS),), threads=_LINE_THREADS,
-        )  # fmt: skip
+
+        def launch(kernels: Kernels) -> None:
+            _, lines, terms = out.data.shape
+            arguments = fields(
+                _lines_view(kernels, x, is_complex), kernels.address(exponent),
+                _address(kernels, shift), kernels.address(out.data), lines, terms,
+            )  # fmt: skip
+            kernels.launch(
+                _LINES, "mdqr_exact_magnitudes", arguments,
+                grid=(divided(lines * terms // 4, _LINE_THREADS),), threads=_LINE_THREADS,
+            )  # fmt: skip
+
+        operands = [x, exponent, out.data, *([] if shift is None else [shift])]
+        planned(self.kernels, ("exact_magnitudes", is_complex), operands, launch)
         return out
 
-    def exact_least(self, left: Residues, right: Residues) -> int:
-        """Return the least entry of a product of magnitudes."""
-        across = right.data.shape[1]
-        most = self.xp.full(1, -(2**30), dtype=np.int64)
-        for start, rows in self._tiles(left, 8 * across):
-            sums = self.xp.empty((2, rows, across), dtype=np.int32)
-            self._multiply(left, right, start, 0, sums)
-            size = rows * across
-            self.kernels.launch(
-                _LINES, "mdqr_exact_least", fields(*self._addresses(sums), size,
-                *self._addresses(most)),
-                grid=(min(_LEAST_BLOCKS, divided(size, _LINE_THREADS)),), threads=_LINE_THREADS,
-            )  # fmt: skip
-        return -int(most[0])
+    def exact_least(self, left: Residues, right: Residues, words: Block) -> None:
+        """Find the least entry of a product of magnitudes."""
+        most = self.exact_workspace()
+
+        def launch(kernels: Kernels) -> None:
+            tiles = _tiles(left, right, 8 * right.data.shape[1], most)
+            memory, sums = kernels.scratch(tiles[0].size)
+            target = kernels.address(words) + 8 * ExtentWord.LEAST
+            for tile in tiles:
+                tile.multiply(kernels, 0, 2, sums)
+                kernels.launch(
+                    _LINES, "mdqr_exact_least", fields(sums, tile.size, target),
+                    grid=(min(_LEAST_BLOCKS, divided(tile.size, _LINE_THREADS)),),
+                    threads=_LINE_THREADS,
+                )  # fmt: skip
+            del memory
+
+        planned(self.kernels, ("exact_least", most), [left.data, right.data, words], launch)
 
     def exact_product(
         self,
         left: Residues,
         right: Residues,
-        exponents: tuple[Block, Block],
+        exponents: LinePair,
         channels: Channels,
         back: Reconstruction,
         unit: int,
@@ -190,56 +268,51 @@ class ExactProducts(KernelCalls):
         out: Block,
     ) -> None:
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
-        across = right.data.shape[1]
-        row_exponent, column_exponent = exponents
-        digits = self._digits(back, kind)
-        for start, rows in self._tiles(left, across * (2 * len(channels.modulus) + 4 * _GROUP)):
-            residues = self._reduced(left, right, channels, slice(start, start + rows), digits)
-            inside = slice(start, min(start + rows, left.lines))
-            to, columns = out[..., inside, :], out.shape[-1]
-            addend = NO_VIEW if c is None else self._view(c[..., inside, :], kind)
-            arguments = fields(
-                *self._addresses(residues), rows * across, across, to.shape[-2], columns,
-                *self._addresses(row_exponent[inside], column_exponent), digits.moduli,
-                back.weight.shape[1], back.width, unit, scale, *self._addresses(digits.table),
-                addend, self._view(to, kind), int(subtract),
-            )  # fmt: skip
-            self.kernels.launch(
-                digits.module, "mdqr_exact_numbers", arguments,
-                grid=(divided(to.shape[-2] * columns, digits.entries),),
-                threads=_NUMBER_THREADS, shared=digits.table.nbytes,
-            )  # fmt: skip
-
-    def _reduced(
-        self, left: Residues, right: Residues, channels: Channels, part: slice, digits: _Digits
-    ) -> Block:
-        """Return the residues ``(channels, rows, lines of right)`` of rows of a product."""
-        count, narrow = len(channels.modulus), channels.narrow
-        rows, across = part.stop - part.start, right.data.shape[1]
-        residues = self.xp.empty((count, rows, across), dtype=np.int16)
-        room = min(_SUMS_BYTES, self.exact_workspace() // _SUMS_SHARE - residues.nbytes)
-        group = max(_GROUP, room // (4 * rows * across) // 3 * 3)
-        sums = self.xp.empty((group, rows, across), dtype=np.int32)
+        most, digits = self.exact_workspace(), self._digits(back, kind)
         table = self.kernels.constant(("moduli", channels), partial(_moduli_table, channels))
-        for first, some, is_wide in _groups(count, narrow, group):
-            plane = narrow + 3 * (first - narrow) if is_wide else first
-            self._multiply(left, right, part.start, plane, sums[: some * (3 if is_wide else 1)])
-            arguments = fields(
-                *self._addresses(sums), rows * across, int(is_wide),
-                *self._addresses(table[first:], residues[first:]),
-            )  # fmt: skip
-            self.kernels.launch(
-                digits.module, "mdqr_exact_reduce", arguments,
-                grid=(divided(rows * across // 4, _NUMBER_THREADS), some),
-                threads=_NUMBER_THREADS,
-            )  # fmt: skip
-        return residues
+        across, columns = right.data.shape[1], out.shape[-1]
 
-    def _addresses(self, *blocks: Block) -> list[int]:
-        return [self.kernels.address(block) for block in blocks]
+        def launch(kernels: Kernels) -> None:
+            count, narrow = len(channels.modulus), channels.narrow
+            tiles = _tiles(left, right, across * (2 * count + 4 * _GROUP), most)
+            size = tiles[0].size
+            room = min(_SUMS_BYTES, most // _SUMS_SHARE - 2 * count * size)
+            planes = max(narrow, 3 * (count - narrow))
+            group = min(max(_GROUP, room // (4 * size) // 3 * 3), divided(planes, 3) * 3)
+            memory, residues = kernels.scratch(divided(size * (count + 2 * group), 4))
+            sums = residues + 2 * count * size
+            row_exponent, column_exponent = map(kernels.address, exponents)
+            for tile in tiles:
+                start, size = tile.start, tile.size
+                for first, some, is_wide in _groups(count, narrow, group):
+                    plane = narrow + 3 * (first - narrow) if is_wide else first
+                    tile.multiply(kernels, plane, some * (3 if is_wide else 1), sums)
+                    arguments = fields(
+                        sums, size, int(is_wide), kernels.address(table) + 16 * first,
+                        residues + 2 * first * size,
+                    )  # fmt: skip
+                    kernels.launch(
+                        digits.module, "mdqr_exact_reduce", arguments,
+                        grid=(divided(size // 4, _NUMBER_THREADS), some), threads=_NUMBER_THREADS,
+                    )  # fmt: skip
+                height = min(tile.rows, left.lines - start)
+                arguments = fields(
+                    residues, size, across, height, columns, row_exponent + 8 * start,
+                    column_exponent, digits.moduli, back.weight.shape[1], back.width, unit, scale,
+                    kernels.address(digits.table),
+                    NO_VIEW if c is None else _rows_view(kernels, c, kind, start),
+                    _rows_view(kernels, out, kind, start), int(subtract),
+                )  # fmt: skip
+                kernels.launch(
+                    digits.module, "mdqr_exact_numbers", arguments,
+                    grid=(divided(height * columns, digits.entries),),
+                    threads=_NUMBER_THREADS, shared=digits.table.nbytes,
+                )  # fmt: skip
+            del memory
 
-    def _view(self, x: Block, kind: Kind) -> list[int]:
-        return matrix_view(self.kernels, x[..., None, :, :], kind.is_complex)
+        flags = ("exact_product", channels, back, unit, scale, kind, subtract, left.lines, most)
+        operands = [left.data, right.data, *exponents, table, digits.table, out]
+        planned(self.kernels, flags, [*operands, *([] if c is None else [c])], launch)
 
     def _empty(self, count: int, x: Block) -> Residues:
         """Return planes to be written for the lines of `x`."""
@@ -257,28 +330,31 @@ class ExactProducts(KernelCalls):
         entries = _NUMBER_THREADS * (2 if few else 1)
         return _Digits(module, self.kernels.constant(("digits", back), make), rows, entries)
 
-    def _multiply(
-        self, left: Residues, right: Residues, start: int, plane: int, sums: Block
-    ) -> None:
-        """Set sums ``(planes, rows, lines of right)`` from plane `plane` and row `start` on."""
-        count, rows, across = sums.shape
-        terms = left.data.shape[-1]
-        (stride, line), (across_stride, column) = left.data.strides[:2], right.data.strides[:2]
-        a = self.kernels.address(left.data) + plane * stride + start * line
-        b = self.kernels.address(right.data) + plane * across_stride
-        # Column by column, which is how cuBLAS reads: the transpose of left right^T.
-        self.kernels.cublas.gemm_batched(
-            BYTES, (across, rows, terms), count, (b, column, across_stride),
-            (a, line, stride), (self.kernels.address(sums), across, rows * across),
-            flags=(T, N),
-        )  # fmt: skip
 
-    def _tiles(self, left: Residues, row_bytes: int) -> Iterator[tuple[int, int]]:
-        """Yield the first row and the rows of tiles whose sums fit their share of the workspace."""
-        lines = left.data.shape[1]
-        most = self.exact_workspace() // _SUMS_SHARE // row_bytes // _PADDED * _PADDED
-        for start in range(0, lines, max(most, _PADDED)):
-            yield start, min(max(most, _PADDED), lines - start)
+def _scan(kernels: Kernels, x: Block, is_complex: bool, rest: list[int]) -> None:
+    """Find the exponents of lines; `rest` are the fields behind those of the view."""
+    kernels.launch(
+        _LINES, "mdqr_exact_scan", fields(_lines_view(kernels, x, is_complex), rest),
+        grid=(divided(x.shape[-2], _SCANNED),), threads=_LINE_THREADS, shared=24 * _LINE_THREADS,
+    )  # fmt: skip
+
+
+def _tiles(left: Residues, right: Residues, row_bytes: int, workspace: int) -> list[_Tile]:
+    """Return tiles of rows whose sums fit their share of the workspace."""
+    lines = left.data.shape[1]
+    most = max(workspace // _SUMS_SHARE // row_bytes // _PADDED * _PADDED, _PADDED)
+    starts = range(0, lines, most)
+    return [_Tile(left, right, start, min(most, lines - start)) for start in starts]
+
+
+def _address(kernels: Kernels, x: Block | None) -> int:
+    return 0 if x is None else kernels.address(x)
+
+
+def _rows_view(kernels: Kernels, x: Block, kind: Kind, start: int) -> list[int]:
+    """Return the fields of `struct matrix_view` for the rows from `start` on."""
+    address, *rest = matrix_view(kernels, x[..., None, :, :], kind.is_complex)
+    return [address + start * x.strides[-2], *rest]
 
 
 def _digit_table(back: Reconstruction, rows: int, padded: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS, Device, Workspace
 from mdqr._backend.cuda.runtime.graphs import Graphs
-from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, cublas
+from mdqr._backend.cuda.vendor.cublas import LOWER, NON_UNIT, NUMBERS, Cublas, N, Numbers, cublas
 from mdqr._backend.cuda.vendor.cusolver import Reflectors as LibraryReflectors
 from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
@@ -63,6 +63,23 @@ class Launch(NamedTuple):
     threads: int
     shared: int
     cooperative: bool
+
+
+class BatchedProduct(NamedTuple):
+    """A call of `Cublas.gemm_batched`; its arguments are the three addresses."""
+
+    arguments: slice
+    numbers: Numbers
+    shape: tuple[int, int, int]
+    products: int
+    strides: tuple[tuple[int, int], ...]
+    flags: tuple[int, int]
+
+    def start(self, library: Cublas, arguments: NDArray[np.int64]) -> None:
+        """Make the call."""
+        addresses = arguments[self.arguments].tolist()
+        a, b, c = ((place, *far) for place, far in zip(addresses, self.strides, strict=True))
+        library.gemm_batched(self.numbers, self.shape, self.products, a, b, c, flags=self.flags)
 
 
 class Kernels(Protocol):
@@ -163,9 +180,15 @@ class Kernels(Protocol):
         """
         ...
 
-    def repeat(self, launches: Sequence[Launch], arguments: NDArray[np.int64]) -> None:
-        """Start kernels in their order; `arguments` are those of all."""
-        for module, name, part, grid, threads, shared, cooperative in launches:
+    def repeat(
+        self, launches: Sequence[Launch | BatchedProduct], arguments: NDArray[np.int64]
+    ) -> None:
+        """Start kernels and products in their order; `arguments` are those of all."""
+        for each in launches:
+            if isinstance(each, BatchedProduct):
+                each.start(self.cublas, arguments)
+                continue
+            module, name, part, grid, threads, shared, cooperative = each
             self.launch(
                 module, name, arguments[part], grid=grid, threads=threads, shared=shared,
                 cooperative=cooperative,
@@ -345,13 +368,19 @@ class CupyKernels(Kernels):
         whole = slice(0, len(arguments))
         self.repeat([Launch(module, name, whole, grid, threads, shared, cooperative)], arguments)
 
-    def repeat(self, launches: Sequence[Launch], arguments: NDArray[np.int64]) -> None:
-        """Start kernels on the current stream."""
+    def repeat(
+        self, launches: Sequence[Launch | BatchedProduct], arguments: NDArray[np.int64]
+    ) -> None:
+        """Start kernels and products on the current stream."""
         # Of CuPy's 15 microseconds a launch the driver takes 6.
         cuda, base = self.xp.cuda, arguments.ctypes.data
         driver, stream = cuda.driver, cuda.get_current_stream().ptr
         device = cuda.runtime.getDevice()
-        for module, name, part, grid, threads, shared, cooperative in launches:
+        for each in launches:
+            if isinstance(each, BatchedProduct):
+                each.start(self.cublas, arguments)
+                continue
+            module, name, part, grid, threads, shared, cooperative = each
             key = (module, name, device, self.limit)
             function = self._functions.get(key)
             if function is None:

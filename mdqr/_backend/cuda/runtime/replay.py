@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend.cuda.runtime.device import Device
-from mdqr._backend.cuda.runtime.kernels import Kernels, Launch, Module, divided
-from mdqr._backend.cuda.vendor.cublas import Cublas
+from mdqr._backend.cuda.runtime.kernels import BatchedProduct, Kernels, Launch, Module, divided
+from mdqr._backend.cuda.vendor.cublas import Batch, Cublas, N, Numbers
 from mdqr._backend.protocol import Reflectors
 from mdqr._limbs.planes import Block
 
@@ -43,12 +43,40 @@ class _Unplanned(Exception):
 _APART = 64
 
 
+class _RecordedProducts:
+    """Has of cuBLAS what can be repeated by address."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def gemm_batched(
+        self,
+        numbers: Numbers,
+        shape: tuple[int, int, int],
+        count: int,
+        a: Batch,
+        b: Batch,
+        c: Batch,
+        *,
+        flags: tuple[int, int] = (N, N),
+    ) -> None:
+        """Keep a product."""
+        addresses = np.array([a[0], b[0], c[0]], dtype=np.int64)
+        strides = a[1:], b[1:], c[1:]
+        part = self._recorder.keep(addresses)
+        product = BatchedProduct(part, numbers, shape, count, strides, flags)
+        self._recorder.launches.append(product)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _Unplanned
+
+
 class Recorder(Kernels):
     """Kernels that write down what they are asked to do."""
 
     def __init__(self, kernels: Kernels, addresses: Sequence[int]) -> None:
         self.xp: ModuleType = kernels.xp
-        self.launches: list[Launch] = []
+        self.launches: list[Launch | BatchedProduct] = []
         self.arguments: list[NDArray[np.int64]] = []
         self.words = [0, 0]  # of scratch memory, any and zero
         self._kernels = kernels
@@ -68,8 +96,8 @@ class Recorder(Kernels):
 
     @property
     def cublas(self) -> Cublas:
-        """Refuse: a call of cuBLAS is no launch of ours."""
-        raise _Unplanned
+        """Batched products, and nothing else."""
+        return cast(Cublas, _RecordedProducts(self))
 
     def address(self, block: Block) -> int:
         """Return the tag of an operand."""
@@ -79,11 +107,11 @@ class Recorder(Kernels):
         return tag
 
     def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
-        """Refuse likewise: memory that is neither an operand nor scratch."""
+        """Refuse: memory that is neither an operand nor scratch."""
         raise _Unplanned
 
     def multiply(self, a: Block, b: Block) -> Block:
-        """Refuse likewise."""
+        """Refuse: what is formed is new."""
         raise _Unplanned
 
     def invert_triangle(self, r: Block) -> Block:
@@ -112,14 +140,18 @@ class Recorder(Kernels):
         cooperative: bool = False,
     ) -> None:
         """Keep a launch."""
-        start = self.launches[-1].arguments.stop if self.launches else 0
-        part = slice(start, start + len(arguments))
-        self.arguments.append(arguments)
+        part = self.keep(arguments)
         self.launches.append(Launch(module, name, part, grid, threads, shared, cooperative))
+
+    def keep(self, arguments: NDArray[np.int64]) -> slice:
+        """Add arguments to those of all launches, and return their place."""
+        start = self.launches[-1].arguments.stop if self.launches else 0
+        self.arguments.append(arguments)
+        return slice(start, start + len(arguments))
 
 
 class _Plan(NamedTuple):
-    launches: tuple[Launch, ...]
+    launches: tuple[Launch | BatchedProduct, ...]
     arguments: NDArray[np.int64]  # of all launches, offsets in place of addresses
     places: NDArray[np.intp]  # of the addresses
     sources: NDArray[np.intp]  # which operand each belongs to, or the scratch memory behind them
@@ -166,7 +198,8 @@ def planned(
     operands : sequence of Block
         All blocks whose addresses `launch` uses.
     launch : callable
-        Does its work by ``kernels.launch`` and ``kernels.scratch`` alone.
+        Does its work by ``kernels.launch``, ``kernels.scratch`` and
+        ``kernels.cublas.gemm_batched`` alone.
     """
     addresses = [kernels.address(block) for block in operands]
     shared = len(set(addresses)) < len(addresses)

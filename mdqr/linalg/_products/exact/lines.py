@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
-import numpy as np
-
-from mdqr._backend.protocol import ExactProducts, Residues
+from mdqr._backend.protocol import ExactProducts, Extents, LinePair, Residues
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr._precision import PRECISIONS
 from mdqr.linalg._products.exact.parts import Lines, form_pairs
 from mdqr.linalg._shared.checks import fetch
+from mdqr.linalg._shared.operands import precision_for
 
 _BEYOND = 2**39  # all exponents of numbers
 _GUARD = 5
@@ -23,83 +22,94 @@ def full_bits(kind: Kind) -> int:
     return 53 * kind.limbs + _GUARD
 
 
-def scaled_lines(
-    backend: ExactProducts, a: Block, b: Block, kind: Kind, *, scaled: bool
-) -> tuple[Lines, Lines] | None:
-    """Return the scaled rows of `a` and columns of `b`, or None if an entry is not finite."""
-    blocks, none = (a, b.swapaxes(-1, -2)), backend.xp.zeros(a.shape[-1], dtype=np.int64)
-    pair = _scanned(backend, blocks, (none, none), kind)
-    # Powers of two between the terms may cut bits of integers that are exact without.
-    if scaled and pair is not None and any(lines.span > full_bits(kind) for lines in pair):
-        shift = _inner_shift(backend, pair)
-        if shift is not None:
-            return _scanned(backend, blocks, (shift, -shift), kind)
-    return pair
+def integer_lines(
+    backend: ExactProducts, a: Block, b: Block, kind: Kind, bits: int | None, *, scaled: bool
+) -> tuple[tuple[Lines, Lines], int] | None:
+    """Return the scaled rows of `a` and columns of `b`, and the bits that their integers may have.
 
-
-def _scanned(
-    backend: ExactProducts, blocks: tuple[Block, Block], shifts: tuple[Block, Block], kind: Kind
-) -> tuple[Lines, Lines] | None:
-    """Return lines with their exponents; None if an entry is not finite."""
-    scans = [
-        backend.exact_scan(block, shift, is_complex=kind.is_complex)
-        for block, shift in zip(blocks, shifts, strict=True)
-    ]
-    # A device is waited for once.
-    extents = [tuple(map(int, found)) for found in fetch(*(scan.extents for scan in scans))]
-    if max(top for top, _ in extents) > _BEYOND:
-        return None
-    left, right = (
-        Lines(block, scan.exponent, shift, top, span, kind.is_complex)
-        for block, scan, shift, (top, span) in zip(blocks, scans, shifts, extents, strict=True)
-    )
-    return left, right
-
-
-def _inner_shift(backend: ExactProducts, pair: tuple[Lines, Lines]) -> Block | None:
-    """Return powers of two that columns of `a` are multiplied and rows of `b` divided by.
-
-    Rows of `a` and columns of `b` are scaled before: maxima of rows that differ are not taken for
-    a column that is large. None where nothing is gained.
+    These are `bits`, or as many as an error of eps |a| |b| takes. None if an entry is not finite,
+    or no number of bits will do.
     """
-    xp = backend.xp
-    steps = []
-    for lines in pair:
-        leading = lines.block[:, :1] if lines.is_complex else lines.block[:1]
-        turned, scale = leading.swapaxes(-1, -2), -lines.exponent
-        steps.append(backend.exact_scan(turned, scale, is_complex=lines.is_complex).top)
-    a, b = steps
-    shift = xp.where((a < -_BEYOND) | (b < -_BEYOND), 0, (b - a) // 2)
-    (gains,) = fetch((abs(shift) > 1).any())
-    return shift if gains else None
+    pair, terms = (a, b.swapaxes(-1, -2)), int(a.shape[-1])
+    has_bound = bits is None
+    lines, found, shift = _surveyed(backend, pair, (None, None), kind, scaled, has_bound)
+    # Powers of two between the terms may cut bits of integers that are exact without.
+    if shift is not None and max(found.span) > full_bits(kind) and found.shift > 1:
+        if max(found.top) > _BEYOND:
+            return None
+        lines, found, _ = _surveyed(backend, pair, (shift, -shift), kind, False, has_bound)
+    if max(found.top) > _BEYOND:
+        return None
+    if has_bound:
+        bits = sufficient_bits(found.least, kind, terms * (1 + kind.is_complex))
+    return None if bits is None else (lines, bits)
 
 
-def sufficient_bits(
-    backend: ExactProducts, left: Lines, right: Lines, kind: Kind, terms: int
-) -> int | None:
+def _surveyed(
+    backend: ExactProducts,
+    pair: LinePair,
+    shifts: tuple[Block | None, Block | None],
+    kind: Kind,
+    scaled: bool,
+    has_bound: bool,
+) -> tuple[tuple[Lines, Lines], Extents, Block | None]:
+    """Return lines, their extents, and powers of two that balance the terms if asked for.
+
+    All that may be needed is asked for before the first of it is known: a device is waited for
+    once.
+    """
+    field, words = kind.is_complex, backend.exact_words()
+    exponents = backend.exact_scan(pair, shifts, words, is_complex=field)
+    balance = backend.exact_balance(pair, exponents, words, is_complex=field) if scaled else None
+    if has_bound:
+        _find_least(backend, pair, exponents, shifts, words, field)
+    (words,) = fetch(words)
+    found = Extents.of(words)
+    left, right = (
+        Lines(
+            planes.first_limbs(pair[i], field, precision_for(max(1, found.limbs[i])).limbs),
+            exponents[i],
+            shifts[i],
+            found.top[i],
+            found.span[i],
+            field,
+        )
+        for i in (0, 1)
+    )
+    return (left, right), found, balance
+
+
+def _find_least(
+    backend: ExactProducts,
+    pair: LinePair,
+    exponents: LinePair,
+    shifts: tuple[Block | None, Block | None],
+    words: Block,
+    is_complex: bool,
+) -> None:
+    """Multiply the magnitudes of lines, in parts that fit the workspace, for the least entry."""
+
+    def form(number: int, part: slice) -> Residues:
+        x, exponent, shift = pair[number], exponents[number], shifts[number]
+        return backend.exact_magnitudes(
+            x[..., part, :], exponent[part], shift, is_complex=is_complex
+        )
+
+    def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
+        backend.exact_least(x, y, words)
+
+    forms = [partial(form, number) for number in (0, 1)]
+    form_pairs(backend, pair, forms, _MAGNITUDES, use)
+
+
+def sufficient_bits(least: int, kind: Kind, terms: int) -> int | None:
     """Return the bits for an error of eps |a| |b|, or None if no number will do.
 
     With bits t each entry errs by at most terms 2^(1 - t) times what its row and column have as
     their powers of two, twice that if complex; sums of magnitudes cut to 7 bits bound |a| |b| from
-    below, in units of 2^-14 of the same.
+    below, in units of 2^-14 of the same, and the least of them is `least`.
     """
-    forms = [partial(_magnitudes, backend, lines) for lines in (left, right)]
-    found: list[int] = []
-
-    def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
-        found.append(backend.exact_least(x, y))
-
-    form_pairs(backend, (left, right), forms, _MAGNITUDES, use)
-    least = min(found)
     if least == 0:
         return None
     above = (terms - 1).bit_length() - (least.bit_length() - 1)
-    eps = next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
-    return 16 - math.frexp(eps)[1] + kind.is_complex + above
-
-
-def _magnitudes(backend: ExactProducts, lines: Lines, part: slice) -> Residues:
-    """Return the magnitudes of some lines."""
-    return backend.exact_magnitudes(
-        lines.block[..., part, :], lines.exponent[part], lines.shift, is_complex=lines.is_complex
-    )
+    return 16 - math.frexp(precision_for(kind.limbs).eps)[1] + kind.is_complex + above

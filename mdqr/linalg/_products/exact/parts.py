@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from mdqr._backend.protocol import ExactProducts, Residues
+from mdqr._backend.protocol import ExactProducts, LinePair, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
@@ -24,12 +24,13 @@ class Lines(NamedTuple):
     """Rows of the left operand, or columns of the right one, scaled by powers of two.
 
     Entry k of a line times ``2**shift[k]`` is below ``2**exponent`` and a multiple of
-    ``2**(exponent - span)``. The largest exponent of those that are not zeros is `top`.
+    ``2**(exponent - span)``. The largest exponent of those that are not zeros is `top`. Without
+    shifts they are 0.
     """
 
     block: Block
     exponent: Block
-    shift: Block
+    shift: Block | None
     top: int
     span: int
     is_complex: bool
@@ -37,7 +38,7 @@ class Lines(NamedTuple):
 
 def form_pairs(
     backend: ExactProducts,
-    pair: tuple[Lines, Lines],
+    pair: LinePair,
     forms: Sequence[Callable[[slice], Residues]],
     planes: int,
     use: Use,
@@ -53,7 +54,7 @@ def form_pairs(
     is formed: `use` keeps nothing. Where not all is wanted or some is zero, panels of columns go
     with the rows or the terms that there are above the diagonal.
     """
-    (m, k), n = pair[0].block.shape[-2:], pair[1].block.shape[-2]
+    (m, k), n = pair[0].shape[-2:], pair[1].shape[-2]
     lines = backend.exact_workspace() // backend.exact_line_bytes(planes, k)
     rows, columns = _cuts(m, n, lines)
     left = _Formed(backend, forms[0])

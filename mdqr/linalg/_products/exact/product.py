@@ -12,8 +12,9 @@ from mdqr._backend.blocks import matrix_shape
 from mdqr._backend.protocol import Backend, Channels, ExactProducts, Reconstruction, Residues
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
-from mdqr.linalg._products.exact.lines import full_bits, scaled_lines, sufficient_bits
+from mdqr.linalg._products.exact.lines import full_bits, integer_lines
 from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
+from mdqr.linalg._shared.operands import trim
 
 
 class Crossover(NamedTuple):
@@ -23,8 +24,8 @@ class Crossover(NamedTuple):
     lengths: float
 
 
-# On two cores that have products of bytes, and on an H200, whose host waits twice for it: found by
-# `python -m benchmarks products` and `gpu-products`.
+# On two cores that have products of bytes, and on an H200 when its host waited for it four times, not
+# once: found by `python -m benchmarks products` and `gpu-products`.
 _CROSSOVER = {
     "cpu": {
         Kind(2, False): Crossover(0, 448),
@@ -110,6 +111,7 @@ def product(
         options |= {"c": addend, "out": target}
         counted = partial(_count, report, number * n, len(passes) * n)
         if not multiply(backend, left, right, bits=bits, report=counted, **options):
+            (left, _), (right, _) = trim([(left, field), (right, field)])
             backend.matmul(left, right, **options)
             counted(n)
     return out
@@ -181,7 +183,8 @@ def multiply(
         if report is not None and row.stop == m:
             report(column.stop)
 
-    form_pairs(backend, pair, forms, planes, use, shape=shape)
+    blocks = pair[0].block, pair[1].block
+    form_pairs(backend, blocks, forms, planes, use, shape=shape)
     return True
 
 
@@ -213,13 +216,11 @@ def _integers(
     backend: ExactProducts, a: Block, b: Block, kind: Kind, bits: int | None, *, scaled: bool
 ) -> tuple[tuple[Lines, Lines], _Integers] | None:
     """Return integers of at most `bits` bits, and as few as keep all there are; see `multiply`."""
-    pair = scaled_lines(backend, a, b, kind, scaled=scaled)
-    if pair is None:
+    found = integer_lines(backend, a, b, kind, bits, scaled=scaled)
+    if found is None:
         return None
+    pair, most = found
     terms = int(a.shape[-1]) * (1 + kind.is_complex)
-    most = sufficient_bits(backend, *pair, kind, terms) if bits is None else bits
-    if most is None:
-        return None
     tau = tuple(max(1, min(lines.span, most)) for lines in pair)
     above = terms.bit_length()
     moduli = plan.moduli(sum(tau) + above + 2, kind.is_complex)
