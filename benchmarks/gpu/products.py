@@ -14,7 +14,7 @@ from benchmarks.gpu.arrays import FIELDS, MULTIPLE, draw
 from mdqr._backend import for_block
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.runtime.kernels import BatchedProduct
-from mdqr._backend.protocol import ExactProducts
+from mdqr._backend.exact import ExactProducts
 from mdqr._limbs.planes import Kind
 from mdqr.linalg._factor.refine import factor, sweep
 from mdqr.linalg._products.exact import product

@@ -259,15 +259,6 @@ def test_calls_of_one_layout_are_repeated(cuda, kind, rng):
     assert None not in cuda.kernels.plans.values()
 
 
-def test_sums_in_groups_of_planes(cuda, rng, monkeypatch):
-    monkeypatch.setattr(calls, "_GROUP", 6)
-    kind = Kind(8, False)
-    a, b = (full(s, mdqr.od, float, rng)._block for s in ((4, 18), (18, 3)))
-    assert both(cuda, a, b, kind)
-    found = plan.moduli(2 * lines.full_bits(kind) + 7, False)
-    assert found.narrow % 6 or (len(found.values) - found.narrow) % 2
-
-
 def test_residues_stay_within_the_workspace(cuda, rng, monkeypatch):
     """Those that are alive at a time: nothing is released but by the last reference."""
     a, b = (full(shape, mdqr.dd, float, rng)._block for shape in ((320, 64), (64, 330)))

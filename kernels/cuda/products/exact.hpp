@@ -39,9 +39,9 @@ struct alignas(16) four_words {
 };
 
 // x modulo m, nearest to zero, for any sum of residues: the quotient is far enough from halves.
-MDQR_FN int nearest_residue(double x, double m, double inverse) {
+MDQR_FN double nearest_residue(double x, double m, double inverse) {
     const double turns = one_sum(one_sum(one_prod(x, inverse), digit_rest), -digit_rest);
-    return int(fma(-turns, m, x));
+    return fma(-turns, m, x);
 }
 
 MDQR_END

@@ -6,7 +6,7 @@ MDQR_BEGIN
 // A block scans so many lines.
 inline constexpr int line_threads = 256, scanned = line_threads / 32;
 
-// Each may be null; `words` are the first ones of an operand, see Extents in _backend/protocol.py.
+// Each may be null; `words` are the first ones of an operand, see Extents in _backend/exact.py.
 struct scan_arguments {
     lines_view x;
     const i64* shift;

@@ -1,156 +1,141 @@
-// From sums of products of bytes to residues, and from these to numbers. -DMDQR_PIECES is the
-// number of digits of an integer; see mdqr/residues.hpp.
+// From sums of products of bytes to numbers. -DMDQR_PIECES is the number of digits of an integer;
+// see mdqr/residues.hpp.
 #include "products/exact.hpp"
 #include "products/matmul_range.hpp"
 
 MDQR_BEGIN
 
-// Digits are even in number. A thread has two entries where their digits and limbs leave registers
-// for warps enough to hide what rounding waits for.
+// Digits are even in number. A thread has two entries where their parts, digits and limbs leave
+// registers for warps enough to hide what rounding waits for.
 inline constexpr int number_threads = 128, pieces = MDQR_PIECES;
-inline constexpr int entries = pieces > 8 || limbs > 4 ? 1 : 2;
-inline constexpr int ahead = 8; // moduli
+inline constexpr int entries = parts > 1 || pieces > 8 || limbs > 4 ? 1 : 2;
 
-struct reduce_arguments {
-    const int* sums; // (planes, size): three planes of digits a channel if `is_wide`
-    i64 size, is_wide;
-    const double* modulus; // of the channels, one a row of blocks, and its inverse
-    short* out;            // (channels, size)
-};
-
-struct alignas(16) four_sums {
-    int at[4];
-};
-
-struct alignas(8) four_residues {
-    short at[4];
-};
+// Of a modulus: itself, its inverse, two fractions, and the weights of the parts.
+inline constexpr int row_size = 4 + parts * pieces;
+// Sums of so many moduli are asked for before the first is used: of those whose residues are one
+// digit, and of those that have two.
+inline constexpr int ahead = 8, wide_ahead = 4;
 
 struct number_arguments {
-    const short* residue; // (channels, rows, columns), padded
-    i64 size, across;     // of a channel, and of its rows
+    const int* sums;  // (planes, rows, columns), padded: three planes a residue of two digits
+    i64 size, across; // of a plane, and of its rows
     i64 rows, columns;
     const i64 *row_exponent, *column_exponent;
-    i64 moduli, known, width, unit, scale; // moduli with padding, and without
-    const double* table; // weight (parts, moduli, pieces), fraction (parts, moduli), product
+    i64 narrow, wide; // moduli
+    i64 width, unit, scale;
+    const double* table; // rows of the moduli, each kind with padding, and the digits of all
     matrix_view c, out;
     i64 subtract;
 };
 
-// Of a real number, or the sum and the difference of those of x + i y and x - i y.
-MDQR_FN double residue_of(const short* at, i64 size, i64 modulus, int part) {
-#if MDQR_COMPLEX
-    const double u = at[2 * modulus * size], v = at[(2 * modulus + 1) * size];
-    return part == 0 ? one_sum(u, v) : one_sum(u, -v);
-#else
-    return part == 0 ? double(at[modulus * size]) : 0.0;
-#endif
-}
+MDQR_FN i64 padded(i64 count, i64 to) { return (count + to - 1) / to * to; }
 
 struct alignas(16) two_doubles {
     double at[2];
 };
 
-// Digits += those of one modulus.
-MDQR_FN void add_pieces_of(const double (&r)[entries], const double* weight, double fraction,
-                           double (&sum)[entries][pieces], double (&quotient)[entries]) {
-    static_for<0, entries>([&](auto e)
-                               MDQR_LAMBDA { quotient[e] = fma(r[e], fraction, quotient[e]); });
-    static_for<0, pieces / 2>([&](auto pair) MDQR_LAMBDA {
-        const two_doubles w = reinterpret_cast<const two_doubles*>(weight)[pair];
-        static_for<0, 2>([&](auto k) MDQR_LAMBDA {
-            constexpr int l = 2 * decltype(pair)::value + k.value;
-            static_for<0, entries>([&](auto e)
-                                       MDQR_LAMBDA { sum[e][l] = fma(r[e], w.at[k], sum[e][l]); });
-        });
-    });
+// Digits and quotients of the parts of some numbers.
+struct digit_sums {
+    double digit[parts][entries][pieces], quotient[parts][entries];
+};
+
+// A residue from the sums of its digits: those of the first and of the second, and of both.
+template <int Planes> MDQR_FN double residue_of(const int (&sum)[Planes], const double* row) {
+    double x = sum[0];
+    if constexpr (Planes == 3) {
+        const double second = sum[1], middle = double(sum[2]) - x - second;
+        x = x * 16384.0 + middle * 128.0 + second;
+    }
+    return nearest_residue(x, row[0], row[1]);
 }
 
-// Digits of one part of the numbers at `at`. A thread has some, so that a weight serves all.
-MDQR_FN void add_pieces(const number_arguments& p, const double* table, const short* const* at,
-                        int part, double (&sum)[entries][pieces]) {
-    const double* weight = table + part * p.moduli * pieces;
-    const double* fraction = table + parts * p.moduli * pieces + part * p.moduli;
-    const double* product = table + parts * p.moduli * (pieces + 1);
-    double quotient[entries];
+// Digits += those of one modulus. Residues of complex numbers x + i y are those of x + j y and of
+// x - j y.
+template <int Planes>
+MDQR_FN void add_digits_of(const int (&sum)[entries][parts][Planes], const double* row,
+                           digit_sums& to) {
+    double r[parts][entries];
     static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-        quotient[e] = 0.0;
-        static_for<0, pieces>([&](auto l) MDQR_LAMBDA { sum[e][l] = 0.0; });
+        const double u = residue_of(sum[e][0], row), v = residue_of(sum[e][parts - 1], row);
+        r[0][e] = parts == 1 ? u : one_sum(u, v);
+        r[parts - 1][e] = parts == 1 ? u : one_sum(u, -v);
     });
-    // Residues of some moduli are asked for before the first is used.
-    for (int i = 0; i < p.moduli; i += ahead) {
-        double r[ahead][entries];
-        static_for<0, ahead>([&](auto k) MDQR_LAMBDA {
-            // Weights beyond the moduli are 0.
-            const i64 modulus = i + k.value < p.known ? i + k.value : p.known - 1;
-            static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-                r[decltype(k)::value][e] = residue_of(at[e], p.size, modulus, part);
+    static_for<0, parts>([&](auto part) MDQR_LAMBDA {
+        static_for<0, entries>([&](auto e) MDQR_LAMBDA {
+            to.quotient[part][e] = fma(r[part][e], row[2 + part.value], to.quotient[part][e]);
+        });
+        const two_doubles* weight =
+            reinterpret_cast<const two_doubles*>(row + 4 + part.value * pieces);
+        static_for<0, pieces / 2>([&](auto pair) MDQR_LAMBDA {
+            const two_doubles w = weight[pair];
+            static_for<0, 2>([&](auto k) MDQR_LAMBDA {
+                constexpr int l = 2 * decltype(pair)::value + k.value;
+                static_for<0, entries>([&](auto e) MDQR_LAMBDA {
+                    to.digit[part][e][l] = fma(r[part][e], w.at[k], to.digit[part][e][l]);
+                });
             });
         });
-        static_for<0, ahead>([&](auto k) MDQR_LAMBDA {
-            add_pieces_of(r[k], weight + k.value * pieces, fraction[i + k.value], sum, quotient);
-        });
-        weight += ahead * pieces;
-    }
-    static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-        const double turns = one_sum(one_sum(quotient[e], digit_rest), -digit_rest);
-        static_for<0, pieces>([&](auto l)
-                                  MDQR_LAMBDA { sum[e][l] = fma(-turns, product[l], sum[e][l]); });
     });
 }
 
-// The number of its digits, in units of its line and column.
-MDQR_FN md<double, limbs> number_of(double (&sum)[pieces], int width, int unit) {
-    carry_pieces(sum, pieces, width);
-    return from_pieces<limbs>(sum, width, unit);
+// Digits += those of `count` moduli, whose sums begin at `at`.
+template <int Planes, int Ahead>
+MDQR_FN void add_digits(const int* const* at, i64 size, i64 count, const double* row,
+                        digit_sums& to) {
+    for (i64 i = 0; i < count; i += Ahead, row += Ahead * row_size) {
+        int sum[Ahead][entries][parts][Planes];
+        static_for<0, Ahead>([&](auto k) MDQR_LAMBDA {
+            // Weights beyond the moduli are 0.
+            const i64 modulus = i + k.value < count ? i + k.value : count - 1;
+            static_for<0, entries>([&](auto e) MDQR_LAMBDA {
+                static_for<0, parts * Planes>([&](auto plane) MDQR_LAMBDA {
+                    sum[k][e][plane.value / Planes][plane.value % Planes] =
+                        at[e][(modulus * parts * Planes + plane.value) * size];
+                });
+            });
+        });
+        static_for<0, Ahead>([&](auto k) MDQR_LAMBDA {
+            add_digits_of<Planes>(sum[k], row + k.value * row_size, to);
+        });
+    }
+}
+
+// The number of its digits without the multiples of the product, in units of its line and column.
+MDQR_FN md<double, limbs> number_of(double (&digit)[pieces], double quotient, const double* product,
+                                    int width, int unit) {
+    const double turns = one_sum(one_sum(quotient, digit_rest), -digit_rest);
+    static_for<0, pieces>([&](auto l)
+                              MDQR_LAMBDA { digit[l] = fma(-turns, product[l], digit[l]); });
+    carry_pieces(digit, pieces, width);
+    return from_pieces<limbs>(digit, width, unit);
 }
 
 MDQR_END
 
-MDQR_KERNEL(mdqr_exact_reduce, mdqr::reduce_arguments, mdqr::number_threads) {
-    using namespace mdqr;
-    const i64 e = 4 * (block_x() * number_threads + thread_index()), c = block_y();
-    if (e >= p.size)
-        return;
-    const int* sum = p.sums + (p.is_wide ? 3 : 1) * c * p.size + e;
-    const double m = p.modulus[2 * c], inverse = p.modulus[2 * c + 1];
-    const auto four = [&](i64 plane)
-                          MDQR_LAMBDA { return *reinterpret_cast<const four_sums*>(sum + plane); };
-    const four_sums first = four(0);
-    four_residues r;
-    if (p.is_wide) {
-        const four_sums low = four(p.size), all = four(2 * p.size);
-        static_for<0, 4>([&](auto s) MDQR_LAMBDA {
-            const double x = first.at[s], y = low.at[s], middle = double(all.at[s]) - x - y;
-            r.at[s] = short(nearest_residue(x * 16384.0 + middle * 128.0 + y, m, inverse));
-        });
-    } else {
-        static_for<0, 4>([&](auto s) MDQR_LAMBDA {
-            r.at[s] = short(nearest_residue(double(first.at[s]), m, inverse));
-        });
-    }
-    *reinterpret_cast<four_residues*>(p.out + c * p.size + e) = r;
-}
-
 MDQR_KERNEL(mdqr_exact_numbers, mdqr::number_arguments, mdqr::number_threads) {
     using namespace mdqr;
     double* table = reinterpret_cast<double*>(shared_memory());
-    const int count = int(parts * p.moduli * (pieces + 1) + pieces);
-    for (int l = thread_index(); l < count; l += number_threads)
+    const i64 narrow_rows = padded(p.narrow, ahead);
+    const i64 rows = narrow_rows + padded(p.wide, wide_ahead);
+    const double* product = table + rows * row_size;
+    for (int l = thread_index(); l < int(rows * row_size + pieces); l += number_threads)
         table[l] = p.table[l];
     sync_threads();
     const i64 flat = block_x() * number_threads * entries + thread_index();
-    const short* at[entries];
+    const int *at[entries], *wide_at[entries];
     static_for<0, entries>([&](auto e) MDQR_LAMBDA {
         const i64 place = flat + e.value * number_threads, i = place / p.columns;
-        at[e] = p.residue + (i < p.rows ? i * p.across + place % p.columns : 0);
+        at[e] = p.sums + (i < p.rows ? i * p.across + place % p.columns : 0);
+        wide_at[e] = at[e] + p.narrow * parts * p.size;
     });
+    digit_sums sum = {};
+    add_digits<1, ahead>(at, p.size, p.narrow, table, sum);
+    add_digits<3, wide_ahead>(wide_at, p.size, p.wide, table + narrow_rows * row_size, sum);
     md<double, limbs> found[parts][entries];
     static_for<0, parts>([&](auto part) MDQR_LAMBDA {
-        double sum[entries][pieces];
-        add_pieces(p, table, at, part, sum);
         static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-            found[part][e] = number_of(sum[e], int(p.width), int(p.unit));
+            found[part][e] = number_of(sum.digit[part][e], sum.quotient[part][e], product,
+                                       int(p.width), int(p.unit));
         });
     });
     static_for<0, entries>([&](auto e) MDQR_LAMBDA {

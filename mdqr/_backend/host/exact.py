@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdqr._backend import workspace
-from mdqr._backend.protocol import (
+from mdqr._backend.exact import (
     ABSENT_EXPONENT,
     EXTENT_WORDS,
     MOST_MAGNITUDE,
@@ -72,7 +72,7 @@ class Buffers:
 
 
 class ExactProducts:
-    """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+    """See `mdqr._backend.exact.ExactProducts` for what each call computes."""
 
     _kernels: Any
     _buffers: Buffers

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import ExactProducts
+from mdqr._backend.exact import ExactProducts
 from mdqr._errors import advised
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block

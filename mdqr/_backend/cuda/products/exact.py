@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.replay import planned
 from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
-from mdqr._backend.protocol import EXTENT_WORDS, Channels, ExtentWord, LinePair, Reconstruction
+from mdqr._backend.exact import EXTENT_WORDS, Channels, ExtentWord, LinePair, Reconstruction
 from mdqr._limbs import planes as limb_planes
 from mdqr._limbs.planes import Block, Kind
 
@@ -38,11 +37,7 @@ _WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
 # the float that has its integer behind 1.5 * 2**23.
 _CHANNELS, _STEP_WORDS, _MAGIC_WORD = 16, 8, 0x4B400000
 # As in kernels/cuda/products/exact_numbers.cu.
-_NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS, _AHEAD = 128, 8, 4, 8
-
-# The least products of bytes in one call of cuBLAS, a multiple of the three that a wide modulus
-# takes, and the bytes of sums up to which there are more: small ones do not fill a device.
-_GROUP, _SUMS_BYTES = 12, 2**28
+_NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS, _AHEAD, _WIDE_AHEAD = 128, 8, 4, 8, 4
 
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
 _PIECES = 2
@@ -79,13 +74,12 @@ class _Tile(NamedTuple):
         """The entries of a plane."""
         return self.rows * self.right.data.shape[1]
 
-    def multiply(self, kernels: Kernels, plane: int, count: int, sums: int) -> None:
-        """Set sums ``(count, rows, lines of right)``, those of planes from `plane` on."""
+    def multiply(self, kernels: Kernels, count: int, sums: int) -> None:
+        """Set sums ``(count, rows, lines of right)`` of products of planes."""
         left, right = self.left.data, self.right.data
         across, terms = right.shape[1], left.shape[-1]
         (stride, line), (across_stride, column) = left.strides[:2], right.strides[:2]
-        a = kernels.address(left) + plane * stride + self.start * line
-        b = kernels.address(right) + plane * across_stride
+        a, b = kernels.address(left) + self.start * line, kernels.address(right)
         # Column by column, which is how cuBLAS reads: the transpose of left right^T.
         kernels.cublas.gemm_batched(
             BYTES, (across, self.rows, terms), count, (b, column, across_stride),
@@ -94,11 +88,10 @@ class _Tile(NamedTuple):
 
 
 class _Digits(NamedTuple):
-    """The module for so many digits, tables for so many moduli, and the entries of a block."""
+    """The module for so many digits, its table, and the entries of a block."""
 
     module: Module
     table: Block
-    moduli: int
     entries: int
 
 
@@ -106,7 +99,7 @@ _LINES = Module("products/exact_lines", Kind(1, False))
 
 
 class ExactProducts(KernelCalls):
-    """See `mdqr._backend.protocol.ExactProducts` for what each call computes."""
+    """See `mdqr._backend.exact.ExactProducts` for what each call computes."""
 
     def exact_workspace(self) -> int:
         """Return the bytes that a call may take."""
@@ -242,7 +235,7 @@ class ExactProducts(KernelCalls):
             memory, sums = kernels.scratch(tiles[0].size)
             target = kernels.address(words) + 8 * ExtentWord.LEAST
             for tile in tiles:
-                tile.multiply(kernels, 0, 2, sums)
+                tile.multiply(kernels, 2, sums)
                 kernels.launch(
                     _LINES, "mdqr_exact_least", fields(sums, tile.size, target),
                     grid=(min(_LEAST_BLOCKS, divided(tile.size, _LINE_THREADS)),),
@@ -268,40 +261,24 @@ class ExactProducts(KernelCalls):
         out: Block,
     ) -> None:
         """Write ``c + a @ b`` or ``c - a @ b`` to `out`."""
-        most, digits = self.exact_workspace(), self._digits(back, kind)
-        table = self.kernels.constant(("moduli", channels), partial(_moduli_table, channels))
+        most, digits = self.exact_workspace(), self._digits(channels, back, kind)
         across, columns = right.data.shape[1], out.shape[-1]
 
         def launch(kernels: Kernels) -> None:
-            count, narrow = len(channels.modulus), channels.narrow
-            tiles = _tiles(left, right, across * (2 * count + 4 * _GROUP), most)
-            size = tiles[0].size
-            room = min(_SUMS_BYTES, most // _SUMS_SHARE - 2 * count * size)
-            planes = max(narrow, 3 * (count - narrow))
-            group = min(max(_GROUP, room // (4 * size) // 3 * 3), divided(planes, 3) * 3)
-            memory, residues = kernels.scratch(divided(size * (count + 2 * group), 4))
-            sums = residues + 2 * count * size
+            parts, count, narrow = 1 + kind.is_complex, len(channels.modulus), channels.narrow
+            planes = narrow + 3 * (count - narrow)
+            tiles = _tiles(left, right, 4 * planes * across, most)
+            memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
             row_exponent, column_exponent = map(kernels.address, exponents)
             for tile in tiles:
-                start, size = tile.start, tile.size
-                for first, some, is_wide in _groups(count, narrow, group):
-                    plane = narrow + 3 * (first - narrow) if is_wide else first
-                    tile.multiply(kernels, plane, some * (3 if is_wide else 1), sums)
-                    arguments = fields(
-                        sums, size, int(is_wide), kernels.address(table) + 16 * first,
-                        residues + 2 * first * size,
-                    )  # fmt: skip
-                    kernels.launch(
-                        digits.module, "mdqr_exact_reduce", arguments,
-                        grid=(divided(size // 4, _NUMBER_THREADS), some), threads=_NUMBER_THREADS,
-                    )  # fmt: skip
-                height = min(tile.rows, left.lines - start)
+                tile.multiply(kernels, planes, sums)
+                height = min(tile.rows, left.lines - tile.start)
                 arguments = fields(
-                    residues, size, across, height, columns, row_exponent + 8 * start,
-                    column_exponent, digits.moduli, back.weight.shape[1], back.width, unit, scale,
-                    kernels.address(digits.table),
-                    NO_VIEW if c is None else _rows_view(kernels, c, kind, start),
-                    _rows_view(kernels, out, kind, start), int(subtract),
+                    sums, tile.size, across, height, columns, row_exponent + 8 * tile.start,
+                    column_exponent, narrow // parts, (count - narrow) // parts, back.width, unit,
+                    scale, kernels.address(digits.table),
+                    NO_VIEW if c is None else _rows_view(kernels, c, kind, tile.start),
+                    _rows_view(kernels, out, kind, tile.start), int(subtract),
                 )  # fmt: skip
                 kernels.launch(
                     digits.module, "mdqr_exact_numbers", arguments,
@@ -311,7 +288,7 @@ class ExactProducts(KernelCalls):
             del memory
 
         flags = ("exact_product", channels, back, unit, scale, kind, subtract, left.lines, most)
-        operands = [left.data, right.data, *exponents, table, digits.table, out]
+        operands = [left.data, right.data, *exponents, digits.table, out]
         planned(self.kernels, flags, [*operands, *([] if c is None else [c])], launch)
 
     def _empty(self, count: int, x: Block) -> Residues:
@@ -320,15 +297,16 @@ class ExactProducts(KernelCalls):
         shape = (count, _padded(lines), _padded(terms))
         return Residues(self.xp.empty(shape, dtype=np.int8), lines)
 
-    def _digits(self, back: Reconstruction, kind: Kind) -> _Digits:
+    def _digits(self, channels: Channels, back: Reconstruction, kind: Kind) -> _Digits:
         """Return what leads to numbers of so many digits."""
-        _, moduli, pieces = back.weight.shape
-        rows, padded = (divided(x, y) * y for x, y in ((moduli, _AHEAD), (pieces, _PIECES)))
-        make = partial(_digit_table, back, rows, padded)
+        parts, _, pieces = back.weight.shape
+        padded = divided(pieces, _PIECES) * _PIECES
+        table = self.kernels.constant(
+            ("digits", back), partial(_digit_table, channels, back, padded)
+        )
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
-        few = padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
-        entries = _NUMBER_THREADS * (2 if few else 1)
-        return _Digits(module, self.kernels.constant(("digits", back), make), rows, entries)
+        few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
+        return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
 
 
 def _scan(kernels: Kernels, x: Block, is_complex: bool, rest: list[int]) -> None:
@@ -357,19 +335,25 @@ def _rows_view(kernels: Kernels, x: Block, kind: Kind, start: int) -> list[int]:
     return [address + start * x.strides[-2], *rest]
 
 
-def _digit_table(back: Reconstruction, rows: int, padded: int) -> np.ndarray:
-    """Return what kernels/cuda/products/exact_numbers.cu reads, padded by zeros."""
+def _digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.ndarray:
+    """Return what kernels/cuda/products/exact_numbers.cu reads.
+
+    A row a modulus, those of one and of two digits padded by rows of zeros each, and the digits of
+    the product of all.
+    """
     parts, moduli, pieces = back.weight.shape
-    weight, fraction = np.zeros((parts, rows, padded)), np.zeros((parts, rows))
-    weight[:, :moduli, :pieces] = back.weight
-    fraction[:, :moduli] = back.fraction
-    product = np.zeros(padded)
-    product[:pieces] = back.product
-    return np.concatenate([part.ravel() for part in (weight, fraction, product)])
-
-
-def _moduli_table(channels: Channels) -> np.ndarray:
-    return np.stack([channels.modulus, 1.0 / channels.modulus], axis=-1)
+    rows = np.zeros((moduli, 4 + parts * padded))
+    rows[:, 0] = channels.modulus[::parts]
+    rows[:, 1] = 1.0 / rows[:, 0]
+    rows[:, 2 : 2 + parts] = back.fraction.T
+    for part in range(parts):
+        start = 4 + part * padded
+        rows[:, start : start + pieces] = back.weight[part]
+    narrow = channels.narrow // parts
+    kinds = (rows[:narrow], _AHEAD), (rows[narrow:], _WIDE_AHEAD)
+    padded_rows = [np.pad(kind, ((0, -len(kind) % ahead), (0, 0))) for kind, ahead in kinds]
+    product = np.pad(back.product, (0, padded - pieces))
+    return np.concatenate([*(part.ravel() for part in padded_rows), product])
 
 
 def _residue_table(channels: Channels) -> np.ndarray:
@@ -410,11 +394,3 @@ def _lines_view(kernels: Kernels, x: Block, is_complex: bool) -> list[int]:
 
 def _padded(count: int) -> int:
     return divided(count, _PADDED) * _PADDED
-
-
-def _groups(count: int, narrow: int, group: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first channel, the number of channels, and whether they are wide."""
-    for first in range(0, narrow, group):
-        yield first, min(group, narrow - first), False
-    for first in range(narrow, count, group // 3):
-        yield first, min(group // 3, count - first), True

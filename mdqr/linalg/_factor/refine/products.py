@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend, ExactProducts
+from mdqr._backend.exact import ExactProducts
+from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from mdqr._backend.protocol import ExactProducts, Extents, LinePair, Residues
+from mdqr._backend.exact import ExactProducts, Extents, LinePair, Residues
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._products.exact.parts import Lines, form_pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from mdqr._backend.protocol import ExactProducts, LinePair, Residues
+from mdqr._backend.exact import ExactProducts, LinePair, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand

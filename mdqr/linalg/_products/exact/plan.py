@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdqr._backend.protocol import Channels, Reconstruction
+from mdqr._backend.exact import Channels, Reconstruction
 
 # Sums of so many products of bytes, of (-128)**2 too, stay below 2**31: what lies beyond, libraries
 # may wrap around or saturate. Tensor cores take terms by 16.

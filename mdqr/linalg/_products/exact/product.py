@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mdqr._backend.blocks import matrix_shape
-from mdqr._backend.protocol import Backend, Channels, ExactProducts, Reconstruction, Residues
+from mdqr._backend.exact import Channels, ExactProducts, Reconstruction, Residues
+from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.lines import full_bits, integer_lines
@@ -24,8 +25,8 @@ class Crossover(NamedTuple):
     lengths: float
 
 
-# On two cores that have products of bytes, and on an H200 when its host waited for it four times, not
-# once: found by `python -m benchmarks products` and `gpu-products`.
+# On two cores that have products of bytes, and on an H200 whose host waited four times in place of
+# one: found by `python -m benchmarks products` and `gpu-products`.
 _CROSSOVER = {
     "cpu": {
         Kind(2, False): Crossover(0, 448),
@@ -183,8 +184,7 @@ def multiply(
         if report is not None and row.stop == m:
             report(column.stop)
 
-    blocks = pair[0].block, pair[1].block
-    form_pairs(backend, blocks, forms, planes, use, shape=shape)
+    form_pairs(backend, (pair[0].block, pair[1].block), forms, planes, use, shape=shape)
     return True
 
 
