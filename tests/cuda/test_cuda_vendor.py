@@ -7,6 +7,7 @@ import pytest
 from fake_cuda_libraries import ADDRESSES, libraries
 
 from mdqr._backend.cuda.runtime import kernels as runtime
+from mdqr._backend.cuda.vendor import cublas as vendor
 from mdqr._backend.cuda.vendor.cusolver import Reflectors
 from mdqr.tensorcore._engine.cublas import CublasProducts
 
@@ -40,6 +41,20 @@ def test_products_of_batches(dtype, rng, monkeypatch):
         a, b = drawn(rng, (*batch, 4, 5), dtype), drawn(rng, (*other, 5, 2), dtype)
         assert np.abs(kernels.multiply(a, b) - a @ b).max() <= 50 * FLOAT64
     assert not kernels.multiply(a[..., :0], b[..., :0, :]).any()
+
+
+@pytest.mark.parametrize("large", [1, 2**30])
+def test_products_of_bytes(large, rng, monkeypatch):
+    """In one call, and in one each, with planes apart."""
+    monkeypatch.setattr(vendor, "_LARGE", large)
+    a, b = (rng.integers(-128, 128, (3, lines, 48), dtype=np.int8) for lines in (16, 32))
+    c = np.zeros((3, 20, 32), dtype=np.int32)
+    places = ((x.ctypes.data, x.shape[2], x[0].size) for x in (b, a, c))
+    options = {"flags": (vendor.T, vendor.N)}
+    libraries()[0].gemm_batched(vendor.BYTES, (32, 16, 48), 3, *places, **options)
+    wanted = a.astype(np.int32) @ b.astype(np.int32).swapaxes(-1, -2)
+    np.testing.assert_array_equal(c[:, :16], wanted)
+    assert not c[:, 16:].any()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

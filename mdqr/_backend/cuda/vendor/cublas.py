@@ -47,6 +47,9 @@ NUMBERS = {
 # Sums of products of bytes. Tensor cores serve operands along k, T and N, with all lengths and
 # addresses multiples of 16.
 BYTES = Numbers(_R_8I, _R_32I, _COMPUTE_32I, "i")
+# Results from which on products of bytes take a call each: of order 4096 an H100 has 1232 T
+# operations a second in one, 826 in a batch of 30, and of order 1024 113 and 685.
+_LARGE = 3 * 2**20
 
 
 class Cublas:
@@ -106,6 +109,12 @@ class Cublas:
         alpha: float = 1.0,
     ) -> None:
         """Set ``c = alpha a b`` for `count` matrices each; flags are N, T or C."""
+        if numbers is BYTES and shape[0] * shape[1] >= _LARGE:
+            for i in range(count):
+                places = a[0] + i * a[2], b[0] + i * b[2], c[0] + 4 * i * c[2]
+                x, y, to = ((place, each[1]) for place, each in zip(places, (a, b, c), strict=True))
+                self.gemm(numbers, flags, shape, x, y, to, alpha=alpha)
+            return
         kind, scalar = numbers.operands, numbers.scalar
         self._functions.gemmStridedBatchedEx(
             self._handle(), *flags, *shape, self._scalar(alpha, scalar),
