@@ -244,6 +244,18 @@ def test_zero_limbs_are_left_out(cuda, kind, rng, monkeypatch):
         assert sorted(taken) == [1, 2]
 
 
+@pytest.mark.parametrize("kind", [Kind(8, False), Kind(8, True), Kind(4, False)], ids=str)
+def test_few_digits_of_many_limbs(cuda, kind, rng):
+    """A thread has one number where limbs are many, two where limbs and digits are few."""
+    a, b, c = (full(s, mdqr.d, float, rng)._block for s in ((40, 9), (9, 17), (40, 17)))
+    a, b, c = (np.zeros((kind.limbs, *x.shape[1:])) + np.rint(x * 1000) for x in (a, b, c))
+    for x in (a, b, c):
+        x[1:] = 0.0
+    if kind.is_complex:
+        a, b, c = (np.stack([x, -3 * x]) for x in (a, b, c))
+    assert both(cuda, a, b, kind, c=c)
+
+
 @pytest.mark.parametrize("kind", [PAIR, Kind(8, True)], ids=str)
 def test_calls_of_one_layout_are_repeated(cuda, kind, rng):
     """With other operands, results and addends; the kernels are planned once."""

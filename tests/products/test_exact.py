@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -66,6 +67,36 @@ def test_largest_entries(precision, sign):
     found = matmul(a, b, method="exact")
     wanted = np.full((5, 3), sign * 300 * top * top, dtype=object)
     assert_same_bits(found, rounded(wanted, precision))
+
+
+# Of real numbers, and of complex ones; the moduli of their products have next to no room left.
+TIGHTEST = [(303, 63, False), (301, 1023, False)]
+TIGHTEST += [(tau, 2**j - 1, True) for tau in (165, 167, 169) for j in (2, 5, 8)]
+
+
+@pytest.mark.parametrize(("tau", "terms", "is_complex"), TIGHTEST)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_as_large_as_the_moduli_hold(tau, terms, is_complex, sign):
+    top = 2**tau - 1
+    a = mdqr.full((2, terms), top, precision="od")
+    b = mdqr.full((terms, 3), sign * top, precision="od")
+    if is_complex:
+        a, b = a + a * 1j, b + b * 1j
+    found = matmul(a, b, method="exact")
+    wanted = np.full((2, 3), sign * terms * top * top * (1 + is_complex), dtype=object)
+    parts = (found.imag, found.real) if is_complex else (found,)
+    assert_same_bits(parts[0], rounded(wanted, mdqr.od))
+    assert not any(part.any() for part in parts[1:])
+
+
+def test_the_tightest_products_leave_less_than_a_bit():
+    rooms = [
+        math.prod(plan.moduli(2 * tau + (terms << field).bit_length() + 2, field).values)
+        / 2 ** (2 * tau + (terms << field).bit_length() + 2)
+        for tau, terms, field in TIGHTEST
+    ]
+    assert min(rooms) < 1.001
+    assert max(rooms[:2]) < 1.01
 
 
 @pytest.mark.parametrize("a", [-128, 128, 127, -127, 384])

@@ -69,7 +69,7 @@ def test_exact_bound_where_every_term_loses_half_a_unit(precision):
     found = matmul(a, b, method="exact")
     check_exact_bound(a, b, found)
     error = abs(found[0, 0] - 1.5 * many * small[0])
-    # A bit more or less than `full_bits` would show: the bound is 2^4 times what is lost here.
+    # A bit more than `full_bits` would show: the bound is 2^4 times what is lost here.
     assert 0.9 < float(error * 2.0 ** (53 * limbs + 6)) / (1.5 * many) < 1.0
 
 

@@ -86,8 +86,8 @@ class ExactProducts:
         return _LEAST_COLUMNS
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
-        """Return the bytes of the residues of a line."""
-        return planes * 4 * -(-terms // 4)
+        """Return the bytes of the residues of a line and of their sums."""
+        return planes * 4 * (-(-terms // 4) + 1)
 
     def exact_part(self, x: Residues, part: slice, terms: int | None = None) -> Residues:
         """Return a view of the residues of some lines, with all terms: the sums are of these."""

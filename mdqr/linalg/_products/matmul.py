@@ -82,14 +82,15 @@ def matmul(
     products.
 
     With "exact", ``abs(error) <= k 2**(e + f - 53 N - 3)`` and one rounding to N limbs, ``2**e``
-    above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), after columns
-    of `a` and rows of `b` were balanced by powers of two. What is not finite, or has a bound that
-    is not, is multiplied directly. More than 2**17 - 16 terms are added up in runs of so many. It
-    works in at most `mdqr.config.set_workspace` bytes beside the operands, or in what the residues
-    of 128 rows take where that is more.
+    above the row of `a` and ``2**f`` above the column of `b` (twice that if complex), e and f at
+    least -1021, after columns of `a` and rows of `b` were balanced by powers of two. What is not
+    finite, or has a bound that is not, is multiplied directly. More than 2**17 - 16 terms are added
+    up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes beside the
+    operands, or in what the residues of 128 rows take where that is more.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
-    expansions; "auto" chooses by a table of shapes, so that limbs do not depend on the machine.
+    expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not
+    depend on the model of either.
 
     Examples
     --------

@@ -85,12 +85,15 @@ class EmulatedKernels(Kernels):
         self._library = cache(self._compile)
         self.launched: list[str] = []
         self.plans = {}
+        self.constants = {}
 
     def address(self, block):
         return block.ctypes.data
 
     def constant(self, key, make):
-        return make()
+        if key not in self.constants:
+            self.constants[key] = make()
+        return self.constants[key]
 
     def multiply(self, a, b):
         return a @ b

@@ -29,7 +29,7 @@ _PADDED = 16
 
 # As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
 _LINE_THREADS, _SCANNED = 256, 8
-_LEAST_BLOCKS = 1024
+_MOST_BLOCKS = 1024
 # As in kernels/cuda/products/exact_residues.cu.
 _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
 _WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
@@ -238,7 +238,7 @@ class ExactProducts(KernelCalls):
                 tile.multiply(kernels, 2, sums)
                 kernels.launch(
                     _LINES, "mdqr_exact_least", fields(sums, tile.size, target),
-                    grid=(min(_LEAST_BLOCKS, divided(tile.size, _LINE_THREADS)),),
+                    grid=(min(_MOST_BLOCKS, divided(tile.size, _LINE_THREADS)),),
                     threads=_LINE_THREADS,
                 )  # fmt: skip
             del memory

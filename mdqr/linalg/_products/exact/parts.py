@@ -47,8 +47,6 @@ def form_pairs(
 ) -> None:
     """Call `use` for parts of the lines of both operands and what `forms` makes of them.
 
-    Column by column.
-
     Parts of the right operand are formed once, those of the left one for each of them, and only
     once where `forms` are one and all lines fit. What was used is released before the next one
     is formed: `use` keeps nothing. Where not all is wanted or some is zero, panels of columns go
