@@ -227,6 +227,15 @@ class Backend(Protocol):
         """
         ...
 
+    def multiply(
+        self, a: Block, b: Block, out: Block, *, conj_a: bool = False, subtract: bool = False
+    ) -> None:
+        """Write ``a @ b`` of float64 or complex128 matrices to `out`, or subtract it from `out`.
+
+        Of plain arrays of one type, not blocks; the rows of `out` are contiguous.
+        """
+        ...
+
     def residual(
         self,
         terms: Sequence[tuple[int, Block]],

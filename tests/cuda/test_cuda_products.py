@@ -15,6 +15,7 @@ from product_cases import CASES, WIDE_RANGE, call, check, draw
 import mdqr
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.products import sliced
+from mdqr._backend.host import backend as host
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.testing import arrays
@@ -239,3 +240,31 @@ def test_one_limb(cuda, rng):
     assert np.array_equal(cuda.matmul(a[None], b[None], kind=Kind(1, False))[0], a @ b)
     found = cuda.matmul(a[None], b[None], kind=Kind(1, False), c=c[None], subtract=True)
     assert np.array_equal(found[0], c - a @ b)
+
+
+@pytest.mark.parametrize("conj_a", [False, True])
+@pytest.mark.parametrize("field", ["d", "D"])
+def test_products_of_plain_matrices(cuda, field, conj_a, rng):
+    """Rows or columns contiguous, or neither; parts of a result; sums with what it was."""
+
+    def drawn(m, n):
+        x = rng.standard_normal((m, n)) + 1j * rng.standard_normal((m, n))
+        return (x if field == "D" else x.real).astype(field)
+
+    def layouts(x):
+        wide = np.zeros((x.shape[0], 2 * x.shape[1]), field)
+        wide[:, ::2] = x
+        return x, np.asfortranarray(x), wide[:, ::2], np.vstack([x, x])[: len(x)]
+
+    a, b, before = drawn(5, 4), drawn(4, 3), drawn(9, 8)
+    wanted = (a.conj() if conj_a else a) @ b
+    for left in layouts(a):
+        for right in layouts(b):
+            for subtract in (False, True):
+                whole, known = before.copy(), before.copy()
+                known[2:7, 1:4] = known[2:7, 1:4] - wanted if subtract else wanted
+                for backend in (cuda, host.backend()):
+                    out = whole.copy()
+                    part = out[2:7, 1:4]
+                    backend.multiply(left, right, part, conj_a=conj_a, subtract=subtract)
+                    assert abs(out - known).max() <= 1e-14

@@ -216,6 +216,17 @@ def test_not_finite_goes_through_without_check(multiple):
     assert mdqr.isnan(R).any()
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (2, 4, 3)], ids=str)
+def test_not_finite_on_a_device(multiple, shape, rng, monkeypatch):
+    """Known only at the end, or before reflections are taken."""
+    block = mdqr.array(rng.standard_normal(shape), precision=multiple).limbs.copy()
+    block[(0, *(-1,) * len(shape))] = np.nan
+    fake_device.install(monkeypatch)
+    a = mdqr.MDArray._wrap(fake_device.DeviceArray(block), multiple, False)
+    with pytest.raises(mdqr.linalg.LinAlgError, match=f"column {shape[-1] - 1} of a.* NaN"):
+        refine(a)
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 4, 3)], ids=str)
 def test_nothing_to_factor(multiple, shape):
     a = mdqr.zeros(shape, precision=multiple)

@@ -129,13 +129,16 @@ class Elementwise(KernelCalls):
 
     def ldexp(self, x: Block, exponent: Block, *, is_complex: bool = False) -> Block:
         """Multiply by ``2**exponent``."""
-        if is_complex:
-            return self.xp.stack([self.ldexp(part, exponent) for part in x])
         exponent = self.xp.asarray(exponent, dtype=np.int64)
-        shape = broadcast_shapes(x.shape[1:], exponent.shape)
-        kind = Kind(len(x), False)
-        out = kind.empty(self.xp, shape)
-        module = Module("elementwise/elementwise", kind, ("MDQR_LDEXP",))
+        limbs = x.shape[int(is_complex)]
+        shape = broadcast_shapes(value_shape(x, is_complex), exponent.shape)
+        out = Kind(limbs, is_complex).empty(self.xp, shape)
+        to = out
+        if is_complex:
+            # The kernel takes real blocks: here the parts are their first axis.
+            x = broadcast(x, True, shape).swapaxes(0, 1)
+            to, shape = out.swapaxes(0, 1), (2, *shape)
+        module = Module("elementwise/elementwise", Kind(limbs, False), ("MDQR_LDEXP",))
         operands = [(x, False), (exponent, None)]
-        _start(self.kernels, module, "mdqr_ldexp", shape, (out, False), operands)
+        _start(self.kernels, module, "mdqr_ldexp", shape, (to, False), operands)
         return out

@@ -252,6 +252,23 @@ class HostBackend(SeriesOrders, ExactProducts):
                 out[...] = target.reshape(out.shape)
         return result
 
+    def multiply(
+        self,
+        a: NDArray[Any],
+        b: NDArray[Any],
+        out: NDArray[Any],
+        *,
+        conj_a: bool = False,
+        subtract: bool = False,
+    ) -> None:
+        """Write ``a @ b`` of float64 or complex128 matrices to `out`, or subtract it."""
+        with np.errstate(all="ignore"):
+            a = a.conj() if conj_a else a
+            if subtract:
+                out -= a @ b
+            else:
+                np.matmul(a, b, out=out)
+
     def residual(
         self,
         terms: Sequence[tuple[int, Block]],

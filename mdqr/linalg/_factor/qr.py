@@ -473,11 +473,10 @@ def _refined(
     block, field, backend, kind = inputs.blocks[0], inputs.is_complex, inputs.backend, inputs.kind
     if checks is not None:
         checks.require_finite("qr", "a", block, field)
-        checks.settle()
     m, n = block.shape[-2:]
     rows, batch = m if mode == "complete" else min(m, n), inputs.shape(0)[:-2]
-    q = kind.empty(backend.xp, (*batch, m, rows))
-    r = kind.zeros(backend.xp, (*batch, rows, n))
+    if batch:
+        q, r = (kind.empty(backend.xp, (*batch, *shape)) for shape in ((m, rows), (rows, n)))
     left = []
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
@@ -487,11 +486,17 @@ def _refined(
             backend, scaled, columns=rows, kind=kind, rounds=rounds, callback=callback
         )
         if found is None:
+            if checks is not None:
+                checks.settle()
             left.append(item)
             one = scaled_factors(inputs._replace(blocks=[block[at]]), tile, None, "qr", callback)
-            q[at], r[at] = one.signed_q(rows), one.signed_r(rows)
+            pair = one.signed_q(rows), one.signed_r(rows)
         else:
-            q[at], r[at] = found.q, backend.ldexp(found.r, -powers, is_complex=field)
+            pair = found.q, backend.ldexp(found.r, -powers, is_complex=field)
+        if batch:
+            q[at], r[at] = pair
+        else:
+            q, r = pair
     if left and not auto:
         warnings.warn(
             f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "

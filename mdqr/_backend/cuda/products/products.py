@@ -10,6 +10,7 @@ from mdqr._backend.cuda.products import matvec, sliced
 from mdqr._backend.cuda.products.operands import NO_VIEW, Product, Todo
 from mdqr._backend.cuda.runtime.kernels import KernelCalls, Kernels, Module, fields, matrix_view
 from mdqr._backend.cuda.runtime.replay import planned
+from mdqr._backend.cuda.vendor.cublas import NUMBERS, C, N, T
 from mdqr._limbs.planes import Block, Kind, value_shape
 
 # Results with at most this many rows or columns are sums along rows, not tiles.
@@ -91,6 +92,20 @@ def _accumulate(
     )  # fmt: skip
 
 
+def _is_transposed(x: Block) -> bool:
+    """Return whether columns of a matrix are contiguous, and rows are not."""
+    return bool(x.strides[0] == x.itemsize < x.strides[1])
+
+
+def _in_memory(kernels: Kernels, x: Block) -> tuple[Block, int, int]:
+    """Return a matrix for cuBLAS, a copy if need be, with its stride and the flag T or N."""
+    if _is_transposed(x):
+        return x, x.strides[1] // x.itemsize, T
+    if x.strides[1] != x.itemsize:
+        x = kernels.xp.ascontiguousarray(x)
+    return x, x.strides[0] // x.itemsize, N
+
+
 class Products(KernelCalls):
     """Products."""
 
@@ -130,6 +145,25 @@ class Products(KernelCalls):
 
         planned(self.kernels, flags, operands, launch)
         return result
+
+    def multiply(
+        self, a: Block, b: Block, out: Block, *, conj_a: bool = False, subtract: bool = False
+    ) -> None:
+        """Write ``a @ b`` of float64 or complex128 matrices to `out`, or subtract it."""
+        kernels, (m, k), n = self.kernels, a.shape, b.shape[-1]
+        if conj_a and a.dtype.kind == "c" and not _is_transposed(a):
+            a = a.conj()
+            conj_a = False
+        # Column by column, which is how cuBLAS reads: out^T = b^T a^T.
+        (b, column, right), (a, row, left) = _in_memory(kernels, b), _in_memory(kernels, a)
+        if conj_a and left == T:
+            left = C
+        kernels.cublas.gemm(
+            NUMBERS[out.dtype.char], (right, left), (n, m, k),
+            (kernels.address(b), column), (kernels.address(a), row),
+            (kernels.address(out), out.strides[0] // out.itemsize),
+            alpha=-1.0 if subtract else 1.0, beta=float(subtract),
+        )  # fmt: skip
 
     def reflect(
         self,

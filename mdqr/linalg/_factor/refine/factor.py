@@ -11,7 +11,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.refine.products import eps_of, product
+from mdqr.linalg._factor.refine.products import Patterns, eps_of, product
 from mdqr.linalg._factor.refine.start import start_of
 from mdqr.linalg._factor.refine.sweep import FARTHEST, Sweeps
 from mdqr.linalg._shared.operands import Callback
@@ -122,10 +122,11 @@ def _corrected(
 ) -> Refined | None:
     """Factor a matrix with no more columns than rows; see `factor`."""
     with np.errstate(all="ignore"):
-        start = start_of(backend, a, kind, rounds)
+        patterns = Patterns.of(backend, int(a.shape[-1]), kind.is_complex)
+        start = start_of(backend, a, kind, rounds, patterns)
         if start is None:
             return None
-        run = Sweeps(backend, a, kind, start)
+        run = Sweeps(backend, a, kind, start, patterns)
         q, r, distance = start.q, start.r, start.distance
         most, before = _BOUND * run.columns * run.eps, inf
         for done in range(1, _MOST_SWEEPS + 1):

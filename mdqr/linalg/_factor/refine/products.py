@@ -1,12 +1,17 @@
-"""Exact products of just so many bits, and the limbs of what they are of."""
+"""Exact products of just so many bits, and products of limbs and of float64 for corrections.
+
+What corrects factors is a block; of one limb it is a float64 or complex128 array.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil, log2
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mdqr._backend.blocks import to_native
 from mdqr._backend.exact import ExactProducts
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
@@ -23,6 +28,40 @@ LIMB = 53  # bits
 _PANELS, _COLUMNS = 4, (1024, 256)
 
 
+class Patterns(NamedTuple):
+    """The identity, a block of one limb, and where a square matrix is below its diagonal."""
+
+    one: Block
+    below: Block
+
+    @classmethod
+    def of(cls, backend: Backend, order: int, is_complex: bool) -> Patterns:
+        xp = backend.xp
+        one = Kind(1, is_complex).identity(xp, (order, order))
+        return cls(one, xp.tri(order, k=-1, dtype=bool))
+
+    def identity(self, kind: Kind) -> Block:
+        """Return the identity as a first operand of differences, of floats the real one."""
+        if kind.limbs > 1:
+            return self.one
+        return self.one[0, 0] if kind.is_complex else self.one[0]
+
+    def upper(self, backend: Backend, x: Block) -> Block:
+        """Return `x`, matrices that now have zeros below the diagonal."""
+        backend.xp.copyto(x, 0.0, where=self.below)
+        return x
+
+    def half_upper(self, backend: Backend, x: Block, kind: Kind) -> Block:
+        """Return `x`, Hermitian, that now is its upper part with half its diagonal, made real."""
+        diagonal = planes.diagonal(self.upper(backend, x))
+        diagonal *= 0.5
+        if kind.is_complex and kind.limbs == 1:
+            diagonal.imag = 0.0
+        elif kind.is_complex:
+            diagonal[1] = 0.0
+        return x
+
+
 def product(
     backend: Backend,
     x: Block,
@@ -36,13 +75,14 @@ def product(
 ) -> Block:
     """Return ``x y``, or ``c - x y``, with x conjugated if so asked; NaN where it is beyond.
 
-    Shapes are those of `exact.multiply`; of upper parts the rest is not set.
+    Shapes are those of `exact.multiply`; of "gram" what is below the diagonal means nothing, of
+    "triangles" it is zero.
 
     Entries err by ``2**-bits``, or eps, times the largest ones of their row and column, and by two
     roundings.
     """
     terms = int(x.shape[-1])
-    out = kind.empty(backend.xp, (int(x.shape[-2]), int(y.shape[-1])))
+    out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
     bits = ceil(-log2(eps_of(kind))) if bits is None else bits
     runs = slices(terms, MOST_TERMS)
     if len(runs) > 1 and shape != "gram":
@@ -71,20 +111,81 @@ def times(
     c: Block | None = None,
     shape: Shape = "full",
 ) -> Block:
-    """Return ``x y``, or ``c - x y``, as `product` or of limbs, where that is faster."""
+    """Return ``x y``, or ``c - x y``, as `product`, or of limbs or floats, where that is faster."""
     (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
+    if kind.limbs == 1:
+        return _float_times(backend, x, y, conj_a, c, shape)
     if exact.is_faster(backend, m, k, n, kind=kind):
         return product(backend, x, y, kind=kind, conj_a=conj_a, c=c, shape=shape)
-    out = kind.empty(backend.xp, (m, n))
-    least = _COLUMNS[kind.limbs > 1]
-    for panel in slices(n, n if shape == "full" else max(least, -(-n // _PANELS))):
-        rows = slice(m if shape in ("full", "triangular") else panel.stop)
-        terms = slice(k if shape in ("full", "gram") else panel.stop)
+    out = _new(backend, kind, (m, n), shape)
+    for rows, terms, panel in _panels(m, k, n, shape, _COLUMNS[1]):
         part = (..., rows, panel)
         options: dict[str, Any] = {"conj_a": conj_a, "c": None if c is None else c[part]}
         options |= {"subtract": c is not None, "out": out[part]}
         backend.matmul(x[..., rows, terms], y[..., terms, panel], kind=kind, **options)
     return out
+
+
+def _float_times(
+    backend: Backend, x: Block, y: Block, conj_a: bool, c: Block | None, shape: Shape
+) -> Block:
+    """Return ``x y``, or ``c - x y``, of float64 or complex128 arrays."""
+    xp, (m, k), n = backend.xp, x.shape, y.shape[-1]
+    if c is None:
+        out = (xp.zeros if shape == "triangles" else xp.empty)((m, n), y.dtype)
+    else:
+        out = xp.array(c, y.dtype, order="C")
+    for rows, terms, panel in _panels(m, k, n, shape, _COLUMNS[0]):
+        left, right, part = x[rows, terms], y[terms, panel], out[rows, panel]
+        backend.multiply(left, right, part, conj_a=conj_a, subtract=c is not None)
+    return out
+
+
+def _panels(
+    m: int, k: int, n: int, shape: Shape, least: int
+) -> Iterator[tuple[slice, slice, slice]]:
+    """Yield the rows and the terms that panels of columns of a product take, and the columns."""
+    for panel in slices(n, n if shape == "full" else max(least, -(-n // _PANELS))):
+        rows = slice(m if shape in ("full", "triangular") else panel.stop)
+        yield rows, slice(k if shape in ("full", "gram") else panel.stop), panel
+
+
+def _new(backend: Backend, kind: Kind, size: tuple[int, int], shape: Shape) -> Block:
+    """Return a block for a product, with zeros where that may leave them out."""
+    return (kind.zeros if shape == "triangles" else kind.empty)(backend.xp, size)
+
+
+def held(backend: Backend, x: Block, kind: Kind) -> Block:
+    """Return the first limbs of a block as products take them, without a copy if possible."""
+    if kind.limbs == 1:
+        return to_native(backend.xp, x, kind.is_complex)
+    return planes.first_limbs(x, kind.is_complex, kind.limbs)
+
+
+def block_of(x: Block, kind: Kind) -> Block:
+    """Return the block of what `held` returned, a view."""
+    if kind.limbs > 1:
+        return x
+    if not kind.is_complex:
+        return x[None]
+    return x.view(np.float64).reshape(*x.shape, 2).transpose(2, 0, 1)[:, None]
+
+
+def with_adjoint(backend: Backend, x: Block, kind: Kind) -> Block:
+    """Return ``x + x^H``."""
+    transposed = x.swapaxes(-1, -2)
+    if kind.limbs == 1:
+        return x + transposed.conj()
+    if not kind.is_complex:
+        return backend.binary("add", x, transposed, kind=kind)
+    out = kind.empty(backend.xp, x.shape[2:])
+    for part, op in enumerate(("add", "subtract")):
+        backend.binary(op, x[part], transposed[part], kind=kind.real, out=out[part])
+    return out
+
+
+def minus(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
+    return x - y if kind.limbs == 1 else backend.binary("subtract", x, y, kind=kind)
 
 
 def limbs_for(ratio: float) -> int:
@@ -94,31 +195,18 @@ def limbs_for(ratio: float) -> int:
 
 def cut(x: Block, is_complex: bool, limbs: int) -> Block:
     """Return `x` with the limbs of a precision, of which only the first ones are not zero."""
-    kept = planes.first_limbs(x, is_complex, precision_for(limbs).limbs)
-    (kept[:, limbs:] if is_complex else kept[limbs:])[...] = 0.0
+    most = precision_for(limbs).limbs
+    kept = planes.first_limbs(x, is_complex, most)
+    if limbs < most:
+        (kept[:, limbs:] if is_complex else kept[limbs:])[...] = 0.0
     return kept
 
 
-def adjoint(x: Block, is_complex: bool) -> Block:
-    transposed = x.swapaxes(-1, -2)
-    return planes.conjugate(transposed) if is_complex else transposed
-
-
-def half_upper(backend: Backend, x: Block, is_complex: bool) -> Block:
-    """Return the upper part of a Hermitian matrix with half its diagonal, which is made real."""
-    x = backend.xp.triu(x)
-    for limb in planes.flat_planes(x, is_complex):
-        planes.diagonal(limb)[...] *= 0.5
-    if is_complex:
-        for limb in x[1]:
-            planes.diagonal(limb)[...] = 0.0
-    return x
-
-
-def norm(x: Block, is_complex: bool) -> Block:
-    """Return the Frobenius norm of the leading limbs."""
-    first = x[:, 0] if is_complex else x[0]
-    return (first**2).sum() ** 0.5
+def square_of_norm(backend: Backend, x: Block, kind: Kind, out: Block) -> None:
+    """Write the square of the Frobenius norm of the leading limbs to `out`, 0-d."""
+    if kind.limbs > 1:
+        x = x[:, 0] if kind.is_complex else x[0]
+    backend.xp.square(x.view(np.float64)).sum(out=out)
 
 
 def eps_of(kind: Kind) -> float:
