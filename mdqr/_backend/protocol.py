@@ -430,7 +430,10 @@ class Backend(Protocol):
         ...
 
     def invert_triangle(self, r: Block) -> Block:
-        """Return the inverse of a float64 or complex128 upper triangle ``(n, n)`` by a library."""
+        """Return the inverse of a float64 or complex128 upper triangle ``(n, n)`` by a library.
+
+        Not finite where it is singular.
+        """
         ...
 
     def lu_panel(self, a: Block, places: Block, first: int, last: int, *, kind: Kind) -> None:

@@ -8,14 +8,16 @@ import fake_device
 import linalg_cases as cases
 import numpy as np
 import pytest
+from exact_product_cases import HOST
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdqr
+from mdqr._limbs.planes import Kind, widen
 from mdqr.linalg import qr
 from mdqr.linalg._factor.refine import factor as refined
 from mdqr.linalg._factor.refine import products, start
-from mdqr.linalg._factor.refine.sweep import Sweeps
+from mdqr.linalg._factor.refine.sweep import Plan, Sweeps
 from mdqr.linalg._shared.operands import gather
 from mdqr.testing import arrays, matrix
 
@@ -49,6 +51,25 @@ def test_acceptance_at_any_condition_there_is_room_for(multiple, dtype, power, r
     most = 2.0**-24 / multiple.eps if multiple is not mdqr.od else multiple.eps**-0.45
     a = cases.random(40, 31, multiple, dtype, rng, cond=most**power)
     accept(a, *refine(a))
+
+
+@pytest.mark.parametrize("bits", [27, 70])
+@pytest.mark.parametrize("columns", [(0, 1), (6, 7)], ids=str)
+def test_acceptance_of_columns_that_are_nearly_parallel(multiple, dtype, bits, columns, rng):
+    """R is small beside later columns: a change of it is worth more in I - X R than it is."""
+    first, second = columns
+    a = cases.random(12, 8, multiple, dtype, rng)
+    a[:, second] = a[:, first] + a[:, second] * 2.0**-bits
+    accept(a, *refine(a))
+
+
+@pytest.mark.parametrize("cond", [1e9, 1e12, 1e20])
+def test_acceptance_of_complete_factors_at_any_condition(multiple, dtype, cond, rng):
+    a = cases.random(20, 10, multiple, dtype, rng, cond=cond)
+    Q, R = refine(a, mode="complete")
+    assert cases.column_errors(a, Q, R).max() <= 20 * 20
+    assert cases.factor_errors(a, Q, R)[3] <= 20 * 20
+    cases.check_form(R)
 
 
 # Rows beyond these take more bits than there are: see the next test.
@@ -216,6 +237,26 @@ def test_not_finite_goes_through_without_check(multiple):
     assert mdqr.isnan(R).any()
 
 
+@pytest.mark.parametrize("place", [(0, 0), (2, 0), (3, 3)], ids=str)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite_does_not_raise_without_check(multiple, dtype, place, value, rng):
+    a = cases.random(4, 4, multiple, dtype, rng)
+    a[place] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        _, R = qr(a, method="refine", check=False)
+    assert not mdqr.isfinite(R).all()
+
+
+def test_not_finite_columns_leave_others_alone(multiple, dtype, rng):
+    """Of those that Q does not come from."""
+    a = cases.random(3, 6, multiple, dtype, rng)
+    a[1, 4] = np.nan
+    with pytest.warns(RuntimeWarning, match="Householder"):
+        _, R = qr(a, method="refine", check=False)
+    assert mdqr.isfinite(R).all(axis=0).tolist() == [True] * 4 + [False, True]
+
+
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (2, 4, 3)], ids=str)
 def test_not_finite_on_a_device(multiple, shape, rng, monkeypatch):
     """Known only at the end, or before reflections are taken."""
@@ -293,3 +334,51 @@ def test_auto_takes_reflections_where_memory_is_short(multiple, rng, monkeypatch
     assert all((x == y).all() for x, y in zip(found, wanted, strict=True))
     with pytest.raises(MemoryError):
         qr(a, method="refine")
+
+
+# How far from factors, and from an inverse, a sweep starts, the limbs of its arithmetic, the bits
+# of E and F, and a condition: each for another term of what it leaves.
+SWEEPS = {
+    "second order": (2.0**-8, 2.0**-60, 4, 300, 2.0),
+    "inverse": (2.0**-30, 2.0**-6, 4, 300, 2.0),
+    "rounding": (2.0**-90, 2.0**-60, 1, 300, 2.0),
+    "rounding of the inverse": (2.0**-90, 2.0**-60, 1, 300, 1e9),
+    "bits of E and F": (2.0**-80, 2.0**-60, 4, 100, 2.0),
+    "an orthogonal Q": (2.0**-8, 2.0**-60, 4, 300, 2.0),
+    "rounding where E is zero": (2.0**-90, 2.0**-60, 1, 300, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+@pytest.mark.parametrize("refines", [False, True])
+def test_a_sweep_from_any_factors_stays_within_its_bounds(dtype, name, refines, rng):
+    """The bounds hold for one sweep, wherever it starts, and are not far above the errors."""
+    far, stale, low, bits, cond = SWEEPS[name]
+    field, nearest = dtype is complex, []
+    for _ in range(8):
+        a, *noise = (cases.random(7, 5, mdqr.od, dtype, rng, cond=c) for c in (cond, 2.0))
+        Q, R = qr(a)
+        X = mdqr.linalg.inv(R)
+        (noise,) = noise
+        change = mdqr.triu(noise[:5]) * far
+        q, r = Q + noise * far, R + change @ R
+        if name == "an orthogonal Q":
+            q = qr(q).Q
+        if name == "rounding where E is zero":
+            a = q @ r
+        x = X + mdqr.triu(noise[2:]) @ X * stale
+        size = float(mdqr.linalg.norm(X)) * (1.0 + stale)
+        begin = start.Start(q._block, r._block, x._block, size, cond, far)
+        kind = Kind(8, field)
+        patterns = products.Patterns.of(HOST, 5, field)
+        run = Sweeps(HOST, a._block, kind, begin, patterns)
+        run.stale = 1.0 if refines else 0.0
+        plan = Plan(Kind(low, field), Kind(8, field), bits)
+        *blocks, found = run.sweep(q._block, r._block, plan, far)
+        left = run.left(found, plan)
+        Q, R = (mdqr.MDArray._wrap(widen(v, field, 8), mdqr.od, field) for v in blocks)
+        errors = cases.column_errors(a, Q, R).max(), cases.factor_errors(a, Q, R)[3]
+        ratios = [float(e) * mdqr.od.eps / bound for e, bound in zip(errors, left, strict=True)]
+        assert max(ratios) <= 1.0
+        nearest.append(max(ratios))
+    assert max(nearest) >= (0.1 if name in ("second order", "inverse") else 1e-4)

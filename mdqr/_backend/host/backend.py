@@ -389,7 +389,10 @@ class HostBackend(SeriesOrders, ExactProducts):
 
     def invert_triangle(self, r: NDArray[Any]) -> NDArray[Any]:
         """Return the inverse of an upper triangle: its own LU, so that nothing is eliminated."""
-        found: NDArray[Any] = np.linalg.inv(r)
+        try:
+            found: NDArray[Any] = np.linalg.inv(r)
+        except np.linalg.LinAlgError:
+            return np.full_like(r, np.nan)
         return found
 
     def lu_panel(

@@ -428,8 +428,7 @@ def qr(
             return _refined(inputs, mode, width, checks, callback, auto=False)
         may_refine = method == "auto" and keep_q and not pivoting and tile is None
         if may_refine and refine.is_faster(inputs.backend, m, n, rows, kind=inputs.kind):
-            with suppress(MemoryError):  # sweeps take three times what reflections take
-                return _refined(inputs, mode, width, checks, callback, auto=True)
+            return _refined(inputs, mode, width, checks, callback, auto=True)
         if pivoting:
             if checks is not None:
                 checks.require_finite("qr", "a", inputs.blocks[0], field)
@@ -481,10 +480,12 @@ def _refined(
     for item in np.ndindex(*batch):
         at = (..., *item, slice(None), slice(None))
         scaled, powers = backend.balance_columns(block[at], None, is_complex=field)
-        rounds = 1 if auto else _MOST_ROUNDS
-        found = refine.factor(
-            backend, scaled, columns=rows, kind=kind, rounds=rounds, callback=callback
-        )
+        found, rounds = None, 1 if auto else _MOST_ROUNDS
+        # Sweeps take three times the memory that reflections take.
+        with suppress(*([MemoryError] if auto else [])):
+            found = refine.factor(
+                backend, scaled, columns=rows, kind=kind, rounds=rounds, callback=callback
+            )
         if found is None:
             if checks is not None:
                 checks.settle()

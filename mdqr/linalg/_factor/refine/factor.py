@@ -11,7 +11,7 @@ from mdqr._backend.blocks import from_native, to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.refine.products import Patterns, eps_of, product
+from mdqr.linalg._factor.refine.products import Patterns, eps_of, formed
 from mdqr.linalg._factor.refine.start import start_of
 from mdqr.linalg._factor.refine.sweep import FARTHEST, Sweeps
 from mdqr.linalg._shared.operands import Callback
@@ -99,10 +99,10 @@ def factor(
     r = found.r[..., :count]
     if a.shape[-1] == count:
         return found._replace(r=r)
-    rest = product(backend, found.q.swapaxes(-1, -2), a[..., count:], kind=kind, conj_a=True)
+    rest = formed(backend, found.q.swapaxes(-1, -2), a[..., count:], kind=kind, conj_a=True)
     # Of the square Q, I - Q Q^H is as small as I - Q^H Q.
     columnwise = found.orthogonality + 4.0 * eps_of(kind) * (count**0.5 + 1.0)
-    if columnwise > _BOUND * max(a.shape[-1], columns) * eps_of(kind):
+    if rest is None or columnwise > _BOUND * max(a.shape[-1], columns) * eps_of(kind):
         return None
     r = backend.xp.concatenate([r, rest], axis=-1)
     return found._replace(r=r, columnwise=max(found.columnwise, columnwise))

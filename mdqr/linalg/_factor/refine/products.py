@@ -73,13 +73,32 @@ def product(
     c: Block | None = None,
     shape: Shape = "full",
 ) -> Block:
-    """Return ``x y``, or ``c - x y``, with x conjugated if so asked; NaN where it is beyond.
+    """Return what `formed` does, or NaN."""
+    found = formed(backend, x, y, kind=kind, bits=bits, conj_a=conj_a, c=c, shape=shape)
+    if found is None:
+        found = kind.empty(backend.xp, (int(x.shape[-2]), int(y.shape[-1])))
+        found[...] = np.nan
+    return found
+
+
+def formed(
+    backend: Backend,
+    x: Block,
+    y: Block,
+    *,
+    kind: Kind,
+    bits: int | None = None,
+    conj_a: bool = False,
+    c: Block | None = None,
+    shape: Shape = "full",
+) -> Block | None:
+    """Return ``x y``, or ``c - x y``, with x conjugated if so asked; None where it is beyond.
 
     Shapes are those of `exact.multiply`; of "gram" what is below the diagonal means nothing, of
     "triangles" it is zero.
 
-    Entries err by ``2**-bits``, or eps, times the largest ones of their row and column, and by two
-    roundings.
+    Entries err by ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and column,
+    each limb being rounded, and by two roundings.
     """
     terms = int(x.shape[-1])
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
@@ -96,8 +115,7 @@ def product(
             c = out
         parts = x[..., run], y[..., run, :]
         if not exact.multiply(cast(ExactProducts, backend), *parts, c=c, out=out, **options):
-            out[...] = np.nan
-            break
+            return None
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log2
+from math import ceil, inf, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,16 +149,41 @@ class Sweeps:
         square_of_norm(backend, dq, low, norms[4])
         dr = times(backend, t, r_low, kind=low, shape="triangles")
         e, stale, f, t, moved = map(float, np.sqrt(fetch(squares)[0]))
+        before = inf
         if change is not None:
             # Of I, times a column of R.
             left = stale**2 + self._unit(change) * stale * self.size
-            stale, self.size = left, self.size * (1.0 + stale)
+            before, stale, self.size = stale, left, self.size * (1.0 + stale)
+            if not stale <= FARTHEST:
+                stale, self.size = self._measured(r_low, low)
+        if FARTHEST < stale < before / 2:
+            # The inverse was worth less than expected, as where T is large beside rows of R^-1.
+            self.stale = stale
+            return self.sweep(q, r, plan, distance)
         # Of F that is the upper part.
         found = Found(stale, 2.0**0.5 * f, t, moved, e, self.size)
         self.stale = stale + _TURNED * t
         first, second = self._limbs(found, low)
         dq, dr = (block_of(change, low) for change in (dq, dr))
         return self._sum(q, dq, first), self._sum(r, dr, second), found
+
+    def _wanted(self, distance: float) -> float:
+        """Return how much of I the inverse may leave to be worth E."""
+        return min(FARTHEST, max(distance**_STALE, self.hoped / distance))
+
+    def _measured(self, r: Block, low: Kind) -> tuple[float, float]:
+        """Return the norms of ``I - X R``, which may be far below the square of before, and of X.
+
+        ``X T R``, for a change T of R, has the powers of T: its norm may be as much larger as R is
+        near to singular.
+        """
+        backend, squares = self.backend, self.backend.xp.empty(2)
+        x, one = held(backend, self.inverse, low), self.patterns.identity(low)
+        g = times(backend, x, r, kind=low, c=one, shape="triangles")
+        for each, out in ((g, squares[0, ...]), (x, squares[1, ...])):
+            square_of_norm(backend, each, low, out)
+        left, size = map(float, np.sqrt(fetch(squares)[0]))
+        return left, size
 
     def _limbs(self, found: Found, low: Kind) -> tuple[int, int]:
         """Return the limbs that hold what a sweep makes of Q and of R."""
@@ -181,7 +206,7 @@ class Sweeps:
         x, one = held(backend, self.inverse, low), self.patterns.identity(low)
         g = times(backend, x, r, kind=low, c=one, shape="triangles")
         square_of_norm(backend, g, low, norm)
-        if self.stale <= max(distance**_STALE, self.hoped / distance):
+        if self.stale <= self._wanted(distance):
             return x, None
         # Half of the limbs, unless what they lose of the change is more than its square leaves.
         kind = low._replace(limbs=max(low.limbs // 2, 1))
@@ -204,7 +229,7 @@ class Sweeps:
         # Of the sums that are the new Q and R, and of their cuts.
         limbs = min(self._limbs(found, plan.low))
         kept = self.eps + (2.0 ** (1 - LIMB * limbs) if limbs < self.kind.limbs else 0.0)
-        high = 2.0**-plan.bits + 2.0 * eps_of(plan.high)
+        high = 1.5 * 2.0**-plan.bits + 2.0 * eps_of(plan.high)
         columnwise = rounding + self._over_rounding(found, plan.low)
         columnwise += found.dq * found.t + (high + kept) * (self.root + 1.0)
         orthogonality = 2.0 * (rounding + found.f * found.t + kept * self.root)
@@ -222,6 +247,8 @@ class Sweeps:
     def _over_rounding(self, found: Found, low: Kind) -> float:
         """Bound ``E - Y R``: E times what X leaves of I, and rounding errors of E X, X and G."""
         lost = self._unit(low) * found.x
+        if not lost <= 1.0:
+            return inf
         return 4.0 * found.e * (found.stale + (lost * self.root) ** 2 + lost)
 
     def _unit(self, low: Kind) -> float:
