@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import mdqr
 from benchmarks.common.rows import FASTER, Row
@@ -32,6 +32,17 @@ STAGES = [
     (CudaBackend, "exact_product", "reduction and reconstruction"),
     (BatchedProduct, "start", "products of bytes"),
 ]
+
+
+class Peaks(NamedTuple):
+    """Bytes of memory, and operations on bytes by tensor cores, a second."""
+
+    memory: float
+    bytes: float
+
+
+# By NVIDIA's data sheets, dense.
+PEAKS = {"H100": Peaks(3.35e12, 1.979e15), "H200": Peaks(4.8e12, 1.979e15)}
 # Milliseconds of Q and R of real matrices, by precision and order.
 QR_AIMS = {
     "dd": {1024: 9.0, 2048: 22.0, 4096: 80.0},
@@ -124,16 +135,45 @@ def few_terms(options: Options) -> Iterator[Row]:
                 yield row(p.name, f"{n} x {k} x {n}", rate, UNIT)
 
 
+def _limits(a: mdqr.MDArray, b: mdqr.MDArray) -> dict[str, float]:
+    """Return the milliseconds that each stage takes at the rates of the device, if they are known.
+
+    Every byte is read or written once.
+    """
+    name = cupy().cuda.runtime.getDeviceProperties(a._block.device.id)["name"].decode()
+    peaks = next((peaks for model, peaks in PEAKS.items() if model in name), None)
+    kind, n = Kind(a.precision.limbs, a.is_complex), a.shape[0]
+    backend = cast(ExactProducts, for_block(a._block))
+    found = product._integers(backend, a._block, b._block, kind, None, scaled=True)
+    if peaks is None or found is None:
+        return {}
+    parts, planes = 1 + kind.is_complex, found[1].moduli.planes
+    entry, leading, size = 8 * kind.limbs * parts, 8 * parts, n * n
+    # By stage: bytes of memory, and operations on bytes.
+    costs = {
+        "exponents": (2 * size * (entry + 2 * leading + 2) + 8 * size, 4 * n**3),
+        "products of bytes": (4 * planes * size, 2 * planes * n**3),
+        "residues": (2 * size * (entry + planes), 0),
+        "reduction and reconstruction": (size * (4 * planes + entry), 0),
+    }
+    return {
+        stage: 1e3 * max(moved / peaks.memory, operations / peaks.bytes)
+        for stage, (moved, operations) in costs.items()
+    }
+
+
 def stages(options: Options) -> Iterator[Row]:
-    """Where the time of a product through residues goes."""
+    """Where the time of a product through residues goes, and what the device allows."""
     for n in (256,) if options.quick else (1024, 4096):
         for p in MULTIPLE:
             for field, dtype in FIELDS.items():
                 a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
                 call = partial(mdqr.linalg.matmul, a, b, method="auto")
                 call()
-                for stage, time in Phases(STAGES).milliseconds(call).items():
-                    yield Row("stages", f"{stage}, {field}", "mdqr", p.name, f"{n}", time, "ms")
+                found = Phases(STAGES).milliseconds(call)
+                for who, times in (("mdqr", found), ("computed limit", _limits(a, b))):
+                    for stage, time in times.items():
+                        yield Row("stages", f"{stage}, {field}", who, p.name, f"{n}", time, "ms")
 
 
 def factors(options: Options) -> Iterator[Row]:
