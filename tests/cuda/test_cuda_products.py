@@ -244,7 +244,8 @@ def test_one_limb(cuda, rng):
 
 @pytest.mark.parametrize("conj_a", [False, True])
 @pytest.mark.parametrize("field", ["d", "D"])
-def test_products_of_plain_matrices(cuda, field, conj_a, rng):
+@pytest.mark.parametrize(("m", "k", "n"), [(5, 4, 3), (1, 7, 1), (7, 1, 4), (1, 1, 1), (6, 3, 1)])
+def test_products_of_plain_matrices(cuda, field, conj_a, m, k, n, rng):
     """Rows or columns contiguous, or neither; parts of a result; sums with what it was."""
 
     def drawn(m, n):
@@ -254,17 +255,20 @@ def test_products_of_plain_matrices(cuda, field, conj_a, rng):
     def layouts(x):
         wide = np.zeros((x.shape[0], 2 * x.shape[1]), field)
         wide[:, ::2] = x
-        return x, np.asfortranarray(x), wide[:, ::2], np.vstack([x, x])[: len(x)]
+        turned = np.empty(x.shape[::-1], field).T  # a row of a single column has its strides
+        turned[...] = x
+        rows = np.broadcast_to(x, (2, *x.shape)).reshape(-1, x.shape[1])[: len(x)]
+        return x, turned, wide[:, ::2], rows, x[::-1][::-1]
 
-    a, b, before = drawn(5, 4), drawn(4, 3), drawn(9, 8)
+    a, b, before = drawn(m, k), drawn(k, n), drawn(m + 4, n + 5)
     wanted = (a.conj() if conj_a else a) @ b
+    at = slice(2, 2 + m), slice(1, 1 + n)
     for left in layouts(a):
         for right in layouts(b):
             for subtract in (False, True):
-                whole, known = before.copy(), before.copy()
-                known[2:7, 1:4] = known[2:7, 1:4] - wanted if subtract else wanted
+                known = before.copy()
+                known[at] = known[at] - wanted if subtract else wanted
                 for backend in (cuda, host.backend()):
-                    out = whole.copy()
-                    part = out[2:7, 1:4]
-                    backend.multiply(left, right, part, conj_a=conj_a, subtract=subtract)
+                    out = before.copy()
+                    backend.multiply(left, right, out[at], conj_a=conj_a, subtract=subtract)
                     assert abs(out - known).max() <= 1e-14

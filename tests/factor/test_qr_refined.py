@@ -311,6 +311,19 @@ def test_on_a_device(monkeypatch, multiple, dtype, rng):
         assert (np.asarray(fake_device.bare(x.limbs)) == y.limbs).all()
 
 
+@pytest.mark.parametrize("shape", [(7, 1), (1, 4), (9, 5), (6, 8), (20, 12)], ids=str)
+@pytest.mark.parametrize(("multiple", "dtype"), [(mdqr.dd, float), (mdqr.qd, complex)])
+def test_on_emulated_kernels(cuda, multiple, dtype, shape, rng):
+    """All calls of the CUDA backend, with products of floats by its library."""
+    a = cases.random(*shape, multiple, dtype, rng)
+    kind, field = gather(a, precision=None).kind, dtype is complex
+    found = refined.factor(cuda, a._block, columns=min(shape), kind=kind, rounds=12)
+    Q, R = (mdqr.MDArray._wrap(block, multiple, field) for block in found[:2])
+    accept(a, Q, R)
+    assert cases.column_errors(a, Q, R).max() * multiple.eps <= found.columnwise
+    assert cases.factor_errors(a, Q, R)[3] * multiple.eps <= found.orthogonality
+
+
 @pytest.mark.parametrize("cond", [1e2, 1e4, 1e6, 1e7])
 def test_no_more_sweeps_than_digits_take(multiple, dtype, cond, rng):
     """Each doubles the bits, from 27 at least: limbs cut off Q, or a poor start, cost one."""

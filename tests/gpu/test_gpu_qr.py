@@ -36,7 +36,7 @@ def test_special_matrices(precision, dtype, kind, rng):
     gpu_exact.accept(a, *qr(a))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (35, 17), (17, 35), (90, 90)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (6, 1), (1, 5), (35, 17), (17, 35), (90, 90)], ids=str)
 @pytest.mark.parametrize("cond", [1e2, 1e14, 1e24])
 def test_products_alone(multiple, dtype, shape, cond, rng):
     a = cases.random_matrix(*shape, multiple, dtype, rng, cond=cond)

@@ -55,6 +55,8 @@ def device_compiler() -> Callable[..., str]:
     ) -> str:
         flags = [f"-arch={arch}", *DEVICE_FLAGS, f"-I{include}", *options]
         if library is not None:
+            # As CuPy does: older releases take no lambdas without.
+            flags.append("--device-as-default-execution-space")
             return compile_by_nvrtc(library, source, flags)
         return compile_by_nvcc(nvcc, source, flags, scratch)
 

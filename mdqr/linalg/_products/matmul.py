@@ -86,7 +86,7 @@ def matmul(
     least -1021, after columns of `a` and rows of `b` were balanced by powers of two. What is not
     finite, or has a bound that is not, is multiplied directly. More than 2**17 - 16 terms are added
     up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes beside the
-    operands, or in what the residues of 128 rows take where that is more.
+    operands, or in what the residues of 128 rows and their sums take where that is more.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
     expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not

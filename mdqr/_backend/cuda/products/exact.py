@@ -24,8 +24,8 @@ from mdqr._backend.exact import EXTENT_WORDS, Channels, ExtentWord, LinePair, Re
 from mdqr._limbs import planes as limb_planes
 from mdqr._limbs.planes import Block, Kind
 
-# Lines and terms that tensor cores read at a time.
-_PADDED = 16
+# Lines and terms that tensor cores read at a time, and rows that cuBLAS takes at a time.
+_PADDED, _WHOLE = 16, 128
 
 # As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
 _LINE_THREADS, _SCANNED = 256, 8
@@ -110,8 +110,13 @@ class ExactProducts(KernelCalls):
         return _LEAST_COLUMNS
 
     def exact_line_bytes(self, planes: int, terms: int) -> int:
-        """Return the bytes of the residues of a line, and its share of those of sums."""
-        return divided(planes * _padded(terms) * _SUMS_SHARE, _SUMS_SHARE - 1)
+        """Return the bytes of the residues of a line, and its share of those of sums.
+
+        Sums of the fewest rows take more than their share where terms are few.
+        """
+        padded = _padded(terms)
+        share = divided(padded * _SUMS_SHARE, _SUMS_SHARE - 1)
+        return planes * max(share, padded + 4 * _PADDED)
 
     def exact_part(self, x: Residues, part: slice, terms: int | None = None) -> Residues:
         """Return a view of the residues of some lines, and of some terms."""
@@ -320,7 +325,9 @@ def _scan(kernels: Kernels, x: Block, is_complex: bool, rest: list[int]) -> None
 def _tiles(left: Residues, right: Residues, row_bytes: int, workspace: int) -> list[_Tile]:
     """Return tiles of rows whose sums fit their share of the workspace."""
     lines = left.data.shape[1]
-    most = max(workspace // _SUMS_SHARE // row_bytes // _PADDED * _PADDED, _PADDED)
+    most = workspace // _SUMS_SHARE // row_bytes
+    whole = _WHOLE if most >= _WHOLE else _PADDED
+    most = max(most // whole * whole, _PADDED)
     starts = range(0, lines, most)
     return [_Tile(left, right, start, min(most, lines - start)) for start in starts]
 

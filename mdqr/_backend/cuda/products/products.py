@@ -101,9 +101,11 @@ def _in_memory(kernels: Kernels, x: Block) -> tuple[Block, int, int]:
     """Return a matrix for cuBLAS, a copy if need be, with its stride and the flag T or N."""
     if _is_transposed(x):
         return x, x.strides[1] // x.itemsize, T
-    if x.strides[1] != x.itemsize:
+    rows, columns = x.shape
+    if x.strides[1] != x.itemsize or (rows > 1 and x.strides[0] < columns * x.itemsize):
         x = kernels.xp.ascontiguousarray(x)
-    return x, x.strides[0] // x.itemsize, N
+    # The stride of a single row means nothing.
+    return x, max(x.strides[0] // x.itemsize, columns), N
 
 
 class Products(KernelCalls):

@@ -63,7 +63,7 @@ def start_of(
     for left_rounds in reversed(range(rounds)):
         found = _by_cholesky(backend, b, patterns)
         sizes = _sizes(backend, found) if found is not None else None
-        # NaN where there is no Cholesky factor, on a device.
+        # On a device what is no Cholesky factor is returned, too; F shows it.
         if found is None or sizes is None or not sizes.f <= _NEAR:
             found = _by_library(backend, b)
             sizes = _sizes(backend, found)

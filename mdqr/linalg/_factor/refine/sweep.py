@@ -159,6 +159,7 @@ class Sweeps:
         if FARTHEST < stale < before / 2:
             # The inverse was worth less than expected, as where T is large beside rows of R^-1.
             self.stale = stale
+            del y, dq, dr, q_low, r_low
             return self.sweep(q, r, plan, distance)
         # Of F that is the upper part.
         found = Found(stale, 2.0**0.5 * f, t, moved, e, self.size)
