@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Frobenius norms: of I - X R, of F, T and the change of Q, of E and of X."""
+    """Frobenius norms: of I - X R, of the upper part of F, of T and the change of Q, of E and X."""
 
     stale: float
     f: float
@@ -69,7 +69,12 @@ class Found(NamedTuple):
     @property
     def y(self) -> float:
         """A bound of that of Y, which is the change of Q, and Q T."""
-        return self.dq + (1.0 + self.f) * self.t
+        return self.dq + (1.0 + self.whole_f) * self.t
+
+    @property
+    def whole_f(self) -> float:
+        """A bound of that of F, which is Hermitian."""
+        return 2.0**0.5 * self.f
 
     @property
     def largest(self) -> float:
@@ -161,8 +166,7 @@ class Sweeps:
             self.stale = stale
             del y, dq, dr, q_low, r_low
             return self.sweep(q, r, plan, distance)
-        # Of F that is the upper part.
-        found = Found(stale, 2.0**0.5 * f, t, moved, e, self.size)
+        found = Found(stale, f, t, moved, e, self.size)
         self.stale = stale + _TURNED * t
         first, second = self._limbs(found, low)
         dq, dr = (block_of(change, low) for change in (dq, dr))
@@ -233,7 +237,7 @@ class Sweeps:
         high = 1.5 * 2.0**-plan.bits + 2.0 * eps_of(plan.high)
         columnwise = rounding + self._over_rounding(found, plan.low)
         columnwise += found.dq * found.t + (high + kept) * (self.root + 1.0)
-        orthogonality = 2.0 * (rounding + found.f * found.t + kept * self.root)
+        orthogonality = 2.0 * (rounding + found.whole_f * found.t + kept * self.root)
         orthogonality += found.dq**2 + high * self.columns
         return _UP * columnwise, _UP * orthogonality
 
