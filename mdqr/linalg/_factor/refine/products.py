@@ -62,19 +62,9 @@ class Patterns(NamedTuple):
         return x
 
 
-def product(
-    backend: Backend,
-    x: Block,
-    y: Block,
-    *,
-    kind: Kind,
-    bits: int | None = None,
-    conj_a: bool = False,
-    c: Block | None = None,
-    shape: Shape = "full",
-) -> Block:
+def product(backend: Backend, x: Block, y: Block, *, kind: Kind, **options: Any) -> Block:
     """Return what `formed` does, or NaN."""
-    found = formed(backend, x, y, kind=kind, bits=bits, conj_a=conj_a, c=c, shape=shape)
+    found = formed(backend, x, y, kind=kind, **options)
     if found is None:
         found = kind.empty(backend.xp, (int(x.shape[-2]), int(y.shape[-1])))
         found[...] = np.nan
