@@ -73,6 +73,12 @@ def test_acceptance_of_scaled_matrices(precision, dtype, rows, columns, rng):
     accept(a, *qr(a))
 
 
+def test_one_huge_column_with_graded_rows(precision, dtype, rng):
+    a = cases.random(30, 21, precision, dtype, rng)
+    a[:, 3] = a[:, 3] * mdqr.array(2.0 ** (600.0 - 20.0 * np.arange(30)), precision=precision)
+    accept(a, *qr(a))
+
+
 @pytest.mark.parametrize("exponent", [-1000, -700, 1000])
 def test_acceptance_at_the_ends_of_the_range(precision, dtype, exponent, rng):
     a = cases.random(12, 9, precision, dtype, rng)

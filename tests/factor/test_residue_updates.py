@@ -110,6 +110,23 @@ def test_qr_in_wide_tiles(precision, dtype, grade, used, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_graded_rows_and_a_huge_column_in_wide_tiles(precision, dtype, used, rng, monkeypatch):
+    """Rows of all sizes go by limbs; one column of such rows spoils no other."""
+    for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):
+        monkeypatch.setattr(householder, name, value)
+    graded = full((120, 100), precision, dtype, rng)
+    column = graded.copy()
+    scales = mdqr.array(2.0 ** (-7.0 * np.arange(120)), precision=precision)
+    graded = graded * scales[:, None]
+    column[:, 3] = column[:, 3] * scales * 2.0**300
+    for a in (graded, column):
+        _, columns, _, orthogonality = factor_errors(a, *linalg.qr(a))
+        assert columns <= 20 * 100
+        assert orthogonality <= 20 * 100
+    assert used
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used, rng, monkeypatch):
     """And one right-hand side of a batch: wide tiles, whose vectors or columns broadcast."""
     for name, value in (("_WIDE", {"cpu": 40}), ("_LEAST_LENGTH", 20)):

@@ -88,11 +88,11 @@ def test_operands_of_any_precision(pair, precision, rng):
 FAMILIES = ("lognormal", "columns", "rows", "graded", "inner", "one wild column", "hilbert")
 
 
-def family(name, size, n, precision, rng):
+def family(name, size, n, precision, rng, dtype=float):
     """Matrices of the families where fixed-point rows and columns are tried."""
     a, b = (
-        full((n, n), precision, float, rng),
-        full((n, n), precision, float, rng),
+        full((n, n), precision, dtype, rng),
+        full((n, n), precision, dtype, rng),
     )
     powers = np.rint(size * rng.standard_normal(n)).astype(int)
     if name == "lognormal":
@@ -111,15 +111,18 @@ def family(name, size, n, precision, rng):
         a[:, 0] = by_powers(a[:, 0], -size * np.arange(n))
         return a, b
     i = mdqr.arange(1, n + 1, precision=precision)
-    return 1 / (i[:, None] + i - 1), b
+    h = 1 / (i[:, None] + i - 1)
+    return h * (1 - 2j) if dtype is complex else h, b
 
 
 @pytest.mark.parametrize("size", [1, 8, 20])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_families(name, size, rng):
-    a, b = family(name, size, 30, mdqr.dd, rng)
-    found = auto(a, b, Kind(2, False))
+def test_families(multiple, dtype, name, size, rng):
+    """Within the bound of "auto" or by limbs; and of "exact", balanced or not."""
+    a, b = family(name, size, 30, multiple, rng, dtype)
+    found = auto(a, b, Kind(multiple.limbs, dtype is complex))
     assert found is None or within_auto_bound(a, b, found)
+    check_exact_bound(a, b, matmul(a, b, method="exact"))
 
 
 @pytest.mark.parametrize("name", ["inner", "rows", "columns"])
