@@ -89,7 +89,7 @@ class Extents(NamedTuple):
     ----------
     limbs, top, span : tuple of int
         Of both operands: the limbs that hold all values, the largest power of two above a line,
-        which is `NON_FINITE_EXPONENT` or more if an entry is not finite, and, where all is, the
+        which is some `NON_FINITE_EXPONENT` if an entry is not finite, and, where all is, the
         most bits between the power of two of a line and its lowest bit.
     shift : int
         The largest size of the powers of two that balance the terms.

@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from mdqr._backend.exact import ExactProducts, Extents, LinePair, Residues
+from mdqr._backend.exact import (
+    NON_FINITE_EXPONENT,
+    ExactProducts,
+    Extents,
+    LinePair,
+    Residues,
+)
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._products.exact.parts import Lines, form_pairs
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import precision_for
 
-_BEYOND = 2**39  # all exponents of numbers
+_BEYOND = NON_FINITE_EXPONENT // 2  # all exponents of numbers, with shifts
 _GUARD = 5
 _MAGNITUDES = 2  # planes: magnitudes, and where there are some
 
