@@ -54,7 +54,7 @@ def set_workspace(count: SupportsIndex) -> None:
     Parameters
     ----------
     count : int
-        Bytes, at least 2**20. Unless it is set, 2**30 on a CPU and an eighth of the memory of a
+        Bytes, at least 2**20. Unless it is set, 2**30 on a CPU and a quarter of the memory of a
         GPU.
 
     Raises

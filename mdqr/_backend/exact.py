@@ -212,19 +212,20 @@ class ExactProducts(Protocol):
         ...
 
     def exact_magnitudes(
-        self, x: Block, exponent: Block, shift: Block | None, *, is_complex: bool
+        self, x: Block, exponent: Block, shift: Block | None, planes: int, *, is_complex: bool
     ) -> Residues:
-        """Return ``abs(x) * 2**(7 - exponent + shift)`` rounded down, and where x is not 0.
+        """Return ``abs(x) * 2**(7 - exponent + shift)`` rounded down.
 
+        The second one of two planes says where x is not 0.
         The magnitude of a complex number is the larger one of its parts; it may be rounded down to
         an integer below the next one.
         """
         ...
 
     def exact_least(self, left: Residues, right: Residues, words: Block) -> None:
-        """Find the least entry of the product of magnitudes where a term is not 0.
+        """Find the least entry of the product of magnitudes; `words` get it.
 
-        `words` get it.
+        With two planes the least one where a term is not 0.
         """
         ...
 

@@ -162,7 +162,7 @@ def call_exact(backend, kind, n):
     pair = lines, np.zeros(kind.planes((n, 7))).swapaxes(-1, -2)
     backend.exact_scan(pair, (None, None), words, **options)
     backend.exact_balance(pair, (powers, powers), words, **options)
-    sizes = backend.exact_magnitudes(lines, powers, None, **options)
+    sizes = backend.exact_magnitudes(lines, powers, None, 2, **options)
     backend.exact_least(sizes, sizes, words)
     residues = backend.exact_residues(lines, powers, None, bits, tables, **options)
     backend.exact_product(

@@ -1,81 +1,130 @@
 // Exponents and magnitudes of lines, of any limb count, real or complex: see products/exact.hpp.
+#include "device/floats.hpp"
 #include "products/exact.hpp"
 
 MDQR_BEGIN
 
-// A block scans so many lines.
-inline constexpr int line_threads = 256, scanned = line_threads / 32;
+// A block scans so many lines, and a lane asks for so many entries before it looks at the first.
+inline constexpr int line_threads = 256, scanned = line_threads / 32, ahead = 4;
 
-// Each may be null; `words` are the first ones of an operand, see Extents in _backend/exact.py.
-struct scan_arguments {
+// Each may be null.
+struct scanned_lines {
     lines_view x;
     const i64* shift;
-    i64 sign;            // of the shifts
     i64 *top, *exponent; // of the lines; the same, and 0 for lines of zeros
-    i64* words;
+};
+
+struct scan_arguments {
+    scanned_lines of[2]; // of the left and of the right operand
+    i64 sign;            // of the shifts
+    i64* words;          // see Extents in _backend/exact.py; may be null
 };
 
 inline constexpr int word_limbs = 0, word_top = 2, word_span = 4;
 
+// Exponents in 32 bits, with shifts cut to 26: of zeros they are below, of what is not finite
+// above.
+inline constexpr int far = 1 << 28, most_shift = 1 << 26;
+
+MDQR_FN int field_of_words(unsigned high) { return int(high >> 20 & 0x7ffu); }
+
+// As `exponents_above` and `lowest_bits`, which are of lanes with 64 bits.
+MDQR_FN int exponent_above(double x) {
+    const int field = field_of_words(unsigned(bits(x) >> 32));
+    const int e = field == 0x7ff ? far : (field > 0 ? field : 1) - 1022;
+    return x == 0.0 ? -far : e;
+}
+MDQR_FN int lowest_bit(double x) {
+    const unsigned high = unsigned(bits(x) >> 32), low = unsigned(bits(x));
+    const int field = field_of_words(high), unit = (field > 0 ? field : 1) - 1075;
+    const unsigned top = (high & 0xfffffu) | (field > 0 ? 0x100000u : 0u);
+    const unsigned word = low != 0 ? low : top;
+    const int place = int(word_of(float(word & (0u - word))) >> 23) - (low != 0 ? 127 : 95);
+    return x == 0.0 ? far : unit + place;
+}
+MDQR_FN i64 wide(int e) {
+    return e < -far / 2 ? absent_exponent : e > far / 2 ? non_finite_exponent : i64(e);
+}
+
 struct exponent_range {
-    i64 top = absent_exponent, bottom = non_finite_exponent, held = 0;
-    MDQR_FN void join(i64 t, i64 b, i64 limbs) {
-        top = larger_ints<double>(top, t);
-        bottom = smaller_ints<double>(bottom, b);
-        held = larger_ints<double>(held, limbs);
+    int top = -far, bottom = far, held = 0;
+    MDQR_FN void join(int t, int b, int limbs) {
+        top = t > top ? t : top;
+        bottom = b < bottom ? b : bottom;
+        held = limbs > held ? limbs : held;
     }
 };
 
-MDQR_FN void scan_entry(const scan_arguments& p, i64 i, i64 j, exponent_range& found) {
-    const i64 shift = p.shift ? p.sign * p.shift[j] : 0;
+MDQR_FN int shift_of(const scanned_lines& p, i64 sign, i64 j) {
+    const i64 e = p.shift && j < p.x.terms ? sign * p.shift[j] : 0;
+    return int(e < -most_shift ? -most_shift : e > most_shift ? most_shift : e);
+}
+
+// Entries j, j + stride and so on. Limbs do not overlap: the first one that is not 0 has the
+// largest bit, the last one the lowest.
+MDQR_FN void scan_entries(const scanned_lines& p, i64 sign, i64 i, i64 j, i64 stride,
+                          exponent_range& found) {
     for (int part = 0; part < (p.x.of.imag ? 2 : 1); ++part) {
         const double* x = p.x.at(i, j) + part * p.x.of.imag;
-        for (int l = 0; l < p.x.of.held; ++l) {
-            const double v = x[l * p.x.of.plane];
-            found.join(l == 0 ? exponents_above(v) + shift : absent_exponent,
-                       lowest_bits(v) + shift, v == 0.0 ? 0 : l + 1);
+        double first[ahead] = {}, last[ahead] = {};
+        int held[ahead] = {};
+        for (int l = 0; l < p.x.of.held; ++l, x += p.x.of.plane) {
+            double v[ahead];
+            static_for<0, ahead>([&](auto e) MDQR_LAMBDA {
+                v[e] = j + e.value * stride < p.x.terms ? x[e.value * stride * p.x.step] : 0.0;
+            });
+            static_for<0, ahead>([&](auto e) MDQR_LAMBDA {
+                first[e] = l == 0 ? v[e] : first[e];
+                last[e] = v[e] == 0.0 ? last[e] : v[e];
+                held[e] = v[e] == 0.0 ? held[e] : l + 1;
+            });
         }
+        static_for<0, ahead>([&](auto e) MDQR_LAMBDA {
+            const int shift = shift_of(p, sign, j + e.value * stride);
+            found.join(exponent_above(first[e]) + shift, lowest_bit(last[e]) + shift, held[e]);
+        });
     }
 }
 
-MDQR_FN void put_line(const scan_arguments& p, i64 i, const exponent_range& found) {
-    const bool is_zero = found.top < absent_exponent / 2; // with shifts
+MDQR_FN void put_line(const scanned_lines& p, i64* words, i64 i, const exponent_range& found) {
+    const i64 top = wide(found.top);
+    const bool is_zero = top == absent_exponent;
     if (p.top)
-        p.top[i] = found.top;
+        p.top[i] = top;
     if (p.exponent)
-        p.exponent[i] = is_zero ? 0 : found.top;
-    if (!p.words)
+        p.exponent[i] = is_zero ? 0 : top;
+    if (!words)
         return;
-    atomic_max(p.words + word_limbs, found.held);
-    atomic_max(p.words + word_top, found.top - absent_exponent);
-    atomic_max(p.words + word_span, is_zero ? 0 : found.top - found.bottom);
+    atomic_max(words + word_limbs, found.held);
+    atomic_max(words + word_top, top - absent_exponent);
+    atomic_max(words + word_span, is_zero ? 0 : top - found.bottom);
 }
 
 // A warp a line: doubles hold the exponents.
-MDQR_FN void scan_by_line(const scan_arguments& p) {
+MDQR_FN void scan_by_line(const scanned_lines& p, i64 sign, i64* words) {
     const int lane = thread_index() % 32;
     const i64 i = block_x() * scanned + thread_index() / 32;
     exponent_range found;
-    for (i64 j = lane; i < p.x.lines && j < p.x.terms; j += 32)
-        scan_entry(p, i, j, found);
+    for (i64 j = lane; i < p.x.lines && j < p.x.terms; j += 32 * ahead)
+        scan_entries(p, sign, i, j, 32, found);
     for (int mask = 16; mask > 0; mask /= 2) {
         const double t = shuffle_xor(double(found.top), mask);
         const double b = shuffle_xor(double(found.bottom), mask);
         const double held = shuffle_xor(double(found.held), mask);
-        found.join(i64(t), i64(b), i64(held));
+        found.join(int(t), int(b), int(held));
     }
     if (lane == 0 && i < p.x.lines)
-        put_line(p, i, found);
+        put_line(p, words, i, found);
 }
 
 // Eight neighbours a line each: a sector of memory has four.
-MDQR_FN void scan_by_term(const scan_arguments& p) {
+MDQR_FN void scan_by_term(const scanned_lines& p, i64 sign, i64* words) {
     constexpr int groups = line_threads / scanned;
     const int line = thread_index() % scanned, group = thread_index() / scanned;
     const i64 i = block_x() * scanned + line;
     exponent_range found;
-    for (i64 j = group; i < p.x.lines && j < p.x.terms; j += groups)
-        scan_entry(p, i, j, found);
+    for (i64 j = group; i < p.x.lines && j < p.x.terms; j += groups * ahead)
+        scan_entries(p, sign, i, j, groups, found);
     exponent_range* all = reinterpret_cast<exponent_range*>(shared_memory());
     all[thread_index()] = found;
     sync_threads();
@@ -85,7 +134,7 @@ MDQR_FN void scan_by_term(const scan_arguments& p) {
         const exponent_range& other = all[scanned * g + line];
         found.join(other.top, other.bottom, other.held);
     }
-    put_line(p, i, found);
+    put_line(p, words, i, found);
 }
 
 struct balance_arguments {
@@ -103,6 +152,7 @@ struct magnitude_arguments {
     lines_view x;
     const i64 *exponent, *shift; // shift: null for none
     residue_bytes out;
+    i64 planes; // the second one says where there are magnitudes
 };
 
 // Four steps of one line: magnitudes cut to 7 bits, and 1 where there is one.
@@ -125,25 +175,42 @@ MDQR_FN void put_magnitudes(const magnitude_arguments& p, i64 i, i64 j0) {
         }
     });
     *p.out.four(0, i, j0) = joined_bytes(size);
-    *p.out.four(1, i, j0) = joined_bytes(is_there);
+    if (p.planes > 1)
+        *p.out.four(1, i, j0) = joined_bytes(is_there);
 }
 
 struct least_arguments {
-    const int* sums; // (2, size): of magnitudes, and of terms that are not 0
-    i64 size;
-    i64* most; // how far the least is below `most_magnitude`
+    const int *sums, *counts;  // of magnitudes, and of terms that are not 0: null for all
+    i64 rows, columns, across; // without padding, and with it
+    i64* most;                 // how far the least is below `most_magnitude`
 };
 
 inline constexpr int most_magnitude = 1 << 30;
+
+MDQR_FN int least_of_row(const least_arguments& p, i64 i) {
+    int found = most_magnitude;
+    for (i64 j = thread_index(); j < p.columns; j += ahead * line_threads) {
+        int sum[ahead];
+        static_for<0, ahead>([&](auto e) MDQR_LAMBDA {
+            const i64 k = j + e.value * line_threads, at = i * p.across + k;
+            const bool counts = k < p.columns && !(p.counts && p.counts[at] == 0);
+            sum[e] = counts ? p.sums[at] : most_magnitude;
+        });
+        static_for<0, ahead>([&](auto e) MDQR_LAMBDA { found = sum[e] < found ? sum[e] : found; });
+    }
+    return found;
+}
 
 MDQR_END
 
 MDQR_KERNEL(mdqr_exact_scan, mdqr::scan_arguments, mdqr::line_threads) {
     using namespace mdqr;
-    if (p.x.is_by_line())
-        scan_by_line(p);
+    const scanned_lines& lines = p.of[block_y()];
+    i64* words = p.words ? p.words + block_y() : nullptr;
+    if (lines.x.is_by_line())
+        scan_by_line(lines, p.sign, words);
     else
-        scan_by_term(p);
+        scan_by_term(lines, p.sign, words);
 }
 
 MDQR_KERNEL(mdqr_exact_balance, mdqr::balance_arguments, mdqr::line_threads) {
@@ -162,18 +229,22 @@ MDQR_KERNEL(mdqr_exact_balance, mdqr::balance_arguments, mdqr::line_threads) {
 
 MDQR_KERNEL(mdqr_exact_magnitudes, mdqr::magnitude_arguments, mdqr::line_threads) {
     using namespace mdqr;
-    const i64 four = block_x() * line_threads + thread_index(), across = p.out.terms / 4;
-    if (four < p.out.lines * across)
-        put_magnitudes(p, four / across, four % across * 4);
+    // Neighbours in memory go to neighbouring threads: the fours of a line, or eight lines.
+    const i64 across = p.out.terms / 4, lines = p.x.is_by_line() ? 1 : scanned;
+    const i64 place = block_x() * line_threads + thread_index();
+    const i64 four = place / lines % across,
+              line = place / (lines * across) * lines + place % lines;
+    if (line < p.out.lines)
+        put_magnitudes(p, line, 4 * four);
 }
 
 MDQR_KERNEL(mdqr_exact_least, mdqr::least_arguments, mdqr::line_threads) {
     using namespace mdqr;
     int found = most_magnitude;
-    for (i64 e = block_x() * line_threads + thread_index(); e < p.size;
-         e += blocks_x() * line_threads)
-        if (p.sums[p.size + e] != 0 && p.sums[e] < found)
-            found = p.sums[e];
+    for (i64 i = block_x(); i < p.rows; i += blocks_x()) {
+        const int other = least_of_row(p, i);
+        found = other < found ? other : found;
+    }
     for (int mask = 16; mask > 0; mask /= 2) {
         const int other = int(shuffle_xor(double(found), mask));
         found = other < found ? other : found;

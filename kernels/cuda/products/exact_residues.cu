@@ -93,10 +93,12 @@ MDQR_FN void add_products(const four_words* factor, const entry_words& word, int
 
 MDQR_FN float as_float(int sum) { return float_of(unsigned(sum)) - magic; }
 
-// x modulo m, nearest to zero, for |x| < 2^23: the quotient errs by less than 1 / (2 m).
+// x / m to the nearest integer, for |x| < 2^23: the quotient errs by less than 1 / (2 m).
+MDQR_FN float turns_of(float x, const channel& by) { return fused(x, by.inverse, magic) - magic; }
+
+// x modulo m, nearest to zero.
 MDQR_FN float nearest_residue(float x, const channel& by) {
-    const float turns = fused(x, by.inverse, magic) - magic;
-    return fused(-turns, by.modulus, x);
+    return fused(-turns_of(x, by), by.modulus, x);
 }
 
 // The lowest bytes of four floats with their integers behind `magic`.
@@ -116,13 +118,13 @@ MDQR_FN void put_bytes(const residue_arguments& p, i64 plane, i64 line, i64 term
         {joined_bytes(x), joined_bytes(x + 4)}};
 }
 
-// 128 is -128 modulo 256.
+// Residues behind `magic` of sums behind it: 128 is -128 modulo 256.
 MDQR_FN void put_narrow(const residue_arguments& p, const channel& by, const sums_of_lane& sum,
                         int second, i64 plane, i64 line, i64 term) {
     float byte[8];
     static_for<0, 8>([&](auto e) MDQR_LAMBDA {
-        const float x = as_float(sum[e.value / 2][2 * second + e.value % 2]);
-        byte[e] = nearest_residue(x, by) + magic;
+        const float x = float_of(unsigned(sum[e.value / 2][2 * second + e.value % 2]));
+        byte[e] = fused(-turns_of(x - magic, by), by.modulus, x);
     });
     put_bytes(p, plane, line, term, byte);
 }

@@ -97,8 +97,10 @@ void exact_magnitudes(planes_of_bytes data, sums_of_lines sums, input x, bool co
     const block_view v = input_view(x, complex, 8);
     const mdqr_exact::residues out = residues_of(data, sums, v.shape[0]);
     require_line_values(v, out, exponent, shift);
-    require(data.shape(0) == 2, "planes of another number", "2");
-    without_gil([&] { exact_entries().magnitudes(out, v, exponent.data(), shift.data()); });
+    require(data.shape(0) == 1 || data.shape(0) == 2, "planes of another number", "1 or 2");
+    without_gil([&] {
+        exact_entries().magnitudes(out, int(data.shape(0)), v, exponent.data(), shift.data());
+    });
 }
 
 void require_pair(const mdqr_exact::residues& a, const mdqr_exact::residues& b) {
@@ -111,9 +113,11 @@ int exact_least(planes_of_bytes left, sums_of_lines left_sums, ptrdiff_t m, plan
     const mdqr_exact::residues a = residues_of(left, left_sums, m),
                                b = residues_of(right, right_sums, n);
     require_pair(a, b);
-    require(left.shape(0) == 2 && right.shape(0) == 2, "planes of another number", "2");
+    const int planes = int(left.shape(0));
+    require((planes == 1 || planes == 2) && int(right.shape(0)) == planes,
+            "planes of another number", "1 or 2");
     int found = 0;
-    without_gil([&] { found = exact_entries().least(a, b); });
+    without_gil([&] { found = exact_entries().least(a, b, planes); });
     return found;
 }
 

@@ -39,9 +39,9 @@ struct exact_table {
     void (*scan)(const block_view&, const long long*, long long*, long long*);
     void (*residues)(const mdqr_exact::residues&, const mdqr_exact::channels&, const block_view&,
                      const long long*, const long long*, int);
-    void (*magnitudes)(const mdqr_exact::residues&, const block_view&, const long long*,
+    void (*magnitudes)(const mdqr_exact::residues&, int, const block_view&, const long long*,
                        const long long*);
-    int (*least)(const mdqr_exact::residues&, const mdqr_exact::residues&);
+    int (*least)(const mdqr_exact::residues&, const mdqr_exact::residues&, int);
     void (*product)(const block_view&, const block_view*, bool, const mdqr_exact::residues&,
                     const long long*, const mdqr_exact::residues&, const long long*,
                     const mdqr_exact::channels&, const mdqr_exact::reconstruction&);

@@ -167,10 +167,16 @@ class ExactProducts:
         return out
 
     def exact_magnitudes(
-        self, x: Block, exponent: Integers, shift: Integers | None, *, is_complex: bool
+        self,
+        x: Block,
+        exponent: Integers,
+        shift: Integers | None,
+        planes: int,
+        *,
+        is_complex: bool,
     ) -> Residues:
         """Return lower bounds of magnitudes, and where there are some."""
-        out = self._empty(2, x)
+        out = self._empty(planes, x)
         powers = exponent, _zeros(shift, x)
         self._kernels.exact_magnitudes(out.data, out.sums, x, is_complex, *powers)
         return out

@@ -125,7 +125,7 @@ def call_exact(backend: CudaBackend, kind: Kind) -> None:
     chosen = moduli(2 * bits + 12, kind.is_complex)
     tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
     zeros = np.zeros(20, dtype=np.int64)
-    sizes = backend.exact_magnitudes(a, zeros, None, is_complex=kind.is_complex)
+    sizes = backend.exact_magnitudes(a, zeros, None, 2, is_complex=kind.is_complex)
     backend.exact_least(sizes, sizes, backend.exact_words())
     left, right = (
         backend.exact_residues(x, zeros, None, bits, tables, is_complex=kind.is_complex)

@@ -17,13 +17,13 @@ void exact_residues(const mdqr_exact::residues& out, const mdqr_exact::channels&
                     const mdqr_host::block_view& x, const long long* exponent,
                     const long long* shift, int tau);
 
-// In place of residues, two planes: floor(|x| 2^(7 - exponent + shift)), and 1 where x is not 0.
-void exact_magnitudes(const mdqr_exact::residues& out, const mdqr_host::block_view& x,
+// In place of residues a plane or two: floor(|x| 2^(7 - exponent + shift)), and 1 where x is not 0.
+void exact_magnitudes(const mdqr_exact::residues& out, int planes, const mdqr_host::block_view& x,
                       const long long* exponent, const long long* shift);
 
-// The least sum over k of products of those magnitudes where one of the products is not 0; 2^30 at
-// most.
-int exact_least(const mdqr_exact::residues& left, const mdqr_exact::residues& right);
+// The least sum over k of products of those magnitudes, with two planes where one of the products
+// is not 0; 2^30 at most.
+int exact_least(const mdqr_exact::residues& left, const mdqr_exact::residues& right, int planes);
 
 // out (m, n) = c + a b, or c - a b if `subtract`, of what left and right are the residues of; c is
 // 0 if null. `out` may be the memory of `c`.

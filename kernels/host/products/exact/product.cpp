@@ -229,7 +229,7 @@ private:
     }
 };
 
-int exact_least(const residues& left, const residues& right) {
+int exact_least(const residues& left, const residues& right, int planes) {
     std::atomic<int> least{1 << 30};
     const ptrdiff_t across = right.panels();
     parallel_for(left.panels() * across, [&](ptrdiff_t task) {
@@ -240,11 +240,15 @@ int exact_least(const residues& left, const residues& right) {
                 const plane_block at{left, right, p, q, row, column};
                 sums_block size, count;
                 at.multiply(0, size);
-                at.multiply(1, count);
-                for (int r = 0; r < block_rows; ++r)
+                if (planes > 1)
+                    at.multiply(1, count);
+                // Lines behind the last are padding.
+                const ptrdiff_t rows = left.lines - p * panel_lines - row;
+                const ptrdiff_t columns = right.lines - q * panel_lines - column;
+                for (int r = 0; r < block_rows && r < rows; ++r)
                     for (int v = 0; v < block_vectors; ++v)
-                        for (int i = 0; i < byte_lanes; ++i)
-                            if (count.at[r][v][i] != 0 && size.at[r][v][i] < found)
+                        for (int i = 0; i < byte_lanes && v * byte_lanes + i < columns; ++i)
+                            if (size.at[r][v][i] < found && (planes == 1 || count.at[r][v][i] != 0))
                                 found = size.at[r][v][i];
             }
         int seen = least.load();

@@ -156,9 +156,9 @@ void exact_residues(const residues& out, const channels& plan, const block_view&
     });
 }
 
-// Two planes: floor(|x| 2^(7 - e)), of the larger part if complex, and 1 where x is not 0.
-void exact_magnitudes(const residues& out, const block_view& x, const long long* exponent,
-                      const long long* shift) {
+// Planes: floor(|x| 2^(7 - e)), of the larger part if complex, and 1 where x is not 0.
+void exact_magnitudes(const residues& out, int planes, const block_view& x,
+                      const long long* exponent, const long long* shift) {
     const ptrdiff_t k = x.shape[1];
     parallel_for(out.panels(), [&](ptrdiff_t panel) {
         const ptrdiff_t line0 = panel * panel_lines;
@@ -168,7 +168,7 @@ void exact_magnitudes(const residues& out, const block_view& x, const long long*
         for (ptrdiff_t i = 0; i < lines; ++i)
             e[i] = exponent[line0 + i];
         const panel_residues to{out, panel, 0, nullptr, 0};
-        for (int p = 0; p < 2; ++p)
+        for (int p = 0; p < planes; ++p)
             __builtin_memset(out.sums(p, panel), 0, panel_lines * sizeof(int));
         for (ptrdiff_t four = 0; four < out.fours; ++four) {
             int size[4][panel_lines] = {}, is_there[4][panel_lines] = {};
@@ -198,7 +198,8 @@ void exact_magnitudes(const residues& out, const block_view& x, const long long*
                     b[s] = load_ints(is_there[s] + line);
                 }
                 to.put(0, int(four), line, a);
-                to.put(1, int(four), line, b);
+                if (planes > 1)
+                    to.put(1, int(four), line, b);
             }
         }
     });

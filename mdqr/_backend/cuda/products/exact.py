@@ -46,8 +46,8 @@ _PIECES = 2
 _LEAST_COLUMNS = 1024
 
 # The part of the memory of a device that a call takes unless the configuration says otherwise.
-_MEMORY_SHARE = 8
-# The part of the workspace that residues leave to sums.
+_MEMORY_SHARE = 4
+# The part of the workspace that residues leave to sums at least.
 _SUMS_SHARE = 4
 
 
@@ -73,6 +73,11 @@ class _Tile(NamedTuple):
     def size(self) -> int:
         """The entries of a plane."""
         return self.rows * self.right.data.shape[1]
+
+    @property
+    def height(self) -> int:
+        """The rows that are not padding."""
+        return min(self.rows, self.left.lines - self.start)
 
     def multiply(self, kernels: Kernels, count: int, sums: int) -> None:
         """Set sums ``(count, rows, lines of right)`` of products of planes."""
@@ -138,11 +143,11 @@ class ExactProducts(KernelCalls):
         exponents = [self.xp.empty(x.shape[-2], dtype=np.int64) for x in pair]
 
         def launch(kernels: Kernels) -> None:
-            for number, (x, shift, exponent) in enumerate(
-                zip(pair, shifts, exponents, strict=True)
-            ):
-                outputs = [0, kernels.address(exponent), kernels.address(words) + 8 * number]
-                _scan(kernels, x, is_complex, [_address(kernels, shift), 1, *outputs])
+            rest = [
+                [_address(kernels, shift), 0, kernels.address(exponent)]
+                for shift, exponent in zip(shifts, exponents, strict=True)
+            ]
+            _scan(kernels, pair, rest, is_complex, 1, kernels.address(words))
 
         given = [shift for shift in shifts if shift is not None]
         flags = ("exact_scan", is_complex)
@@ -160,9 +165,12 @@ class ExactProducts(KernelCalls):
         def launch(kernels: Kernels) -> None:
             memory, first = kernels.scratch(2 * terms)
             tops = [first, first + 8 * terms]
-            for x, exponent, top in zip(pair, exponents, tops, strict=True):
-                leading = limb_planes.first_limbs(x, is_complex, 1).swapaxes(-1, -2)
-                _scan(kernels, leading, is_complex, [kernels.address(exponent), -1, top, 0, 0])
+            left, right = (limb_planes.first_limbs(x, is_complex, 1).swapaxes(-1, -2) for x in pair)
+            rest = [
+                [kernels.address(exponent), top, 0]
+                for exponent, top in zip(exponents, tops, strict=True)
+            ]
+            _scan(kernels, (left, right), rest, is_complex, -1, 0)
             most = kernels.address(words) + 8 * ExtentWord.SHIFT
             kernels.launch(
                 _LINES, "mdqr_exact_balance",
@@ -211,16 +219,16 @@ class ExactProducts(KernelCalls):
         return out
 
     def exact_magnitudes(
-        self, x: Block, exponent: Block, shift: Block | None, *, is_complex: bool
+        self, x: Block, exponent: Block, shift: Block | None, planes: int, *, is_complex: bool
     ) -> Residues:
         """Return lower bounds of magnitudes, and where there are some."""
-        out = self._empty(2, x)
+        out = self._empty(planes, x)
 
         def launch(kernels: Kernels) -> None:
             _, lines, terms = out.data.shape
             arguments = fields(
                 _lines_view(kernels, x, is_complex), kernels.address(exponent),
-                _address(kernels, shift), kernels.address(out.data), lines, terms,
+                _address(kernels, shift), kernels.address(out.data), lines, terms, planes,
             )  # fmt: skip
             kernels.launch(
                 _LINES, "mdqr_exact_magnitudes", arguments,
@@ -236,19 +244,22 @@ class ExactProducts(KernelCalls):
         most = self.exact_workspace()
 
         def launch(kernels: Kernels) -> None:
-            tiles = _tiles(left, right, 8 * right.data.shape[1], most)
-            memory, sums = kernels.scratch(tiles[0].size)
+            planes, across, _ = right.data.shape
+            tiles = _tiles(left, right, planes, most)
+            memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
             target = kernels.address(words) + 8 * ExtentWord.LEAST
             for tile in tiles:
-                tile.multiply(kernels, 2, sums)
+                tile.multiply(kernels, planes, sums)
+                counts = sums + 4 * tile.size if planes > 1 else 0
                 kernels.launch(
-                    _LINES, "mdqr_exact_least", fields(sums, tile.size, target),
-                    grid=(min(_MOST_BLOCKS, divided(tile.size, _LINE_THREADS)),),
-                    threads=_LINE_THREADS,
+                    _LINES, "mdqr_exact_least",
+                    fields(sums, counts, tile.height, right.lines, across, target),
+                    grid=(min(_MOST_BLOCKS, tile.height),), threads=_LINE_THREADS,
                 )  # fmt: skip
             del memory
 
-        planned(self.kernels, ("exact_least", most), [left.data, right.data, words], launch)
+        flags = ("exact_least", left.lines, right.lines, most)
+        planned(self.kernels, flags, [left.data, right.data, words], launch)
 
     def exact_product(
         self,
@@ -272,14 +283,13 @@ class ExactProducts(KernelCalls):
         def launch(kernels: Kernels) -> None:
             parts, count, narrow = 1 + kind.is_complex, len(channels.modulus), channels.narrow
             planes = narrow + 3 * (count - narrow)
-            tiles = _tiles(left, right, 4 * planes * across, most)
+            tiles = _tiles(left, right, planes, most)
             memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
             row_exponent, column_exponent = map(kernels.address, exponents)
             for tile in tiles:
                 tile.multiply(kernels, planes, sums)
-                height = min(tile.rows, left.lines - tile.start)
                 arguments = fields(
-                    sums, tile.size, across, height, columns, row_exponent + 8 * tile.start,
+                    sums, tile.size, across, tile.height, columns, row_exponent + 8 * tile.start,
                     column_exponent, narrow // parts, (count - narrow) // parts, back.width, unit,
                     scale, kernels.address(digits.table),
                     NO_VIEW if c is None else _rows_view(kernels, c, kind, tile.start),
@@ -287,7 +297,7 @@ class ExactProducts(KernelCalls):
                 )  # fmt: skip
                 kernels.launch(
                     digits.module, "mdqr_exact_numbers", arguments,
-                    grid=(divided(height * columns, digits.entries),),
+                    grid=(divided(tile.height * columns, digits.entries),),
                     threads=_NUMBER_THREADS, shared=digits.table.nbytes,
                 )  # fmt: skip
             del memory
@@ -314,22 +324,33 @@ class ExactProducts(KernelCalls):
         return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
 
 
-def _scan(kernels: Kernels, x: Block, is_complex: bool, rest: list[int]) -> None:
-    """Find the exponents of lines; `rest` are the fields behind those of the view."""
+def _scan(
+    kernels: Kernels,
+    pair: LinePair,
+    rest: list[list[int]],
+    is_complex: bool,
+    sign: int,
+    words: int,
+) -> None:
+    """Find the exponents of the lines of both; `rest` are the fields behind those of the views."""
+    of = [[*_lines_view(kernels, x, is_complex), *more] for x, more in zip(pair, rest, strict=True)]
+    lines = max(x.shape[-2] for x in pair)
     kernels.launch(
-        _LINES, "mdqr_exact_scan", fields(_lines_view(kernels, x, is_complex), rest),
-        grid=(divided(x.shape[-2], _SCANNED),), threads=_LINE_THREADS, shared=24 * _LINE_THREADS,
+        _LINES, "mdqr_exact_scan", fields(*of, sign, words), grid=(divided(lines, _SCANNED), 2),
+        threads=_LINE_THREADS, shared=12 * _LINE_THREADS,
     )  # fmt: skip
 
 
-def _tiles(left: Residues, right: Residues, row_bytes: int, workspace: int) -> list[_Tile]:
-    """Return tiles of rows whose sums fit their share of the workspace."""
-    lines = left.data.shape[1]
-    most = workspace // _SUMS_SHARE // row_bytes
+def _tiles(left: Residues, right: Residues, planes: int, workspace: int) -> list[_Tile]:
+    """Return tiles of rows whose sums fit what operands leave of the workspace."""
+    lines, row_bytes = left.data.shape[1], 4 * planes * right.data.shape[1]
+    taken = sum(x.data.shape[0] * x.data.strides[0] for x in (left, right))
+    most = max(workspace - taken, workspace // _SUMS_SHARE) // row_bytes
     whole = _WHOLE if most >= _WHOLE else _PADDED
-    most = max(most // whole * whole, _PADDED)
-    starts = range(0, lines, most)
-    return [_Tile(left, right, start, min(most, lines - start)) for start in starts]
+    count = divided(lines, max(most // whole * whole, _PADDED))
+    rows = divided(lines, count * whole) * whole
+    starts = range(0, lines, rows)
+    return [_Tile(left, right, start, min(rows, lines - start)) for start in starts]
 
 
 def _address(kernels: Kernels, x: Block | None) -> int:

@@ -47,9 +47,10 @@ NUMBERS = {
 # Sums of products of bytes. Tensor cores serve operands along k, T and N, with all lengths and
 # addresses multiples of 16.
 BYTES = Numbers(_R_8I, _R_32I, _COMPUTE_32I, "i")
-# Results from which on products of bytes take a call each: of order 4096 an H100 has 1232 T
-# operations a second in one, 826 in a batch of 30, and of order 1024 113 and 685.
-_LARGE = 3 * 2**20
+# Results from which on products of bytes take a call each: of order 4096 an H100 has 1391 T
+# operations a second in one, 1115 in a batch of 30, of order 3072 1205 and 1307, and of order 1024
+# 215 and 692.
+_LARGE = 3 * 2**22
 
 
 class Cublas:

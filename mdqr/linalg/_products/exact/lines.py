@@ -20,7 +20,6 @@ from mdqr.linalg._shared.operands import precision_for
 
 _BEYOND = NON_FINITE_EXPONENT // 2  # all exponents of numbers, with shifts
 _GUARD = 5
-_MAGNITUDES = 2  # planes: magnitudes, and where there are some
 
 
 def full_bits(kind: Kind) -> int:
@@ -47,7 +46,9 @@ def integer_lines(
     if max(found.top) > _BEYOND:
         return None
     if has_bound:
-        bits = sufficient_bits(found.least, kind, terms * (1 + kind.is_complex))
+        # Of all entries, or where that is 0 of those that have a term.
+        least = found.least or _least_of_terms(backend, *lines)
+        bits = sufficient_bits(least, kind, terms * (1 + kind.is_complex))
     return None if bits is None else (lines, bits)
 
 
@@ -68,9 +69,8 @@ def _surveyed(
     exponents = backend.exact_scan(pair, shifts, words, is_complex=field)
     balance = backend.exact_balance(pair, exponents, words, is_complex=field) if scaled else None
     if has_bound:
-        _find_least(backend, pair, exponents, shifts, words, field)
-    (words,) = fetch(words)
-    found = Extents.of(words)
+        _find_least(backend, pair, exponents, shifts, words, planes=1, is_complex=field)
+    found = _extents(words)
     left, right = (
         Lines(
             planes.first_limbs(pair[i], field, precision_for(max(1, found.limbs[i])).limbs),
@@ -85,27 +85,46 @@ def _surveyed(
     return (left, right), found, balance
 
 
+def _least_of_terms(backend: ExactProducts, left: Lines, right: Lines) -> int:
+    """Return the least entry of a product of magnitudes where a term is not 0."""
+    words, pair = backend.exact_words(), (left.block, right.block)
+    powers = (left.exponent, right.exponent), (left.shift, right.shift)
+    _find_least(backend, pair, *powers, words, planes=2, is_complex=left.is_complex)
+    return _extents(words).least
+
+
+def _extents(words: Block) -> Extents:
+    """Wait for what calls have found."""
+    (found,) = fetch(words)
+    return Extents.of(found)
+
+
 def _find_least(
     backend: ExactProducts,
     pair: LinePair,
     exponents: LinePair,
     shifts: tuple[Block | None, Block | None],
     words: Block,
+    *,
+    planes: int,
     is_complex: bool,
 ) -> None:
-    """Multiply the magnitudes of lines, in parts that fit the workspace, for the least entry."""
+    """Multiply the magnitudes of lines, in parts that fit the workspace, for the least entry.
+
+    With two planes that of products which have a term other than 0.
+    """
 
     def form(number: int, part: slice) -> Residues:
         x, exponent, shift = pair[number], exponents[number], shifts[number]
         return backend.exact_magnitudes(
-            x[..., part, :], exponent[part], shift, is_complex=is_complex
+            x[..., part, :], exponent[part], shift, planes, is_complex=is_complex
         )
 
     def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
         backend.exact_least(x, y, words)
 
     forms = [partial(form, number) for number in (0, 1)]
-    form_pairs(backend, pair, forms, _MAGNITUDES, use)
+    form_pairs(backend, pair, forms, planes, use)
 
 
 def sufficient_bits(least: int, kind: Kind, terms: int) -> int | None:
