@@ -39,21 +39,24 @@ MDQR_FN void matrix_multiply_add(double (&c)[4], double a0, double a1, double b)
 #endif
 }
 
-// c += a b of bytes: a 16 x 32, signed, b 32 x 8, unsigned, four along the terms in a word. Lane l
-// holds words l%4 of rows l/4 and l/4 + 8 of a as the first and second number, words l%4 + 4 as the
-// others, words l%4 and l%4 + 4 of column l/4 of b, and c as above.
-MDQR_FN void matrix_multiply_add(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+// r = c + a b of bytes: a 16 x 32, signed, b 32 x 8, unsigned, four along the terms in a word. Lane
+// l holds words l%4 of rows l/4 and l/4 + 8 of a as the first and second number, words l%4 + 4 as
+// the others, words l%4 and l%4 + 4 of column l/4 of b, and c and r as above.
+MDQR_FN void matrix_multiply_add(int (&r)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                 const int (&c)[4]) {
 #if defined(__CUDA_ARCH__) && MDQR_CAPABILITY >= 80
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%0,%1,%2,%3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        "{%10,%11,%12,%13};"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]),
+          "r"(c[2]), "r"(c[3]));
 #elif defined(__CUDA_ARCH__)
     static_for<0, 4>([&](auto part) MDQR_LAMBDA {
-        constexpr int row = part.value % 2, half = part.value / 2;
-        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.u8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
-            : "+r"(c[2 * row]), "+r"(c[2 * row + 1])
-            : "r"(a[part]), "r"(b[half]));
+        constexpr int i = 2 * (part.value % 2), half = part.value / 2;
+        const int first = half == 0 ? c[i] : r[i], second = half == 0 ? c[i + 1] : r[i + 1];
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.u8.s32 {%0,%1}, {%2}, {%3}, {%4,%5};"
+            : "=r"(r[i]), "=r"(r[i + 1])
+            : "r"(a[part]), "r"(b[half]), "r"(first), "r"(second));
     });
 #endif
 }

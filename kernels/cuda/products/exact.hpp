@@ -30,6 +30,14 @@ struct residue_bytes {
     }
 };
 
+// The factors 2^e, as two: `power_factors` of residues.hpp in 32 bits.
+MDQR_FN void power_factors(int e, double& first, double& second) {
+    e = e < -2000 ? -2000 : e > 2000 ? 2000 : e;
+    const int half = e >> 1;
+    first = from_bits(i64(half + 1023) << 52);
+    second = from_bits(i64(e - half + 1023) << 52);
+}
+
 MDQR_FN int joined_bytes(const int (&r)[4]) {
     return (r[0] & 255) | (r[1] & 255) << 8 | (r[2] & 255) << 16 | int(unsigned(r[3]) << 24);
 }
@@ -37,11 +45,5 @@ MDQR_FN int joined_bytes(const int (&r)[4]) {
 struct alignas(16) four_words {
     unsigned at[4];
 };
-
-// x modulo m, nearest to zero, for any sum of residues: the quotient is far enough from halves.
-MDQR_FN double nearest_residue(double x, double m, double inverse) {
-    const double turns = one_sum(one_sum(one_prod(x, inverse), digit_rest), -digit_rest);
-    return fma(-turns, m, x);
-}
 
 MDQR_END

@@ -10,8 +10,9 @@ MDQR_BEGIN
 inline constexpr int number_threads = 128, pieces = MDQR_PIECES;
 inline constexpr int entries = parts > 1 || pieces > 8 || limbs > 4 ? 1 : 2;
 
-// Of a modulus: itself, its inverse, two fractions, and the weights of the parts.
-inline constexpr int row_size = 4 + parts * pieces;
+// Of a modulus: itself, its inverse, a multiple of it near 2^52 + 2^31, the fractions of the parts,
+// padding if there are two, and their weights.
+inline constexpr int fraction = 3, header = 2 + 2 * parts, row_size = header + parts * pieces;
 // Sums of so many moduli are asked for before the first is used: of those whose residues are one
 // digit, and of those that have two.
 inline constexpr int ahead = 8, wide_ahead = 4;
@@ -39,14 +40,28 @@ struct digit_sums {
     double digit[parts][entries][pieces], quotient[parts][entries];
 };
 
-// A residue from the sums of its digits: those of the first and of the second, and of both.
-template <int Planes> MDQR_FN double residue_of(const int (&sum)[Planes], const double* row) {
-    double x = sum[0];
-    if constexpr (Planes == 3) {
-        const double second = sum[1], middle = double(sum[2]) - x - second;
-        x = x * 16384.0 + middle * 128.0 + second;
-    }
-    return nearest_residue(x, row[0], row[1]);
+// What `to`, 2^52 and less than 2^32, and an integer are together, which is no more either.
+MDQR_FN double plus_integer(double to, int x) {
+    return from_bits((bits(to) & ~i64(0xffffffff)) | i64(unsigned(bits(to)) + unsigned(x)));
+}
+MDQR_FN double widened(int x) {
+    return one_sum(plus_integer(0x1p52 + 0x1p31, x), -(0x1p52 + 0x1p31));
+}
+
+// A sum modulo m, (m + 1) / 2 at most: behind a multiple of m near 2^52 its quotient errs by little
+// more than 1 / (2 m).
+MDQR_FN double residue_of(const int (&sum)[1], const double* row) {
+    const double x = plus_integer(row[2], sum[0]);
+    const double turns = one_sum(fma(x, row[1], 0x1p52), -0x1p52);
+    return fma(-turns, row[0], x);
+}
+// From the sums of two digits: those of the first and of the second, and of both.
+MDQR_FN double residue_of(const int (&sum)[3], const double* row) {
+    // Karatsuba: first 128^2 + (both - first - second) 128 + second.
+    const double first = widened(sum[0]), second = widened(sum[1]), both = widened(sum[2]);
+    const double x = fma(first, 16256.0, fma(both, 128.0, one_prod(second, -127.0)));
+    const double turns = one_sum(fma(x, row[1], digit_rest), -digit_rest);
+    return fma(-turns, row[0], x);
 }
 
 // Digits += those of one modulus. Residues of complex numbers x + i y are those of x + j y and of
@@ -62,10 +77,11 @@ MDQR_FN void add_digits_of(const int (&sum)[entries][parts][Planes], const doubl
     });
     static_for<0, parts>([&](auto part) MDQR_LAMBDA {
         static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-            to.quotient[part][e] = fma(r[part][e], row[2 + part.value], to.quotient[part][e]);
+            to.quotient[part][e] =
+                fma(r[part][e], row[fraction + part.value], to.quotient[part][e]);
         });
         const two_doubles* weight =
-            reinterpret_cast<const two_doubles*>(row + 4 + part.value * pieces);
+            reinterpret_cast<const two_doubles*>(row + header + part.value * pieces);
         static_for<0, pieces / 2>([&](auto pair) MDQR_LAMBDA {
             const two_doubles w = weight[pair];
             static_for<0, 2>([&](auto k) MDQR_LAMBDA {
@@ -78,22 +94,27 @@ MDQR_FN void add_digits_of(const int (&sum)[entries][parts][Planes], const doubl
     });
 }
 
-// Digits += those of `count` moduli, whose sums begin at `at`.
+// Digits += those of `count` moduli, whose sums begin at `from`.
 template <int Planes, int Ahead>
-MDQR_FN void add_digits(const int* const* at, i64 size, i64 count, const double* row,
+MDQR_FN void add_digits(const int* const* from, i64 size, int count, const double* row,
                         digit_sums& to) {
-    for (i64 i = 0; i < count; i += Ahead, row += Ahead * row_size) {
+    const int* at[entries];
+    static_for<0, entries>([&](auto e) MDQR_LAMBDA { at[e] = from[e]; });
+    for (int i = 0; i < count; i += Ahead, row += Ahead * row_size) {
         int sum[Ahead][entries][parts][Planes];
         static_for<0, Ahead>([&](auto k) MDQR_LAMBDA {
-            // Weights beyond the moduli are 0.
-            const i64 modulus = i + k.value < count ? i + k.value : count - 1;
-            static_for<0, entries>([&](auto e) MDQR_LAMBDA {
-                static_for<0, parts * Planes>([&](auto plane) MDQR_LAMBDA {
+            static_for<0, parts * Planes>([&](auto plane) MDQR_LAMBDA {
+                static_for<0, entries>([&](auto e) MDQR_LAMBDA {
                     sum[k][e][plane.value / Planes][plane.value % Planes] =
-                        at[e][(modulus * parts * Planes + plane.value) * size];
+                        at[e][plane.value * size];
                 });
             });
+            // Behind the last one itself again: weights beyond the moduli are 0.
+            const i64 next = i + k.value + 1 < count ? parts * Planes * size : 0;
+            static_for<0, entries>([&](auto e) MDQR_LAMBDA { at[e] += next; });
         });
+        // Otherwise the compiler moves loads to where they are used, and few are under way.
+        sync_warp();
         static_for<0, Ahead>([&](auto k) MDQR_LAMBDA {
             add_digits_of<Planes>(sum[k], row + k.value * row_size, to);
         });
@@ -129,8 +150,8 @@ MDQR_KERNEL(mdqr_exact_numbers, mdqr::number_arguments, mdqr::number_threads) {
         wide_at[e] = at[e] + p.narrow * parts * p.size;
     });
     digit_sums sum = {};
-    add_digits<1, ahead>(at, p.size, p.narrow, table, sum);
-    add_digits<3, wide_ahead>(wide_at, p.size, p.wide, table + narrow_rows * row_size, sum);
+    add_digits<1, ahead>(at, p.size, int(p.narrow), table, sum);
+    add_digits<3, wide_ahead>(wide_at, p.size, int(p.wide), table + narrow_rows * row_size, sum);
     md<double, limbs> found[parts][entries];
     static_for<0, parts>([&](auto part) MDQR_LAMBDA {
         static_for<0, entries>([&](auto e) MDQR_LAMBDA {

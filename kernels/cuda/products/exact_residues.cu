@@ -23,17 +23,15 @@ struct residue_arguments {
     residue_bytes out;
 };
 
-// The words of one entry.
-MDQR_FN void put_words(const residue_arguments& p, i64 i, i64 j, unsigned* to) {
-    const bool within = i < p.x.lines && j < p.x.terms;
-    double first = 0.0, second = 0.0;
-    if (within)
-        power_factors<double>(p.tau + (p.shift ? p.shift[j] : 0) - p.exponent[i], first, second);
+// The words of one entry at `from`, null outside of the lines.
+MDQR_FN void put_words(const residue_arguments& p, const double* from, int power, unsigned* to) {
+    double first, second;
+    power_factors(power, first, second);
     static_for<0, 1 + MDQR_COMPLEX>([&](auto part) MDQR_LAMBDA {
         double x[limbs];
-        const double* from = p.x.at(i, j) + part * p.x.of.imag;
-        static_for<0, limbs>([&](auto l)
-                                 MDQR_LAMBDA { x[l] = within ? from[l * p.x.of.plane] : 0.0; });
+        static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
+            x[l] = from ? from[part * p.x.of.imag + l * p.x.of.plane] : 0.0;
+        });
         i64 word[MDQR_WORDS];
         to_words(x, first, second, word);
         static_for<0, MDQR_WORDS>([&](auto w) MDQR_LAMBDA {
@@ -42,14 +40,33 @@ MDQR_FN void put_words(const residue_arguments& p, i64 i, i64 j, unsigned* to) {
     });
 }
 
+// All entries of a block: a thread goes down its column of a line, or along its line of terms.
+MDQR_FN void put_block(const residue_arguments& p, i64 i0, i64 j0, unsigned* to) {
+    const int t = thread_index();
+    const bool by_line = p.x.is_by_line();
+    const int di = by_line ? residue_threads / tile_terms : 0;
+    const int dj = by_line ? 0 : residue_threads / tile_lines;
+    int i = by_line ? t / tile_terms : t % tile_lines,
+        j = by_line ? t % tile_terms : t / tile_lines;
+    const double* from = p.x.at(i0 + i, j0 + j);
+    const i64 stride = di * p.x.line + dj * p.x.step;
+    for (int e = t; e < tile_entries; e += residue_threads, i += di, j += dj, from += stride) {
+        const bool within = i0 + i < p.x.lines && j0 + j < p.x.terms;
+        int power = int(p.tau);
+        if (within)
+            power += int(p.shift ? p.shift[j0 + j] : 0) - int(p.exponent[i0 + i]);
+        put_words(p, within ? from : nullptr, power, to + i * tile_terms + j);
+    }
+}
+
 // What a float holds with its integer as the last 22 bits: sums begin there, and are floats then.
 inline constexpr float magic = 0x1.8p23f;
 inline constexpr unsigned magic_word = 0x4b400000u;
 
 struct alignas(16) channel {
     float modulus, inverse;
-    int start; // the residue of words that are all zero
-    int padding;
+    unsigned start; // the residue of words that are all zero, of one byte behind a multiple of m
+    unsigned divisor;
 };
 
 // Words of the 32 entries of a warp: of four times eight, each lane some of one of eight.
@@ -75,66 +92,58 @@ MDQR_FN entry_words load_words(const unsigned* shared, int lane) {
 // Sums of channels l/4 (first two) and l/4 + 8 of a lane for entries 8 (l%4) + 2 q and the next.
 using sums_of_lane = int[4][4];
 
-MDQR_FN void start_sums(int first, int second, sums_of_lane& sum) {
-    static_for<0, 4>([&](auto q) MDQR_LAMBDA {
-        sum[q][0] = sum[q][1] = first;
-        sum[q][2] = sum[q][3] = second;
-    });
-}
-
-MDQR_FN void add_products(const four_words* factor, const entry_words& word, int lane,
-                          sums_of_lane& sum) {
+MDQR_FN void sum_products(const four_words* factor, const entry_words& word, unsigned first,
+                          unsigned second, sums_of_lane& sum) {
+    int start[4] = {int(first), int(first), int(second), int(second)};
     static_for<0, steps>([&](auto s) MDQR_LAMBDA {
-        const four_words a = factor[32 * s.value + lane];
-        static_for<0, 4>([&](auto q)
-                             MDQR_LAMBDA { matrix_multiply_add(sum[q], a.at, word.at[s][q]); });
+        const four_words a = factor[32 * s.value];
+        static_for<0, 4>([&](auto q) MDQR_LAMBDA {
+            matrix_multiply_add(sum[q], a.at, word.at[s][q], s.value == 0 ? start : sum[q]);
+        });
     });
 }
 
 MDQR_FN float as_float(int sum) { return float_of(unsigned(sum)) - magic; }
 
-// x / m to the nearest integer, for |x| < 2^23: the quotient errs by less than 1 / (2 m).
-MDQR_FN float turns_of(float x, const channel& by) { return fused(x, by.inverse, magic) - magic; }
-
-// x modulo m, nearest to zero.
+// x modulo m, nearest to zero, for |x| < 2^23: the quotient errs by less than 1 / (2 m).
 MDQR_FN float nearest_residue(float x, const channel& by) {
-    return fused(-turns_of(x, by), by.modulus, x);
+    const float turns = fused(x, by.inverse, magic) - magic;
+    return fused(-turns, by.modulus, x);
 }
 
-// The lowest bytes of four floats with their integers behind `magic`.
-MDQR_FN int joined_bytes(const float* x) {
-    const int r[4] = {int(word_of(x[0])), int(word_of(x[1])), int(word_of(x[2])),
-                      int(word_of(x[3]))};
-    return joined_bytes(r);
+// The lowest byte of a sum modulo m. As a float the sum is M + s, M a multiple of m near 1.5 2^23;
+// what its quotient has behind 2^23 is M / m + s / m to the nearest integer, and less than 1 / m
+// beside it: m is 256, where nothing errs, or at most 253.
+MDQR_FN int narrow_residue(int sum, const channel& by) {
+    const float turns = fused(float_of(unsigned(sum)), by.inverse, 0x1p23f);
+    return int(unsigned(sum) - word_of(turns) * by.divisor);
 }
 
 struct alignas(8) eight_bytes {
     int at[2];
 };
 
-MDQR_FN void put_bytes(const residue_arguments& p, i64 plane, i64 line, i64 term,
-                       const float (&x)[8]) {
-    *reinterpret_cast<eight_bytes*>(p.out.four(plane, line, term)) = {
-        {joined_bytes(x), joined_bytes(x + 4)}};
+// The lowest bytes of eight words.
+MDQR_FN void put_bytes(signed char* to, const int (&low)[4], const int (&high)[4]) {
+    *reinterpret_cast<eight_bytes*>(to) = {{joined_bytes(low), joined_bytes(high)}};
 }
 
-// Residues behind `magic` of sums behind it: 128 is -128 modulo 256.
-MDQR_FN void put_narrow(const residue_arguments& p, const channel& by, const sums_of_lane& sum,
-                        int second, i64 plane, i64 line, i64 term) {
-    float byte[8];
+MDQR_FN void put_narrow(signed char* to, const channel& by, const sums_of_lane& sum, int second) {
+    int byte[2][4];
     static_for<0, 8>([&](auto e) MDQR_LAMBDA {
-        const float x = float_of(unsigned(sum[e.value / 2][2 * second + e.value % 2]));
-        byte[e] = fused(-turns_of(x - magic, by), by.modulus, x);
+        byte[e.value / 4][e.value % 4] =
+            narrow_residue(sum[e.value / 2][2 * second + e.value % 2], by);
     });
-    put_bytes(p, plane, line, term, byte);
+    put_bytes(to, byte[0], byte[1]);
 }
 
-// Two digits of opposite signs to the base 128, which reach 127 * 128, and their sum.
-MDQR_FN void put_wide(const residue_arguments& p, const channel& by, const sums_of_lane& low,
-                      const sums_of_lane& high, int second, i64 plane, i64 line, i64 term) {
-    float byte[3][8];
+// Two digits of opposite signs to the base 128, which reach 127 * 128, and their sum; integers
+// behind `magic`.
+MDQR_FN void put_wide(signed char* to, i64 plane, const channel& by, const sums_of_lane& low,
+                      const sums_of_lane& high, int second) {
+    int byte[3][2][4];
     static_for<0, 8>([&](auto e) MDQR_LAMBDA {
-        constexpr int q = e.value / 2;
+        constexpr int q = e.value / 2, half = e.value / 4, at = e.value % 4;
         const int i = 2 * second + e.value % 2;
         const float upper = nearest_residue(as_float(high[q][i]), by);
         const float r = nearest_residue(fused(upper, 128.0f, as_float(low[q][i])), by);
@@ -142,43 +151,51 @@ MDQR_FN void put_wide(const residue_arguments& p, const channel& by, const sums_
         const float away = r < 0.0f ? -127.0f / 256.0f : 127.0f / 256.0f;
         const float moved = fused(r, 1.0f / 128.0f, away) + magic, first = moved - magic;
         const float rest = fused(-128.0f, first, r);
-        byte[0][e] = moved;
-        byte[1][e] = rest + magic;
-        byte[2][e] = first + rest + magic;
+        byte[0][half][at] = int(word_of(moved));
+        byte[1][half][at] = int(word_of(rest + magic));
+        byte[2][half][at] = int(word_of(first + rest + magic));
     });
     static_for<0, 3>([&](auto d)
-                         MDQR_LAMBDA { put_bytes(p, plane + d.value, line, term, byte[d]); });
+                         MDQR_LAMBDA { put_bytes(to + d.value * plane, byte[d][0], byte[d][1]); });
 }
 
-MDQR_FN void put_residues(const residue_arguments& p, const entry_words& word, int lane, i64 line,
-                          i64 term) {
-    const i64 tiles = (p.narrow + channels_at_once - 1) / channels_at_once;
-    const i64 wide = (p.count - p.narrow + channels_at_once - 1) / channels_at_once;
-    const channel* by = reinterpret_cast<const channel*>(p.table) + lane / 4;
-    const four_words* factor = p.table + channels_at_once * (tiles + wide);
-    const bool within = term < p.out.terms;
-    for (i64 tile = 0; tile < tiles; ++tile, by += channels_at_once, factor += 32 * steps) {
+// A lane puts bytes of channels lane / 4 and lane / 4 + 8 of each tile: of narrow ones to `to` plus
+// the distance of their plane, if they are of a line.
+MDQR_FN void put_residues(const residue_arguments& p, const entry_words& word, int lane,
+                          signed char* to, bool within) {
+    constexpr int half = channels_at_once / 2;
+    const int row = lane / 4, narrow = int(p.narrow), wide = int(p.count) - narrow;
+    const int tiles = (narrow + channels_at_once - 1) / channels_at_once;
+    const int wide_tiles = (wide + channels_at_once - 1) / channels_at_once;
+    const i64 plane = p.out.lines * p.out.terms;
+    const channel* by = reinterpret_cast<const channel*>(p.table) + row;
+    const four_words* factor = p.table + channels_at_once * (tiles + wide_tiles) + lane;
+    signed char* at = to + row * plane;
+    for (int c = row; c < row + channels_at_once * tiles;
+         c += channels_at_once, at += channels_at_once * plane) {
         sums_of_lane sum;
-        start_sums(by[0].start, by[8].start, sum);
-        add_products(factor, word, lane, sum);
-        static_for<0, 2>([&](auto second) MDQR_LAMBDA {
-            const i64 c = channels_at_once * tile + 8 * second.value + lane / 4;
-            if (within && c < p.narrow)
-                put_narrow(p, by[8 * second.value], sum, second.value, c, line, term);
-        });
+        const channel first = by[0], second = by[half];
+        sum_products(factor, word, first.start, second.start, sum);
+        if (within && c < narrow)
+            put_narrow(at, first, sum, 0);
+        if (within && c + half < narrow)
+            put_narrow(at + half * plane, second, sum, 1);
+        by += channels_at_once;
+        factor += 32 * steps;
     }
-    for (i64 tile = 0; tile < wide; ++tile, by += channels_at_once, factor += 32 * steps) {
+    at = to + (narrow + 3 * row) * plane;
+    for (int c = row; c < row + channels_at_once * wide_tiles;
+         c += channels_at_once, at += 3 * channels_at_once * plane) {
         sums_of_lane low, high;
-        start_sums(by[0].start, by[8].start, low);
-        start_sums(int(magic_word), int(magic_word), high);
-        add_products(factor, word, lane, low);
-        add_products(factor + 32 * steps * wide, word, lane, high);
-        static_for<0, 2>([&](auto second) MDQR_LAMBDA {
-            const i64 c = channels_at_once * tile + 8 * second.value + lane / 4;
-            if (within && c < p.count - p.narrow)
-                put_wide(p, by[8 * second.value], low, high, second.value, p.narrow + 3 * c, line,
-                         term);
-        });
+        const channel first = by[0], second = by[half];
+        sum_products(factor, word, first.start, second.start, low);
+        sum_products(factor + 32 * steps * wide_tiles, word, magic_word, magic_word, high);
+        if (within && c < wide)
+            put_wide(at, plane, first, low, high, 0);
+        if (within && c + half < wide)
+            put_wide(at + 3 * half * plane, plane, second, low, high, 1);
+        by += channels_at_once;
+        factor += 32 * steps;
     }
 }
 
@@ -189,16 +206,15 @@ MDQR_KERNEL(mdqr_exact_residues, mdqr::residue_arguments, mdqr::residue_threads)
     const i64 across = (p.out.terms + tile_terms - 1) / tile_terms;
     const i64 i0 = block_x() / across * tile_lines, j0 = block_x() % across * tile_terms;
     unsigned* shared = reinterpret_cast<unsigned*>(shared_memory());
-    const bool by_line = p.x.is_by_line();
-    for (int e = thread_index(); e < tile_entries; e += residue_threads) {
-        const int i = by_line ? e / tile_terms : e % tile_lines;
-        const int j = by_line ? e % tile_terms : e / tile_lines;
-        put_words(p, i0 + i, j0 + j, shared + i * tile_terms + j);
-    }
+    put_block(p, i0, j0, shared);
     sync_threads();
-    const int lane = thread_index() % 32;
-    for (int e = thread_index() / 32 * span; e < tile_entries; e += residue_threads) {
+    // A warp takes its half of every second line.
+    const int lane = thread_index() % 32, e0 = thread_index() / 32 * span;
+    const i64 term = j0 + e0 % tile_terms + 8 * (lane % 4);
+    signed char* to = p.out.data + (i0 + e0 / tile_terms) * p.out.terms + term;
+    for (int e = e0; e < tile_entries; e += residue_threads) {
         const entry_words word = load_words(shared + e, lane);
-        put_residues(p, word, lane, i0 + e / tile_terms, j0 + e % tile_terms + 8 * (lane % 4));
+        put_residues(p, word, lane, to, term < p.out.terms);
+        to += residue_threads / tile_terms * p.out.terms;
     }
 }

@@ -162,7 +162,8 @@ inline void matrix_multiply_add(double (&c)[4], double a0, double a1, double b) 
 }
 
 // One step of 32 products of bytes a number.
-inline void matrix_multiply_add(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+inline void matrix_multiply_add(int (&r)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                const int (&c)[4]) {
     auto& board = mdqr_emulate::board_of_warp();
     const int lane = mdqr_emulate::current->lane();
     for (int i = 0; i < 4; ++i)
@@ -170,12 +171,14 @@ inline void matrix_multiply_add(int (&c)[4], const unsigned (&a)[4], const unsig
     board[4][lane] = b[0];
     board[5][lane] = b[1];
     mdqr_emulate::sync_lanes();
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
+        r[i] = c[i];
         for (int word = 0; word < 8; ++word) {
             const int row = 4 * (lane / 4) + word % 4, column = 4 * (2 * (lane % 4) + i % 2);
-            c[i] = dot_bytes(c[i], unsigned(board[4 + word / 4][column + word % 4]),
+            r[i] = dot_bytes(r[i], unsigned(board[4 + word / 4][column + word % 4]),
                              int(unsigned(board[2 * (word / 4) + i / 2][row])));
         }
+    }
 }
 
 MDQR_END

@@ -35,8 +35,10 @@ _RESIDUE_THREADS, _TILE_LINES, _TILE_TERMS = 128, 8, 64
 _WORD_STRIDE = _TILE_LINES * _TILE_TERMS + 2
 # Channels and words of a product by tensor cores, and what sums of bytes begin with: the word of
 # the float that has its integer behind 1.5 * 2**23.
-_CHANNELS, _STEP_WORDS, _MAGIC_WORD = 16, 8, 0x4B400000
-# As in kernels/cuda/products/exact_numbers.cu.
+_CHANNELS, _STEP_WORDS = 16, 8
+_MAGIC, _MAGIC_WORD = 3 * 2**22, 0x4B400000
+# As in kernels/cuda/products/exact_numbers.cu; what sums of bytes are behind, there.
+_BEHIND = 2.0**52 + 2.0**31
 _NUMBER_THREADS, _FEW_PIECES, _FEW_LIMBS, _AHEAD, _WIDE_AHEAD = 128, 8, 4, 8, 4
 
 # Digits are rounded up to a multiple of this by zeros, so that fewer modules are compiled.
@@ -370,12 +372,14 @@ def _digit_table(channels: Channels, back: Reconstruction, padded: int) -> np.nd
     the product of all.
     """
     parts, moduli, pieces = back.weight.shape
-    rows = np.zeros((moduli, 4 + parts * padded))
+    header = 2 + 2 * parts
+    rows = np.zeros((moduli, header + parts * padded))
     rows[:, 0] = channels.modulus[::parts]
     rows[:, 1] = 1.0 / rows[:, 0]
-    rows[:, 2 : 2 + parts] = back.fraction.T
+    rows[:, 2] = _BEHIND - _BEHIND % rows[:, 0]
+    rows[:, 3 : 3 + parts] = back.fraction.T
     for part in range(parts):
-        start = 4 + part * padded
+        start = header + part * padded
         rows[:, start : start + pieces] = back.weight[part]
     narrow = channels.narrow // parts
     kinds = (rows[:narrow], _AHEAD), (rows[narrow:], _WIDE_AHEAD)
@@ -393,7 +397,9 @@ def _residue_table(channels: Channels) -> np.ndarray:
     narrow = channels.narrow
     inverse = (1.0 / channels.modulus).astype(np.float32).view(np.int32)
     modulus = channels.modulus.astype(np.float32).view(np.int32)
-    front = [modulus, inverse, channels.start + _MAGIC_WORD, np.zeros_like(modulus)]
+    start = channels.start + _MAGIC_WORD
+    start[:narrow] -= _MAGIC % channels.modulus[:narrow]
+    front = [modulus, inverse, start, channels.modulus]
     rows = np.stack(front, axis=-1)
     low, high = channels.low, channels.high
     parts = [_padded_rows(rows[:narrow]), _padded_rows(rows[narrow:])]

@@ -123,8 +123,9 @@ def reconstruction(chosen: Moduli, left_out: int = 0) -> Reconstruction:
     if left_out:
         return reconstruction(chosen).without(left_out)
     product = math.prod(chosen.values)
-    # Residues of parts of complex numbers are sums of two.
-    most = sum(m // 2 for m in chosen.values) * chosen.parts
+    # Residues of parts of complex numbers are sums of two. That of a sum halfway between two
+    # multiples may be either.
+    most = sum((m + 1) // 2 for m in chosen.values) * chosen.parts
     width = 52
     while (most + most // 2 + 2) * 2 ** (width - 1) + 2 ** (54 - width) >= 2**53:
         width -= 1
