@@ -6,6 +6,7 @@ Lines are the rows of the left operand and the columns of the right one, blocks
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from enum import IntEnum
 from types import ModuleType
 from typing import NamedTuple, Protocol
@@ -83,7 +84,11 @@ EXTENT_WORDS = 8
 
 
 class Extents(NamedTuple):
-    """What decides how a product is formed; see `ExactProducts.exact_words`.
+    """What decides how a product is formed.
+
+    All that the host has to know is in `EXTENT_WORDS` words, int64, in which calls leave the
+    largest that they have seen, zeros to begin with: so it waits for a device once. Tops count from
+    `ABSENT_EXPONENT` on, least entries down from `MOST_MAGNITUDE`.
 
     Attributes
     ----------
@@ -143,28 +148,35 @@ class ExactProducts(Protocol):
         """Return ``c + a @ b`` or ``c - a @ b``, see `Backend.matmul`."""
         ...
 
-    def exact_words(self) -> Block:
-        """Return eight zeros, int64, in which calls leave the largest that they have seen.
+    def repeated(
+        self, flags: Hashable, operands: Sequence[Block | None], call: Callable[..., None]
+    ) -> None:
+        """Call ``call(backend, *operands)``, or do again what it did for operands of such a layout.
 
-        They are the words of `Extents`: all that the host has to know is there, so that it waits
-        for a device once. Tops count from `ABSENT_EXPONENT` on, least entries down from
-        `MOST_MAGNITUDE`.
+        It makes calls of `backend` alone, which depend on `flags` and on shapes and strides, and
+        leaves its results in the operands.
         """
         ...
 
     def exact_scan(
-        self, pair: LinePair, shifts: tuple[Block | None, ...], words: Block, *, is_complex: bool
-    ) -> LinePair:
-        """Return for each line the largest ``E + shift``, where ``2**E`` is above an entry.
+        self,
+        pair: LinePair,
+        shifts: tuple[Block | None, ...],
+        exponents: LinePair,
+        words: Block,
+        *,
+        is_complex: bool,
+    ) -> None:
+        """Set for each line the largest ``E + shift``, where ``2**E`` is above an entry.
 
         0 for lines of zeros. Without `shifts` they are 0. `words` get limbs, tops and spans.
         """
         ...
 
     def exact_balance(
-        self, pair: LinePair, exponents: LinePair, words: Block, *, is_complex: bool
-    ) -> Block:
-        """Return powers of two, int64, that balance the terms: of left lines times them.
+        self, pair: LinePair, exponents: LinePair, shift: Block, words: Block, *, is_complex: bool
+    ) -> None:
+        """Set powers of two, int64, that balance the terms: of left lines times them.
 
         Half the distance between what is largest in the columns of the left and of the right
         lines, these scaled by their exponents, rounded down; 0 where one has none. `words` get the

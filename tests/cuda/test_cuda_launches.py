@@ -15,6 +15,7 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.device import GLOBAL_BLOCKS
 from mdqr._backend.cuda.runtime.kernels import Kernels
+from mdqr._backend.exact import EXTENT_WORDS
 from mdqr._backend.protocol import EquationTerms, ProductGraph
 from mdqr._backend.sources import kernels_folder
 from mdqr._limbs.planes import Kind
@@ -158,10 +159,10 @@ def call_exact(backend, kind, n):
     chosen = moduli(2 * bits + 12, kind.is_complex)
     tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
     lines, out = blocks(kind, (7, n), (7, 7))
-    powers, words = np.zeros(7, dtype=np.int64), backend.exact_words()
+    powers, words = np.zeros(7, dtype=np.int64), np.zeros(EXTENT_WORDS, dtype=np.int64)
     pair = lines, np.zeros(kind.planes((n, 7))).swapaxes(-1, -2)
-    backend.exact_scan(pair, (None, None), words, **options)
-    backend.exact_balance(pair, (powers, powers), words, **options)
+    backend.exact_scan(pair, (None, None), (powers, powers), words, **options)
+    backend.exact_balance(pair, (powers, powers), np.zeros(n, dtype=np.int64), words, **options)
     sizes = backend.exact_magnitudes(lines, powers, None, 2, **options)
     backend.exact_least(sizes, sizes, words)
     residues = backend.exact_residues(lines, powers, None, bits, tables, **options)

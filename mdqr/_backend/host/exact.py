@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from threading import Lock
 from typing import Any, NamedTuple
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from mdqr._backend import workspace
 from mdqr._backend.exact import (
     ABSENT_EXPONENT,
-    EXTENT_WORDS,
     MOST_MAGNITUDE,
     Channels,
     ExtentWord,
@@ -98,20 +98,22 @@ class ExactProducts:
         """Take the memory of residues back."""
         self._buffers.give(x.buffer)
 
-    def exact_words(self) -> Integers:
-        """Return zeros for what calls have seen."""
-        return np.zeros(EXTENT_WORDS, dtype=np.int64)
+    def repeated(
+        self, flags: Hashable, operands: Sequence[Block | None], call: Callable[..., None]
+    ) -> None:
+        """Call ``call(self, *operands)``."""
+        call(self, *operands)
 
     def exact_scan(
         self,
         pair: LinePair,
         shifts: tuple[Integers | None, ...],
+        exponents: LinePair,
         words: Integers,
         *,
         is_complex: bool,
-    ) -> LinePair:
-        """Return the exponents above the lines, and how far down their bits go."""
-        exponents = []
+    ) -> None:
+        """Find the exponents above the lines, and how far down their bits go."""
         for number, (x, shift) in enumerate(zip(pair, shifts, strict=True)):
             top, bottom = self._scanned(x, shift, is_complex)
             is_zero = top < bottom
@@ -122,23 +124,26 @@ class ExactProducts:
             }
             for first, value in found.items():
                 words[first + number] = max(words[first + number], value)
-            exponents.append(np.where(is_zero, 0, top))
-        left, right = exponents
-        return left, right
+            exponents[number][...] = np.where(is_zero, 0, top)
 
     def exact_balance(
-        self, pair: LinePair, exponents: LinePair, words: Integers, *, is_complex: bool
-    ) -> Integers:
-        """Return powers of two between the terms."""
+        self,
+        pair: LinePair,
+        exponents: LinePair,
+        shift: Integers,
+        words: Integers,
+        *,
+        is_complex: bool,
+    ) -> None:
+        """Find powers of two between the terms."""
         tops = []
         for x, exponent in zip(pair, exponents, strict=True):
             leading = planes.first_limbs(x, is_complex, 1).swapaxes(-1, -2)
             tops.append(self._scanned(leading, -exponent, is_complex)[0])
         left, right = tops
         is_absent = np.minimum(left, right) < ABSENT_EXPONENT // 2
-        shift = np.where(is_absent, 0, (right - left) >> 1)
+        shift[...] = np.where(is_absent, 0, (right - left) >> 1)
         words[ExtentWord.SHIFT] = max(words[ExtentWord.SHIFT], abs(shift).max())
-        return shift
 
     def _scanned(
         self, x: Block, shift: Integers | None, is_complex: bool

@@ -15,6 +15,7 @@ from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.cuda.floats.signs import sign_rows
 from mdqr._backend.cuda.runtime.device import Device
 from mdqr._backend.cuda.runtime.kernels import Module
+from mdqr._backend.exact import EXTENT_WORDS
 from mdqr._backend.protocol import BINARY, REAL_ONLY, REDUCTIONS, UNARY, EquationTerms, ProductGraph
 from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
@@ -126,7 +127,7 @@ def call_exact(backend: CudaBackend, kind: Kind) -> None:
     tables, back = channels(chosen, words_of(bits), False), reconstruction(chosen)
     zeros = np.zeros(20, dtype=np.int64)
     sizes = backend.exact_magnitudes(a, zeros, None, 2, is_complex=kind.is_complex)
-    backend.exact_least(sizes, sizes, backend.exact_words())
+    backend.exact_least(sizes, sizes, np.zeros(EXTENT_WORDS, dtype=np.int64))
     left, right = (
         backend.exact_residues(x, zeros, None, bits, tables, is_complex=kind.is_complex)
         for x in (a, b.swapaxes(-1, -2))

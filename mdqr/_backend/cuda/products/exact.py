@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
     planes,
 )
-from mdqr._backend.cuda.runtime.replay import planned
+from mdqr._backend.cuda.runtime.replay import Recorder, planned
 from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
-from mdqr._backend.exact import EXTENT_WORDS, Channels, ExtentWord, LinePair, Reconstruction
+from mdqr._backend.exact import Channels, ExtentWord, LinePair, Reconstruction
 from mdqr._limbs import planes as limb_planes
 from mdqr._limbs.planes import Block, Kind
 
@@ -134,15 +135,33 @@ class ExactProducts(KernelCalls):
     def exact_release(self, x: Residues) -> None:
         """Do nothing: memory goes back to CuPy's pool with the last reference."""
 
-    def exact_words(self) -> Block:
-        """Return zeros for what calls have seen."""
-        return self.xp.zeros(EXTENT_WORDS, dtype=np.int64)
+    def repeated(
+        self, flags: Hashable, operands: Sequence[Block | None], call: Callable[..., None]
+    ) -> None:
+        """Call ``call(self, *operands)``, or repeat what it launched for such operands."""
+        given = [x for x in operands if x is not None]
+
+        def launch(kernels: Kernels) -> None:
+            if isinstance(kernels, Recorder):
+                places = (None if x is None else kernels.placeholder(x) for x in operands)
+                call(type(self)(kernels), *places)
+            else:
+                call(self, *operands)
+
+        most = self.exact_workspace()
+        key = ("repeated", flags, tuple(x is None for x in operands), most)
+        planned(self.kernels, key, given, launch, most)
 
     def exact_scan(
-        self, pair: LinePair, shifts: tuple[Block | None, ...], words: Block, *, is_complex: bool
-    ) -> LinePair:
-        """Return the exponents above the lines, and how far down their bits go."""
-        exponents = [self.xp.empty(x.shape[-2], dtype=np.int64) for x in pair]
+        self,
+        pair: LinePair,
+        shifts: tuple[Block | None, ...],
+        exponents: LinePair,
+        words: Block,
+        *,
+        is_complex: bool,
+    ) -> None:
+        """Find the exponents above the lines, and how far down their bits go."""
 
         def launch(kernels: Kernels) -> None:
             rest = [
@@ -154,15 +173,12 @@ class ExactProducts(KernelCalls):
         given = [shift for shift in shifts if shift is not None]
         flags = ("exact_scan", is_complex)
         planned(self.kernels, flags, [*pair, *exponents, words, *given], launch)
-        left, right = exponents
-        return left, right
 
     def exact_balance(
-        self, pair: LinePair, exponents: LinePair, words: Block, *, is_complex: bool
-    ) -> Block:
-        """Return powers of two between the terms."""
+        self, pair: LinePair, exponents: LinePair, shift: Block, words: Block, *, is_complex: bool
+    ) -> None:
+        """Find powers of two between the terms."""
         terms = pair[0].shape[-1]
-        shift = self.xp.empty(terms, dtype=np.int64)
 
         def launch(kernels: Kernels) -> None:
             memory, first = kernels.scratch(2 * terms)
@@ -183,7 +199,6 @@ class ExactProducts(KernelCalls):
 
         flags = ("exact_balance", is_complex)
         planned(self.kernels, flags, [*pair, *exponents, shift, words], launch)
-        return shift
 
     def exact_residues(
         self,
@@ -312,7 +327,7 @@ class ExactProducts(KernelCalls):
         """Return planes to be written for the lines of `x`."""
         lines, terms = x.shape[-2:]
         shape = (count, _padded(lines), _padded(terms))
-        return Residues(self.xp.empty(shape, dtype=np.int8), lines)
+        return Residues(self.kernels.empty(shape, np.int8), lines)
 
     def _digits(self, channels: Channels, back: Reconstruction, kind: Kind) -> _Digits:
         """Return what leads to numbers of so many digits."""

@@ -115,6 +115,10 @@ class Kernels(Protocol):
         """
         ...
 
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Block:
+        """Return a new array."""
+        return self.xp.empty(shape, dtype=dtype)
+
     def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
         """Return what `make` returns in the memory of the current device, made once for `key`."""
         ...

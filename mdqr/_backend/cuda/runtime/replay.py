@@ -1,5 +1,8 @@
 """Launches that are planned once for operands of one layout, and repeated with other addresses.
 
+A plan may be of one call, or of several that follow each other: these get placeholders for what
+they work on, which have its layout but no memory.
+
 What a call has to do before its launches - tiles, splits, sizes of scratch memory, forty fields of
 arguments - depends on shapes, strides, flags and the device alone. The first call of a layout runs
 the code of its module with a `Recorder` in place of the kernels, whose addresses are tags; the plan
@@ -9,6 +12,7 @@ that comes out needs only the addresses of the operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from math import prod
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
@@ -30,6 +34,9 @@ def _tag(source: Any) -> Any:
     """Return the tag of operand or scratch memory number `source`; also for arrays."""
     return (source + 1 << _TAG) + (1 << _TAG - 1)
 
+
+# Addresses below belong to memory.
+_FIRST_TAG = 1 << _TAG
 
 # Plans of a layout that are kept before all are dropped.
 _MOST_PLANS = 4096
@@ -79,6 +86,7 @@ class Recorder(Kernels):
         self.launches: list[Launch | BatchedProduct] = []
         self.arguments: list[NDArray[np.int64]] = []
         self.words = [0, 0]  # of scratch memory, any and zero
+        self.constants: list[Constant] = []
         self._kernels = kernels
         self._operands = len(addresses)
         self._tags = {address: _tag(i) for i, address in reversed([*enumerate(addresses)])}
@@ -100,15 +108,30 @@ class Recorder(Kernels):
         return cast(Cublas, _RecordedProducts(self))
 
     def address(self, block: Block) -> int:
-        """Return the tag of an operand."""
+        """Return the tag of an operand, or where a placeholder lies behind one."""
+        if isinstance(block, np.ndarray) and block.ctypes.data >= _FIRST_TAG:
+            return int(block.ctypes.data)
         tag = self._tags.get(self._kernels.address(block))
         if tag is None:
             raise _Unplanned
         return tag
 
+    def placeholder(self, block: Block) -> Block:
+        """Return what stands for an operand."""
+        return _placeholder(self.address(block), block.shape, block.strides, block.dtype)
+
     def constant(self, key: Hashable, make: Callable[[], NDArray[Any]]) -> Block:
-        """Refuse: memory that is neither an operand nor scratch."""
-        raise _Unplanned
+        """Return what stands for a table, which is asked for again whenever the plan runs."""
+        block = self._kernels.constant(key, make)
+        self.constants.append(Constant(key, make))
+        tag = _tag(self._operands + len(self.words) + len(self.constants) - 1)
+        return _placeholder(tag, block.shape, block.strides, block.dtype)
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Block:
+        """Return what stands for new memory: a part of what the plan takes."""
+        kind = np.dtype(dtype)
+        _, address = self.scratch(divided(prod(shape) * kind.itemsize, 8))
+        return _placeholder(address, shape, None, kind)
 
     def multiply(self, a: Block, b: Block) -> Block:
         """Refuse: what is formed is new."""
@@ -150,12 +173,36 @@ class Recorder(Kernels):
         return slice(start, start + len(arguments))
 
 
+class Constant(NamedTuple):
+    """A table, as `Kernels.constant` takes it."""
+
+    key: Hashable
+    make: Callable[[], NDArray[Any]]
+
+
+class _Address:
+    """Memory that is not there, in the form that NumPy takes."""
+
+    def __init__(self, **interface: Any) -> None:
+        self.__array_interface__ = {"version": 3, **interface}
+
+
+def _placeholder(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype[Any]
+) -> Block:
+    """Return an array whose views have addresses, and which nobody may read."""
+    place = _Address(data=(address, True), shape=shape, strides=strides, typestr=dtype.str)
+    return np.asarray(place)
+
+
 class _Plan(NamedTuple):
     launches: tuple[Launch | BatchedProduct, ...]
     arguments: NDArray[np.int64]  # of all launches, offsets in place of addresses
     places: NDArray[np.intp]  # of the addresses
-    sources: NDArray[np.intp]  # which operand each belongs to, or the scratch memory behind them
+    # Which operand each belongs to, or the scratch memory behind them, or the constants behind it.
+    sources: NDArray[np.intp]
     words: tuple[int, int]  # of scratch memory, any and zero
+    constants: tuple[Constant, ...]
 
     @classmethod
     def of(cls, recorder: Recorder) -> _Plan:
@@ -165,7 +212,8 @@ class _Plan(NamedTuple):
         sources = (arguments[places] >> _TAG) - 1
         arguments[places] -= _tag(sources)
         any_, zero = recorder.words
-        return cls(tuple(recorder.launches), arguments, places, sources, (any_, zero))
+        constants = tuple(recorder.constants)
+        return cls(tuple(recorder.launches), arguments, places, sources, (any_, zero), constants)
 
     def run(self, kernels: Kernels, addresses: list[int]) -> None:
         """Launch with the addresses of the operands."""
@@ -175,6 +223,7 @@ class _Plan(NamedTuple):
             if words:
                 memory, bases[zero - 2] = kernels.scratch(words, zero=bool(zero))
                 memories.append(memory)
+        bases += [kernels.address(kernels.constant(*constant)) for constant in self.constants]
         arguments = self.arguments.copy()
         arguments[self.places] += np.array(bases, dtype=np.int64)[self.sources]
         kernels.repeat(self.launches, arguments)
@@ -185,8 +234,11 @@ def planned(
     flags: tuple[Hashable, ...],
     operands: Sequence[Block],
     launch: Callable[[Kernels], None],
+    most: int | None = None,
 ) -> None:
     """Call ``launch(kernels)``, or repeat what it did for operands of the same layout.
+
+    Within a plan what is launched becomes a part of it.
 
     Parameters
     ----------
@@ -198,9 +250,14 @@ def planned(
     operands : sequence of Block
         All blocks whose addresses `launch` uses.
     launch : callable
-        Does its work by ``kernels.launch``, ``kernels.scratch`` and
-        ``kernels.cublas.gemm_batched`` alone.
+        Does its work by ``kernels.launch``, ``kernels.scratch``, ``kernels.empty``,
+        ``kernels.constant`` and ``kernels.cublas.gemm_batched`` alone.
+    most : int, optional
+        Bytes of memory: what takes more at once is not repeated.
     """
+    if isinstance(kernels, Recorder):
+        launch(kernels)
+        return
     addresses = [kernels.address(block) for block in operands]
     shared = len(set(addresses)) < len(addresses)
     same = tuple(map(addresses.index, addresses)) if shared else ()
@@ -208,7 +265,7 @@ def planned(
     try:
         plan = kernels.plans[key]
     except KeyError:
-        plan = _record(kernels, addresses, launch)
+        plan = _record(kernels, addresses, launch, most)
         if len(kernels.plans) >= _MOST_PLANS:
             kernels.plans.clear()
         kernels.plans[key] = plan
@@ -219,11 +276,13 @@ def planned(
 
 
 def _record(
-    kernels: Kernels, addresses: list[int], launch: Callable[[Kernels], None]
+    kernels: Kernels, addresses: list[int], launch: Callable[[Kernels], None], most: int | None
 ) -> _Plan | None:
     recorder = Recorder(kernels, addresses)
     try:
         launch(recorder)
     except _Unplanned:
+        return None
+    if most is not None and 8 * sum(recorder.words) > most:
         return None
     return _Plan.of(recorder)

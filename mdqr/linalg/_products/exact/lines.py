@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
 
 from mdqr._backend.exact import (
+    EXTENT_WORDS,
     NON_FINITE_EXPONENT,
     ExactProducts,
     Extents,
@@ -52,6 +57,35 @@ def integer_lines(
     return None if bits is None else (lines, bits)
 
 
+class _Survey(NamedTuple):
+    """What of lines is looked for: powers of two between the terms, the least entry."""
+
+    is_complex: bool
+    scaled: bool
+    has_bound: bool
+
+    def make(
+        self,
+        backend: ExactProducts,
+        a: Block,
+        b: Block,
+        shift: Block | None,
+        other_shift: Block | None,
+        words: Block,
+        exponent: Block,
+        other_exponent: Block,
+        balance: Block,
+    ) -> None:
+        """Find exponents, powers of two that balance the terms, and words of `Extents`."""
+        pair, shifts, exponents = (a, b), (shift, other_shift), (exponent, other_exponent)
+        field = self.is_complex
+        backend.exact_scan(pair, shifts, exponents, words, is_complex=field)
+        if self.scaled:
+            backend.exact_balance(pair, exponents, balance, words, is_complex=field)
+        if self.has_bound:
+            _find_least(backend, pair, exponents, shifts, words, planes=1, is_complex=field)
+
+
 def _surveyed(
     backend: ExactProducts,
     pair: LinePair,
@@ -65,11 +99,14 @@ def _surveyed(
     All that may be needed is asked for before the first of it is known: a device is waited for
     once.
     """
-    field, words = kind.is_complex, backend.exact_words()
-    exponents = backend.exact_scan(pair, shifts, words, is_complex=field)
-    balance = backend.exact_balance(pair, exponents, words, is_complex=field) if scaled else None
-    if has_bound:
-        _find_least(backend, pair, exponents, shifts, words, planes=1, is_complex=field)
+    field, (m, k), n = kind.is_complex, pair[0].shape[-2:], pair[1].shape[-2]
+    memory = backend.xp.zeros(EXTENT_WORDS + m + n + k, dtype=np.int64)
+    ends = accumulate((EXTENT_WORDS, m, n, k))
+    words, *exponents, balance = (
+        memory[end - size : end] for size, end in zip((EXTENT_WORDS, m, n, k), ends, strict=True)
+    )
+    survey = _Survey(field, scaled, has_bound)
+    backend.repeated(survey, [*pair, *shifts, words, *exponents, balance], survey.make)
     found = _extents(words)
     left, right = (
         Lines(
@@ -82,12 +119,12 @@ def _surveyed(
         )
         for i in (0, 1)
     )
-    return (left, right), found, balance
+    return (left, right), found, balance if scaled else None
 
 
 def _least_of_terms(backend: ExactProducts, left: Lines, right: Lines) -> int:
     """Return the least entry of a product of magnitudes where a term is not 0."""
-    words, pair = backend.exact_words(), (left.block, right.block)
+    words, pair = backend.xp.zeros(EXTENT_WORDS, dtype=np.int64), (left.block, right.block)
     powers = (left.exponent, right.exponent), (left.shift, right.shift)
     _find_least(backend, pair, *powers, words, planes=2, is_complex=left.is_complex)
     return _extents(words).least

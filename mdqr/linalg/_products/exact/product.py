@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from mdqr._backend.blocks import matrix_shape
-from mdqr._backend.exact import Channels, ExactProducts, Reconstruction, Residues
+from mdqr._backend.exact import ExactProducts, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
@@ -152,54 +152,15 @@ def multiply(
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
         return False
-    pair, integers = found
-    tables = [
-        plan.channels(integers.moduli, plan.words_of(tau), conjugate)
-        for tau, conjugate in zip(integers.tau, (conj_a, False), strict=True)
-    ]
-    forms = [
-        partial(_residues, backend, lines, tau, table)
-        for lines, tau, table in zip(pair, integers.tau, tables, strict=True)
-    ]
-    is_one = pair[0].shift is pair[1].shift and not (kind.is_complex and conj_a)
-    if shape == "gram" and is_one:
-        forms[1] = forms[0]
-    m, planes = int(a.shape[-2]), integers.moduli.planes
-
-    def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
-        part = (..., row, column)
-        backend.exact_product(
-            x,
-            y,
-            (pair[0].exponent[row], pair[1].exponent[column]),
-            tables[0],
-            integers.back,
-            integers.unit,
-            integers.scale,
-            kind=kind,
-            c=None if c is None else c[part],
-            subtract=subtract,
-            out=out[part],
-        )
-        if report is not None and row.stop == m:
-            report(column.stop)
-
-    form_pairs(backend, (pair[0].block, pair[1].block), forms, planes, use, shape=shape)
+    (left, right), integers = found
+    form = _Form(integers, kind, conj_a, subtract, shape)
+    powers = left.exponent, right.exponent, left.shift, right.shift
+    operands = [left.block, right.block, *powers, c, out]
+    if report is None:
+        backend.repeated(form, operands, form.make)
+    else:
+        form.make(backend, *operands, report=report)
     return True
-
-
-def _residues(
-    backend: ExactProducts, lines: Lines, tau: int, tables: Channels, part: slice
-) -> Residues:
-    """Return the residues of some lines."""
-    return backend.exact_residues(
-        lines.block[..., part, :],
-        lines.exponent[part],
-        lines.shift,
-        tau,
-        tables,
-        is_complex=lines.is_complex,
-    )
 
 
 class _Integers(NamedTuple):
@@ -210,6 +171,62 @@ class _Integers(NamedTuple):
     back: Reconstruction
     unit: int
     scale: int
+
+
+class _Form(NamedTuple):
+    """How the product of integers is formed; see `multiply`."""
+
+    integers: _Integers
+    kind: Kind
+    conj_a: bool
+    subtract: bool
+    shape: Shape
+
+    def make(
+        self,
+        backend: ExactProducts,
+        a: Block,
+        b: Block,
+        exponent: Block,
+        other_exponent: Block,
+        shift: Block | None,
+        other_shift: Block | None,
+        c: Block | None,
+        out: Block,
+        *,
+        report: Callable[[int], None] | None = None,
+    ) -> None:
+        """Write to `out`; lines of `a` and of `b` have these powers of two."""
+        tau, moduli, back, unit, scale = self.integers
+        pair, exponents, is_complex = (a, b), (exponent, other_exponent), self.kind.is_complex
+        shifts, conjugates = (shift, other_shift), (self.conj_a, False)
+        tables = [
+            plan.channels(moduli, plan.words_of(t), conjugate)
+            for t, conjugate in zip(tau, conjugates, strict=True)
+        ]
+
+        def residues(i: int, part: slice) -> Residues:
+            return backend.exact_residues(
+                pair[i][..., part, :], exponents[i][part], shifts[i], tau[i], tables[i],
+                is_complex=is_complex,
+            )  # fmt: skip
+
+        forms = [partial(residues, i) for i in (0, 1)]
+        if self.shape == "gram" and shift is other_shift and not (is_complex and self.conj_a):
+            forms[1] = forms[0]
+        m = int(a.shape[-2])
+
+        def use(row: slice, column: slice, x: Residues, y: Residues) -> None:
+            part = (..., row, column)
+            backend.exact_product(
+                x, y, (exponent[row], other_exponent[column]), tables[0], back, unit, scale,
+                kind=self.kind, c=None if c is None else c[part], subtract=self.subtract,
+                out=out[part],
+            )  # fmt: skip
+            if report is not None and row.stop == m:
+                report(column.stop)
+
+        form_pairs(backend, pair, forms, moduli.planes, use, shape=self.shape)
 
 
 def _integers(
