@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -142,11 +142,12 @@ class ExactProducts(KernelCalls):
         given = [x for x in operands if x is not None]
 
         def launch(kernels: Kernels) -> None:
-            if isinstance(kernels, Recorder):
-                places = (None if x is None else kernels.placeholder(x) for x in operands)
-                call(type(self)(kernels), *places)
-            else:
+            if kernels is self.kernels:
                 call(self, *operands)
+                return
+            recorder = cast(Recorder, kernels)
+            places = (None if x is None else recorder.placeholder(x) for x in operands)
+            call(type(self)(kernels), *places)
 
         most = self.exact_workspace()
         key = ("repeated", flags, tuple(x is None for x in operands), most)

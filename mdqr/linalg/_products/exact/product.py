@@ -110,18 +110,18 @@ def product(
         addend = target if run.start else None if c is None else c[at]
         options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
         options |= {"c": addend, "out": target}
-        counted = partial(_count, report, number * n, len(passes) * n)
+        counted = report and partial(_count, report, number * n, len(passes) * n)
         if not multiply(backend, left, right, bits=bits, report=counted, **options):
             (left, _), (right, _) = trim([(left, field), (right, field)])
             backend.matmul(left, right, **options)
-            counted(n)
+            if counted:
+                counted(n)
     return out
 
 
-def _count(report: Callable[[int, int], object] | None, before: int, total: int, done: int) -> None:
+def _count(report: Callable[[int, int], object], before: int, total: int, done: int) -> None:
     """Tell how many columns are done of all."""
-    if report is not None:
-        report(before + done, total)
+    report(before + done, total)
 
 
 def multiply(
