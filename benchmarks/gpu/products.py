@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
+from unittest.mock import patch
 
 import mdqr
 from benchmarks.common.rows import FASTER, Row
@@ -151,7 +152,7 @@ def _limits(a: mdqr.MDArray, b: mdqr.MDArray) -> dict[str, float]:
     entry, leading, size = 8 * kind.limbs * parts, 8 * parts, n * n
     # By stage: bytes of memory, and operations on bytes.
     costs = {
-        "exponents": (2 * size * (entry + 2 * leading + 2) + 8 * size, 4 * n**3),
+        "exponents": (2 * size * (entry + 2 * leading + 1) + 4 * size, 2 * n**3),
         "products of bytes": (4 * planes * size, 2 * planes * n**3),
         "residues": (2 * size * (entry + planes), 0),
         "reduction and reconstruction": (size * (4 * planes + entry), 0),
@@ -162,6 +163,12 @@ def _limits(a: mdqr.MDArray, b: mdqr.MDArray) -> dict[str, float]:
     }
 
 
+def _call(
+    backend: CudaBackend, flags: object, operands: Sequence[Any], call: Callable[..., None]
+) -> None:
+    call(backend, *operands)
+
+
 def stages(options: Options) -> Iterator[Row]:
     """Where the time of a product through residues goes, and what the device allows."""
     for n in (256,) if options.quick else (1024, 4096):
@@ -169,8 +176,10 @@ def stages(options: Options) -> Iterator[Row]:
             for field, dtype in FIELDS.items():
                 a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
                 call = partial(mdqr.linalg.matmul, a, b, method="auto")
-                call()
-                found = Phases(STAGES).milliseconds(call)
+                # Stages are launches of their own here, where products repeat all of them at once.
+                with patch.object(CudaBackend, "repeated", _call):
+                    call()
+                    found = Phases(STAGES).milliseconds(call)
                 for who, times in (("mdqr", found), ("computed limit", _limits(a, b))):
                     for stage, time in times.items():
                         yield Row("stages", f"{stage}, {field}", who, p.name, f"{n}", time, "ms")
@@ -218,6 +227,32 @@ def memory(options: Options) -> Iterator[Row]:
         free()
 
 
+def devices(options: Options) -> Iterator[Row]:
+    """Square matrices shared by all GPUs of the machine, and how fast one copies from another."""
+    others = [f"cuda:{i}" for i in range(1, cupy().cuda.runtime.getDeviceCount())]
+    if not others:
+        return
+    what = f"matmul on {1 + len(others)} devices, real"
+    sizes = ((2048, mdqr.od),) if options.quick else (
+        *((n, p) for n in (4096, 8192) for p in MULTIPLE), (16384, mdqr.dd), (16384, mdqr.qd),
+    )  # fmt: skip
+    a = draw((8192, 8192), mdqr.dd)
+    time = milliseconds(partial(a.to_device, others[0]), 5)
+    yield Row("devices", "copy", "mdqr", "dd", "8192", a.limbs.nbytes / time * 1e3, "bytes/s")
+    for n, p in sizes:
+        del a
+        free()
+        a, b = draw((n, n), p), draw((n, n), p, seed=8)
+        row = partial(Row, "devices", what, precision=p.name, size=f"{n}")
+        times = []
+        for names in ((), others):
+            call = partial(mdqr.linalg.matmul, a, b, method="auto", devices=names)
+            found, _ = timed(call, repeats=3, skip=2)
+            times.append(found[0])
+            yield row(who=f"mdqr, {1 + len(names)}", value=found[0], unit="ms")
+        yield row(who="mdqr", value=times[0] / times[1], unit=FASTER, aim=1.8)
+
+
 BENCHMARKS = {
     "gpu-products": Benchmark(
         "gpu-products",
@@ -229,6 +264,7 @@ BENCHMARKS = {
             "few terms": few_terms,
             "factors": factors,
             "memory": memory,
+            "devices": devices,
         },
         gpu=True,
     )

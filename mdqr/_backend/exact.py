@@ -158,6 +158,16 @@ class ExactProducts(Protocol):
         """
         ...
 
+    def elsewhere(
+        self,
+        number: int,
+        operands: Sequence[Block | None],
+        out: Block,
+        call: Callable[..., None],
+    ) -> Callable[[], None]:
+        """Start ``call(backend, *copies, result)`` on another GPU; what is returned sets `out`."""
+        ...
+
     def exact_scan(
         self,
         pair: LinePair,

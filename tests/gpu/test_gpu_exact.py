@@ -11,7 +11,7 @@ from mdqr._backend import for_block, workspace
 from mdqr._backend.cuda.products import exact as calls
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
-from mdqr.linalg._products.exact import lines, plan, product
+from mdqr.linalg._products.exact import devices, lines, plan, product
 
 pytestmark = pytest.mark.gpu
 
@@ -142,3 +142,44 @@ def test_auto_above_the_crossover(multiple, dtype, rng):
     size = matmul(abs(a), abs(b), method="direct")
     error = cases.to_host(abs(found - direct) / size).max()
     assert float(error) <= 2 * (n + 10) * float(multiple.eps)
+
+
+# -- several devices ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def others(cupy):
+    """Return the names of the other GPUs."""
+    count = cupy.cuda.runtime.getDeviceCount()
+    if count < 2:
+        pytest.skip("needs two GPUs")
+    return [f"cuda:{number}" for number in range(1, count)]
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_devices_do_not_change_limbs(multiple, dtype, method, others, rng, monkeypatch):
+    monkeypatch.setattr(devices, "_OPERATIONS", 10**-9)  # however long copying takes
+    shapes = [(700, 300), (300, 500)]
+    a, b = (cases.to_device(draw(rng, multiple, shape, dtype)) for shape in shapes)
+    for x, y in ((a, b), (b.T, a.T), (a[:, ::2], b[:150]), (a.astype(precision=mdqr.dd), b)):
+        alone = matmul(x, y, method=method)
+        for _ in range(3):  # planned, and repeated
+            cases.assert_same(matmul(x, y, method=method, devices=others), alone)
+
+
+def test_devices_with_batches_and_runs_of_terms(others, rng, monkeypatch):
+    """The second run has the sum of the first as its addend."""
+    monkeypatch.setattr(devices, "_OPERATIONS", 10**-9)
+    monkeypatch.setattr(plan, "MOST_TERMS", 96)
+    a = cases.to_device(draw(rng, mdqr.dd, (2, 300, 200), float))
+    b = cases.to_device(draw(rng, mdqr.dd, (200, 70), float))
+    heard = []
+    found = matmul(a, b, method="exact", devices=others, callback=lambda *x: heard.append(x))
+    cases.assert_same(found, matmul(a, b, method="exact"))
+    assert heard[-1][1:] == (420, 420)
+
+
+def test_the_device_of_the_operands_is_not_another_one(cupy, rng):
+    a = cases.to_device(draw(rng, mdqr.dd, (300, 300), float))
+    found = exact(a, a)
+    cases.assert_same(matmul(a, a, method="exact", devices=["cuda:0"]), found)

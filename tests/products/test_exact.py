@@ -18,7 +18,7 @@ import mdqr
 from mdqr._backend import workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
-from mdqr.linalg._products.exact import plan, product
+from mdqr.linalg._products.exact import devices, plan, product
 from mdqr.testing import assert_same_bits
 
 
@@ -289,3 +289,59 @@ def test_auto_takes_residues_above_the_crossover(rng):
     )
     assert product.is_faster(HOST, n, n, n, kind=Kind(8, False))
     assert_same_bits(a @ b, auto(a, b, Kind(8, False)))
+
+
+# -- devices -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"devices": "cuda:1"}, TypeError, "sequence"),
+        ({"devices": ["cpu"]}, ValueError, "must be GPUs"),
+        ({"devices": ["cuda:1"], "method": "direct"}, ValueError, "through residues"),
+    ],
+)
+def test_devices_that_cannot_share(options, error, match):
+    a = mdqr.eye(2, precision=mdqr.dd)
+    with pytest.raises(error, match=match):
+        matmul(a, a, **options)
+
+
+@given(
+    m=st.integers(1, 20_000),
+    k=st.integers(1, 20_000),
+    n=st.integers(1, 20_000),
+    planes=st.integers(10, 300),
+    others=st.integers(1, 7),
+)
+def test_shares_of_rows(m, k, n, planes, others):
+    """All rows are formed once; others get none, or whole tiles and no more than this device."""
+    a, b, out = (np.broadcast_to(0.0, (2, *shape)) for shape in ((m, k), (n, k), (m, n)))
+    rows = devices.share(m, others, planes, a, b, out)
+    assert rows % 128 == 0
+    assert 0 <= rows <= m - others * rows
+
+
+def test_rows_are_put_together():
+    """In place of other devices this one: each part once, its operands and powers of its rows."""
+    a, b = (full(shape, mdqr.dd, float, 1)._block for shape in ((700, 40), (30, 40)))
+    powers, columns, out = np.arange(700), np.arange(30), np.full((2, 700, 30), np.nan)
+    seen = []
+
+    def formed(backend, x, y, rows, other, shift, other_shift, c, to):
+        assert shift is other_shift is None
+        seen.append((to.shape[1], *rows[[0, -1]]))
+        assert np.array_equal(x, a[:, rows])
+        assert np.array_equal(c, a[:, rows, :30])
+        to[...] = x[..., :30] + y[:, None, :, 0]
+
+    class Backend:
+        def elsewhere(self, number, operands, to, call):
+            call(self, *operands, to)
+            return lambda: seen.append(number)
+
+    operands = [a, b, powers, columns, None, None, a[..., :30]]
+    devices.spread(Backend(), [3, 5], operands, out, 10**9, formed)
+    assert seen == [(128, 444, 571), (128, 572, 699), (444, 0, 443), 3, 5]
+    assert np.array_equal(out, a[..., :30] + b[:, None, :, 0])

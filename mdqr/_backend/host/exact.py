@@ -104,6 +104,16 @@ class ExactProducts:
         """Call ``call(self, *operands)``."""
         call(self, *operands)
 
+    def elsewhere(
+        self,
+        number: int,
+        operands: Sequence[Block | None],
+        out: Block,
+        call: Callable[..., None],
+    ) -> Callable[[], None]:
+        """Refuse: a CPU has no other devices."""
+        raise NotImplementedError
+
     def exact_scan(
         self,
         pair: LinePair,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
+
+import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.exact import ExactProducts
 from mdqr._errors import advised
 from mdqr._limbs import planes
+from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._products.exact import product as exact
@@ -42,6 +46,7 @@ def matmul(
     method: str = "auto",
     precision: Precision | str | None = None,
     callback: Callback | None = None,
+    devices: Sequence[str] = (),
 ) -> MDArray:
     """Multiply matrices, as `numpy.matmul`.
 
@@ -62,6 +67,10 @@ def matmul(
         Called as ``callback("matmul", done, total)`` after each block of columns; columns are
         computed in one block without it. Where matrices are multiplied one by one, through
         residues, `total` counts the columns of all of them.
+    devices : sequence of str, optional
+        GPUs, as "cuda:1", that share in products through residues with the one that has the
+        operands and gets the result: each forms some of its rows, with the same limbs. Rows stay
+        where they are if copying the operands would take longer.
 
     Returns
     -------
@@ -71,9 +80,10 @@ def matmul(
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `devices` is a string.
     ValueError
-        If an operand is a scalar, the shapes do not fit, or `method` is unknown.
+        If an operand is a scalar, the shapes do not fit, `method` is unknown, or there are
+        `devices` with operands on the CPU, with "direct", or that are no GPUs of this machine.
 
     Notes
     -----
@@ -102,6 +112,7 @@ def matmul(
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {method!r}')
     check_callback("matmul", callback)
+    numbers = _numbers(devices, method)
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     left, right = inputs.shape(0), inputs.shape(1)
     if not left or not right:
@@ -126,8 +137,12 @@ def matmul(
     if method == "direct" and min(m, n) > _THIN and not on_host(a, b):
         field = inputs.is_complex
         blocks = [block for block, _ in trim([(block, field) for block in blocks])]
+    if numbers and isinstance(blocks[0], np.ndarray):
+        raise ValueError(
+            'matmul: devices are for operands on a GPU; move these with to_device("cuda")'
+        )
     _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
-    product = _product(inputs, blocks[0], blocks[1], method, callback)
+    product = _product(inputs, blocks[0], blocks[1], method, callback, numbers)
     if row:
         product = product[..., 0, :]
     if column:
@@ -135,7 +150,26 @@ def matmul(
     return inputs.wrap(product)
 
 
-def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback | None) -> Block:
+def _numbers(devices: Sequence[str], method: str) -> list[int]:
+    """Return the numbers of GPUs; raises as `matmul`."""
+    if isinstance(devices, str):
+        raise TypeError(f"matmul: devices must be a sequence of names; got {devices!r}")
+    if devices and method == "direct":
+        raise ValueError('matmul: devices share in products through residues: "exact" or "auto"')
+    numbers = [check_device(device) for device in devices]
+    if None in numbers:
+        raise ValueError(f'matmul: devices must be GPUs, as "cuda:1"; got {list(devices)!r}')
+    return list(dict.fromkeys(number for number in numbers if number is not None))
+
+
+def _product(
+    inputs: Inputs,
+    a: Block,
+    b: Block,
+    method: str,
+    callback: Callback | None,
+    devices: list[int],
+) -> Block:
     """Multiply; by blocks of columns where the caller wants to hear of them."""
     kind, total = inputs.kind, int(b.shape[-1])
     *batch, m, k = planes.value_shape(a, inputs.is_complex)
@@ -148,6 +182,7 @@ def _product(inputs: Inputs, a: Block, b: Block, method: str, callback: Callback
             kind=kind,
             all_bits=method == "exact",
             report=report,
+            devices=[number for number in devices if device_of(a) != f"cuda:{number}"],
         )
     if callback is None:
         return inputs.backend.matmul(a, b, kind=kind)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from types import ModuleType
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -152,6 +153,37 @@ class ExactProducts(KernelCalls):
         most = self.exact_workspace()
         key = ("repeated", flags, tuple(x is None for x in operands), most)
         planned(self.kernels, key, given, launch, most)
+
+    def elsewhere(
+        self,
+        number: int,
+        operands: Sequence[Block | None],
+        out: Block,
+        call: Callable[..., None],
+    ) -> Callable[[], None]:
+        """Start ``call(self, *copies, result)`` on another GPU; what is returned sets `out`.
+
+        It runs on the current stream there, after what the current one here has to do.
+        """
+        cuda, xp = self.xp.cuda, self.xp
+        found = xp.empty(out.shape)
+        given = [None if x is None else _dense(xp, x) for x in operands]
+        ready = cuda.get_current_stream().record()
+        with cuda.Device(number):
+            stream = cuda.get_current_stream()
+            stream.wait_event(ready)
+            result = xp.empty(out.shape)
+            call(self, *(None if x is None else _copy(xp, x, stream) for x in given), result)
+            found.data.copy_from_device_async(result.data, result.nbytes, stream)
+            done = stream.record()
+
+        def bring() -> None:
+            cuda.get_current_stream().wait_event(done)
+            out[...] = found
+            # The pool may give their memory away from here on.
+            given.clear()
+
+        return bring
 
     def exact_scan(
         self,
@@ -340,6 +372,24 @@ class ExactProducts(KernelCalls):
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
         few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
         return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
+
+
+def _is_transposed(x: Block) -> bool:
+    return x.ndim > 1 and bool(x.swapaxes(-1, -2).flags.c_contiguous)
+
+
+def _dense(xp: ModuleType, x: Block) -> Block:
+    """Return `x`, or a copy without gaps."""
+    return x if _is_transposed(x) else xp.ascontiguousarray(x)
+
+
+def _copy(xp: ModuleType, x: Block, stream: Any) -> Block:
+    """Return a copy on the current device of an array of another one, without gaps."""
+    if _is_transposed(x):
+        return _copy(xp, x.swapaxes(-1, -2), stream).swapaxes(-1, -2)
+    copy = xp.empty(x.shape, dtype=x.dtype)
+    copy.data.copy_from_device_async(x.data, x.nbytes, stream)
+    return copy
 
 
 def _scan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -13,6 +13,7 @@ from mdqr._backend.exact import ExactProducts, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
+from mdqr.linalg._products.exact.devices import spread
 from mdqr.linalg._products.exact.lines import full_bits, integer_lines
 from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
 from mdqr.linalg._shared.operands import trim
@@ -90,6 +91,7 @@ def product(
     subtract: bool = False,
     out: Block | None = None,
     report: Callable[[int, int], object] | None = None,
+    devices: Sequence[int] = (),
 ) -> Block:
     """Return ``c + a @ b`` or ``c - a @ b``; where `multiply` does not serve, of limbs.
 
@@ -111,7 +113,8 @@ def product(
         options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
         options |= {"c": addend, "out": target}
         counted = report and partial(_count, report, number * n, len(passes) * n)
-        if not multiply(backend, left, right, bits=bits, report=counted, **options):
+        more: dict[str, Any] = {"bits": bits, "report": counted, "devices": devices}
+        if not multiply(backend, left, right, **more, **options):
             (left, _), (right, _) = trim([(left, field), (right, field)])
             backend.matmul(left, right, **options)
             if counted:
@@ -138,6 +141,7 @@ def multiply(
     scaled: bool = True,
     shape: Shape = "full",
     report: Callable[[int], None] | None = None,
+    devices: Sequence[int] = (),
 ) -> bool:
     """Write ``c + a @ b`` or ``c - a @ b`` of two matrices to `out`; False if nothing is written.
 
@@ -147,7 +151,7 @@ def multiply(
     off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b` is
     an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
     below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
-    columns are done.
+    columns are done. All of a product is shared with other GPUs, by their numbers.
     """
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
@@ -155,11 +159,15 @@ def multiply(
     (left, right), integers = found
     form = _Form(integers, kind, conj_a, subtract, shape)
     powers = left.exponent, right.exponent, left.shift, right.shift
-    operands = [left.block, right.block, *powers, c, out]
-    if report is None:
-        backend.repeated(form, operands, form.make)
+    operands = left.block, right.block, *powers, c
+    if devices:
+        spread(backend, devices, operands, out, integers.moduli.planes, form.repeat)
+        if report:
+            report(int(out.shape[-1]))
+    elif report:
+        form.make(backend, *operands, out, report=report)
     else:
-        form.make(backend, *operands, report=report)
+        form.repeat(backend, *operands, out)
     return True
 
 
@@ -181,6 +189,10 @@ class _Form(NamedTuple):
     conj_a: bool
     subtract: bool
     shape: Shape
+
+    def repeat(self, backend: ExactProducts, *operands: Block | None) -> None:
+        """Do what `make` does, planned once for a layout."""
+        backend.repeated(self, operands, self.make)
 
     def make(
         self,
