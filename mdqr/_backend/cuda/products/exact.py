@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
@@ -163,14 +163,14 @@ class ExactProducts(KernelCalls):
     ) -> Callable[[], None]:
         """Start ``call(self, *copies, result)`` on another GPU; what is returned sets `out`.
 
-        It runs on the current stream there, after what the current one here has to do.
+        It runs on a stream of its own there, after what the current one here has to do: copies
+        between devices on default streams wait for all work of both.
         """
         cuda, xp = self.xp.cuda, self.xp
         found = xp.empty(out.shape)
         given = [None if x is None else _dense(xp, x) for x in operands]
         ready = cuda.get_current_stream().record()
-        with cuda.Device(number):
-            stream = cuda.get_current_stream()
+        with cuda.Device(number), _stream(xp, number) as stream:
             stream.wait_event(ready)
             result = xp.empty(out.shape)
             call(self, *(None if x is None else _copy(xp, x, stream) for x in given), result)
@@ -372,6 +372,12 @@ class ExactProducts(KernelCalls):
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
         few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
         return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
+
+
+@cache
+def _stream(xp: ModuleType, number: int) -> Any:
+    """Return a stream of that GPU, which is the current one."""
+    return xp.cuda.Stream(non_blocking=True)
 
 
 def _is_transposed(x: Block) -> bool:
