@@ -125,6 +125,23 @@ class Residues(Protocol):
     """What integers are modulo each modulus of a plan, laid out as a backend likes."""
 
 
+class Peer(Protocol):
+    """Another GPU, which takes copies and works on them."""
+
+    def take(self, block: Block) -> Block:
+        """Return a copy there, asynchronously."""
+        ...
+
+    def start(
+        self, call: Callable[..., None], operands: Sequence[Block | None], out: Block
+    ) -> Callable[[], None]:
+        """Start ``call(backend, *operands, result)`` there; what is returned sets `out`.
+
+        Operands that are not there are copied.
+        """
+        ...
+
+
 class ExactProducts(Protocol):
     """The calls of exact products, over blocks of one matrix.
 
@@ -158,14 +175,8 @@ class ExactProducts(Protocol):
         """
         ...
 
-    def elsewhere(
-        self,
-        number: int,
-        operands: Sequence[Block | None],
-        out: Block,
-        call: Callable[..., None],
-    ) -> Callable[[], None]:
-        """Start ``call(backend, *copies, result)`` on another GPU; what is returned sets `out`."""
+    def peer(self, number: int) -> Peer:
+        """Return another GPU."""
         ...
 
     def exact_scan(

@@ -312,36 +312,50 @@ def test_devices_that_cannot_share(options, error, match):
     m=st.integers(1, 20_000),
     k=st.integers(1, 20_000),
     n=st.integers(1, 20_000),
-    planes=st.integers(10, 300),
+    products=st.integers(10, 300),
     others=st.integers(1, 7),
 )
-def test_shares_of_rows(m, k, n, planes, others):
-    """All rows are formed once; others get none, or whole tiles and no more than this device."""
-    a, b, out = (np.broadcast_to(0.0, (2, *shape)) for shape in ((m, k), (n, k), (m, n)))
-    rows = devices.share(m, others, planes, a, b, out)
+def test_shares_of_rows(m, k, n, products, others):
+    """Others get none, or whole tiles and no more than the device of the operands."""
+    a, b = (np.broadcast_to(0.0, (2, *shape)) for shape in ((m, k), (n, k)))
+    rows = devices.share(others, products, a, b)
     assert rows % 128 == 0
     assert 0 <= rows <= m - others * rows
 
 
-def test_rows_are_put_together():
-    """In place of other devices this one: each part once, its operands and powers of its rows."""
-    a, b = (full(shape, mdqr.dd, float, 1)._block for shape in ((700, 40), (30, 40)))
-    powers, columns, out = np.arange(700), np.arange(30), np.full((2, 700, 30), np.nan)
-    seen = []
+class Peer:
+    """This device in place of another one."""
 
-    def formed(backend, x, y, rows, other, shift, other_shift, c, to):
+    def __init__(self, number, seen):
+        self.number, self.seen = number, seen
+
+    def take(self, block):
+        return block.copy()
+
+    def start(self, call, operands, out):
+        call(self, *operands, out)
+        return lambda: self.seen.append(self.number)
+
+
+def test_rows_are_put_together(rng):
+    """Each part once, with operands and powers of its rows; limbs of zeros are left out."""
+    a, b = (full(shape, mdqr.dd, float, rng)._block for shape in ((700, 40), (30, 40)))
+    powers, out, seen = np.arange(700), np.full((2, 700, 30), np.nan), []
+
+    class Backend:
+        def peer(self, number):
+            return Peer(number, seen)
+
+    def formed(backend, x, y, rows, columns, shift, other_shift, c, to):
         assert shift is other_shift is None
-        seen.append((to.shape[1], *rows[[0, -1]]))
+        seen.append((type(backend), len(y), *rows[[0, -1]]))
         assert np.array_equal(x, a[:, rows])
         assert np.array_equal(c, a[:, rows, :30])
         to[...] = x[..., :30] + y[:, None, :, 0]
 
-    class Backend:
-        def elsewhere(self, number, operands, to, call):
-            call(self, *operands, to)
-            return lambda: seen.append(number)
-
-    operands = [a, b, powers, columns, None, None, a[..., :30]]
-    devices.spread(Backend(), [3, 5], operands, out, 10**9, formed)
-    assert seen == [(128, 444, 571), (128, 572, 699), (444, 0, 443), 3, 5]
-    assert np.array_equal(out, a[..., :30] + b[:, None, :, 0])
+    shared = devices.Shared(Backend(), [3, 5], a, b, 10**9)
+    operands = [a, b[:1], powers, np.arange(30), None, None, a[..., :30], out]
+    shared.form(formed, *operands, is_complex=False)
+    guests = [(Peer, 1, 444, 571), (Peer, 1, 572, 699)]
+    assert seen == [*guests, (Backend, 1, 0, 443), 3, 5]
+    assert np.array_equal(out, a[..., :30] + b[:1, None, :, 0])

@@ -17,6 +17,7 @@ from mdqr._backend.exact import (
     Channels,
     ExtentWord,
     LinePair,
+    Peer,
     Reconstruction,
 )
 from mdqr._limbs import planes
@@ -104,13 +105,7 @@ class ExactProducts:
         """Call ``call(self, *operands)``."""
         call(self, *operands)
 
-    def elsewhere(
-        self,
-        number: int,
-        operands: Sequence[Block | None],
-        out: Block,
-        call: Callable[..., None],
-    ) -> Callable[[], None]:
+    def peer(self, number: int) -> Peer:
         """Refuse: a CPU has no other devices."""
         raise NotImplementedError
 

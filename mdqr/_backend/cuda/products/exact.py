@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cache, partial
-from types import ModuleType
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from mdqr._backend.cuda.runtime.kernels import (
     matrix_view,
     planes,
 )
+from mdqr._backend.cuda.runtime.peers import Peer
 from mdqr._backend.cuda.runtime.replay import Recorder, planned
 from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
 from mdqr._backend.exact import Channels, ExtentWord, LinePair, Reconstruction
@@ -154,36 +154,9 @@ class ExactProducts(KernelCalls):
         key = ("repeated", flags, tuple(x is None for x in operands), most)
         planned(self.kernels, key, given, launch, most)
 
-    def elsewhere(
-        self,
-        number: int,
-        operands: Sequence[Block | None],
-        out: Block,
-        call: Callable[..., None],
-    ) -> Callable[[], None]:
-        """Start ``call(self, *copies, result)`` on another GPU; what is returned sets `out`.
-
-        It runs on a stream of its own there, after what the current one here has to do: copies
-        between devices on default streams wait for all work of both.
-        """
-        cuda, xp = self.xp.cuda, self.xp
-        found = xp.empty(out.shape)
-        given = [None if x is None else _dense(xp, x) for x in operands]
-        ready = cuda.get_current_stream().record()
-        with cuda.Device(number), _stream(xp, number) as stream:
-            stream.wait_event(ready)
-            result = xp.empty(out.shape)
-            call(self, *(None if x is None else _copy(xp, x, stream) for x in given), result)
-            found.data.copy_from_device_async(result.data, result.nbytes, stream)
-            done = stream.record()
-
-        def bring() -> None:
-            cuda.get_current_stream().wait_event(done)
-            out[...] = found
-            # The pool may give their memory away from here on.
-            given.clear()
-
-        return bring
+    def peer(self, number: int) -> Peer:
+        """Return another GPU."""
+        return Peer(self, number)
 
     def exact_scan(
         self,
@@ -372,30 +345,6 @@ class ExactProducts(KernelCalls):
         module = Module("products/exact_numbers", kind, (f"MDQR_PIECES={padded}",))
         few = parts == 1 and padded <= _FEW_PIECES and kind.limbs <= _FEW_LIMBS
         return _Digits(module, table, _NUMBER_THREADS * (2 if few else 1))
-
-
-@cache
-def _stream(xp: ModuleType, number: int) -> Any:
-    """Return a stream of that GPU, which is the current one."""
-    return xp.cuda.Stream(non_blocking=True)
-
-
-def _is_transposed(x: Block) -> bool:
-    return x.ndim > 1 and bool(x.swapaxes(-1, -2).flags.c_contiguous)
-
-
-def _dense(xp: ModuleType, x: Block) -> Block:
-    """Return `x`, or a copy without gaps."""
-    return x if _is_transposed(x) else xp.ascontiguousarray(x)
-
-
-def _copy(xp: ModuleType, x: Block, stream: Any) -> Block:
-    """Return a copy on the current device of an array of another one, without gaps."""
-    if _is_transposed(x):
-        return _copy(xp, x.swapaxes(-1, -2), stream).swapaxes(-1, -2)
-    copy = xp.empty(x.shape, dtype=x.dtype)
-    copy.data.copy_from_device_async(x.data, x.nbytes, stream)
-    return copy
 
 
 def _scan(

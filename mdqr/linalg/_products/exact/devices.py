@@ -2,65 +2,108 @@
 
 All of them have the integers of one plan, so that limbs are those of one device. Rows in place of
 residues: what a device needs are its rows of the left operand, and the right one; what it gives
-back are numbers, where residues of all entries would be five to ten times as many bytes.
+back are numbers, where residues of all entries would be several times as many bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
-from mdqr._backend.exact import ExactProducts
+from mdqr._backend.exact import ExactProducts, Peer
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 
-# Operations on bytes that a device does while one byte comes from another one: between two H100 by
-# `python -m benchmarks gpu-products --only devices`.
-_OPERATIONS = 4000
+# Operations on bytes, all passes of a product over memory among them, that a device does while one
+# byte comes from another one: two H100 by `python -m benchmarks gpu-products --only devices`.
+_OPERATIONS = 2200
 _WHOLE = 128  # rows that libraries take at a time
 
 
-def spread(
-    backend: ExactProducts,
-    numbers: Sequence[int],
-    operands: Sequence[Any],
-    out: Block,
-    planes: int,
-    repeat: Callable[..., None],
-) -> None:
-    """Call ``repeat(backend, *operands, out)`` by rows, on the current device and on others.
+class _Guest(NamedTuple):
+    """A device with its rows of the left operand, and the right one."""
 
-    The first, third and last operand have the rows of `out`; None stands for operands that are not
-    there. `planes` is the number of products of bytes.
+    peer: Peer
+    rows: slice
+    a: Block
+    b: Block
+
+
+class Shared:
+    """A product of which other devices form some rows.
+
+    Parameters
+    ----------
+    backend : ExactProducts
+        The current device, which has the operands.
+    numbers : sequence of int
+        The other devices.
+    a, b : Block
+        Rows of the left and columns of the right operand. Copies begin at once: what has to be
+        known of the operands before the product begins is found out meanwhile.
+    products : int
+        Products of bytes that one of numbers takes, about.
     """
-    m = int(out.shape[-2])
-    a, b = operands[:2]
-    rows = share(m, len(numbers), planes, a, b, out)
-    home = m - rows * len(numbers)
 
-    def part(start: int, stop: int) -> tuple[list[Any], Block]:
-        found = list(operands)
-        found[0], found[2] = a[..., start:stop, :], found[2][start:stop]
-        found[-1] = None if found[-1] is None else found[-1][..., start:stop, :]
-        return found, out[..., start:stop, :]
+    def __init__(
+        self,
+        backend: ExactProducts,
+        numbers: Sequence[int],
+        a: Block,
+        b: Block,
+        products: int,
+    ) -> None:
+        m = int(a.shape[-2])
+        rows = share(len(numbers), products, a, b)
+        self._backend = backend
+        self._home = slice(0, m - rows * len(numbers))
+        self._guests = []
+        for i, number in enumerate(numbers) if rows else ():
+            peer, start = backend.peer(number), self._home.stop + i * rows
+            part = slice(start, start + rows)
+            self._guests.append(_Guest(peer, part, peer.take(a[..., part, :]), peer.take(b)))
 
-    finish = []
-    for i, number in enumerate(numbers) if rows else ():
-        given, result = part(home + i * rows, home + (i + 1) * rows)
-        finish.append(backend.elsewhere(number, given, result, repeat))
-    given, result = part(0, home)
-    repeat(backend, *given, result)
-    for bring in finish:
-        bring()
+    def form(
+        self,
+        call: Callable[..., None],
+        a: Block,
+        b: Block,
+        exponent: Block,
+        other_exponent: Block,
+        shift: Block | None,
+        other_shift: Block | None,
+        c: Block | None,
+        out: Block,
+        *,
+        is_complex: bool,
+    ) -> None:
+        """Call ``call(backend, ...)`` with these operands by rows; limbs of zeros are left out."""
+
+        def here(rows: slice) -> tuple[Block | None, ...]:
+            added = None if c is None else c[..., rows, :]
+            return exponent[rows], other_exponent, shift, other_shift, added
+
+        found = []
+        for peer, rows, x, y in self._guests:
+            blocks = (
+                planes.first_limbs(copy, is_complex, of.shape[-3]) for copy, of in ((x, a), (y, b))
+            )
+            found.append(peer.start(call, [*blocks, *here(rows)], out[..., rows, :]))
+        home = self._home
+        call(self._backend, a[..., home, :], b, *here(home), out[..., home, :])
+        for bring in found:
+            bring()
 
 
-def share(m: int, devices: int, planes: int, a: Block, b: Block, out: Block) -> int:
+def share(devices: int, products: int, a: Block, b: Block) -> int:
     """Return the rows of each of so many devices beside the one that has the operands.
 
-    That one has more of them: it works while the others wait for `b`. None are left to these where
-    that takes longer than all of the work.
+    That one has more of them, for it has no copies to wait for. None are left to the others where
+    copying takes longer than they would here.
     """
-    row_bytes = (a.nbytes + out.nbytes) / m
-    row_time = 2 * planes * a.shape[-1] * out.shape[-1] / _OPERATIONS
-    # m - devices x rows of work there, and rows and what they wait for here, take the same time.
-    rows = (m * row_time - devices * b.nbytes) / ((devices + 1) * row_time + devices * row_bytes)
-    return max(0, int(rows) // _WHOLE * _WHOLE)
+    (m, k), n = a.shape[-2:], b.shape[-2]
+    # In bytes copied: rows come and go, the right operand comes while the operands are looked at.
+    row_time, row_bytes = 2 * products * k * n / _OPERATIONS, a.nbytes / m + b.nbytes / k
+    rows = m * row_time / ((devices + 1) * row_time + devices * row_bytes)
+    whole = int(rows) // _WHOLE * _WHOLE
+    return whole if whole * row_time > devices * (b.nbytes + whole * row_bytes) else 0

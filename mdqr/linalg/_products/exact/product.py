@@ -13,7 +13,7 @@ from mdqr._backend.exact import ExactProducts, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
-from mdqr.linalg._products.exact.devices import spread
+from mdqr.linalg._products.exact.devices import Shared
 from mdqr.linalg._products.exact.lines import full_bits, integer_lines
 from mdqr.linalg._products.exact.parts import Lines, Shape, form_pairs, slices
 from mdqr.linalg._shared.operands import trim
@@ -153,6 +153,11 @@ def multiply(
     below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
     columns are done. All of a product is shared with other GPUs, by their numbers.
     """
+    shared = None
+    if devices:
+        about = 2 * full_bits(kind) + int(a.shape[-1]).bit_length()
+        most = plan.moduli(about, kind.is_complex).planes
+        shared = Shared(backend, devices, a, b.swapaxes(-1, -2), most)
     found = _integers(backend, a, b, kind, bits, scaled=scaled)
     if found is None:
         return False
@@ -160,8 +165,8 @@ def multiply(
     form = _Form(integers, kind, conj_a, subtract, shape)
     powers = left.exponent, right.exponent, left.shift, right.shift
     operands = left.block, right.block, *powers, c
-    if devices:
-        spread(backend, devices, operands, out, integers.moduli.planes, form.repeat)
+    if shared:
+        shared.form(form.repeat, *operands, out, is_complex=kind.is_complex)
         if report:
             report(int(out.shape[-1]))
     elif report:

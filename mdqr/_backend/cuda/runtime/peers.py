@@ -1,0 +1,83 @@
+"""Work on another GPU than the one whose memory has the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from mdqr._backend.cuda.runtime.kernels import KernelCalls
+from mdqr._limbs.planes import Block
+
+
+class Peer:
+    """Another GPU, which takes copies and works on them, see `mdqr._backend.exact.Peer`.
+
+    It works on a stream of its own: copies between devices on default streams wait for all work of
+    both.
+
+    Parameters
+    ----------
+    calls : KernelCalls
+        What works there, too.
+    number : int
+        The GPU.
+    """
+
+    def __init__(self, calls: KernelCalls, number: int) -> None:
+        self._calls, self._number = calls, number
+        self._taken: list[Block] = []
+
+    def take(self, block: Block) -> Block:
+        """Return a copy there, after what the current stream here has to do."""
+        xp = self._calls.xp
+        if not _is_transposed(block):
+            block = xp.ascontiguousarray(block)
+        # Its memory is not given away before `start` is done.
+        self._taken.append(block)
+        ready = xp.cuda.get_current_stream().record()
+        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+            stream.wait_event(ready)
+            return _copy(xp, block, stream)
+
+    def start(
+        self, call: Callable[..., None], operands: Sequence[Block | None], out: Block
+    ) -> Callable[[], None]:
+        """Start ``call(calls, *operands, result)`` there; what is returned sets `out`."""
+        xp = self._calls.xp
+        found = xp.empty(out.shape)
+        given = [x if x is None or x.device.id == self._number else self.take(x) for x in operands]
+        ready = xp.cuda.get_current_stream().record()
+        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+            stream.wait_event(ready)
+            result = xp.empty(out.shape)
+            call(self._calls, *given, result)
+            found.data.copy_from_device_async(result.data, result.nbytes, stream)
+            done = stream.record()
+
+        def bring() -> None:
+            xp.cuda.get_current_stream().wait_event(done)
+            out[...] = found
+            self._taken.clear()
+
+        return bring
+
+
+@cache
+def _stream(xp: ModuleType, number: int) -> Any:
+    """Return a stream of that GPU, which is the current one."""
+    return xp.cuda.Stream(non_blocking=True)
+
+
+def _is_transposed(x: Block) -> bool:
+    return x.ndim > 1 and bool(x.swapaxes(-1, -2).flags.c_contiguous)
+
+
+def _copy(xp: ModuleType, x: Block, stream: Any) -> Block:
+    """Return a copy on the current device of an array of another one, without gaps."""
+    if _is_transposed(x):
+        return _copy(xp, x.swapaxes(-1, -2), stream).swapaxes(-1, -2)
+    copy = xp.empty(x.shape, dtype=x.dtype)
+    copy.data.copy_from_device_async(x.data, x.nbytes, stream)
+    return copy
