@@ -60,8 +60,9 @@ MDQR_FN int shift_of(const scanned_lines& p, i64 sign, i64 j) {
     return int(e < -most_shift ? -most_shift : e > most_shift ? most_shift : e);
 }
 
-// Entries j, j + stride and so on. Limbs do not overlap: the first one that is not 0 has the
-// largest bit, the last one the lowest.
+// Entries j, j + stride and so on; of Tops alone what lies above. Limbs do not overlap: the first
+// one that is not 0 has the largest bit, the last one the lowest.
+template <bool Tops>
 MDQR_FN void scan_entries(const scanned_lines& p, i64 sign, i64 i, i64 j, i64 stride,
                           exponent_range& found) {
     for (int part = 0; part < (p.x.of.imag ? 2 : 1); ++part) {
@@ -81,7 +82,11 @@ MDQR_FN void scan_entries(const scanned_lines& p, i64 sign, i64 i, i64 j, i64 st
         }
         static_for<0, ahead>([&](auto e) MDQR_LAMBDA {
             const int shift = shift_of(p, sign, j + e.value * stride);
-            found.join(exponent_above(first[e]) + shift, lowest_bit(last[e]) + shift, held[e]);
+            const int top = exponent_above(first[e]) + shift;
+            if (Tops)
+                found.join(top, far, 0);
+            else
+                found.join(top, lowest_bit(last[e]) + shift, held[e]);
         });
     }
 }
@@ -101,12 +106,12 @@ MDQR_FN void put_line(const scanned_lines& p, i64* words, i64 i, const exponent_
 }
 
 // A warp a line: doubles hold the exponents.
-MDQR_FN void scan_by_line(const scanned_lines& p, i64 sign, i64* words) {
+template <bool Tops> MDQR_FN void scan_by_line(const scanned_lines& p, i64 sign, i64* words) {
     const int lane = thread_index() % 32;
     const i64 i = block_x() * scanned + thread_index() / 32;
     exponent_range found;
     for (i64 j = lane; i < p.x.lines && j < p.x.terms; j += 32 * ahead)
-        scan_entries(p, sign, i, j, 32, found);
+        scan_entries<Tops>(p, sign, i, j, 32, found);
     for (int mask = 16; mask > 0; mask /= 2) {
         const double t = shuffle_xor(double(found.top), mask);
         const double b = shuffle_xor(double(found.bottom), mask);
@@ -118,13 +123,13 @@ MDQR_FN void scan_by_line(const scanned_lines& p, i64 sign, i64* words) {
 }
 
 // Eight neighbours a line each: a sector of memory has four.
-MDQR_FN void scan_by_term(const scanned_lines& p, i64 sign, i64* words) {
+template <bool Tops> MDQR_FN void scan_by_term(const scanned_lines& p, i64 sign, i64* words) {
     constexpr int groups = line_threads / scanned;
     const int line = thread_index() % scanned, group = thread_index() / scanned;
     const i64 i = block_x() * scanned + line;
     exponent_range found;
     for (i64 j = group; i < p.x.lines && j < p.x.terms; j += groups * ahead)
-        scan_entries(p, sign, i, j, groups, found);
+        scan_entries<Tops>(p, sign, i, j, groups, found);
     exponent_range* all = reinterpret_cast<exponent_range*>(shared_memory());
     all[thread_index()] = found;
     sync_threads();
@@ -158,6 +163,9 @@ struct magnitude_arguments {
 // Four steps of one line: magnitudes cut to 7 bits, and 1 where there is one.
 MDQR_FN void put_magnitudes(const magnitude_arguments& p, i64 i, i64 j0) {
     int size[4] = {}, is_there[4] = {};
+    const int power = 7 - (i < p.x.lines ? int(p.exponent[i]) : 0);
+    double first, second;
+    power_factors(power, first, second);
     static_for<0, 4>([&](auto s) MDQR_LAMBDA {
         const i64 j = j0 + s;
         if (i < p.x.lines && j < p.x.terms) {
@@ -167,9 +175,8 @@ MDQR_FN void put_magnitudes(const magnitude_arguments& p, i64 i, i64 j0) {
                 const double w = abs(x[p.x.of.imag]);
                 v = v < w ? w : v;
             }
-            double first, second;
-            const i64 shift = p.shift ? p.shift[j] : 0;
-            power_factors<double>(7 + shift - p.exponent[i], first, second);
+            if (p.shift)
+                power_factors(power + int(p.shift[j]), first, second);
             size[s] = int(floor_magnitude(v, first, second));
             is_there[s] = v == 0.0 ? 0 : 1;
         }
@@ -206,11 +213,14 @@ MDQR_END
 MDQR_KERNEL(mdqr_exact_scan, mdqr::scan_arguments, mdqr::line_threads) {
     using namespace mdqr;
     const scanned_lines& lines = p.of[block_y()];
-    i64* words = p.words ? p.words + block_y() : nullptr;
-    if (lines.x.is_by_line())
-        scan_by_line(lines, p.sign, words);
+    if (p.words && lines.x.is_by_line())
+        scan_by_line<false>(lines, p.sign, p.words + block_y());
+    else if (p.words)
+        scan_by_term<false>(lines, p.sign, p.words + block_y());
+    else if (lines.x.is_by_line())
+        scan_by_line<true>(lines, p.sign, nullptr);
     else
-        scan_by_term(lines, p.sign, words);
+        scan_by_term<true>(lines, p.sign, nullptr);
 }
 
 MDQR_KERNEL(mdqr_exact_balance, mdqr::balance_arguments, mdqr::line_threads) {

@@ -102,8 +102,8 @@ def share(devices: int, products: int, a: Block, b: Block) -> int:
     copying takes longer than they would here.
     """
     (m, k), n = a.shape[-2:], b.shape[-2]
-    # In bytes copied: rows come and go, the right operand comes while the operands are looked at.
-    row_time, row_bytes = 2 * products * k * n / _OPERATIONS, a.nbytes / m + b.nbytes / k
+    # In bytes copied: rows go back, and came while the operands were looked at.
+    row_time, row_bytes = 2 * products * k * n / _OPERATIONS, b.nbytes / k
     rows = m * row_time / ((devices + 1) * row_time + devices * row_bytes)
     whole = int(rows) // _WHOLE * _WHOLE
-    return whole if whole * row_time > devices * (b.nbytes + whole * row_bytes) else 0
+    return whole if whole * row_time > devices * (b.nbytes + 2 * whole * row_bytes) else 0
