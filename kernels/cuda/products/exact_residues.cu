@@ -23,14 +23,15 @@ struct residue_arguments {
     residue_bytes out;
 };
 
-// The words of one entry at `from`, null outside of the lines.
-MDQR_FN void put_words(const residue_arguments& p, const double* from, int power, unsigned* to) {
+// The words of an entry at `from`, if it is within the lines.
+MDQR_FN void put_words(const residue_arguments& p, const double* from, bool within, int power,
+                       unsigned* to) {
     double first, second;
     power_factors(power, first, second);
     static_for<0, 1 + MDQR_COMPLEX>([&](auto part) MDQR_LAMBDA {
         double x[limbs];
         static_for<0, limbs>([&](auto l) MDQR_LAMBDA {
-            x[l] = from ? from[part * p.x.of.imag + l * p.x.of.plane] : 0.0;
+            x[l] = within ? from[part * p.x.of.imag + l * p.x.of.plane] : 0.0;
         });
         i64 word[MDQR_WORDS];
         to_words(x, first, second, word);
@@ -46,16 +47,18 @@ MDQR_FN void put_block(const residue_arguments& p, i64 i0, i64 j0, unsigned* to)
     const bool by_line = p.x.is_by_line();
     const int di = by_line ? residue_threads / tile_terms : 0;
     const int dj = by_line ? 0 : residue_threads / tile_lines;
-    int i = by_line ? t / tile_terms : t % tile_lines,
-        j = by_line ? t % tile_terms : t / tile_lines;
-    const double* from = p.x.at(i0 + i, j0 + j);
-    const i64 stride = di * p.x.line + dj * p.x.step;
-    for (int e = t; e < tile_entries; e += residue_threads, i += di, j += dj, from += stride) {
-        const bool within = i0 + i < p.x.lines && j0 + j < p.x.terms;
-        int power = int(p.tau);
-        if (within)
-            power += int(p.shift ? p.shift[j0 + j] : 0) - int(p.exponent[i0 + i]);
-        put_words(p, within ? from : nullptr, power, to + i * tile_terms + j);
+    i64 i = i0 + (by_line ? t / tile_terms : t % tile_lines);
+    i64 j = j0 + (by_line ? t % tile_terms : t / tile_lines);
+    const double* from = p.x.at(i, j);
+    to += (i - i0) * tile_terms + j - j0;
+    for (int e = t; e < tile_entries; e += residue_threads) {
+        const bool within = i < p.x.lines && j < p.x.terms;
+        const i64 power = within ? (p.shift ? p.shift[j] : 0) - p.exponent[i] : 0;
+        put_words(p, from, within, int(p.tau + power), to);
+        i += di;
+        j += dj;
+        from += di * p.x.line + dj * p.x.step;
+        to += di * tile_terms + dj;
     }
 }
 

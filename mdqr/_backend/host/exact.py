@@ -106,8 +106,8 @@ class ExactProducts:
         call(self, *operands)
 
     def peer(self, number: int) -> Peer:
-        """Refuse: a CPU has no other devices."""
-        raise NotImplementedError
+        """Refuse."""
+        raise ValueError("a CPU has no other devices")
 
     def exact_scan(
         self,

@@ -91,6 +91,8 @@ def fetch(*values: Block) -> tuple[np.ndarray, ...]:
     on_device = [value for value in values if not isinstance(value, (np.ndarray, np.generic))]
     if not on_device:
         return tuple(map(np.asarray, values))
+    if len(values) == 1:
+        return (np.asarray(host_block(values[0])),)
     xp = planes.namespace(on_device[0])
     rows = [_packed(value) for value in on_device]
     packed = host_block(rows[0] if len(rows) == 1 else xp.concatenate(rows))

@@ -26,8 +26,9 @@ class Crossover(NamedTuple):
     lengths: float
 
 
-# On two cores that have products of bytes, and on an H200 whose host waited four times in place of
-# one: found by `python -m benchmarks products` and `gpu-products`.
+# On two cores that have products of bytes, and on an H100: found by `python -m benchmarks products`
+# and `gpu-products`. Between parts of larger work products of limbs wait for nothing, which the
+# latter do not show.
 _CROSSOVER = {
     "cpu": {
         Kind(2, False): Crossover(0, 448),
@@ -38,12 +39,12 @@ _CROSSOVER = {
         Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): Crossover(6e8, 400),
-        Kind(4, False): Crossover(2.5e8, 350),
-        Kind(8, False): Crossover(1.5e8, 250),
-        Kind(2, True): Crossover(2e8, 250),
-        Kind(4, True): Crossover(7e7, 200),
-        Kind(8, True): Crossover(3.5e7, 160),
+        Kind(2, False): Crossover(1.3e8, 220),
+        Kind(4, False): Crossover(9e7, 200),
+        Kind(8, False): Crossover(4.4e7, 190),
+        Kind(2, True): Crossover(5e7, 190),
+        Kind(4, True): Crossover(2.7e7, 170),
+        Kind(8, True): Crossover(1.2e7, 150),
     },
 }
 
@@ -98,6 +99,7 @@ def product(
     With `all_bits` entries keep the bits of their limbs below the largest one of their row or
     column, or of as many as all entries have; without, as many as an error of eps |a| |b| takes.
     `report` hears how many columns are done, of how many in all matrices and runs of terms.
+    `devices` are as in `multiply`.
     """
     field, k = kind.is_complex, int(a.shape[-1])
     batch, m, n = matrix_shape([a, b] if c is None else [a, b, c], field)
@@ -108,7 +110,7 @@ def product(
     passes = [(item, run) for item in np.ndindex(*batch) for run in slices(k, plan.MOST_TERMS)]
     for number, (item, run) in enumerate(passes):
         at = (..., *item, slice(None), slice(None))
-        left, right, target = a[at][..., run], b[at][..., run, :], out[at]
+        left, right, target = a[(*at[:-1], run)], b[(*at[:-2], run, slice(None))], out[at]
         addend = target if run.start else None if c is None else c[at]
         options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "subtract": subtract}
         options |= {"c": addend, "out": target}
