@@ -187,7 +187,7 @@ def stages(options: Options) -> Iterator[Row]:
 
 def factors(options: Options) -> Iterator[Row]:
     """Q and R by Householder reflections and by products alone, and stages of the latter."""
-    orders = (256,) if options.quick else (1024, 1536, 2048, 4096)
+    orders = (256,) if options.quick else (384, 512, 640, 768, 1024, 1536, 2048, 4096)
     for m, n in [*((n, n) for n in orders), *(() if options.quick else ((8192, 4096),))]:
         size = f"{n}" if m == n else f"{m} x {n}"
         for field, dtype in FIELDS.items() if m == n else [("real", float)]:

@@ -20,17 +20,17 @@ _BOUND = 20.0  # in n eps
 _MOST_SWEEPS = 12
 
 # The least order, and the least product of its square with the larger length, of matrices whose Q
-# and R take less time than by reflections: on an H200, by `python -m benchmarks gpu-products --only
+# and R take less time than by reflections: on an H100, by `python -m benchmarks gpu-products --only
 # factors`; on CPUs there are none.
-_LEAST_ORDER = 512
+_LEAST_ORDER = 384
 _CROSSOVER = {
     "cuda": {
-        Kind(2, False): 1.5e9,
-        Kind(4, False): 1.2e9,
-        Kind(8, False): 1.05e9,
-        Kind(2, True): 0.8e9,
-        Kind(4, True): 0.6e9,
-        Kind(8, True): 0.3e9,
+        Kind(2, False): 2e8,
+        Kind(4, False): 1.6e8,
+        Kind(8, False): 1.2e8,
+        Kind(2, True): 1.3e8,
+        Kind(4, True): 1e8,
+        Kind(8, True): 5.5e7,
     },
 }
 

@@ -39,10 +39,10 @@ _CROSSOVER = {
         Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): Crossover(1.3e8, 220),
-        Kind(4, False): Crossover(9e7, 200),
+        Kind(2, False): Crossover(2.2e8, 350),
+        Kind(4, False): Crossover(9e7, 300),
         Kind(8, False): Crossover(4.4e7, 190),
-        Kind(2, True): Crossover(5e7, 190),
+        Kind(2, True): Crossover(8e7, 230),
         Kind(4, True): Crossover(2.7e7, 170),
         Kind(8, True): Crossover(1.2e7, 150),
     },
