@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -213,7 +214,7 @@ def test_extents_are_those_of_the_host(cuda, kind, graded, rng):
 
 
 def test_a_device_is_waited_for_once(cuda, rng, monkeypatch):
-    """Twice where powers of two balance the terms."""
+    """Twice where powers of two balance the terms, or an entry has no terms."""
     waits = []
     monkeypatch.setattr(lines, "fetch", lambda *x: waits.append(x) or x)
     a, b = (full(s, mdqr.dd, float, rng)._block for s in ((20, 30), (30, 10)))
@@ -223,6 +224,11 @@ def test_a_device_is_waited_for_once(cuda, rng, monkeypatch):
         x[..., 3], y[..., 3, :] = x[..., 3] * factor, y[..., 3, :] / factor
         product.product(cuda, x, y, kind=PAIR, all_bits=all_bits)
         assert len(waits) == most
+    # And where all terms of an entry are zeros: whether others are too small is asked then.
+    waits.clear()
+    a[..., 4, :] = 0.0
+    product.product(cuda, a, b, kind=PAIR, all_bits=False)
+    assert len(waits) == 2
 
 
 @pytest.mark.parametrize("kind", [Kind(8, False), Kind(4, True)], ids=str)
@@ -324,3 +330,48 @@ def test_residues_stay_within_the_workspace(cuda, rng, monkeypatch):
         assert both(cuda, a, b, PAIR, all_bits=all_bits)
     assert live == 0
     assert 2**17 < peak <= 2**19
+
+
+# -- residues without divisions ------------------------------------------------------------------
+
+MODULI = sorted({*plan._NARROW, *plan._NARROW_COMPLEX})
+
+
+@pytest.mark.parametrize("m", MODULI)
+def test_quotients_in_float32(m):
+    """As `narrow_residue` of exact_residues.cu: all sums near a halfway case, and others."""
+    magic, least = 3 * 2**22, -(2**22) + 1
+    half = np.arange(least, 2**22, m)[:, None] + np.arange(-2, 3) + m // 2
+    sums = np.concatenate([half.ravel(), np.arange(-4096, 4096)])
+    sums = sums[(sums >= least) & (sums < 2**22)]
+    behind = sums + magic - magic % m
+    # In units of 2^-40, which the product of two floats has; the sum with 2^23 is rounded once.
+    inverse = int(np.float32(1.0) / np.float32(m) * np.float32(2.0**40))
+    turns, rest = np.divmod(behind * inverse, 2**40)
+    turns += (rest > 2**39) | ((rest == 2**39) & (turns % 2 == 1))
+    byte = behind - turns * m
+    assert byte.min() >= -128
+    assert byte.max() <= (127 if m < 256 else 128)
+    assert not ((byte - sums) % m).any()
+
+
+@pytest.mark.parametrize("m", MODULI)
+def test_quotients_in_float64(m, rng):
+    """As `residue_of` of exact_numbers.cu, for sums as large as they may be."""
+    most = plan.MOST_TERMS * (128 if m == 256 else m // 2 + 1) ** 2
+    near = rng.integers(-most // m, most // m, 300) * m + m // 2 + rng.integers(-2, 3, 300)
+    behind = calls._BEHIND - calls._BEHIND % m
+    assert behind == int(behind)
+    for s in (-most, most, *near.tolist()):
+        x = int(behind) + s
+        assert 2**52 <= x < 2**52 + 2**32
+        turns = _rounded(Fraction(x) * Fraction(1.0 / m) + 2**52) - 2**52
+        r = x - turns * m
+        assert abs(r) <= (m + 1) // 2
+        assert (r - s) % m == 0
+
+
+def _rounded(x):
+    """The nearest integer, ties to even, as float64 has between 2**52 and 2**53."""
+    assert 2**52 <= x < 2**53
+    return round(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -139,3 +140,17 @@ def test_batches_of_right_hand_sides_of_one_factorisation(precision, dtype, used
     for i in range(2):
         np.testing.assert_array_equal(rows[i].limbs, one.apply_qh(x[i]).limbs)
         np.testing.assert_array_equal(columns[i].limbs, linalg.qr_factor(a[i]).apply_qh(x[0]).limbs)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS, ids=str)
+def test_rounds_of_preconditioning(precision, dtype, used, rng):
+    """Q and R by products of a matrix that float64 takes for singular, through residues alone."""
+    cond = {mdqr.dd: 1e20, mdqr.qd: 1e45, mdqr.od: 1e55}[precision]
+    a = cases.random(110, 90, precision, dtype, rng, cond=cond)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of reflections in place of products
+        q, r = linalg.qr(a, method="refine")
+    assert used
+    _, columns, _, orthogonality = factor_errors(a, q, r)
+    assert columns <= 20 * 90
+    assert orthogonality <= 20 * 90

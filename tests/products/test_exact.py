@@ -57,6 +57,28 @@ def test_integers_are_rounded_once(data, precision, shape):
     assert_same_bits(found, rounded(wanted, precision))
 
 
+@settings(max_examples=60)
+@given(
+    data=st.data(),
+    pair=st.tuples(*[st.sampled_from((mdqr.d, *PRECISIONS))] * 2),
+    shape=st.tuples(*[st.integers(1, 6)] * 3),
+)
+def test_integers_of_two_precisions(data, pair, shape):
+    """Each operand takes the bits that it has; the result has the limbs of the larger one."""
+    if max(pair, key=lambda p: p.limbs) is mdqr.d:
+        pair = (mdqr.dd, mdqr.d)
+    m, k, n = shape
+    operands = []
+    for p, (rows, columns) in zip(pair, ((m, k), (k, n)), strict=True):
+        entry = st.integers(-(2 ** (53 * p.limbs)) + 1, 2 ** (53 * p.limbs) - 1)
+        row = st.lists(entry, min_size=columns, max_size=columns)
+        operands.append(data.draw(st.lists(row, min_size=rows, max_size=rows)))
+    a, b = (integers(x, p) for x, p in zip(operands, pair, strict=True))
+    stored = [np.vectorize(int, otypes=[object])(x.to_fractions()) for x in (a, b)]
+    larger = max(pair, key=lambda p: p.limbs)
+    assert_same_bits(matmul(a, b, method="exact"), rounded(integer_product(*stored), larger))
+
+
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_entries(precision, sign):

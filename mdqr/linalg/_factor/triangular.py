@@ -262,7 +262,7 @@ class _Substitution:
         columns = int(self.x.shape[-1])
         width = self.backend.triangular_tile(int(self.a.shape[-1]), columns, kind=self.kind)
         half = (rows.stop - rows.start) // 2 // width * width
-        if not exact.is_faster(self.backend, half, half, columns, kind=self.kind):
+        if not exact.is_faster(self.backend, half, half, columns, kind=self.kind, is_part=True):
             self._by_tiles(rows, right, width)
             return
         parts = [slice(0, half), slice(half, rows.stop - rows.start)]

@@ -81,14 +81,15 @@ def formed(
     conj_a: bool = False,
     c: Block | None = None,
     shape: Shape = "full",
+    scaled: bool = False,
 ) -> Block | None:
     """Return ``x y``, or ``c - x y``, with x conjugated if so asked; None where it is beyond.
 
-    Shapes are those of `exact.multiply`; of "gram" what is below the diagonal means nothing, of
+    With `scaled` columns of x and rows of y are balanced where they are graded. Shapes are those of `exact.multiply`; of "gram" what is below the diagonal means nothing, of
     "triangles" it is zero.
 
     Entries err by ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and column,
-    each limb being rounded, and by two roundings.
+    balanced or not, each limb being rounded, and by two roundings.
     """
     terms = int(x.shape[-1])
     out = _new(backend, kind, (int(x.shape[-2]), int(y.shape[-1])), shape)
@@ -98,7 +99,7 @@ def formed(
         shape = "full"
     # Each operand loses half of what is allowed, in each of its terms.
     options: dict[str, Any] = {"bits": bits + terms.bit_length() + 2 + kind.is_complex}
-    options |= {"kind": kind, "conj_a": conj_a, "scaled": False}
+    options |= {"kind": kind, "conj_a": conj_a, "scaled": scaled}
     options |= {"subtract": c is not None, "shape": shape}
     for run in runs:
         if run.start > 0:
@@ -118,17 +119,19 @@ def times(
     conj_a: bool = False,
     c: Block | None = None,
     shape: Shape = "full",
+    scaled: bool = False,
 ) -> Block:
     """Return ``x y``, or ``c - x y``, as `product`, or of limbs or floats, where that is faster."""
     (m, k), n = map(int, x.shape[-2:]), int(y.shape[-1])
     if kind.limbs == 1:
         return _float_times(backend, x, y, conj_a, c, shape)
     if exact.is_faster(backend, m, k, n, kind=kind):
-        return product(backend, x, y, kind=kind, conj_a=conj_a, c=c, shape=shape)
+        options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c}
+        return product(backend, x, y, **options, shape=shape, scaled=scaled)
     out = _new(backend, kind, (m, n), shape)
     for rows, terms, panel in _panels(m, k, n, shape, _COLUMNS[1]):
         part = (..., rows, panel)
-        options: dict[str, Any] = {"conj_a": conj_a, "c": None if c is None else c[part]}
+        options = {"conj_a": conj_a, "c": None if c is None else c[part]}
         options |= {"subtract": c is not None, "out": out[part]}
         backend.matmul(x[..., rows, terms], y[..., terms, panel], kind=kind, **options)
     return out

@@ -42,6 +42,9 @@ _SPARE = 2.0**8
 # The power of a distance that the inverse may be off, and how many times T a change of R is
 # expected to add: 1 to 25 were seen, 130 for a condition of 1e14.
 _STALE, _TURNED = 0.75, 16.0
+# Rows of R and columns of its inverse are graded as far as R is near to singular: conditions above
+# are worth a look at that.
+_GRADED = 2.0**20
 
 
 class Plan(NamedTuple):
@@ -90,6 +93,7 @@ class Sweeps:
     ) -> None:
         self.backend, self.a, self.kind, self.patterns = backend, a, kind, patterns
         self.condition, self.inverse, self.size = start.condition, start.inverse, start.size
+        self.graded = self.condition > _GRADED
         # What the inverse is expected to leave of I.
         self.stale = start.distance
         self.rows, self.columns = map(int, a.shape[-2:])
@@ -139,7 +143,7 @@ class Sweeps:
         square_of_norm(backend, e, low, norms[0])
         q_low, r_low = (held(backend, factor, low) for factor in (q, r))
         x, change = self._newton(r_low, low, distance, norms[1])
-        y = times(backend, e, x, kind=low, shape="triangular")
+        y = times(backend, e, x, kind=low, shape="triangular", scaled=self.graded)
         del e, x
         adjoint, one = q.swapaxes(-1, -2), self.patterns.one
         f = product(backend, adjoint, q, conj_a=True, c=one, shape="gram", **options)
@@ -152,7 +156,7 @@ class Sweeps:
         square_of_norm(backend, t, low, norms[3])
         dq = times(backend, q_low, t, kind=low, c=y, shape="triangular")
         square_of_norm(backend, dq, low, norms[4])
-        dr = times(backend, t, r_low, kind=low, shape="triangles")
+        dr = times(backend, t, r_low, kind=low, shape="triangles", scaled=self.graded)
         e, stale, f, t, moved = map(float, np.sqrt(fetch(squares)[0]))
         before = inf
         if change is not None:
@@ -184,7 +188,7 @@ class Sweeps:
         """
         backend, squares = self.backend, self.backend.xp.empty(2)
         x, one = held(backend, self.inverse, low), self.patterns.identity(low)
-        g = times(backend, x, r, kind=low, c=one, shape="triangles")
+        g = times(backend, x, r, kind=low, c=one, shape="triangles", scaled=self.graded)
         for each, out in ((g, squares[0, ...]), (x, squares[1, ...])):
             square_of_norm(backend, each, low, out)
         left, size = map(float, np.sqrt(fetch(squares)[0]))
@@ -209,7 +213,7 @@ class Sweeps:
         """
         backend, field = self.backend, self.kind.is_complex
         x, one = held(backend, self.inverse, low), self.patterns.identity(low)
-        g = times(backend, x, r, kind=low, c=one, shape="triangles")
+        g = times(backend, x, r, kind=low, c=one, shape="triangles", scaled=self.graded)
         square_of_norm(backend, g, low, norm)
         if self.stale <= self._wanted(distance):
             return x, None
@@ -217,7 +221,8 @@ class Sweeps:
         kind = low._replace(limbs=max(low.limbs // 2, 1))
         kind = kind if eps_of(kind) * self.size <= self.stale else low
         g, x = (held(backend, v, kind) for v in (block_of(g, low), self.inverse))
-        change = block_of(times(backend, g, x, kind=kind, shape="triangles"), kind)
+        change = times(backend, g, x, kind=kind, shape="triangles", scaled=self.graded)
+        change = block_of(change, kind)
         x = planes.first_limbs(self.inverse, field, low.limbs)
         self.inverse = self._sum(x, change, low.limbs)
         return held(backend, self.inverse, low), kind

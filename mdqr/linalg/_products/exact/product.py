@@ -27,8 +27,7 @@ class Crossover(NamedTuple):
 
 
 # On two cores that have products of bytes, and on an H100: found by `python -m benchmarks products`
-# and `gpu-products`. Between parts of larger work products of limbs wait for nothing, which the
-# latter do not show.
+# and `gpu-products`.
 _CROSSOVER = {
     "cpu": {
         Kind(2, False): Crossover(0, 448),
@@ -49,15 +48,26 @@ _CROSSOVER = {
 }
 
 
-def is_faster(backend: Backend, m: int, k: int, n: int, *, kind: Kind) -> bool:
+# What products take more of to be worth a wait, where a host has started work ahead of a device:
+# of Q and R by reflections and of triangular systems on an H100 (docs/developer/gpu-runs.md).
+_WAITING = {"cpu": Crossover(1.0, 1.0), "cuda": Crossover(2.75, 1.2)}
+
+
+def is_faster(
+    backend: Backend, m: int, k: int, n: int, *, kind: Kind, is_part: bool = False
+) -> bool:
     """Return whether a product through residues takes less time than one of limbs.
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
+    For a part of other work, which a wait holds up, there is more to gain.
     """
     least, work = _CROSSOVER[backend.name].get(kind), m * k * n
-    if least is None or work < max(least.work, 1):
+    if least is None:
         return False
-    return least.lengths * (m * k + k * n + m * n) <= 3 * work
+    more = _WAITING[backend.name] if is_part else Crossover(1.0, 1.0)
+    if work < max(least.work * more.work, 1):
+        return False
+    return least.lengths * more.lengths * (m * k + k * n + m * n) <= 3 * work
 
 
 def matmul(
@@ -71,11 +81,11 @@ def matmul(
     subtract: bool = False,
     out: Block | None = None,
 ) -> Block:
-    """Return ``c + a @ b`` or ``c - a @ b``, through residues where that is faster."""
+    """Return ``c + a @ b`` or ``c - a @ b``, a part of other work, by what is faster."""
     m, k, n = (int(v) for v in (*a.shape[-2:], b.shape[-1]))
     options: dict[str, Any] = {"kind": kind, "conj_a": conj_a, "c": c, "subtract": subtract}
     options["out"] = out
-    if not is_faster(backend, m, k, n, kind=kind):
+    if not is_faster(backend, m, k, n, kind=kind, is_part=True):
         return backend.matmul(a, b, **options)
     return product(cast(ExactProducts, backend), a, b, all_bits=False, **options)
 
