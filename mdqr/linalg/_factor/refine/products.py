@@ -85,8 +85,8 @@ def formed(
 ) -> Block | None:
     """Return ``x y``, or ``c - x y``, with x conjugated if so asked; None where it is beyond.
 
-    With `scaled` columns of x and rows of y are balanced where they are graded. Shapes are those of `exact.multiply`; of "gram" what is below the diagonal means nothing, of
-    "triangles" it is zero.
+    With `scaled` columns of x and rows of y are balanced where they are graded. Shapes are those of
+    `exact.multiply`; of "gram" what is below the diagonal means nothing, of "triangles" it is zero.
 
     Entries err by ``1.5 * 2**-bits``, or 1.5 eps, times the largest ones of their row and column,
     balanced or not, each limb being rounded, and by two roundings.
