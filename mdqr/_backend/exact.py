@@ -141,6 +141,10 @@ class Peer(Protocol):
         """
         ...
 
+    def finish(self) -> None:
+        """Let the current stream wait for all that was asked for, also where a call failed."""
+        ...
+
 
 class ExactProducts(Protocol):
     """The calls of exact products, over blocks of one matrix.

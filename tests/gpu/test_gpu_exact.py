@@ -159,9 +159,17 @@ def others(cupy):
 @pytest.mark.parametrize("method", ["exact", "auto"])
 def test_devices_do_not_change_limbs(multiple, dtype, method, others, rng, monkeypatch):
     monkeypatch.setattr(devices, "_OPERATIONS", 10**-9)  # however long copying takes
-    shapes = [(700, 300), (300, 500)]
+    m = 350 * (len(others) + 1)
+    shapes = [(m, 300), (300, m - 200)]
     a, b = (cases.to_device(draw(rng, multiple, shape, dtype)) for shape in shapes)
-    for x, y in ((a, b), (b.T, a.T), (a[:, ::2], b[:150]), (a.astype(precision=mdqr.dd), b)):
+    column = a, b[:, :1]
+    for x, y in (
+        (a, b),
+        (b.T, a.T),
+        (a[:, ::2], b[:150]),
+        (a.astype(precision=mdqr.dd), b),
+        column,
+    ):
         alone = matmul(x, y, method=method)
         for _ in range(3):  # planned, and repeated
             cases.assert_same(matmul(x, y, method=method, devices=others), alone)
@@ -171,7 +179,7 @@ def test_devices_with_batches_and_runs_of_terms(others, rng, monkeypatch):
     """The second run has the sum of the first as its addend."""
     monkeypatch.setattr(devices, "_OPERATIONS", 10**-9)
     monkeypatch.setattr(plan, "MOST_TERMS", 96)
-    a = cases.to_device(draw(rng, mdqr.dd, (2, 300, 200), float))
+    a = cases.to_device(draw(rng, mdqr.dd, (2, 300 * (len(others) + 1), 200), float))
     b = cases.to_device(draw(rng, mdqr.dd, (200, 70), float))
     heard = []
     found = matmul(a, b, method="exact", devices=others, callback=lambda *x: heard.append(x))

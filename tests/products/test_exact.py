@@ -358,6 +358,9 @@ class Peer:
         call(self, *operands, out)
         return lambda: self.seen.append(self.number)
 
+    def finish(self):
+        self.seen.append(-self.number)
+
 
 def test_rows_are_put_together(rng):
     """Each part once, with operands and powers of its rows; limbs of zeros are left out."""
@@ -379,5 +382,6 @@ def test_rows_are_put_together(rng):
     operands = [a, b[:1], powers, np.arange(30), None, None, a[..., :30], out]
     shared.form(formed, *operands, is_complex=False)
     guests = [(Peer, 1, 444, 571), (Peer, 1, 572, 699)]
-    assert seen == [*guests, (Backend, 1, 0, 443), 3, 5]
+    shared.close()
+    assert seen == [*guests, (Backend, 1, 0, 443), 3, 5, -3, -5]
     assert np.array_equal(out, a[..., :30] + b[:1, None, :, 0])

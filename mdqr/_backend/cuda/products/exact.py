@@ -177,7 +177,7 @@ class ExactProducts(KernelCalls):
             _scan(kernels, pair, rest, is_complex, 1, kernels.address(words))
 
         given = [shift for shift in shifts if shift is not None]
-        flags = ("exact_scan", is_complex)
+        flags = ("exact_scan", is_complex, tuple(x is None for x in shifts))
         planned(self.kernels, flags, [*pair, *exponents, words, *given], launch)
 
     def exact_balance(

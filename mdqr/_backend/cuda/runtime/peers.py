@@ -36,7 +36,7 @@ class Peer:
         xp = self._calls.xp
         if not _is_transposed(block):
             block = xp.ascontiguousarray(block)
-        # Its memory is not given away before `start` is done.
+        # Its memory is not given away before `finish`.
         self._taken.append(block)
         ready = xp.cuda.get_current_stream().record()
         with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
@@ -52,6 +52,7 @@ class Peer:
         planes = list(np.ndindex(*out.shape[:-2]))
         is_dense = all(out[plane].flags.c_contiguous for plane in planes)
         found = out if is_dense else xp.empty(out.shape)
+        self._taken.append(found)
         given = [x if x is None or x.device.id == self._number else self.take(x) for x in operands]
         ready = xp.cuda.get_current_stream().record()
         with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
@@ -61,15 +62,21 @@ class Peer:
             for plane in planes:
                 x, to = result[plane], found[plane]
                 to.data.copy_from_device_async(x.data, x.nbytes, stream)
-            done = stream.record()
 
         def bring() -> None:
-            xp.cuda.get_current_stream().wait_event(done)
+            self.finish()
             if not is_dense:
                 out[...] = found
-            self._taken.clear()
 
         return bring
+
+    def finish(self) -> None:
+        """Let the current stream here wait for all that was asked for, also where a call failed."""
+        xp = self._calls.xp
+        with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
+            done = stream.record()
+        xp.cuda.get_current_stream().wait_event(done)
+        self._taken.clear()
 
 
 @cache
@@ -84,7 +91,8 @@ def _is_transposed(x: Block) -> bool:
 
 def _copy(xp: ModuleType, x: Block, stream: Any) -> Block:
     """Return a copy on the current device of an array of another one, without gaps."""
-    if _is_transposed(x):
+    # An array of one row or column is both.
+    if not x.flags.c_contiguous:
         return _copy(xp, x.swapaxes(-1, -2), stream).swapaxes(-1, -2)
     copy = xp.empty(x.shape, dtype=x.dtype)
     copy.data.copy_from_device_async(x.data, x.nbytes, stream)

@@ -57,11 +57,16 @@ class Shared:
         rows = share(len(numbers), products, a, b)
         self._backend = backend
         self._home = slice(0, m - rows * len(numbers))
+        self._peers = [backend.peer(number) for number in numbers] if rows else []
         self._guests = []
-        for i, number in enumerate(numbers) if rows else ():
-            peer, start = backend.peer(number), self._home.stop + i * rows
-            part = slice(start, start + rows)
-            self._guests.append(_Guest(peer, part, peer.take(a[..., part, :]), peer.take(b)))
+        try:
+            for i, peer in enumerate(self._peers):
+                start = self._home.stop + i * rows
+                part = slice(start, start + rows)
+                self._guests.append(_Guest(peer, part, peer.take(a[..., part, :]), peer.take(b)))
+        except BaseException:
+            self.close()
+            raise
 
     def form(
         self,
@@ -93,6 +98,11 @@ class Shared:
         call(self._backend, a[..., home, :], b, *here(home), out[..., home, :])
         for bring in found:
             bring()
+
+    def close(self) -> None:
+        """Wait for all copies, so that memory can be given away; without `form`, too."""
+        for peer in self._peers:
+            peer.finish()
 
 
 def share(devices: int, products: int, a: Block, b: Block) -> int:

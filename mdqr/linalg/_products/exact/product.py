@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -163,28 +164,29 @@ def multiply(
     off could overflow. The shape is "gram" where `b` is `a` transposed, "triangular" where `b` is
     an upper triangle, and "triangles" where `a` is one too; of "gram" and "triangles" what lies
     below the diagonal of `out`, some panels aside, is left as it is. `report` hears how many
-    columns are done. All of a product is shared with other GPUs, by their numbers.
+    columns are done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
-    shared = None
-    if devices:
-        about = 2 * full_bits(kind) + int(a.shape[-1]).bit_length()
-        most = plan.moduli(about, kind.is_complex).planes
-        shared = Shared(backend, devices, a, b.swapaxes(-1, -2), most)
-    found = _integers(backend, a, b, kind, bits, scaled=scaled)
-    if found is None:
-        return False
-    (left, right), integers = found
-    form = _Form(integers, kind, conj_a, subtract, shape)
-    powers = left.exponent, right.exponent, left.shift, right.shift
-    operands = left.block, right.block, *powers, c
-    if shared:
-        shared.form(form.repeat, *operands, out, is_complex=kind.is_complex)
-        if report:
-            report(int(out.shape[-1]))
-    elif report:
-        form.make(backend, *operands, out, report=report)
-    else:
-        form.repeat(backend, *operands, out)
+    if devices and shape != "full":
+        raise ValueError(f'devices share in products of the shape "full"; got {shape!r}')
+    about = 2 * full_bits(kind) + int(a.shape[-1]).bit_length()
+    most = plan.moduli(about, kind.is_complex).planes
+    others = Shared(backend, devices, a, b.swapaxes(-1, -2), most) if devices else None
+    with closing(others) if others is not None else nullcontext() as shared:
+        found = _integers(backend, a, b, kind, bits, scaled=scaled)
+        if found is None:
+            return False
+        (left, right), integers = found
+        form = _Form(integers, kind, conj_a, subtract, shape)
+        powers = left.exponent, right.exponent, left.shift, right.shift
+        operands = left.block, right.block, *powers, c
+        if shared is not None:
+            shared.form(form.repeat, *operands, out, is_complex=kind.is_complex)
+            if report:
+                report(int(out.shape[-1]))
+        elif report:
+            form.make(backend, *operands, out, report=report)
+        else:
+            form.repeat(backend, *operands, out)
     return True
 
 
