@@ -319,12 +319,15 @@ def test_auto_takes_residues_above_the_crossover(rng):
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"devices": "cuda:1"}, TypeError, "sequence"),
-        ({"devices": ["cpu"]}, ValueError, "must be GPUs"),
+        ({"devices": "cuda:1"}, TypeError, "sequence of names"),
+        ({"devices": None}, TypeError, "sequence of names"),
+        ({"devices": 5}, TypeError, "sequence of names"),
+        ({"devices": ["cuda:1"]}, ValueError, "move these with to_device"),
         ({"devices": ["cuda:1"], "method": "direct"}, ValueError, "through residues"),
     ],
 )
 def test_devices_that_cannot_share(options, error, match):
+    """Refused before a GPU is looked for."""
     a = mdqr.eye(2, precision=mdqr.dd)
     with pytest.raises(error, match=match):
         matmul(a, a, **options)

@@ -60,8 +60,8 @@ MDQR_FN int shift_of(const scanned_lines& p, i64 sign, i64 j) {
     return int(e < -most_shift ? -most_shift : e > most_shift ? most_shift : e);
 }
 
-// Entries j, j + stride and so on; of Tops alone what lies above. Limbs do not overlap: the first
-// one that is not 0 has the largest bit, the last one the lowest.
+// Entries j, j + stride and so on; of Tops alone what lies above. Limbs do not overlap,
+// and zeros come last: the first one has the largest bit, the last one that is not 0 the lowest.
 template <bool Tops>
 MDQR_FN void scan_entries(const scanned_lines& p, i64 sign, i64 i, i64 j, i64 stride,
                           exponent_range& found) {

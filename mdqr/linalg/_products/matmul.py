@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
-
 from mdqr._array.array import MDArray
 from mdqr._backend.exact import ExactProducts
 from mdqr._errors import advised
@@ -66,7 +64,8 @@ def matmul(
     callback : callable, optional
         Called as ``callback("matmul", done, total)`` after each block of columns; columns are
         computed in one block without it. Where matrices are multiplied one by one, through
-        residues, `total` counts the columns of all of them.
+        residues, `total` counts the columns of all of them; with `devices` each matrix is one
+        block.
     devices : sequence of str, optional
         GPUs, as "cuda:1", that share in products through residues with the one that has the
         operands and gets the result: each forms some of its rows, with the same limbs. Rows stay
@@ -80,7 +79,7 @@ def matmul(
     Raises
     ------
     TypeError
-        If `callback` cannot be called, or `devices` is a string.
+        If `callback` cannot be called, or `devices` is no sequence of names.
     ValueError
         If an operand is a scalar, the shapes do not fit, `method` is unknown, or there are
         `devices` with operands on the CPU, with "direct", or that are no GPUs of this machine.
@@ -96,7 +95,8 @@ def matmul(
     least -1021, after columns of `a` and rows of `b` were balanced by powers of two. What is not
     finite, or has a bound that is not, is multiplied directly. More than 2**17 - 16 terms are added
     up in runs of so many. It works in at most `mdqr.config.set_workspace` bytes beside the
-    operands, or in what the residues of 128 rows and their sums take where that is more.
+    operands, or in what the residues of 128 rows and their sums take where that is more, on each
+    device; other `devices` have a copy of `b` and their rows besides.
 
     The method is Ozaki, Uchino and Imamura, "Ozaki Scheme II", arXiv 2504.08009, 2025, for
     expansions; "auto" chooses by a table of shapes for CPUs and one for GPUs, so that limbs do not
@@ -112,7 +112,7 @@ def matmul(
     if method not in _METHODS:
         raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {method!r}')
     check_callback("matmul", callback)
-    numbers = _numbers(devices, method)
+    numbers = _numbers(devices, method, on_host(a, b))
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
     left, right = inputs.shape(0), inputs.shape(1)
     if not left or not right:
@@ -137,10 +137,6 @@ def matmul(
     if method == "direct" and min(m, n) > _THIN and not on_host(a, b):
         field = inputs.is_complex
         blocks = [block for block, _ in trim([(block, field) for block in blocks])]
-    if numbers and isinstance(blocks[0], np.ndarray):
-        raise ValueError(
-            'matmul: devices are for operands on a GPU; move these with to_device("cuda")'
-        )
     _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
     product = _product(inputs, blocks[0], blocks[1], method, callback, numbers)
     if row:
@@ -150,12 +146,18 @@ def matmul(
     return inputs.wrap(product)
 
 
-def _numbers(devices: Sequence[str], method: str) -> list[int]:
+def _numbers(devices: Sequence[str], method: str, is_host: bool) -> list[int]:
     """Return the numbers of GPUs; raises as `matmul`."""
-    if isinstance(devices, str):
-        raise TypeError(f"matmul: devices must be a sequence of names; got {devices!r}")
+    if isinstance(devices, str) or not isinstance(devices, Sequence):
+        raise TypeError(
+            f'matmul: devices must be a sequence of names, as ["cuda:1"]; got {devices!r}'
+        )
     if devices and method == "direct":
         raise ValueError('matmul: devices share in products through residues: "exact" or "auto"')
+    if devices and is_host:
+        raise ValueError(
+            'matmul: devices are for operands on a GPU; move these with to_device("cuda")'
+        )
     numbers = [check_device(device) for device in devices]
     if None in numbers:
         raise ValueError(f'matmul: devices must be GPUs, as "cuda:1"; got {list(devices)!r}')
