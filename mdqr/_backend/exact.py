@@ -134,8 +134,8 @@ class Peer(Protocol):
 
     def start(
         self, call: Callable[..., None], operands: Sequence[Block | None], out: Block
-    ) -> Callable[[], None]:
-        """Start ``call(backend, *operands, result)`` there; what is returned sets `out`.
+    ) -> None:
+        """Start ``call(backend, *operands, result)`` there; `finish` sets `out`.
 
         Operands that are not there are copied.
         """

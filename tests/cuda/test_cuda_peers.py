@@ -45,11 +45,12 @@ class _Stream:
 
 
 class _Cupy:
-    cuda = SimpleNamespace(
-        get_current_stream=_Stream,
-        Device=nullcontext,
-        Stream=lambda non_blocking: _Stream(),
-    )
+    def __init__(self):
+        self.cuda = SimpleNamespace(
+            get_current_stream=_Stream,
+            Device=nullcontext,
+            Stream=lambda non_blocking: _Stream(),
+        )
 
     def empty(self, shape, dtype=float):
         return np.empty(shape, dtype).view(_Array)
@@ -97,6 +98,29 @@ def test_what_is_started_sets_out(peer, shape, given, rng):
         assert nothing is None
         result[...] = left - right
 
-    bring = peer.start(call, [x, y, None], out)
-    bring()
+    peer.start(call, [x, y, None], out)
+    peer.finish()
     assert np.array_equal(out, x - y)
+    assert np.count_nonzero(whole) == (out.size if given == "columns" else 0)
+
+
+def test_memory_is_kept_until_all_is_done(peer, rng):
+    """Also where a call fails, and the memory is that of the caller."""
+    x, out = rng.random((2, 3, 4)).view(_Array), np.zeros((2, 3, 4)).view(_Array)
+    waited = []
+
+    def fail(backend, left, result):
+        raise MemoryError
+
+    class Stream(_Stream):
+        def wait_event(self, event):
+            waited.append(len(peer._taken))
+
+    with pytest.raises(MemoryError):
+        peer.start(fail, [x], out)
+    assert [x.shape for x in peer._taken] == [x.shape]
+    peer._calls.xp.cuda.get_current_stream = Stream
+    peer.finish()
+    assert waited == [1]  # before it is given away
+    assert not peer._taken
+    assert not out.any()

@@ -18,7 +18,7 @@ import mdqr
 from mdqr._backend import workspace
 from mdqr._limbs.planes import Kind
 from mdqr.linalg import matmul
-from mdqr.linalg._products.exact import devices, plan, product
+from mdqr.linalg._products.exact import devices, lines, plan, product
 from mdqr.testing import assert_same_bits
 
 
@@ -351,18 +351,17 @@ def test_shares_of_rows(m, k, n, products, others):
 class Peer:
     """This device in place of another one."""
 
-    def __init__(self, number, seen):
-        self.number, self.seen = number, seen
+    def __init__(self, number, seen, backend=None):
+        self.number, self.seen, self.backend = number, seen, backend or self
 
     def take(self, block):
         return block.copy()
 
     def start(self, call, operands, out):
-        call(self, *operands, out)
-        return lambda: self.seen.append(self.number)
+        call(self.backend, *operands, out)
 
     def finish(self):
-        self.seen.append(-self.number)
+        self.seen.append(self.number)
 
 
 def test_rows_are_put_together(rng):
@@ -386,5 +385,58 @@ def test_rows_are_put_together(rng):
     shared.form(formed, *operands, is_complex=False)
     guests = [(Peer, 1, 444, 571), (Peer, 1, 572, 699)]
     shared.close()
-    assert seen == [*guests, (Backend, 1, 0, 443), 3, 5, -3, -5]
+    assert seen == [*guests, (Backend, 1, 0, 443), 3, 5]
     assert np.array_equal(out, a[..., :30] + b[:1, None, :, 0])
+
+
+@pytest.fixture
+def shared_backend(monkeypatch):
+    """Return the host's backend with itself as its other devices, and who was waited for."""
+    monkeypatch.setattr(devices, "_OPERATIONS", 10**-9)  # however long copying takes
+    backend, seen = HOST, []
+    monkeypatch.setattr(type(backend), "peer", lambda self, number: Peer(number, seen, self))
+    return backend, seen
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("is_added", [False, True])
+@pytest.mark.parametrize("bits", [None, lines.full_bits(Kind(2, False))])
+def test_shared_products_have_the_same_limbs(shared_backend, dtype, is_added, bits, rng):
+    """With powers of two that balance the terms, and conjugates."""
+    backend, seen = shared_backend
+    kind = Kind(2, dtype is complex)
+    a, b, c = (full(shape, mdqr.dd, dtype, rng) for shape in ((600, 30), (30, 20), (600, 20)))
+    scales = 2.0 ** (20 * np.arange(30) - 300)
+    a, b = a * scales, b / scales[:, None]
+    options = {"kind": kind, "bits": bits, "conj_a": True, "subtract": is_added}
+    options["c"] = c._block if is_added else None
+    found, alone = kind.empty(np, (600, 20)), kind.empty(np, (600, 20))
+    assert product.multiply(backend, a._block, b._block, out=alone, **options)
+    assert not seen
+    done = product.multiply(backend, a._block, b._block, out=found, devices=[4, 2], **options)
+    assert done
+    assert seen == [4, 2]
+    assert np.array_equal(found, alone)
+
+
+@pytest.mark.parametrize("problem", ["nan", "error"])
+def test_others_are_waited_for_where_nothing_is_formed(shared_backend, problem, monkeypatch, rng):
+    backend, seen = shared_backend
+    kind = Kind(2, False)
+    a, b = (full(shape, mdqr.dd, float, rng)._block.copy() for shape in ((600, 30), (30, 20)))
+    options = {"kind": kind, "out": kind.empty(np, (600, 20)), "devices": [4, 2]}
+    if problem == "nan":
+        a[0, 3, 4] = np.nan
+        assert not product.multiply(backend, a, b, **options)
+    else:
+        monkeypatch.setattr(Peer, "start", lambda *args: {}[0])
+        with pytest.raises(KeyError):
+            product.multiply(backend, a, b, **options)
+    assert seen == [4, 2]
+
+
+def test_devices_share_full_products_alone(rng):
+    a = full((8, 8), mdqr.dd, float, rng)._block
+    options = {"kind": Kind(2, False), "out": a.copy(), "devices": [1]}
+    with pytest.raises(ValueError, match="gram"):
+        product.multiply(HOST, a, a.swapaxes(-1, -2), shape="gram", **options)

@@ -30,6 +30,7 @@ class Peer:
     def __init__(self, calls: KernelCalls, number: int) -> None:
         self._calls, self._number = calls, number
         self._taken: list[Block] = []
+        self._asked: list[tuple[Block, Block]] = []
 
     def take(self, block: Block) -> Block:
         """Return a copy there, after what the current stream here has to do."""
@@ -45,14 +46,14 @@ class Peer:
 
     def start(
         self, call: Callable[..., None], operands: Sequence[Block | None], out: Block
-    ) -> Callable[[], None]:
-        """Start ``call(calls, *operands, result)`` there; what is returned sets `out`."""
+    ) -> None:
+        """Start ``call(calls, *operands, result)`` there; `finish` sets `out`."""
         xp = self._calls.xp
         # Rows of an array without gaps have none in each plane, and get what is copied.
         planes = list(np.ndindex(*out.shape[:-2]))
         is_dense = all(out[plane].flags.c_contiguous for plane in planes)
         found = out if is_dense else xp.empty(out.shape)
-        self._taken.append(found)
+        self._asked.append((out, found))
         given = [x if x is None or x.device.id == self._number else self.take(x) for x in operands]
         ready = xp.cuda.get_current_stream().record()
         with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
@@ -63,19 +64,16 @@ class Peer:
                 x, to = result[plane], found[plane]
                 to.data.copy_from_device_async(x.data, x.nbytes, stream)
 
-        def bring() -> None:
-            self.finish()
-            if not is_dense:
-                out[...] = found
-
-        return bring
-
     def finish(self) -> None:
         """Let the current stream here wait for all that was asked for, also where a call failed."""
         xp = self._calls.xp
         with xp.cuda.Device(self._number), _stream(xp, self._number) as stream:
             done = stream.record()
         xp.cuda.get_current_stream().wait_event(done)
+        for out, found in self._asked:
+            if found is not out:
+                out[...] = found
+        self._asked.clear()
         self._taken.clear()
 
 

@@ -82,25 +82,25 @@ class Shared:
         *,
         is_complex: bool,
     ) -> None:
-        """Call ``call(backend, ...)`` with these operands by rows; limbs of zeros are left out."""
+        """Call ``call(backend, ...)`` with these operands by rows; limbs of zeros are left out.
+
+        `close` sets the rows that others form.
+        """
 
         def here(rows: slice) -> tuple[Block | None, ...]:
             added = None if c is None else c[..., rows, :]
             return exponent[rows], other_exponent, shift, other_shift, added
 
-        found = []
         for peer, rows, x, y in self._guests:
             blocks = (
                 planes.first_limbs(copy, is_complex, of.shape[-3]) for copy, of in ((x, a), (y, b))
             )
-            found.append(peer.start(call, [*blocks, *here(rows)], out[..., rows, :]))
+            peer.start(call, [*blocks, *here(rows)], out[..., rows, :])
         home = self._home
         call(self._backend, a[..., home, :], b, *here(home), out[..., home, :])
-        for bring in found:
-            bring()
 
     def close(self) -> None:
-        """Wait for all copies, so that memory can be given away; without `form`, too."""
+        """Let what follows wait for the others, whose memory here can be given away then."""
         for peer in self._peers:
             peer.finish()
 

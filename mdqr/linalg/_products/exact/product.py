@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -168,10 +168,7 @@ def multiply(
     """
     if devices and shape != "full":
         raise ValueError(f'devices share in products of the shape "full"; got {shape!r}')
-    about = 2 * full_bits(kind) + int(a.shape[-1]).bit_length()
-    most = plan.moduli(about, kind.is_complex).planes
-    others = Shared(backend, devices, a, b.swapaxes(-1, -2), most) if devices else None
-    with closing(others) if others is not None else nullcontext() as shared:
+    with _shared(backend, devices, a, b, kind) as shared:
         found = _integers(backend, a, b, kind, bits, scaled=scaled)
         if found is None:
             return False
@@ -181,13 +178,24 @@ def multiply(
         operands = left.block, right.block, *powers, c
         if shared is not None:
             shared.form(form.repeat, *operands, out, is_complex=kind.is_complex)
-            if report:
-                report(int(out.shape[-1]))
         elif report:
             form.make(backend, *operands, out, report=report)
         else:
             form.repeat(backend, *operands, out)
+    if shared is not None and report:
+        report(int(out.shape[-1]))
     return True
+
+
+def _shared(
+    backend: ExactProducts, devices: Sequence[int], a: Block, b: Block, kind: Kind
+) -> AbstractContextManager[Shared | None]:
+    """Begin copies to these devices, if there are any; at its end `out` has their rows."""
+    if not devices:
+        return nullcontext()
+    about = 2 * full_bits(kind) + int(a.shape[-1]).bit_length()
+    most = plan.moduli(about, kind.is_complex).planes
+    return closing(Shared(backend, devices, a, b.swapaxes(-1, -2), most))
 
 
 class _Integers(NamedTuple):
