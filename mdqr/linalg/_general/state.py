@@ -17,8 +17,10 @@ from mdqr.linalg._general.results import EigInfo
 from mdqr.linalg._general.vectors import Vectors, mirror, normalised, vectors_of
 from mdqr.linalg._shared.operands import precision_for
 
-_MOST_PASSES = 100
-_MOST_POWER = 400
+# Sizes far apart take one for every bit or two, by which the longest rows and columns move.
+_MOST_PASSES = 1200
+# Powers lie within this: their squares, and entries times two of them, stay doubles.
+_MOST_POWER = 510
 # Norms that do not become less than that part of what they were are left.
 _WORTH = 0.9
 # Shorter rows and columns count as that part of the longest one.
@@ -93,7 +95,9 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
                 np.maximum(_norms(part, -1), least) for part in (squares[:, :, i], squares[:, i])
             )
             step = 0.25 * (row - column)
-            step = np.where(np.isfinite(step) & (abs(logs[:, i] + step) <= _MOST_POWER), step, 0.0)
+            # Only the distances of powers matter.
+            spread = np.ptp(np.column_stack([np.delete(logs, i, 1), logs[:, i] + step]), axis=1)
+            step = np.where(np.isfinite(step) & (spread <= 2 * _MOST_POWER), step, 0.0)
             logs[:, i] += step
             moved = max(moved, float(abs(step).max(initial=0.0)))
             change = 2 * step[:, None]
@@ -103,6 +107,8 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
         if moved < _SMALL:
             break
     powers = np.rint(logs).astype(np.int64)
+    if n:
+        powers -= ((powers.max(axis=-1) + powers.min(axis=-1)) // 2)[:, None]
     after = 2 * (sizes + powers[:, None, :] - powers[:, :, None])
     won = _norms(2 * sizes, (-2, -1)) - _norms(after, (-2, -1))
     return np.where((won > -2 * np.log2(_WORTH))[:, None], powers, 0)
