@@ -25,7 +25,7 @@ def early_crossover(monkeypatch):
     """Small matrices are taken for large ones."""
     early = product.Crossover(0, 20)
     table = {Kind(p.limbs, field): early for p in PRECISIONS for field in (False, True)}
-    monkeypatch.setattr(product, "_CROSSOVER", {"cpu": table})
+    monkeypatch.setattr(product, "_PARTS", {"cpu": table})
 
 
 @pytest.fixture

@@ -39,19 +39,28 @@ _CROSSOVER = {
         Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): Crossover(2.2e8, 350),
-        Kind(4, False): Crossover(9e7, 300),
-        Kind(8, False): Crossover(4.4e7, 190),
-        Kind(2, True): Crossover(8e7, 230),
-        Kind(4, True): Crossover(2.7e7, 170),
-        Kind(8, True): Crossover(1.2e7, 150),
+        Kind(2, False): Crossover(1.6e8, 200),
+        Kind(4, False): Crossover(5e7, 200),
+        Kind(8, False): Crossover(2.4e7, 190),
+        Kind(2, True): Crossover(4e7, 200),
+        Kind(4, True): Crossover(1.6e7, 170),
+        Kind(8, True): Crossover(7.5e6, 150),
     },
 }
 
-
-# What products take more of to be worth a wait, where a host has started work ahead of a device:
-# of Q and R by reflections and of triangular systems on an H100 (docs/developer/gpu-runs.md).
-_WAITING = {"cpu": Crossover(1.0, 1.0), "cuda": Crossover(2.75, 1.2)}
+# Of parts of other work. On a GPU there is a wait, where a host has started work ahead: of Q and R
+# by reflections and of triangular systems on an H100 (docs/developer/gpu-runs.md).
+_PARTS = {
+    "cpu": _CROSSOVER["cpu"],
+    "cuda": {
+        Kind(2, False): Crossover(6e8, 420),
+        Kind(4, False): Crossover(2.5e8, 360),
+        Kind(8, False): Crossover(1.2e8, 228),
+        Kind(2, True): Crossover(2.2e8, 276),
+        Kind(4, True): Crossover(7.4e7, 204),
+        Kind(8, True): Crossover(3.3e7, 180),
+    },
+}
 
 
 def is_faster(
@@ -60,15 +69,11 @@ def is_faster(
     """Return whether a product through residues takes less time than one of limbs.
 
     What they add to the products of bytes grows as m k + k n + m n: the harmonic mean decides.
-    For a part of other work, which a wait holds up, there is more to gain.
     """
-    least, work = _CROSSOVER[backend.name].get(kind), m * k * n
-    if least is None:
+    least = (_PARTS if is_part else _CROSSOVER)[backend.name].get(kind)
+    if least is None or m * k * n < max(least.work, 1):
         return False
-    more = _WAITING[backend.name] if is_part else Crossover(1.0, 1.0)
-    if work < max(least.work * more.work, 1):
-        return False
-    return least.lengths * more.lengths * (m * k + k * n + m * n) <= 3 * work
+    return least.lengths * (m * k + k * n + m * n) <= 3 * m * k * n
 
 
 def matmul(
