@@ -9,6 +9,7 @@ from mdqr._backend.exact import ExactProducts, LinePair, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
+_LEAST_SHARE = 4  # of the lines that fit, of those of an operand in parts beside a whole one
 _PANELS = 4  # of columns of an upper triangle, at most
 
 # All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
@@ -119,19 +120,26 @@ class _Formed:
 def _cuts(m: int, n: int, lines: int) -> tuple[list[slice], list[slice]]:
     """Return parts of `m` rows and `n` columns; two have at most so many lines together.
 
-    They have more where that is less than the least number of lines of each.
+    They have more where that is less than the least number of lines of each. One operand stays
+    whole if that leaves the other one its share: lines of both are formed once then.
     """
-    rows, columns = (-(-count // _LEAST_LINES) * _LEAST_LINES for count in (m, n))
+    rows, columns = _rounded_up(m), _rounded_up(n)
     if rows + columns > lines:
-        half = lines // 2
-        columns = min(columns, _whole(half if rows > half else lines - rows))
-        rows = min(rows, _whole(lines - columns))
+        most = lines - lines // _LEAST_SHARE
+        if columns > min(rows, most):
+            columns = _even(n, lines - rows if rows <= most else lines // 2)
+        rows = _even(m, lines - columns)
     return slices(m, rows), slices(n, columns)
 
 
-def _whole(lines: int) -> int:
-    """Return a multiple of the least number of lines, at most `lines` if that is possible."""
-    return max(1, lines // _LEAST_LINES) * _LEAST_LINES
+def _even(count: int, most: int) -> int:
+    """Return the lines of parts of one size, at most `most` if the least number of lines is."""
+    most = max(1, most // _LEAST_LINES) * _LEAST_LINES
+    return _rounded_up(-(-count // -(-count // most)))
+
+
+def _rounded_up(count: int) -> int:
+    return -(-count // _LEAST_LINES) * _LEAST_LINES
 
 
 def slices(count: int, width: int) -> list[slice]:
