@@ -139,6 +139,13 @@ class Backend(Protocol):
         """
         ...
 
+    def held_limbs(self, blocks: Sequence[Block], are_complex: Sequence[bool]) -> Block:
+        """Return the number of leading limbs that hold all there is, of each block, as int64.
+
+        `are_complex` says which blocks are complex. Limbs behind those are zeros by their bits.
+        """
+        ...
+
     def compare(self, x: Block, y: Block) -> Block:
         """Return the sign of the exact difference of real `x` and `y` as int8; 2 if unordered.
 

@@ -97,6 +97,14 @@ def limb_count(block: Block, is_complex: bool) -> int:
     return count
 
 
+def held_limbs(block: Block, is_complex: bool) -> int:
+    """Return how many leading limbs of an array in host memory hold all there is, 0 of zeros."""
+    limbs = block.swapaxes(0, 1) if is_complex else block
+    # By bits: who flushes subnormals takes a plane of them for zeros.
+    counts = range(len(limbs), 0, -1)
+    return next((count for count in counts if limbs[count - 1].view(np.int64).any()), 0)
+
+
 def first_limbs(block: Block, is_complex: bool, limbs: int) -> Block:
     """Return a view of the first limbs of values."""
     return block[:, :limbs] if is_complex else block[:limbs]

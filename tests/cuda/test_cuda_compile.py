@@ -63,7 +63,9 @@ def is_plain(module, arch: str = FIRST) -> bool:
         return False
     if module.source == "elementwise/elementary":
         return module.kind.limbs == PAIR and bool(ELEMENTARY_SAMPLE & set(module.defines))
-    if module.source.startswith(("tensorcore/", "floats/", "small/", "products/exact_lines")):
+    if module.source.startswith(
+        ("tensorcore/", "floats/", "small/", "products/exact_lines", "elementwise/held")
+    ):
         return True
     return module.kind.limbs == PAIR
 

@@ -91,11 +91,12 @@ def test_a_check_reads_the_device_once(transfers, multiple, dtype, function):
     assert len(transfers) == 1
 
 
-def test_a_product_reads_the_device_once(transfers, multiple, dtype):
-    """It checks for limbs that are zero throughout."""
-    a = draw(multiple, dtype, 70, 50)
-    matmul(a, a.T)
-    assert len(transfers) == 1
+@pytest.mark.parametrize(("rows", "reads"), [(70, 0), (900, 1)])
+def test_a_long_product_reads_the_device_once(transfers, multiple, dtype, rows, reads):
+    """It looks for limbs that are zero throughout, where that takes less time than it may save."""
+    a = draw(multiple, dtype, rows, 50)
+    matmul(a, a.T, method="direct")
+    assert len(transfers) == reads
 
 
 def test_work_goes_to_the_current_stream(cupy, spin, multiple, dtype):

@@ -91,6 +91,16 @@ def test_elementwise(device, options, dtype, rng):
         np.testing.assert_array_equal(cases.to_host(device.compare(*moved)), other.compare(x, y))
 
 
+def test_limbs_in_use(device, precision, dtype):
+    is_complex = dtype is complex
+    for held in range(precision.limbs + 1):
+        x = np.zeros((*(2,) * is_complex, precision.limbs, 3, 2900))
+        x[..., :held, 1, 2700] = 2.0**-1074
+        moved = [device.xp.asarray(x), device.xp.asarray(x).swapaxes(-1, -2)[..., 100:, :2]]
+        found = device.held_limbs(moved, [is_complex] * 2)
+        assert cases.to_host(found).tolist() == [held, held]
+
+
 def test_reductions(device, options, precision, dtype, rng):
     x = block(rng, options, 3, 37)
     moved = device.xp.asarray(x)

@@ -11,6 +11,7 @@ import pytest
 import mdqr
 from mdqr._limbs import planes
 from mdqr.linalg import lstsq, matmul, solve, solve_triangular
+from mdqr.linalg._products import matmul as products
 from mdqr.linalg._shared import operands
 from mdqr.linalg._shared.checks import Checks, fetch
 
@@ -140,9 +141,12 @@ def test_a_triangle_waits_for_its_device_once(monkeypatch, trans, rng):
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
-def test_thin_products_do_not_wait_for_a_device(monkeypatch, columns, rng):
-    """The search for zero planes would take longer than a product with a few columns."""
-    a = mdqr.random.normal((4, 5), precision=mdqr.qd, rng=rng)
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+@pytest.mark.parametrize("most", [4 * 5 * 3 * 16, 2**27])
+def test_short_products_do_not_wait_for_a_device(monkeypatch, columns, batch, most, rng):
+    """The search for zero planes would take longer: of a few columns, and of few numbers."""
+    monkeypatch.setattr(products, "_QUICK", most)
+    a = mdqr.random.normal((*batch, 4, 5), precision=mdqr.qd, rng=rng)
     b = mdqr.array(rng.standard_normal((5, columns)), precision=mdqr.qd)
     wanted = matmul(a, b)
     fake_device.install(monkeypatch)
@@ -153,10 +157,11 @@ def test_thin_products_do_not_wait_for_a_device(monkeypatch, columns, rng):
     counted = []
     get = fake_device.DeviceArray.get
     monkeypatch.setattr(fake_device.DeviceArray, "get", lambda x: counted.append(x.shape) or get(x))
-    for x, y in ((a, b), (b.T, a.T), (a, b[:, 0])):
+    for x, y in ((a, b), (b.mT, a.mT), (a, b[:, 0])):
         counted.clear()
         found = matmul(to_device(x), to_device(y))
-        assert len(counted) == (columns > 2 and y.ndim == 2)
+        is_long = bool(batch) and most < 2**27
+        assert len(counted) == (is_long and columns > 2 and y.ndim >= 2)
         if x is a and y.ndim == 2:
             assert get(found.limbs).tobytes() == wanted.limbs.tobytes()
 

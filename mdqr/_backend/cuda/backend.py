@@ -13,6 +13,7 @@ from mdqr._backend.cuda.factor.reflect import Reflections
 from mdqr._backend.cuda.factor.small import SmallSystems
 from mdqr._backend.cuda.factor.triangular import Triangles
 from mdqr._backend.cuda.factor.window import Windows
+from mdqr._backend.cuda.held import HeldLimbs
 from mdqr._backend.cuda.products.exact import ExactProducts
 from mdqr._backend.cuda.reductions import Reductions
 from mdqr._backend.cuda.runtime.kernels import CupyKernels
@@ -31,6 +32,7 @@ class CudaBackend(
     Balance,
     Eliminations,
     ExactProducts,
+    HeldLimbs,
     Panels,
     Reflections,
     SmallSystems,

@@ -33,6 +33,7 @@ from mdqr._limbs.planes import (
     broadcast,
     diagonal,
     first_limbs,
+    held_limbs,
     set_unit_diagonal,
     value_shape,
 )
@@ -117,6 +118,11 @@ class HostBackend(SeriesOrders, ExactProducts):
         if out.size:
             self._kernels.binary(op, out, x, y, limbs, is_complex)
         return out
+
+    def held_limbs(self, blocks: Sequence[Block], are_complex: Sequence[bool]) -> NDArray[np.int64]:
+        """Return the number of leading limbs that hold all there is, of each block."""
+        held = [held_limbs(*pair) for pair in zip(blocks, are_complex, strict=True)]
+        return np.array(held, dtype=np.int64)
 
     def compare(self, x: Block, y: Block) -> NDArray[np.int8]:
         """Return the sign of the exact difference, 2 if unordered."""

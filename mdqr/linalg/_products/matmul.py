@@ -30,7 +30,9 @@ _METHODS = ("auto", "direct", "exact")
 # Limb products between two calls of a callback, some tenths of a second on a CPU.
 _PIECE = 2**32
 
-_THIN = 2
+# Products of limbs on a device that take no longer than the search for those that are zeros, which
+# waits for it; nor do any with so few rows or columns. On an H100.
+_QUICK, _THIN = 2**27, 2
 
 # Kernels take columns by tiles: cut between two of them, a product has the bits of the whole.
 _COLUMNS = 64
@@ -132,13 +134,15 @@ def matmul(
     m, k, n = blocks[0].shape[-2], left[-1], blocks[1].shape[-1]
     if method == "auto" and not exact.is_faster(inputs.backend, m, k, n, kind=inputs.kind):
         method = "direct"
-    # A device is waited for in the search for zero planes. Exact products find them by themselves,
-    # and those with a few columns or rows take no longer than the search.
+    field = inputs.is_complex
+    batch, wide = broadcast_batch("matmul", blocks, field)
+    # Exact products find zero planes by themselves.
     if method == "direct" and min(m, n) > _THIN and not on_host(a, b):
-        field = inputs.is_complex
-        blocks = [block for block, _ in trim([(block, field) for block in blocks])]
-    _, blocks = broadcast_batch("matmul", blocks, inputs.is_complex)
-    product = _product(inputs, blocks[0], blocks[1], method, callback, numbers)
+        limb_products = math.prod(batch) * m * k * n * inputs.kind.limbs**2 * (4 if field else 1)
+        if limb_products > _QUICK:
+            blocks = [block for block, _ in trim([(block, field) for block in blocks])]
+            _, wide = broadcast_batch("matmul", blocks, field)
+    product = _product(inputs, wide[0], wide[1], method, callback, numbers)
     if row:
         product = product[..., 0, :]
     if column:

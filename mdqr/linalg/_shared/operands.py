@@ -165,43 +165,26 @@ def trim(pairs: list[tuple[Block, bool]], least: int = 1) -> list[tuple[Block, b
     ValueError
         If the blocks live on two devices.
     """
-    if False not in [isinstance(block, np.ndarray) for block, _ in pairs]:
-        return [(_cut(*pair, least, _flags(*pair, least)), pair[1]) for pair in pairs]
     check_together([block for block, _ in pairs])
-    # A device answers for all blocks by one transfer, so that nothing stops early.
-    flags = [list(_flags(*pair, least)) for pair in pairs]
-    found = iter(fetch(*(flag for row in flags for flag in row)))
+    asked = [pair for pair in pairs if planes.limb_count(*pair) > least]
+    if all(isinstance(block, np.ndarray) for block, _ in asked):
+        counts = [planes.held_limbs(*pair) for pair in asked]
+    else:
+        # A device answers for all blocks by one transfer, so that nothing stops early.
+        backend, (blocks, fields) = for_block(asked[0][0]), zip(*asked, strict=True)
+        counts = [int(count) for count in fetch(backend.held_limbs(blocks, fields))[0]]
+    found = iter(counts)
     return [
-        (_cut(*pair, least, [next(found) for _ in row]), pair[1])
-        for pair, row in zip(pairs, flags, strict=True)
+        (_cut(*pair, next(found)) if planes.limb_count(*pair) > least else pair[0], pair[1])
+        for pair in pairs
     ]
 
 
-def _flags(block: Block, is_complex: bool, least: int) -> Iterator[Block]:
-    """Yield for each of `_steps` whether the planes between them hold anything, a 0-d bool."""
-    for fewer, count in _steps(planes.limb_count(block, is_complex), least):
-        # By bits: who flushes subnormals takes a plane of them for zeros.
-        part = block[:, fewer:count] if is_complex else block[fewer:count]
-        bits = part.view(np.int64)
-        # CuPy reduces what is not contiguous to one value by one block of threads, rows by many.
-        yield bits.any() if isinstance(bits, np.ndarray) else bits.any(axis=-1).any()
-
-
-def _cut(block: Block, is_complex: bool, least: int, flags: Iterable[Any]) -> Block:
-    """Return `block` without the planes before the first true flag of `_flags`."""
-    kept = limbs = planes.limb_count(block, is_complex)
-    for (fewer, _), used in zip(_steps(limbs, least), flags, strict=False):
-        if used:
-            break
-        kept = fewer
-    return block if kept == limbs else planes.first_limbs(block, is_complex, kept)
-
-
-@cache
-def _steps(limbs: int, least: int) -> list[tuple[int, int]]:
-    """Return the pairs of limbs of neighbouring precisions from `limbs`, if above `least`, down."""
-    counts = sorted({limbs, *(p.limbs for p in PRECISIONS if p.limbs < limbs)}, reverse=True)
-    return list(zip(counts[1:], counts[:-1], strict=True)) if limbs > least else []
+def _cut(block: Block, is_complex: bool, held: int) -> Block:
+    """Return `block` in the lowest precision with so many limbs."""
+    limbs = precision_for(max(held, 1)).limbs
+    there = planes.limb_count(block, is_complex)
+    return block if limbs >= there else planes.first_limbs(block, is_complex, limbs)
 
 
 def _highest(values: list[Any]) -> Precision:

@@ -77,6 +77,7 @@ def call_everything(backend: CudaBackend, limbs: int, is_complex: bool) -> None:
             backend.binary(op, x, y, **options)
     for op in REDUCTIONS:
         backend.reduce(op, x, **options)
+    backend.held_limbs([x], [is_complex])
     backend.cumsum(x, **options)
     backend.cumsum(*blocks(limbs, is_complex, (2, 100_000)), **options)
     square, column = blocks(limbs, is_complex, (40, 40), (40, 1))

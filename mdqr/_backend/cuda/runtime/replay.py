@@ -207,7 +207,8 @@ class _Plan(NamedTuple):
     @classmethod
     def of(cls, recorder: Recorder) -> _Plan:
         """Return the plan that repeats what a recorder wrote down."""
-        arguments = np.concatenate(recorder.arguments)
+        # A call for arrays without values launches nothing.
+        arguments = np.concatenate([np.empty(0, dtype=np.int64), *recorder.arguments])
         (places,) = np.nonzero(arguments >= _tag(0) - (1 << _TAG - 1))
         sources = (arguments[places] >> _TAG) - 1
         arguments[places] -= _tag(sources)
