@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdqr._backend.cuda.backend import CudaBackend
 from mdqr._backend.host import backend as host
-from mdqr._backend.host.backend import LEAST_DIAGONAL
+from mdqr._backend.host.balance import LEAST_DIAGONAL
 from mdqr.testing import arrays
 
 kinds = pytest.mark.parametrize(("precision", "dtype"), EVERY)

@@ -133,6 +133,7 @@ def call_others(backend, kind, n):
     backend.binary("add", rows, rows, **options)
     backend.reduce("sum", rows, **options)
     backend.cumsum(rows, **options)
+    backend.held_limbs([rows], [is_complex])
     powers = np.zeros(n, dtype=np.int64)
     backend.balance_triangle(square, is_complex=is_complex, lower=True, unit_diagonal=False)
     backend.balance_columns(square, powers, is_complex=is_complex)

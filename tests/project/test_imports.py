@@ -101,6 +101,7 @@ SMALLER_FILES = {
     "mdqr/_backend/cuda/backend.py": "the families of calls as one class",
     "mdqr/_backend/cuda/axes.py": "a plan that three kernels share",
     "mdqr/_backend/cuda/floats/signs.py": "one kernel, one module",
+    "mdqr/_backend/cuda/held.py": "one kernel, one module",
     "mdqr/_backend/cuda/products/operands.py": "what the products of both kinds share",
     "mdqr/_backend/host/values.py": "one call, before any array is looked at",
     "mdqr/_backend/sources.py": "the build reads the digest, too",

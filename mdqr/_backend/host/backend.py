@@ -24,27 +24,18 @@ from mdqr._backend.blocks import (
     unsolved,
 )
 from mdqr._backend.host import window as host_window
+from mdqr._backend.host.balance import Balance
 from mdqr._backend.host.exact import Buffers, ExactProducts
 from mdqr._backend.host.series import SeriesOrders
-from mdqr._backend.protocol import Balanced, PanelOut, SmallSolution
+from mdqr._backend.protocol import PanelOut, SmallSolution
 from mdqr._backend.sources import check_digests, kernels_folder
 from mdqr._limbs.planes import (
     Kind,
     broadcast,
-    diagonal,
     first_limbs,
     held_limbs,
     set_unit_diagonal,
     value_shape,
-)
-from mdqr._limbs.scaling import (
-    ABSENT,
-    SPECIAL,
-    exponents_of,
-    exponents_or_absent,
-    finite,
-    largest,
-    magnitude_bits,
 )
 
 Block = NDArray[np.float64]
@@ -52,8 +43,6 @@ Block = NDArray[np.float64]
 _TRIANGULAR_TILE = 32
 # Of fewer doubles a copy takes less time than a broadcast view.
 _FEW = 2000
-# A triangle whose diagonal would fall below this power of two is left as it is.
-LEAST_DIAGONAL = -700
 
 
 @cache
@@ -77,7 +66,7 @@ def backend() -> HostBackend:
     return HostBackend()
 
 
-class HostBackend(SeriesOrders, ExactProducts):
+class HostBackend(Balance, ExactProducts, SeriesOrders):
     """The CPU; see `mdqr._backend.protocol.Backend` for what each call computes."""
 
     name = "cpu"
@@ -154,49 +143,6 @@ class HostBackend(SeriesOrders, ExactProducts):
                 exponent = np.full(shape, exponent) if few else np.broadcast_to(exponent, shape)
             self._kernels.ldexp(out, x, exponent, len(x))
         return result
-
-    def balance_triangle(
-        self, a: Block, *, is_complex: bool, lower: bool, unit_diagonal: bool
-    ) -> Balanced:
-        """Multiply rows and columns of triangles by powers of two."""
-        part = (np.tril if lower else np.triu)(a)
-        if unit_diagonal:
-            diagonal(part)[...] = 0.0
-            set_unit_diagonal(part, is_complex)
-        bits = magnitude_bits(part, is_complex)
-        on_diagonal = diagonal(bits)
-        faults = np.array([(bits >= SPECIAL).any(), not on_diagonal.all()], dtype=np.int64)
-        found = exponents_or_absent(bits)
-        columns = -largest(found, -2, ABSENT)
-        rows = -largest(found + columns[..., None, :], -1, ABSENT)
-        middle = diagonal(found) + rows + columns
-        sound = (middle >= LEAST_DIAGONAL).all(axis=-1)[..., None]
-        rows, columns = np.where(sound, rows, 0), np.where(sound, columns, 0)
-        powers = rows[..., :, None] + columns[..., None, :]
-        return Balanced(self.ldexp(part, powers, is_complex=is_complex), rows, columns, faults)
-
-    def balance_columns(
-        self, x: Block, rows: NDArray[np.int64] | None, *, is_complex: bool
-    ) -> tuple[Block, NDArray[np.int64]]:
-        """Multiply rows by given powers of two, columns by others."""
-        bits = magnitude_bits(x, is_complex)
-        if rows is None:
-            columns = -exponents_of(largest(bits, -2, 0))
-            return self.ldexp(x, columns[..., None, :], is_complex=is_complex), columns
-        found = np.where(bits > 0, exponents_of(bits) + rows[..., :, None], ABSENT)
-        most = largest(found, -2, ABSENT)
-        special = largest(bits, -2, 0) >= SPECIAL
-        columns = np.where(special | (most < ABSENT // 2), 0, -most)
-        powers = rows[..., :, None] + columns[..., None, :]
-        return self.ldexp(x, powers, is_complex=is_complex), columns
-
-    def scale(
-        self, x: Block, rows: NDArray[np.int64], columns: NDArray[np.int64], *, is_complex: bool
-    ) -> tuple[Block, NDArray[np.int64]]:
-        """Multiply by powers of two, and tell whether something is not finite."""
-        powers = rows[..., :, None] - columns[..., None, :]
-        found = self.ldexp(x, powers, is_complex=is_complex)
-        return found, np.array([not finite(found, is_complex)], dtype=np.int64)
 
     def reduce(self, op: str, x: Block, *, kind: Kind) -> Block:
         """Reduce the last axis."""
