@@ -5,14 +5,11 @@ from __future__ import annotations
 import itertools
 import weakref
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cuda_cases import EVERY, assert_same
 from exact_product_cases import HOST, full
-from hypothesis import given
-from hypothesis import strategies as st
 
 import mdqr
 from mdqr._backend import workspace
@@ -127,49 +124,6 @@ def test_parts_under_a_small_workspace(cuda, kind, rng, monkeypatch):
     a, b, c = (full(s, mdqr.dd, dtype, rng)._block for s in ((150, 33), (33, 140), (150, 140)))
     monkeypatch.setattr(workspace, "_bound", 2**18)
     assert both(cuda, a, b, kind, c=c)
-
-
-@given(
-    rows=st.integers(1, 2_000),
-    across=st.integers(1, 2_000),
-    planes=st.integers(1, 200),
-    bound=st.integers(0, 2**34),
-    multiprocessors=st.sampled_from([40, 108, 128, 132]),
-)
-def test_tiles_cover_all_and_fit(cuda, rows, across, planes, bound, multiprocessors):
-    """Whole rows of blocks, but for the last ones; views of arrays that are nowhere."""
-    left, right = (
-        calls.Residues(np.broadcast_to(np.int8(0), (planes, 16 * lines, 16)), 16 * lines)
-        for lines in (rows, across)
-    )
-    kernels = SimpleNamespace(device=cuda.kernels.device._replace(multiprocessors=multiprocessors))
-    tiles = calls._tiles(kernels, left, right, planes, bound)
-    starts = list(itertools.accumulate((tile.rows for tile in tiles), initial=0))
-    assert [tile.start for tile in tiles] == starts[:-1]
-    assert starts[-1] == 16 * rows
-    # Memory for the sums of the first one serves all.
-    assert max(tile.size for tile in tiles) == tiles[0].size
-    assert 4 * planes * tiles[0].size <= max(bound, 4 * planes * 256 * across)
-
-
-@pytest.mark.parametrize(
-    ("rows", "across", "tiles"),
-    [
-        (4096, 4096, [4096]),  # 512 blocks are 3.88 rounds of 132
-        (4352, 8192, [4224, 128]),  # 8.24 rounds: 8, and a tile in one call
-        (5120, 5120, [4992, 128]),
-        (3072, 3072, [3072]),  # in one call for all moduli
-        (8192, 8192, [8192]),
-    ],
-)
-def test_tiles_fill_the_multiprocessors(cuda, rows, across, tiles):
-    left, right = (
-        calls.Residues(np.broadcast_to(np.int8(0), (30, lines, 16)), lines)
-        for lines in (rows, across)
-    )
-    kernels = SimpleNamespace(device=cuda.kernels.device._replace(multiprocessors=132))
-    found = calls._tiles(kernels, left, right, 30, 2**36)
-    assert [tile.rows for tile in found] == tiles
 
 
 @pytest.mark.parametrize("grade", [0, -15, 40, 600])

@@ -33,10 +33,11 @@ def test_parts_cover_all_and_fit(m, n, lines):
     ("m", "n", "lines", "counts"),
     [
         (8192, 8192, 20_000, (1, 1)),
-        (8192, 8192, 11_700, (3, 1)),  # not 2 and 2, whose rows are formed twice
-        (8192, 4000, 11_700, (2, 1)),
+        (8192, 8192, 11_700, (1, 3)),  # not 2 and 2, whose rows are formed twice
         (4000, 8192, 11_700, (1, 2)),
+        (8192, 4000, 11_700, (1, 2)),
         (8192, 100_000, 11_700, (1, 29)),
+        (100_000, 8192, 11_700, (29, 1)),
         (9000, 9000, 11_700, (2, 2)),  # a whole one would leave too little
         (70, 70, 0, (2, 2)),
     ],

@@ -21,14 +21,13 @@ from mdqr._backend.cuda.runtime.kernels import (
 )
 from mdqr._backend.cuda.runtime.peers import Peer
 from mdqr._backend.cuda.runtime.replay import Recorder, planned
-from mdqr._backend.cuda.vendor.cublas import BYTES, LARGE, N, T
+from mdqr._backend.cuda.vendor.cublas import BYTES, N, T
 from mdqr._backend.exact import Channels, ExtentWord, LinePair, Reconstruction
 from mdqr._limbs import planes as limb_planes
 from mdqr._limbs.planes import Block, Kind
 
-# Lines and terms that tensor cores read at a time; rows and columns of a block of cuBLAS, and the
-# part of the multiprocessors that blocks fill on average if they fill them well.
-_PADDED, _WHOLE, _BLOCK_COLUMNS, _FILLED = 16, 128, 256, 0.95
+# Lines and terms that tensor cores read at a time, and rows that cuBLAS takes at a time.
+_PADDED, _WHOLE = 16, 128
 
 # As in kernels/cuda/products/exact_lines.cu: threads, and lines that a block scans.
 _LINE_THREADS, _SCANNED = 256, 8
@@ -269,7 +268,7 @@ class ExactProducts(KernelCalls):
 
         def launch(kernels: Kernels) -> None:
             planes, across, _ = right.data.shape
-            tiles = _tiles(kernels, left, right, planes, most)
+            tiles = _tiles(left, right, planes, most)
             memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
             target = kernels.address(words) + 8 * ExtentWord.LEAST
             for tile in tiles:
@@ -307,7 +306,7 @@ class ExactProducts(KernelCalls):
         def launch(kernels: Kernels) -> None:
             parts, count, narrow = 1 + kind.is_complex, len(channels.modulus), channels.narrow
             planes = narrow + 3 * (count - narrow)
-            tiles = _tiles(kernels, left, right, planes, most)
+            tiles = _tiles(left, right, planes, most)
             memory, sums = kernels.scratch(divided(tiles[0].size * planes, 2))
             row_exponent, column_exponent = map(kernels.address, exponents)
             for tile in tiles:
@@ -365,46 +364,16 @@ def _scan(
     )  # fmt: skip
 
 
-def _tiles(
-    kernels: Kernels, left: Residues, right: Residues, planes: int, workspace: int
-) -> list[_Tile]:
+def _tiles(left: Residues, right: Residues, planes: int, workspace: int) -> list[_Tile]:
     """Return tiles of rows whose sums fit what operands leave of the workspace."""
-    lines, across = left.data.shape[1], right.data.shape[1]
+    lines, row_bytes = left.data.shape[1], 4 * planes * right.data.shape[1]
     taken = sum(x.data.shape[0] * x.data.strides[0] for x in (left, right))
-    most = max(workspace - taken, workspace // _SUMS_SHARE) // (4 * planes * across)
+    most = max(workspace - taken, workspace // _SUMS_SHARE) // row_bytes
     whole = _WHOLE if most >= _WHOLE else _PADDED
-    most = max(most // whole * whole, _PADDED)
-    tiles, start = [], 0
-    while start < lines:
-        rest = lines - start
-        rows = min(most, rest)
-        if rows * across >= LARGE:
-            rows = _filling(rows, across, kernels.device.multiprocessors)
-        else:
-            rows = min(rest, divided(rest, divided(rest, most) * whole) * whole)
-        tiles.append(_Tile(left, right, start, rows))
-        start += rows
-    return tiles
-
-
-def _filling(rows: int, across: int, multiprocessors: int) -> int:
-    """Return as many of the rows as make blocks that fill the multiprocessors, or nearly so.
-
-    Where each product of bytes is a call, blocks that are left for one more round of all
-    multiprocessors take as long as a full one; the rest of the rows is another tile.
-    """
-    best, most = rows, 0.0
-    for count in range(divided(rows, _WHOLE), 0, -1):
-        some = min(_WHOLE * count, rows)
-        if some * across < LARGE:
-            break
-        blocks = count * divided(across, _BLOCK_COLUMNS)
-        filled = blocks / (divided(blocks, multiprocessors) * multiprocessors)
-        if filled > most:
-            best, most = some, filled
-        if filled >= _FILLED:
-            break
-    return best
+    count = divided(lines, max(most // whole * whole, _PADDED))
+    rows = divided(lines, count * whole) * whole
+    starts = range(0, lines, rows)
+    return [_Tile(left, right, start, min(rows, lines - start)) for start in starts]
 
 
 def _address(kernels: Kernels, x: Block | None) -> int:

@@ -50,7 +50,7 @@ BYTES = Numbers(_R_8I, _R_32I, _COMPUTE_32I, "i")
 # Results from which on products of bytes take a call each: of order 4096 an H100 has 1391 T
 # operations a second in one, 1115 in a batch of 30, of order 3072 1205 and 1307, and of order 1024
 # 215 and 692.
-LARGE = 3 * 2**22
+_LARGE = 3 * 2**22
 
 
 class Cublas:
@@ -110,7 +110,7 @@ class Cublas:
         alpha: float = 1.0,
     ) -> None:
         """Set ``c = alpha a b`` for `count` matrices each; flags are N, T or C."""
-        if numbers is BYTES and shape[0] * shape[1] >= LARGE:
+        if numbers is BYTES and shape[0] * shape[1] >= _LARGE:
             for i in range(count):
                 places = a[0] + i * a[2], b[0] + i * b[2], c[0] + 4 * i * c[2]
                 x, y, to = ((place, each[1]) for place, each in zip(places, (a, b, c), strict=True))

@@ -126,7 +126,7 @@ def _cuts(m: int, n: int, lines: int) -> tuple[list[slice], list[slice]]:
     rows, columns = _rounded_up(m), _rounded_up(n)
     if rows + columns > lines:
         most = lines - lines // _LEAST_SHARE
-        if columns > min(rows, most):
+        if rows <= most or columns > most:
             columns = _even(n, lines - rows if rows <= most else lines // 2)
         rows = _even(m, lines - columns)
     return slices(m, rows), slices(n, columns)
