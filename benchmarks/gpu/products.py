@@ -99,19 +99,13 @@ def rates(options: Options) -> Iterator[Row]:
                     yield row(what, "mdqr, direct", value=rate, unit=UNIT)
 
 
-def _through_residues(a: mdqr.MDArray, b: mdqr.MDArray) -> mdqr.MDArray:
-    """Multiply as "auto" does where it takes residues."""
+def _by_way(a: mdqr.MDArray, b: mdqr.MDArray, repeats: int) -> dict[str, float]:
+    """Return the milliseconds of both ways that "auto" may take."""
     always = dict.fromkeys(product._CROSSOVER["cuda"], product.Crossover(0, 0))
     with patch.dict(product._CROSSOVER, {"cuda": always}):
-        return mdqr.linalg.matmul(a, b, method="auto")
-
-
-def _ways(a: mdqr.MDArray, b: mdqr.MDArray) -> dict[str, Callable[[], object]]:
-    """Return both ways of a product within the bound of "auto", which takes one of them."""
-    return {
-        "through residues": partial(_through_residues, a, b),
-        "direct": partial(mdqr.linalg.matmul, a, b, method="direct"),
-    }
+        through = milliseconds(partial(mdqr.linalg.matmul, a, b, method="auto"), repeats)
+    direct = milliseconds(partial(mdqr.linalg.matmul, a, b, method="direct"), repeats)
+    return {"through residues": through, "direct": direct}
 
 
 def crossover(options: Options) -> Iterator[Row]:
@@ -121,8 +115,8 @@ def crossover(options: Options) -> Iterator[Row]:
             for field, dtype in FIELDS.items():
                 a, b = draw((n, n), p, dtype), draw((n, n), p, dtype, seed=8)
                 work = (2 if dtype is float else 8) * n**3
-                for way, call in _ways(a, b).items():
-                    rate = work / milliseconds(call, 5) * 1e3
+                for way, time in _by_way(a, b, 15).items():
+                    rate = work / time * 1e3
                     row = partial(Row, "crossover", f"matmul, {field}", f"mdqr, {way}")
                     yield row(p.name, f"{n}", rate, UNIT)
 
@@ -133,8 +127,8 @@ def few_terms(options: Options) -> Iterator[Row]:
     for k in (64, 128, 256, 512):
         for p in MULTIPLE:
             a, b = draw((n, k), p), draw((k, n), p, seed=8)
-            for way, call in _ways(a, b).items():
-                rate = 2 * n * n * k / milliseconds(call, 3) * 1e3
+            for way, time in _by_way(a, b, 3).items():
+                rate = 2 * n * n * k / time * 1e3
                 row = partial(Row, "few terms", "matmul, real", f"mdqr, {way}")
                 yield row(p.name, f"{n} x {k} x {n}", rate, UNIT)
 

@@ -39,7 +39,7 @@ _CROSSOVER = {
         Kind(8, True): Crossover(0, 160),
     },
     "cuda": {
-        Kind(2, False): Crossover(1.6e8, 200),
+        Kind(2, False): Crossover(1.6e8, 230),
         Kind(4, False): Crossover(5e7, 200),
         Kind(8, False): Crossover(2.4e7, 190),
         Kind(2, True): Crossover(4e7, 200),
