@@ -40,6 +40,13 @@ def pytest_configure(config):
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "kernel_folder" in item.fixturenames:
+            item.add_marker("kernels")
+
+
 # Session scope, since Hypothesis runs many examples in one call of a test.
 @pytest.fixture(scope="session", params=PRECISIONS, ids=str)
 def precision(request):

@@ -118,6 +118,7 @@ def blocks_that_fit(registers: int, threads: int) -> int:
 
 
 @needs_device_compiler
+@pytest.mark.kernels
 @pytest.mark.parametrize(("module", "arch"), CASES)
 def test_module_compiles(module, arch, tmp_path):
     text = (CUDA / f"{module.source}.cu").read_text()

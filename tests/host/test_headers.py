@@ -49,6 +49,7 @@ def warnings_of(log: str) -> list[str]:
 
 
 @needs_device_compiler
+@pytest.mark.kernels
 @pytest.mark.parametrize("header", HEADERS)
 def test_header_compiles_alone_for_sm_90(header, tmp_path):
     source = f'#include "{header}"\n#include "{header}"\nextern "C" __global__ void probe() {{}}\n'
@@ -58,6 +59,7 @@ def test_header_compiles_alone_for_sm_90(header, tmp_path):
 
 
 @needs_device_compiler
+@pytest.mark.kernels
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)
 def test_operations_compile_for_sm_90_without_spills(precision, tmp_path):
     log = device_compiler()(f"#define MDQR_LIMBS {precision.limbs}\n{PROBE}", INCLUDE, tmp_path)
