@@ -100,7 +100,7 @@ def limb_count(block: Block, is_complex: bool) -> int:
 def held_limbs(block: Block, is_complex: bool) -> int:
     """Return how many leading limbs of an array in host memory hold all there is, 0 of zeros."""
     limbs = block.swapaxes(0, 1) if is_complex else block
-    # By bits: who flushes subnormals takes a plane of them for zeros.
+    # As bits: arithmetic that flushes subnormals would take these for zeros.
     counts = range(len(limbs), 0, -1)
     return next((count for count in counts if limbs[count - 1].view(np.int64).any()), 0)
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mdqr._backend.cuda.axes import MAX_AXES
 from mdqr._backend.host import backend as host
-from mdqr._limbs.planes import held_limbs
+from mdqr._limbs.planes import first_limbs, held_limbs
 
 SHAPES = [(), (1,), (0,), (3, 0), (37,), (9, 300), (2, 3, 4, 5), (2100,)]
-# Least and largest numbers in size, a zero by its value, and the sign of a zero.
+# The ends of the range, what is not finite, and a zero whose bits are not.
 VALUES = [2.0**-1074, -(2.0**-1022), 1.0, 2.0**1023, np.inf, np.nan, -0.0]
 
 
@@ -60,6 +60,11 @@ def test_views(cuda, is_complex):
         (whole[..., :2, -2::-2, 1], 2),
         (flipped, 7),
         (flipped[..., 0, :], 0),
+        (first_limbs(many, is_complex, 6), 0),
+        (first_limbs(many, is_complex, 7), 7),
+        (np.broadcast_to(whole[..., :1], (*whole.shape[:-1], 3)), 3),
+        (whole[::-1], 3),
+        (whole, 3),
     ]
     found = cuda.held_limbs([x for x, _ in cases], [is_complex] * len(cases))
     assert found.tolist() == [held for _, held in cases]

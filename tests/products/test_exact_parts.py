@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdqr.linalg._products.exact import parts
@@ -17,9 +17,14 @@ def widths(found):
     return [part.stop - part.start for part in found]
 
 
-@given(m=st.integers(1, 40_000), n=st.integers(1, 40_000), lines=st.integers(0, 50_000))
+LENGTHS = st.integers(1, 700) | st.integers(1, 40_000)
+
+
+@given(m=LENGTHS, n=LENGTHS, lines=st.integers(0, 600) | st.integers(0, 50_000))
+@example(m=149, n=75, lines=170)
+@example(m=300, n=190, lines=255)
 def test_parts_cover_all_and_fit(m, n, lines):
-    """Of one size, up to the least number of lines."""
+    """Of about one size."""
     for found, count in zip(parts._cuts(m, n, lines), (m, n), strict=True):
         assert found[0].start == 0
         assert found[-1].stop == count

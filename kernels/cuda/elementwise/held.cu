@@ -6,14 +6,14 @@ MDQR_BEGIN
 struct held_arguments {
     extent all;
     array_view x;
-    i64* held; // at least 0 before
+    i64* held; // a word, 0 before the launch
 };
 
-// Values of a thread: those of a block are neighbours, and lie as far apart.
+// Values that a thread reads, `block_threads` apart: neighbouring threads read neighbouring values.
 inline constexpr int thread_values = 8;
 
-// The last of the limbs behind `found` that is not zero, by its bits: who flushes subnormals takes
-// these for zeros.
+// The number of the last limb behind `found` that is not zero. Limbs are compared as bits:
+// arithmetic that flushes subnormals would take these for zeros.
 MDQR_FN i64 last_held(const planes& x, i64 offset, i64 found) {
     for (i64 l = x.held; l > found; --l)
         if (bits(x.data[(l - 1) * x.plane + offset]) != 0)

@@ -30,8 +30,8 @@ _METHODS = ("auto", "direct", "exact")
 # Limb products between two calls of a callback, some tenths of a second on a CPU.
 _PIECE = 2**32
 
-# Products of limbs on a device that take no longer than the search for those that are zeros, which
-# waits for it; nor do any with so few rows or columns. On an H100.
+# A product of so many products of limbs takes no longer on a device than looking for zero limbs,
+# some 100 us on an H100, for which the host waits; nor does one of so few rows or columns.
 _QUICK, _THIN = 2**27, 2
 
 # Kernels take columns by tiles: cut between two of them, a product has the bits of the whole.

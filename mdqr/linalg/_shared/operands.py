@@ -171,20 +171,18 @@ def trim(pairs: list[tuple[Block, bool]], least: int = 1) -> list[tuple[Block, b
         counts = [planes.held_limbs(*pair) for pair in asked]
     else:
         # A device answers for all blocks by one transfer, so that nothing stops early.
-        backend, (blocks, fields) = for_block(asked[0][0]), zip(*asked, strict=True)
-        counts = [int(count) for count in fetch(backend.held_limbs(blocks, fields))[0]]
-    found = iter(counts)
-    return [
-        (_cut(*pair, next(found)) if planes.limb_count(*pair) > least else pair[0], pair[1])
-        for pair in pairs
-    ]
+        blocks, fields = zip(*asked, strict=True)
+        counts = fetch(for_block(blocks[0]).held_limbs(blocks, fields))[0].tolist()
+    held = iter(counts)
+    return [_cut(*pair, next(held)) if planes.limb_count(*pair) > least else pair for pair in pairs]
 
 
-def _cut(block: Block, is_complex: bool, held: int) -> Block:
-    """Return `block` in the lowest precision with so many limbs."""
+def _cut(block: Block, is_complex: bool, held: int) -> tuple[Block, bool]:
+    """Return `block` in the lowest precision with so many limbs, and whether it is complex."""
     limbs = precision_for(max(held, 1)).limbs
-    there = planes.limb_count(block, is_complex)
-    return block if limbs >= there else planes.first_limbs(block, is_complex, limbs)
+    if limbs < planes.limb_count(block, is_complex):
+        block = planes.first_limbs(block, is_complex, limbs)
+    return block, is_complex
 
 
 def _highest(values: list[Any]) -> Precision:

@@ -9,7 +9,8 @@ from mdqr._backend.exact import ExactProducts, LinePair, Residues
 from mdqr._limbs.planes import Block
 
 _LEAST_LINES = 64  # of a part of an operand
-_LEAST_SHARE = 4  # of the lines that fit, of those of an operand in parts beside a whole one
+# An operand stays whole if this part of the lines that fit, 1/4, is left to the other one.
+_LEAST_SHARE = 4
 _PANELS = 4  # of columns of an upper triangle, at most
 
 # All of a product; the upper part of a^H a; a product with an upper triangle b; the upper part of
@@ -120,12 +121,13 @@ class _Formed:
 def _cuts(m: int, n: int, lines: int) -> tuple[list[slice], list[slice]]:
     """Return parts of `m` rows and `n` columns; two have at most so many lines together.
 
-    They have more where that is less than the least number of lines of each. One operand stays
-    whole if that leaves the other one its share: lines of both are formed once then.
+    They have more where that is less than the least number of lines of each; there is one line of
+    each at least. One operand stays whole if enough lines are left for the other one, rows rather
+    than columns: lines of both are formed once then.
     """
     rows, columns = _rounded_up(m), _rounded_up(n)
     if rows + columns > lines:
-        most = lines - lines // _LEAST_SHARE
+        most = lines - max(lines // _LEAST_SHARE, _LEAST_LINES)
         if rows <= most or columns > most:
             columns = _even(n, lines - rows if rows <= most else lines // 2)
         rows = _even(m, lines - columns)
@@ -133,7 +135,7 @@ def _cuts(m: int, n: int, lines: int) -> tuple[list[slice], list[slice]]:
 
 
 def _even(count: int, most: int) -> int:
-    """Return the lines of parts of one size, at most `most` if the least number of lines is."""
+    """Return the lines of even parts: at most `most`, or the least of a part if that is more."""
     most = max(1, most // _LEAST_LINES) * _LEAST_LINES
     return _rounded_up(-(-count // -(-count // most)))
 

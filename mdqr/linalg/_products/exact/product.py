@@ -48,8 +48,9 @@ _CROSSOVER = {
     },
 }
 
-# Of parts of other work. On a GPU there is a wait, where a host has started work ahead: of Q and R
-# by reflections and of triangular systems on an H100 (docs/developer/gpu-runs.md).
+# Of products within other work. On a GPU the wait for the moduli holds up launches that the host
+# would have started ahead, so that there is more to gain: by Q and R by reflections and triangular
+# systems on an H100 (docs/developer/gpu-runs.md).
 _PARTS = {
     "cpu": _CROSSOVER["cpu"],
     "cuda": {
