@@ -30,6 +30,7 @@ from mdqr.linalg._products.standard import (
     vecdot,
     vector_norm,
 )
+from mdqr.linalg._shared.info import Info
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
@@ -52,6 +53,7 @@ __all__ = [
     "EigInfo",
     "EigResult",
     "EighResult",
+    "Info",
     "LUFactors",
     "LinAlgError",
     "LowRankResult",

@@ -290,7 +290,7 @@ def test_every_way_has_the_same_digits(n, extra, rng):
         (1e-9, TypeError, r'data_error must be a dict .* \{"a_rtol": 1e-9, .*; got float'),
         ((0, 1e-9), TypeError, "got tuple"),
         ({"rtol": 1e-9}, ValueError, "has the keys a_atol, a_rtol, b_atol, .*; got 'rtol'"),
-        ({"weights_rtol": 1e-9}, ValueError, "'weights_rtol', and there are no weights"),
+        ({"weights_rtol": 1e-9}, ValueError, "a_atol, a_rtol, b_atol, b_rtol; got 'w"),
         ({"a_rtol": -1e-9}, ValueError, "a_rtol must be finite and not negative"),
         ({"b_atol": [1.0, np.nan, 1.0]}, ValueError, "b_atol must be finite and not negative"),
         ({"b_atol": np.inf}, ValueError, "b_atol must be finite"),

@@ -1,4 +1,4 @@
-"""Errors of the data: what users know of them, and how far they move a solution."""
+"""How far errors of the data move a solution."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mdqr._backend.blocks import broadcast_shapes, from_native, to_native
-from mdqr._core.promotion import to_block, together
+from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.data_error import Errors, operand_errors
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.answer import Scaled
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse, U
@@ -21,20 +21,7 @@ from mdqr.linalg._solve.system import System
 
 # Conditions up to which products in float64 bound what they leave closely.
 _FLOAT64 = 2.0**30
-_NAMES = ("a", "b", "weights")
-_KEYS = tuple(f"{name}_{kind}" for name in _NAMES for kind in ("atol", "rtol"))
-
-
-class Errors(NamedTuple):
-    """Entries err by at most ``atol + rtol * abs(entry)``: float64, broadcast to the entries."""
-
-    atol: Block | float
-    rtol: Block | float
-
-    def of(self, xp: Any, sizes: Block, powers: Block) -> Block:
-        """Return the bounds for entries of these sizes, which were multiplied by ``2**powers``."""
-        atol = xp.broadcast_to(xp.asarray(self.atol), sizes.shape)
-        return xp.ldexp(atol, powers) + self.rtol * sizes
+NAMES = ("a", "b", "weights")
 
 
 class DataErrors(NamedTuple):
@@ -43,23 +30,6 @@ class DataErrors(NamedTuple):
     a: Errors
     b: Errors
     weights: Errors
-
-
-def check_data_error(given: Any, *, weighted: bool) -> None:
-    """Raise where `data_error` is no mapping of its keys."""
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            "lstsq: data_error must be a dict that says of what the errors are and whether they "
-            'are absolute or relative, as in {"a_rtol": 1e-9, "b_atol": sigma}; '
-            f"got {type(given).__name__}"
-        )
-    for key in given:
-        if key not in _KEYS:
-            raise ValueError(f"lstsq: data_error has the keys {', '.join(_KEYS)}; got {key!r}")
-        if key.startswith("weights") and not weighted:
-            raise ValueError(f"lstsq: data_error has {key!r}, and there are no weights")
 
 
 def data_errors(
@@ -90,14 +60,17 @@ def data_errors(
     found = list(_rounded(*units))
     a, b = inputs.shape(0), inputs.shape(1)
     shapes = (a, b[-2:-1] if is_vector else b, a[:-1])
-    for place, (name, shape) in enumerate(zip(_NAMES, shapes, strict=True)):
-        keys = f"{name}_atol", f"{name}_rtol"
-        if not any(key in given for key in keys):
-            continue
+    for place, (name, shape) in enumerate(zip(NAMES, shapes, strict=True)):
         is_column = name == "weights" or (name == "b" and is_vector)
-        values = [_bounds(key, given.get(key, 0.0), shape, inputs, checks) for key in keys]
-        found[place] = Errors(*[v[..., None] if is_column and v.ndim else v for v in values])
+        unit = found[place].rtol
+        errors = operand_errors("lstsq", given, name, shape, unit, inputs, checks)
+        found[place] = Errors(*[_column(v) if is_column else v for v in errors])
     return DataErrors(*found)
+
+
+def _column(bounds: Block | float) -> Block | float:
+    """Return the bounds of a vector's entries as a column; one for all as it is."""
+    return bounds if isinstance(bounds, float) or not bounds.ndim else bounds[..., None]
 
 
 @np.errstate(all="ignore")
@@ -134,34 +107,6 @@ def require_certain_zeros(errors: DataErrors, positive: Block, checks: Checks) -
 def _rounded(a: float, b: float) -> DataErrors:
     """Return errors of entries by these parts of them; weights are exact."""
     return DataErrors(*[Errors(0.0, unit) for unit in (a, b, 0.0)])
-
-
-def _bounds(key: str, value: Any, shape: tuple[int, ...], inputs: Inputs, checks: Checks) -> Block:
-    """Return the values of a key: where the matrices are, and no view of what was given."""
-    block, field = to_block(value, inputs.work.limbs)
-    if field:
-        raise ValueError(f"lstsq: data_error: {key} must be real; got complex values")
-    own = planes.value_shape(block, False)
-    try:
-        fits = broadcast_shapes(own, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        name = key.partition("_")[0]
-        raise ValueError(
-            f"lstsq: data_error: {key} must be a number or broadcast to the shape {shape} of "
-            f"{name}; got {own}"
-        )
-    a = inputs.blocks[0]
-    block = together([(a, inputs.is_complex), (block, False)], (a, value))[1][0]
-    found = block[0, ...].copy()
-    xp = planes.namespace(found)
-
-    def refuse() -> NoReturn:
-        raise ValueError(f"lstsq: data_error: {key} must be finite and not negative")
-
-    checks.require((xp.isfinite(found) & (found >= 0)).all(), refuse)
-    return found
 
 
 @np.errstate(all="ignore")

@@ -14,6 +14,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
@@ -31,8 +32,8 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._solve import rank as _rank
 from mdqr.linalg._solve.answer import Answer, Report, Scaled
 from mdqr.linalg._solve.data_error import (
+    NAMES,
     DataErrors,
-    check_data_error,
     data_errors,
     relative_error,
     require_certain_zeros,
@@ -242,7 +243,7 @@ def lstsq(
     _check_rcond(rcond)
     _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)
     check_callback("lstsq", callback)
-    check_data_error(data_error, weighted=weights is not None)
+    check_data_error("lstsq", data_error, NAMES if weights is not None else NAMES[:2])
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
