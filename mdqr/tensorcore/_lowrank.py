@@ -136,8 +136,7 @@ def _tall(a: Block, r: int, plan: Plan) -> tuple[Block, Block, Block]:
     u = engine.matrix(m, r, zero=True)
     engine.add(u, operand(engine, q, plan.fine), operand(engine, w, plan.fine), 1)
     kind = a.dtype
-    with np.errstate(over="ignore"):
-        values = xp.ldexp(s, middle.astype(np.int32)).astype(kind)
+    values = xp.ldexp(s, middle.astype(np.int32)).astype(kind)
     _, (finite,) = engine.report(xp.isfinite(values).all())
     if not finite:
         raise np.linalg.LinAlgError(f"lowrank: s does not fit {kind}; divide a by a power of two")

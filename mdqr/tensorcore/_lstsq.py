@@ -164,6 +164,14 @@ def lstsq(
         raise ValueError(
             f"lstsq: max_iterations must be a positive integer; got {max_iterations!r}"
         )
+    with np.errstate(all="ignore"):
+        x, squares, found, method, made = _solved(a, b, plan, most)
+    info = LstsqInfo(method, found.iterations, found.gradient, found.condition, made)
+    return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
+
+
+def _solved(a: Block, b: Block, plan: Plan, most: int) -> tuple[Block, Block, Iterate, str, str]:
+    """Return x, the squares of residuals, what was iterated, by which method and format."""
     engine = engine_for(a)
     xp, m = engine.xp, len(a)
     columns, exponents = _near_one(engine, b.reshape(m, -1))
@@ -178,18 +186,15 @@ def lstsq(
     if tried is not None and tried.reached.all():
         found, method = tried, "cgls"
     else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            found, method = _direct(engine, whole, columns, tried), "direct"
-    with np.errstate(over="ignore"):
-        x = xp.ldexp(found.x, exponents - scales[:, None])
-        squares = xp.ldexp(norms(found.r), exponents) ** 2
+        found, method = _direct(engine, whole, columns, tried), "direct"
+    x = xp.ldexp(found.x, exponents - scales[:, None])
+    squares = xp.ldexp(norms(found.r), exponents) ** 2
     _, (finite,) = engine.report(xp.isfinite(x).all())
     if not finite:
         raise np.linalg.LinAlgError("lstsq: x does not fit float64; multiply a by a power of two")
     if found is not tried:
         _warn(tried)
-    info = LstsqInfo(method, found.iterations, found.gradient, found.condition, made)
-    return LstsqResult(x[:, 0] if b.ndim == 1 else x, squares, info)
+    return x, squares, found, method, made
 
 
 def _check(a: Block, b: Block) -> None:
@@ -242,8 +247,7 @@ def _iterated(
             return None, plan.compute
         if final or not _loses_many(size, plan):
             system = System(engine, whole, m, size, final)
-            with np.errstate(all="ignore"):
-                found = _continued(system, b, most, found)
+            found = _continued(system, b, most, found)
         if final or (found and (found.reached.all() or found.iterations >= most)):
             break
         plan = plan._replace(compute=FINE[plan.compute])
@@ -295,7 +299,7 @@ def _warn(found: Iterate | None) -> None:
     warnings.warn(
         f"lstsq: {why}; solved by QR in float64 instead",
         PrecisionWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from stand_ins import ONE_BLOCK, STAND_INS
 
@@ -122,3 +123,26 @@ def test_copies_between_devices_wait_for_each_other(monkeypatch, held):
 def test_long_compilations_are_announced(capsys):
     kernels._announce(Module("panel/panel", Kind(4, False)))
     assert "compiling panel/panel for 4 limbs" in capsys.readouterr().err
+
+
+def test_a_thread_without_a_context_gets_one_before_the_first_launch():
+    """The driver launches in the context of the thread, which only the runtime makes current."""
+    done, context = [], [0]
+
+    def take(device):
+        done.append(device)
+        context[0] = 1
+
+    def start(*_):
+        assert context[0], "a launch without a context"
+        done.append("launch")
+
+    kernels = kernels_on()
+    kernels.xp.cuda.runtime.setDevice = take
+    kernels.xp.cuda.driver = SimpleNamespace(ctxGetCurrent=lambda: context[0], launchKernel=start)
+    kernels.xp.cuda.get_current_stream = lambda: SimpleNamespace(ptr=0)
+    module = Module("elementwise/map", Kind(1, False))
+    kernels._functions = {(module, "name", 0, None): SimpleNamespace(ptr=0)}
+    for _ in range(2):
+        kernels.launch(module, "name", np.zeros(1, dtype=np.int64), grid=(1,), threads=32)
+    assert done == [0, "launch", "launch"]

@@ -63,7 +63,7 @@ class Blas:
                                 (c, ct, ldc))  # fmt: skip
             return
         assert at == bt == ct
-        assert compute == 71 if _TYPES[ct] in "dD" else compute in (68, 69)
+        assert compute == 71 if _TYPES[ct] in "dD" else compute == 68
         kind = _TYPES[ct]
         x = matrix(a, *((k, m) if ta else (m, k)), lda, kind)
         y = matrix(b, *((n, k) if tb else (k, n)), ldb, kind)

@@ -14,6 +14,10 @@ DEFICIENT = {
     "small zeros": lambda rng: np.zeros((2, 2)),
     "square zeros": lambda rng: np.zeros((130, 130)),
     "ones": lambda rng: np.ones((200, 150)),
+    "ones and the identity": lambda rng: np.ones((400, 130)) + np.eye(400, 130),
+    "halves": lambda rng: np.repeat([[1.0, 2.0]], 150, axis=1) * np.ones((300, 1)),
+    "equal rows": lambda rng: np.ones((300, 1)) * rng.standard_normal(300),
+    "lower triangle of ones": lambda rng: np.tril(np.ones((300, 300))),
     "square ones": lambda rng: np.ones((150, 150)),
     "zero columns": lambda rng: np.where(
         np.arange(150) % 7 == 0, 0.0, rng.standard_normal((200, 150))
@@ -25,6 +29,23 @@ DEFICIENT = {
     "a cycle": lambda rng: np.roll(np.eye(200), 1, axis=0),
     "Kahan": lambda rng: np.triu(np.where(np.eye(200), 1.0, -0.9)) * 0.9 ** np.arange(200)[:, None],
 }
+
+
+def equal_blocks(rng):
+    """Return a matrix of blocks of equal entries, or nearly so: sums of up to 420 equal terms."""
+    shape, counts = rng.integers(2, 420, 2), rng.integers(1, 9, 2)
+    values = rng.choice([0, 1, 1, 1, 2, -1, 0.5, 1e-3], size=counts)
+    rows, columns = (np.sort(rng.integers(0, k, n)) for n, k in zip(shape, counts, strict=True))
+    a = values[rows][:, columns]
+    kind = rng.integers(4)
+    if kind == 1:
+        a = a + np.eye(*shape) * rng.choice([1, 1e-2, 1e-4])
+    elif kind == 2:
+        a = a * (1 + 1e-6 * rng.standard_normal(shape))
+    elif kind == 3:
+        a = a[rng.permutation(shape[0])][:, rng.permutation(shape[1])]
+    return a.astype(np.float32)
+
 
 # Unit roundoffs.
 U16, U32 = 2.0**-11, 2.0**-24

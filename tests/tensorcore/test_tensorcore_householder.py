@@ -12,6 +12,7 @@ from tensorcore_cases import (
     U32,
     backward_errors,
     emulated_engine,
+    equal_blocks,
     orthogonality,
     with_condition,
 )
@@ -117,6 +118,19 @@ def test_rank_deficient(panel, kind, rng):
             assert backward_errors(a, q, r).max() <= bound(FORMATS[compute], n)
             accepted = 2 * rms_limit(n) * np.sqrt(n) if again else bound(FORMATS[compute], n)
             assert orthogonality(q) <= accepted
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), panel=st.sampled_from(PANELS))
+def test_blocks_of_equal_entries(seed, panel):
+    """Rounding errors of sums of equal terms have one sign: no sum may be float32's."""
+    a = equal_blocks(np.random.default_rng(seed))
+    for compute in ("fp32", "fp16x2"):
+        q, r = qr(a, "householder", compute, panel)
+        # Roundings of operands of equal entries have one sign, too.
+        several = 32 * max(FORMATS[compute].unit, U32)
+        assert backward_errors(a, q, r).max() <= several
+        assert orthogonality(q) <= several
 
 
 @pytest.mark.parametrize("again", [False, True])

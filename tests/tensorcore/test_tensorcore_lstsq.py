@@ -305,3 +305,11 @@ def test_factors_start_a_refinement_in_more_digits(precision):
     # end is that of the normal equations with a condition of 10.
     error = abs(x - mdqr.linalg.lstsq(a, b).x).to_numpy().max()
     assert error <= 1e4 * precision.eps
+
+
+@pytest.mark.parametrize("compute", ["fp16", "fp32"])
+def test_an_inverse_triangle_beyond_float32(compute):
+    """Its entries grow like powers of two: infinite in float32, and no warning of NumPy's."""
+    a = np.triu(-np.ones((600, 600)), 1) + np.eye(600)
+    with pytest.raises(np.linalg.LinAlgError, match="depends on those before it"):
+        lstsq(a, a.sum(axis=1), compute=compute)

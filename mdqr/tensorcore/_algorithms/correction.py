@@ -72,8 +72,7 @@ def _size(engine: Engine, u: Block) -> float:
         new, old = xp.empty(old.shape, order="F"), new
         engine.doubles(new, both, old, transposed=True)
     _, (last, before) = engine.report((new * new).sum(axis=0), (old * old).sum(axis=0))
-    with np.errstate(invalid="ignore"):
-        ratio = last / np.where(before == 0, 1, before)
+    ratio = last / np.where(before == 0, 1, before)
     # A maximum that is NaN where one of the two is.
     return float(np.sqrt(ratio.max()))
 

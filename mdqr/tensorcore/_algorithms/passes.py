@@ -182,8 +182,7 @@ def rescaled(engine: Engine, plan: Plan, r: Block, exponents: Block, dtype: Any)
     big = r if dtype == np.float32 else r.astype(np.float64, order="F")
     if not plan.scale:
         return big
-    with np.errstate(over="ignore", under="ignore"):
-        return engine.xp.ldexp(big, exponents.astype(np.int32))
+    return engine.xp.ldexp(big, exponents.astype(np.int32))
 
 
 def _raise_overflow(plan: Plan, scaled_is_finite: bool, dtype: Any) -> NoReturn:

@@ -114,8 +114,7 @@ class Preconditioner:
             squares.append((y * y).sum())
             x = self._solve(y)
         _, (found, longest) = engine.report(xp.stack(squares), self.lengths.max())
-        with np.errstate(invalid="ignore", over="ignore"):
-            ratios = found[1::2] / found[::2]
+        ratios = found[1::2] / found[::2]
         first, last = ratios[0], ratios[-1]
         if not np.isfinite(last):
             return Size(np.inf, 1.0, float(longest), y)

@@ -16,6 +16,8 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.recursive import first_half, halves
@@ -38,13 +40,14 @@ class PanelBreakdown(Exception):
 def with_fallbacks(call: Callable[[Plan], Result], plan: Plan) -> Result:
     """Return ``call(plan)``, or that of the first of its fallbacks whose panels do not break down.
 
-    Those of the last one cannot.
+    Those of the last one cannot. Infinities are looked for in results: NumPy need not warn of them.
     """
     *plans, last = plan.fallbacks()
-    for choice in plans:
-        with suppress(PanelBreakdown):
-            return call(choice)
-    return call(last)
+    with np.errstate(all="ignore"):
+        for choice in plans:
+            with suppress(PanelBreakdown):
+                return call(choice)
+        return call(last)
 
 
 class Work(NamedTuple):

@@ -9,7 +9,6 @@ from mdqr._backend.cuda.runtime.kernels import Kernels
 from mdqr._backend.cuda.vendor.cublas import (
     COMPUTE_32F,
     COMPUTE_32F_FAST_TF32,
-    COMPUTE_32F_PEDANTIC,
     NUMBERS,
     R_16BF,
     R_16F,
@@ -23,14 +22,13 @@ from mdqr._backend.cuda.vendor.cublas import (
 from mdqr._backend.cuda.vendor.cusolver import Cusolver, cusolver
 from mdqr._limbs.planes import Block
 
-# float32 operands: pedantic, so that no setting turns them into others; tf32 operands have been
-# rounded before.
+# tf32 operands have been rounded before. Products of float32 are not among them: their sums are
+# float64's, since the rounding errors of float32 sums of equal terms have one sign.
 _KINDS = {
     "half": Numbers(R_16F, R_32F, COMPUTE_32F, "f"),
     "split": Numbers(R_16F, R_32F, COMPUTE_32F, "f"),
     "bfloat": Numbers(R_16BF, R_32F, COMPUTE_32F, "f"),
     "tf32": Numbers(R_32F, R_32F, COMPUTE_32F_FAST_TF32, "f"),
-    "": Numbers(R_32F, R_32F, COMPUTE_32F_PEDANTIC, "f"),
 }
 # Up to so many entries a matrix times two columns is a product for each: those for both work on
 # tiles of many columns, by few blocks.
@@ -75,9 +73,16 @@ class CublasProducts:
             if beta == 0.0:
                 c[...] = 0.0
             return
-        places = (self._place(x) for x in (a, b, c))
         flags = (T if transposed else N, N)
-        self._blas.gemm(_KINDS[kernel], flags, (m, n, k), *places, alpha=alpha, beta=beta)
+        if kernel:
+            places = (self._place(x) for x in (a, b, c))
+            self._blas.gemm(_KINDS[kernel], flags, (m, n, k), *places, alpha=alpha, beta=beta)
+            return
+        a, b = (x.astype(np.float64, order="F") for x in (a, b))
+        total = c.astype(np.float64, order="F") if beta else self._xp.empty(c.shape, order="F")
+        places = (self._place(x) for x in (a, b, total))
+        self._blas.gemm(NUMBERS["d"], flags, (m, n, k), *places, alpha=alpha, beta=beta)
+        c[...] = total
 
     def doubles(
         self, c: Block, a: Block, x: Block, *, transposed: bool, alpha: float, beta: float
@@ -110,13 +115,13 @@ class CublasProducts:
         self._blas.gemm_batched(NUMBERS["d"], (n, n, n), count, *places, alpha=alpha)
 
     def geqrf(self, a: Block, r: Block) -> None:
-        """Replace `a` by Q and fill `r`, whose diagonal is not negative."""
-        xp, (m, n), place = self._xp, a.shape, self._place(a)
-        tau = xp.empty(n, dtype=np.float32)
-        address = self._address(tau)
-        self._solver.call("f", "geqrf", (m, n, *place), (address,))
-        triangle = xp.triu(a[:n])
-        self._solver.call("f", "orgqr", (m, n, n, *place, address))
-        signs = xp.where(xp.diagonal(triangle) < 0, np.float32(-1), np.float32(1))
+        """Replace `a` by Q and fill `r`, whose diagonal is not negative; in float64."""
+        xp, (m, n) = self._xp, a.shape
+        wide, tau = a.astype(np.float64, order="F"), xp.empty(n)
+        place, address = self._place(wide), self._address(tau)
+        self._solver.call("d", "geqrf", (m, n, *place), (address,))
+        triangle = xp.triu(wide[:n])
+        self._solver.call("d", "orgqr", (m, n, n, *place, address))
+        signs = xp.where(xp.diagonal(triangle) < 0, -1.0, 1.0)
         r[...] = triangle * signs[:, None]
-        a *= signs
+        a[...] = wide * signs

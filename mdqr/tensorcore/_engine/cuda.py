@@ -44,9 +44,10 @@ class Products(Protocol):
         alpha: float,
         beta: float,
     ) -> None:
-        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `transposed`; sums in float32.
+        """Set `c` to ``alpha * a @ b + beta * c``, with ``a.T`` if `transposed`.
 
-        `kernel` is that of the format of `a` and `b`.
+        `kernel` is that of the format of `a` and `b`. Sums are float32's, and float64's where it is
+        empty.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Low-precision products on a CPU: operands are rounded exactly, sums are float32's."""
+"""Low-precision products on a CPU: operands are rounded exactly, sums are float64's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class NumpyEngine:
     """The algorithms on NumPy arrays: an emulation, for tests and for want of a GPU.
 
     What is exact: the operands of every product, bit for bit those of the hardware, with its
-    overflow and underflow. Sums are formed in float32 by BLAS, in its order; tensor cores add
-    groups of products with other, coarser roundings, so that results agree within
+    overflow and underflow. Sums are formed in float64 and rounded to float32 once: the rounding
+    errors of float32 sums of equal terms have one sign, and grow with the number of terms. Tensor
+    cores add groups of products in float32, so that results agree within
     ``k * 2**-23 * (abs(p).T @ abs(x))`` for sums of k products, not bit for bit.
     """
 
@@ -67,13 +68,8 @@ class NumpyEngine:
         return result
 
     def inner(self, p: Operand, x: Operand, out: Floats, rows: int = 0) -> None:
-        """Set `out` to ``p.T @ x``, the products of every so many `rows` for themselves."""
-        transposed, m = Operand(tuple(term.T for term in p.terms), p.form), len(p.terms[0])
-        out[:] = 0
-        for top in range(0, m, rows or max(m, 1)):
-            bottom = top + rows if rows else m
-            part = transposed.columns(top, bottom)
-            self.add(out, part, Operand(tuple(t[top:bottom] for t in x.terms), x.form), 1)
+        """Set `out` to ``p.T @ x``; `rows` are those that tensor cores sum at once."""
+        self.add(out, Operand(tuple(term.T for term in p.terms), p.form), x, 1, overwrite=True)
 
     def doubles(
         self,
@@ -105,11 +101,12 @@ class NumpyEngine:
 
     def add(self, c: Floats, p: Operand, x: Operand, sign: int, *, overwrite: bool = False) -> None:
         """Add ``sign * p @ x`` to `c`, the smallest products first."""
-        if overwrite:
-            c[:] = 0
+        total = np.zeros(c.shape) if overwrite else c.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             for i, j, exponent in pairs(p.form):
-                c += np.float32(sign * 2.0**exponent) * (p.terms[i] @ x.terms[j])
+                product = numpy_panels.product(p.terms[i], x.terms[j])
+                total += sign * 2.0**exponent * product
+            c[...] = total
 
     def caqr(self, a: Floats, r: Floats, low: Operand | None = None) -> None:
         """Factor up to 128 columns by trees of Gram-Schmidt blocks."""

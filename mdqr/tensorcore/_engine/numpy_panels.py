@@ -25,6 +25,11 @@ ONE_PASS, LATE, PASSES = 2.0**-23, 2.0**-16, 3
 SOUND = 2.0**43
 
 
+def product(a: Floats, b: Floats) -> Doubles:
+    """Return ``a @ b`` in float64."""
+    return np.matmul(a, b, dtype=np.float64)
+
+
 def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats]:
     """Return Q and R of blocks ``(b, rows, w)`` by modified Gram-Schmidt; R has `SMALL` rows.
 
@@ -37,7 +42,8 @@ def gram_schmidt_blocks(x: Floats, above: Floats | None) -> tuple[Floats, Floats
     if above is not None:
         least = ROUNDING_LEVEL * (np.einsum("bij,bij->bj", x, x) + above)
     for k in range(width):
-        sums = np.einsum("bi,bij->bj", q[:, :, k], q[:, :, k:])
+        sums = np.einsum("bi,bij->bj", q[:, :, k], q[:, :, k:], dtype=np.float64)
+        sums = sums.astype(np.float32)
         gone = sums[:, :1] <= least[:, k, None]
         inverse = np.where(gone, 0, 1 / np.sqrt(np.where(gone, 1, sums[:, :1])))
         r[:, k, k:] = sums * inverse
@@ -60,7 +66,7 @@ def factor_tree(a: Floats, r: Floats, above: Floats, block_rows: int) -> None:
         return
     tree = triangles.reshape(count * SMALL, width)
     factor_tree(tree, r, above, FAN_IN * SMALL)
-    a[:] = (q @ tree.reshape(count, SMALL, width)[:, :width]).reshape(-1, width)[:rows]
+    a[:] = product(q, tree.reshape(count, SMALL, width)[:, :width]).reshape(-1, width)[:rows]
 
 
 def caqr(a: Floats, r: Floats) -> None:
@@ -70,8 +76,8 @@ def caqr(a: Floats, r: Floats) -> None:
         last = min(first + SMALL, n)
         q, above = a[:, first:last], r[:first, first:last]
         factor_tree(q, r[first:last, first:last], np.einsum("ij,ij->j", above, above), block_rows)
-        r[first:last, last:] = q.T @ a[:, last:]
-        a[:, last:] -= q @ r[first:last, last:]
+        r[first:last, last:] = product(q.T, a[:, last:])
+        a[:, last:] -= product(q, r[first:last, last:])
 
 
 def _column_scales(squares: Doubles) -> Doubles:
@@ -159,8 +165,8 @@ def cholesky(a: Floats, r: Floats, floor: int) -> bool:
 
 
 def geqrf(a: Floats, r: Floats) -> None:
-    """Factor by LAPACK, with a diagonal of R that is not negative."""
-    q, triangle = np.linalg.qr(a)
+    """Factor by LAPACK in float64, with a diagonal of R that is not negative."""
+    q, triangle = np.linalg.qr(a.astype(np.float64))
     signs = np.where(np.diagonal(triangle) < 0, -1, 1).astype(np.float32)
     a[:] = q * signs
     r[:] = triangle * signs[:, None]

@@ -317,7 +317,8 @@ class CupyKernels(Kernels):
             found = self.xp.asarray(make())
             # The next call may be on another stream.
             self.xp.cuda.get_current_stream().synchronize()
-            self._constants[place] = found
+            # Another thread may have made it meanwhile: its table is in use.
+            found = self._constants.setdefault(place, found)
         return found
 
     def multiply(self, a: Block, b: Block) -> Block:
@@ -380,6 +381,9 @@ class CupyKernels(Kernels):
         cuda, base = self.xp.cuda, arguments.ctypes.data
         driver, stream = cuda.driver, cuda.get_current_stream().ptr
         device = cuda.runtime.getDevice()
+        if not driver.ctxGetCurrent():
+            # A thread that the runtime has not served yet; the driver does not look for a context.
+            cuda.runtime.setDevice(device)
         for each in launches:
             if isinstance(each, BatchedProduct):
                 each.start(self.cublas, arguments)
@@ -388,7 +392,7 @@ class CupyKernels(Kernels):
             key = (module, name, device, self.limit)
             function = self._functions.get(key)
             if function is None:
-                function = self._functions[key] = self._function(module, name)
+                function = self._functions.setdefault(key, self._function(module, name))
             argument = ctypes.c_void_p(base + arguments.itemsize * part.start)
             sizes = (*grid, *(1,) * (3 - len(grid)), threads, 1, 1, shared, stream)
             if cooperative:
@@ -403,11 +407,12 @@ class CupyKernels(Kernels):
         options = ("-DMDQR_CAPABILITY={}{}".format(*device.capability),) if older else ()
         if (module, options) not in self._modules:
             text = (kernels_folder() / "cuda" / f"{module.source}.cu").read_text()
-            self._modules[module, options] = self.xp.RawModule(
+            compiled = self.xp.RawModule(
                 code=f"// {self._digest}\n{text}",
                 options=self._options + module.options + options,
                 backend="nvrtc",
             )
+            self._modules.setdefault((module, options), compiled)
         note = threading.Timer(_PATIENCE, _announce, [module])
         note.start()
         try:

@@ -17,7 +17,7 @@ import numpy as np
 # Constants of cuBLAS: types of numbers, what sums are computed in, flags of its functions.
 R_32F, R_64F, R_16F, C_32F, C_64F, R_16BF = 0, 1, 2, 4, 5, 14
 _R_8I, _R_32I = 3, 10
-COMPUTE_32F, COMPUTE_32F_PEDANTIC, COMPUTE_32F_FAST_TF32 = 68, 69, 77
+COMPUTE_32F, COMPUTE_32F_FAST_TF32 = 68, 77
 _COMPUTE_64F_PEDANTIC, _COMPUTE_32I = 71, 72
 _GEMM_DEFAULT = -1
 N, T, C = 0, 1, 2
@@ -74,7 +74,8 @@ class Cublas:
         found = self._scalars.get((x, kind))
         if found is None:
             kept = np.full(1, x, dtype=kind)
-            found = self._scalars[x, kind] = kept, int(kept.ctypes.data)
+            # Not replaced by that of another thread: it is read by address.
+            found = self._scalars.setdefault((x, kind), (kept, int(kept.ctypes.data)))
         return found[1]
 
     def gemm(
