@@ -1,17 +1,19 @@
-"""Blocked Householder QR with a full Q, in float32 throughout."""
+"""Blocked Householder QR with a full Q: panels in float32, sums in float64."""
 
 from __future__ import annotations
 
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import finish, rescaled
 from mdqr.tensorcore._algorithms.reflections import check, orthonormal_panel, with_fallbacks
-from mdqr.tensorcore._engine.formats import FP32
-from mdqr.tensorcore._engine.protocol import Engine, Operand
+from mdqr.tensorcore._engine.protocol import Engine
 from mdqr.tensorcore._input import choose, engine_for, real_matrix
 from mdqr.tensorcore._plan import PANELS, Plan
 from mdqr.tensorcore._results import Factors, QRInfo, QRResult
@@ -20,7 +22,7 @@ MODES = ("reduced", "complete")
 
 
 class _Reflection(NamedTuple):
-    """The reflections of some columns: ``I + W Y^T`` from row `first` on."""
+    """The reflections of some columns: ``I + W Y^T`` from row `first` on, in float64."""
 
     first: int
     w: Block
@@ -30,7 +32,7 @@ class _Reflection(NamedTuple):
 def blocked_householder(
     a: Any, mode: str = "reduced", block: int = CUTOFF, panel: str = "cholesky"
 ) -> QRResult:
-    """Return the QR factorisation by blocks of Householder reflections, all in float32.
+    """Return the QR factorisation by blocks of Householder reflections, factors in float32.
 
     Parameters
     ----------
@@ -71,11 +73,13 @@ def blocked_householder(
     which starts as the identity, as ``Q + (Q W) Y^T``. With ``"reduced"`` Q is formed from the last
     block to the first, for its k columns alone. Their Y are Householder vectors, computed column by
     column; here W and Y are another basis of the same product, found from the orthonormal factor of
-    the block. Products are those of float32, never TF32. Columns are scaled by powers of two.
+    the block. Panels are float32, what they are applied to float64 until the end: rounding errors
+    of float32 sums of equal terms have one sign, and Q of a matrix of ones would depart by k u for
+    sums of k terms. Columns are scaled by powers of two.
 
-    With u the unit roundoff of float32, ``norm(a - Q @ R) <= c * u * norm(a)`` column by column and
-    ``norm(Q.T @ Q - I) <= c * u`` for every matrix, c some tens. The paper accepts up to
-    ``2 * m * u`` for both.
+    With u the unit roundoff of float32, ``norm(a - Q @ R) <= c * u * norm(a)`` column by column, c
+    some tens, and ``norm(Q.T @ Q - I)`` is some u, what rounding Q to float32 leaves, for every
+    matrix. The paper accepts up to ``2 * m * u`` for both.
 
     Examples
     --------
@@ -97,22 +101,23 @@ def blocked_householder(
 
 def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
     engine, (m, n), k = engine_for(a), a.shape, min(a.shape)
-    full = mode == "complete"
+    xp, full = engine.xp, mode == "complete"
     work, exponents = engine.load(a, scaled=True)
+    work = work.astype(np.float64, order="F")
     r = engine.matrix(m if full else k, n, zero=True)
     signs = engine.matrix(k, 1)[:, 0]
     # Q, or, while a full one grows by rows, its transpose.
-    q = _identity(engine, m, m if full else k)
+    q = _identity(xp, m, m if full else k)
     panel, reflections = orthonormal_panel(engine, plan.panel), []
     for first in range(0, k, block):
         last = min(first + block, k)
-        y = work[first:, first:last]
+        y = work[first:, first:last].astype(np.float32, order="F")
         panel(y, r[first:last, first:last])
         found = _reflection(engine, first, y, signs[first:last])
         behind = work[first:, last:]
         _apply(engine, found.y, found.w, behind)
         rows = slice(first, last)
-        engine.xp.multiply(behind[: last - first], signs[rows, None], out=r[rows, last:])
+        xp.multiply(behind[: last - first], signs[rows, None], out=r[rows, last:])
         if full:
             _apply(engine, found.y, found.w, q[first:])
         else:
@@ -120,8 +125,7 @@ def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
     check(engine, plan.panel)
     for found in reversed(reflections):
         _apply(engine, found.w, found.y, q[found.first :, found.first :])
-    if full:
-        q = engine.xp.asfortranarray(q.T)
+    q = (q.T if full else q).astype(np.float32, order="F")
     q[:, :k] *= signs
     big = rescaled(engine, plan, r, exponents, a.dtype)
     zero = finish(engine, plan, r[:k], big)
@@ -130,25 +134,36 @@ def _factored(a: Block, mode: str, block: int, plan: Plan) -> QRResult:
     return QRResult(q.astype(a.dtype, order="F", copy=False), big, info)
 
 
-def _identity(engine: Engine, rows: int, columns: int) -> Block:
-    q = engine.matrix(rows, columns, zero=True)
+def _identity(xp: ModuleType, rows: int, columns: int) -> Block:
+    q = xp.zeros((rows, columns), order="F")
     q.reshape(-1, order="F")[:: rows + 1] = 1.0
     return q
 
 
 def _reflection(engine: Engine, first: int, y: Block, signs: Block) -> _Reflection:
-    """Return the reflections of an orthonormal panel, which becomes their Y."""
+    """Return the reflections of an orthonormal panel, which becomes their Y.
+
+    ``I - Y K Y^T`` is orthogonal if ``R = K Y^T Y K^T - K - K^T`` is zero. As K is ``-(Y1^T S)^-1``
+    but for rounding errors, with Y1 the first rows of Y, ``K + R S Y1 K / 2`` leaves the square.
+    """
     k = engine.matrix(len(signs), len(signs))
     engine.reflector(y, k, signs)
-    w = engine.matrix(*y.shape)
-    engine.add(w, Operand((y,), FP32), Operand((k,), FP32), -1, overwrite=True)
-    return _Reflection(first, w, y)
+    y, k = (x.astype(np.float64, order="F") for x in (y, k))
+    rest = _product(engine, _product(engine, k, _product(engine, y, y, transposed=True)), k.T)
+    rest -= k + k.T
+    k += _product(engine, rest, _product(engine, signs[:, None] * y[: len(k)], k)) / 2
+    return _Reflection(first, -_product(engine, y, k), y)
 
 
 def _apply(engine: Engine, p: Block, x: Block, c: Block) -> None:
     """Add ``p @ (x.T @ c)`` to `c`."""
-    if not c.size:
-        return
-    short = engine.matrix(x.shape[1], c.shape[1])
-    engine.inner(Operand((x,), FP32), Operand((c,), FP32), short)
-    engine.add(c, Operand((p,), FP32), Operand((short,), FP32), 1)
+    if c.size:
+        engine.doubles(c, p, _product(engine, x, c, transposed=True), beta=1.0)
+
+
+def _product(engine: Engine, a: Block, x: Block, *, transposed: bool = False) -> Block:
+    """Return ``a @ x``, or ``a.T @ x``, in float64."""
+    xp = engine.xp
+    out = xp.empty((a.shape[transposed], x.shape[1]), order="F")
+    engine.doubles(out, a, xp.asfortranarray(x), transposed=transposed)
+    return out
