@@ -244,7 +244,8 @@ def test_both_are_said_where_digits_are_missing_of_rounded_entries(rng):
         "about 0 of 31 digits are correct in the worst component, of the solution for a" in digits
     )
     assert digits.endswith(
-        "precision=mdqr.qd finds more, for data that are exact or come with more digits"
+        "precision=mdqr.qd finds more, unless the component is zero, for data that are exact "
+        "or come with more digits"
     )
     assert [warning.filename for warning in found] == [__file__] * 2
     assert info.digits.min() < 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
@@ -152,25 +151,24 @@ class Answer:
         unit = xp.where(unit > scaling.ABSENT, unit, 0)
         return Scaled(_sum(system, shifts, system.kind.limbs), unit)
 
-    def warn(self, condition: np.ndarray, stacklevel: int) -> None:
-        """Warn if digits are missing; `stacklevel` is that of the caller."""
+    def warn(self, condition: np.ndarray) -> None:
+        """Warn if digits are missing."""
         if self.promised:
             return
         answer = self._inputs.precision
         worst, largest = float(self.report.digits.min()), float(np.max(condition, initial=1.0))
         higher = [p for p in PRECISIONS if p > self._inputs.work]
         advice = (
-            f"; precision=mdqr.{higher[0].name} finds more, for data that are exact or come with "
-            "more digits"
+            f"; precision=mdqr.{higher[0].name} finds more, unless the component is zero, for "
+            "data that are exact or come with more digits"
             if higher
             else ""
         )
-        warnings.warn(
-            f"{self.system.function}: about {int(worst)} of {answer.digits} digits are correct in "
-            f"the worst component, of the solution for a and b as stored (condition about "
-            f"{largest:.1e}){advice}",
-            PrecisionWarning,
-            stacklevel=stacklevel + 1,
+        function, a, b = self.system.caller
+        warn_of_precision(
+            f"{function}: about {int(worst)} of {answer.digits} digits are correct in the worst "
+            f"component, of the solution for {a} and {b} as stored (condition about "
+            f"{largest:.1e}){advice}"
         )
 
     def _settled(self, *, closely: bool) -> tuple[Unknowns, np.ndarray]:
@@ -179,7 +177,7 @@ class Answer:
         found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
         if closely:
             system.checks.require_in_range(
-                self.system.function,
+                self.system.caller.function,
                 "the solution",
                 found.x,
                 system.kind.is_complex,

@@ -33,6 +33,7 @@ class DataErrors(NamedTuple):
 
 
 def data_errors(
+    function: str,
     given: Mapping[str, Any] | None,
     units: tuple[float, float],
     inputs: Inputs,
@@ -43,8 +44,10 @@ def data_errors(
 
     Parameters
     ----------
+    function : str
+        The public function, for messages.
     given : mapping or None
-        What `lstsq` got. Matrices of which it says nothing are rounded to their precision, weights
+        What it got. Matrices of which it says nothing are rounded to their precision, weights
         are exact.
     units : tuple of float
         Half a unit of the last place of the entries of a and b, relative to them.
@@ -63,7 +66,7 @@ def data_errors(
     for place, (name, shape) in enumerate(zip(NAMES, shapes, strict=True)):
         is_column = name == "weights" or (name == "b" and is_vector)
         unit = found[place].rtol
-        errors = operand_errors("lstsq", given, name, shape, unit, inputs, checks)
+        errors = operand_errors(function, given, name, shape, unit, inputs, checks)
         found[place] = Errors(*[_column(v) if is_column else v for v in errors])
     return DataErrors(*found)
 
@@ -87,7 +90,9 @@ def relative_error(a: Block, errors: Errors, is_complex: bool) -> float:
     return float(fetch(scaling.largest(relative, None, 0.0))[0])
 
 
-def require_certain_zeros(errors: DataErrors, positive: Block, checks: Checks) -> None:
+def require_certain_zeros(
+    function: str, errors: DataErrors, positive: Block, checks: Checks
+) -> None:
     """Demand that weights which are zero have no absolute error: their rows are left out."""
     xp, atol = planes.namespace(positive), errors.weights.atol
     if isinstance(atol, float) and not atol:
@@ -95,8 +100,8 @@ def require_certain_zeros(errors: DataErrors, positive: Block, checks: Checks) -
 
     def refuse() -> NoReturn:
         raise ValueError(
-            "lstsq: data_error: weights_atol is positive where a weight is 0, and such rows are "
-            "left out; give them a positive weight"
+            f"{function}: data_error: weights_atol is positive where a weight is 0, and such rows "
+            "are left out; give them a positive weight"
         )
 
     certain = xp.broadcast_to(xp.asarray(atol), (*positive.shape, 1))[..., 0] == 0

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import to_block, together
-from mdqr._limbs import planes, scaling
+from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
+from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
 from mdqr.linalg._shared.operands import (
@@ -39,12 +40,13 @@ from mdqr.linalg._solve.data_error import (
     require_certain_zeros,
 )
 from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
-from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
 from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
 from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
+from mdqr.linalg._solve.weights import Weights, weights_of
 
 
 class LstsqResult(NamedTuple):
@@ -71,18 +73,6 @@ class LstsqResult(NamedTuple):
 
 
 LstsqResult.__module__ = "mdqr.linalg"
-
-
-class Weights(NamedTuple):
-    """Weights ``4**rows[i] W``: W near 1 or 0, and its root, as columns ``(..., m, 1)``.
-
-    `positive`, bool ``(..., m)``, tells which are not zero. None stands for ones.
-    """
-
-    weight: Block | None
-    root: Block | None
-    rows: Block | None
-    positive: Block | None
 
 
 def lstsq(
@@ -240,31 +230,68 @@ def lstsq(
     >>> mdqr.linalg.lstsq(twice, [5, 10, 15], rtol=1e-50, basic=True).x.to_numpy().tolist()
     [0.0, 2.5]
     """
+    return solved_for(
+        LSTSQ,
+        a,
+        b,
+        rcond=rcond,
+        rtol=rtol,
+        basic=basic,
+        weights=weights,
+        method=method,
+        verified=verified,
+        precision=precision,
+        data_error=data_error,
+        callback=callback,
+    )
+
+
+def solved_for(
+    caller: Caller,
+    a: Any,
+    b: Any,
+    *,
+    rcond: float | None = None,
+    rtol: float | None = None,
+    basic: bool = False,
+    weights: Any = None,
+    method: str = "auto",
+    verified: bool = False,
+    precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    callback: Callback | None = None,
+) -> LstsqResult:
+    """Do what `lstsq` does, with messages and warnings in the words of another public function."""
+    function = caller.function
     _check_rcond(rcond)
     _check_rtol(rtol, basic, alone=rcond is None and data_error is None and not verified)
-    check_callback("lstsq", callback)
-    check_data_error("lstsq", data_error, NAMES if weights is not None else NAMES[:2])
+    check_callback(function, callback)
+    check_data_error(function, data_error, NAMES if weights is not None else NAMES[:2])
     inputs = gather(a, b, precision=precision)
     if isinstance(weights, MDArray) and not weights.is_complex:
         held = len(trim([(weights._block, False)])[0][0])
         inputs = inputs._replace(work=precision_for(max(held, inputs.work.limbs)))
-    m, n = matrix_shape("lstsq", "a", inputs.shape(0))
-    check_method("lstsq", method, verified=verified and m >= n)
+    m, n = matrix_shape(function, caller.a, inputs.shape(0))
+    check_method(function, method, verified=verified and m >= n)
     with memory_guard(
-        "lstsq", inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
+        function, inputs, 3 * m * n + 2 * min(m, n) ** 2, "take fewer rows or columns"
     ):
         if rtol is not None:
-            return _by_rank(
-                inputs,
-                rtol,
-                basic,
-                weights,
-                partial(lstsq, rcond=0, method=method, callback=callback),
-            )
+            solve = partial(solved_for, caller, rcond=0, method=method, callback=callback)
+            return _by_rank(caller, inputs, rtol, basic, weights, solve)
         data = data_precision(a, inputs.work), data_precision(b, inputs.work)
         units = entry_unit(a, data[0]), entry_unit(b, data[1])
         return _solved(
-            inputs, data[0].eps, units, rcond, weights, method, data_error, callback, verified
+            caller,
+            inputs,
+            data[0].eps,
+            units,
+            rcond,
+            weights,
+            method,
+            data_error,
+            callback,
+            verified,
         )
 
 
@@ -288,14 +315,19 @@ def _check_rtol(rtol: Any, basic: bool, *, alone: bool) -> None:
 
 
 def _by_rank(
-    inputs: Inputs, rtol: float, basic: bool, given: Any, solve: Callable[..., LstsqResult]
+    caller: Caller,
+    inputs: Inputs,
+    rtol: float,
+    basic: bool,
+    given: Any,
+    solve: Callable[..., LstsqResult],
 ) -> LstsqResult:
     """Solve by numerical rank."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs)
-    for name, block in zip("ab", inputs.blocks, strict=True):
-        checks.require_finite("lstsq", name, block, inputs.is_complex)
-    parts = _weights(inputs, given, checks, zeros=True)
+    inputs, is_vector, batched = _checked(caller, inputs)
+    for name, block in zip(caller[1:], inputs.blocks, strict=True):
+        checks.require_finite(caller.function, name, block, inputs.is_complex)
+    parts = weights_of(caller.function, inputs, given, checks, zeros=True)
     checks.settle()
     rows, top = weighted_rows(inputs, parts.root, parts.rows, parts.positive)
     weights = None
@@ -305,7 +337,8 @@ def _by_rank(
         block = planes.broadcast(near[1][0], False, inputs.shape(0)[:-1])
         block = planes.widen(block, False, inputs.work.limbs)
         weights = MDArray._wrap(block, inputs.work, False)
-    x, residuals, rank, info = by_rank(RankProblem(inputs, weights, rows, top, rtol, basic, solve))
+    problem = RankProblem(caller, inputs, weights, rows, top, rtol, basic, solve)
+    x, residuals, rank, info = by_rank(problem)
     if is_vector:
         bound, digits = info.error_bound[..., 0], info.digits[..., 0]
         x, info = x[..., 0], info._replace(error_bound=bound, digits=digits)
@@ -313,6 +346,7 @@ def _by_rank(
 
 
 def _solved(
+    caller: Caller,
     inputs: Inputs,
     eps: float,
     units: tuple[float, float],
@@ -325,8 +359,8 @@ def _solved(
 ) -> LstsqResult:
     """Take the cheapest way that shows all digits."""
     checks = Checks()
-    inputs, is_vector, batched = _checked(inputs)
-    errors = data_errors(data_error, units, inputs, is_vector, checks)
+    inputs, is_vector, batched = _checked(caller, inputs)
+    errors = data_errors(caller.function, data_error, units, inputs, is_vector, checks)
     if data_error is not None:
         eps = min(eps, 2.0 * relative_error(inputs.blocks[0], errors.a, inputs.is_complex))
     limit = _limit(inputs, eps, rcond)
@@ -337,33 +371,35 @@ def _solved(
         checks.settle()
         return _small_result(small, inputs, is_vector, batched, errors)
 
-    for name, block in zip("ab", inputs.blocks, strict=True):
-        checks.require_finite("lstsq", name, block, inputs.is_complex)
-    weights = _weights(inputs, given, checks)
+    for name, block in zip(caller[1:], inputs.blocks, strict=True):
+        checks.require_finite(caller.function, name, block, inputs.is_complex)
+    weights = weights_of(caller.function, inputs, given, checks)
     if weights.positive is not None:
-        require_certain_zeros(errors, weights.positive, checks)
+        require_certain_zeros(caller.function, errors, weights.positive, checks)
         # What does not count neither has a size nor joins unknowns.
         counts = weights.positive[..., None]
         blocks = [inputs.backend.xp.where(counts, block, 0.0) for block in inputs.blocks]
         inputs = inputs._replace(blocks=blocks)
-    system = _system(inputs, weights, checks, callback)
+    system = _system(caller, inputs, weights, checks, callback)
 
     def decide(system: System, found: _rank.Decisive) -> np.ndarray:
         return _rank.decide(system.factored, found, eps, rcond, inputs)
 
     problem = Problem(system, inputs.blocks[1], inputs, limit, decide, callback)
     found, condition, rank = answer(problem, method, small, verified=verified)
-    _rank.warn_if_deficient("lstsq", rank, system.factored.columns, stacklevel=3)
-    found.warn(condition, stacklevel=3)
+    _rank.warn_if_deficient(caller, rank, system.factored.columns)
+    found.warn(condition)
     known = condition, rank, weights.positive, errors
     return _result(inputs, found, *known, is_vector=is_vector, batched=batched)
 
 
-def _system(inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None) -> System:
+def _system(
+    caller: Caller, inputs: Inputs, weights: Weights, checks: Checks, callback: Callback | None
+) -> System:
     """Return the scaled problem, or that of the shortest solution."""
     a = inputs.blocks[0]
     return (Wide if a.shape[-2] < a.shape[-1] else System).of(
-        "lstsq",
+        caller,
         inputs.backend,
         a,
         checks,
@@ -382,55 +418,13 @@ def _limit(inputs: Inputs, eps: float, rcond: float | None) -> float:
     return max(limit, min(m, n) * inputs.work.eps)
 
 
-def _checked(inputs: Inputs) -> tuple[Inputs, bool, bool]:
+def _checked(caller: Caller, inputs: Inputs) -> tuple[Inputs, bool, bool]:
     """Return the operands with one batch shape, whether b is a vector, and whether a batch."""
-    field = inputs.is_complex
-    m, _ = matrix_shape("lstsq", "a", inputs.shape(0))
-    right, is_vector = right_hand_side("lstsq", inputs.blocks[1], inputs.shape(1), m)
-    batch, blocks = broadcast_batch("lstsq", [inputs.blocks[0], right], field)
+    function, field = caller.function, inputs.is_complex
+    m, _ = matrix_shape(function, caller.a, inputs.shape(0))
+    right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), m)
+    batch, blocks = broadcast_batch(function, [inputs.blocks[0], right], field)
     return inputs._replace(blocks=blocks), is_vector, bool(batch)
-
-
-def _weights(inputs: Inputs, given: Any, checks: Checks, *, zeros: bool = False) -> Weights:
-    """Return the weights, their powers of four apart: rows of a and b take these exactly.
-
-    `zeros` lets rows be left out even if they are fewer than columns.
-    """
-    xp, shape = inputs.backend.xp, inputs.shape(0)[:-1]
-    if given is None:
-        return Weights(None, None, None, None)
-    block, field = to_block(given, inputs.work.limbs)
-    found = planes.value_shape(block, field)
-    if field:
-        raise ValueError("lstsq: weights must be real; got complex ones")
-    if found != shape[-1:] and found != shape:
-        wanted = " or ".join(str(s) for s in dict.fromkeys([shape[-1:], shape]))
-        raise ValueError(f"lstsq: weights must have shape {wanted}; got {found}")
-    a = inputs.blocks[0]
-    block = together([(a, inputs.is_complex), (block, False)], (a, given))[1][0]
-    checks.require((xp.isfinite(block[0]) & (block[0] >= 0)).all(), _raise_for_weights)
-    if a.shape[-2] < a.shape[-1] and not zeros:
-        checks.require((block[0] > 0).all(), _raise_for_zero_weights)
-    block = planes.broadcast(block, False, shape)
-    bits = scaling.magnitude_bits(block, False)
-    rows = xp.where(bits > 0, (scaling.exponents_of(bits) + 1) // 2, 0)
-    block = inputs.backend.ldexp(block, -2 * rows)
-    root = inputs.backend.unary("sqrt", block, kind=inputs.kind.real)
-    columns = [block[..., None], root[..., None]]
-    if inputs.is_complex:
-        columns = [planes.complexify(column) for column in columns]
-    return Weights(columns[0], columns[1], rows, bits > 0)
-
-
-def _raise_for_weights() -> NoReturn:
-    raise ValueError("lstsq: weights must be finite and not negative: 1 / variance")
-
-
-def _raise_for_zero_weights() -> NoReturn:
-    raise ValueError(
-        "lstsq: weights of fewer rows than columns must be positive: their solution is exact, and "
-        "weights change nothing; leave rows out that do not count"
-    )
 
 
 def _result(
@@ -514,7 +508,7 @@ def _fit_of_answer(
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:
     """Return what statistics need of a problem without weights."""
     backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
-    system = System.of("lstsq", backend, a, Checks(), kind=kind)
+    system = System.of(LSTSQ, backend, a, Checks(), kind=kind)
     near, powers = backend.balance_columns(b, None, is_complex=kind.is_complex)
     constant = has_constant(a, kind, None, system.checks)
     return Fit(inputs, system, Scaled(near, -powers), r, None, is_vector, size, errors, constant)

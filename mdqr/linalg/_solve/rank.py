@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.condition import condition
+from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import refine
@@ -74,7 +74,9 @@ def decide(
             else:
                 advice = _advice(system, index, value, inputs.work)
             column = _last_large(vector)
-            raise np.linalg.LinAlgError(deficient("lstsq", column, index, value, advice, line))
+            raise np.linalg.LinAlgError(
+                deficient(system.caller, column, index, value, advice, line)
+            )
         if rounded:
             rank[index] = _peeled(system, index, int(vector.argmax()), threshold)
     return rank
@@ -85,13 +87,13 @@ def _last_large(vector: np.ndarray) -> int:
     return int(np.flatnonzero(vector >= 0.1)[-1])
 
 
-def require_regular(function: str, system: System, found: Decisive, work: Precision) -> None:
+def require_regular(system: System, found: Decisive, work: Precision) -> None:
     """Raise LinAlgError if a column depends on the others as far as the work can tell."""
     for index in np.ndindex(found.value.shape):
         value = float(found.value[index])
         if _depends(system, index, found.vector[index], value, work.eps):
             column, advice = _last_large(found.vector[index]), _advice(system, index, value, work)
-            raise np.linalg.LinAlgError(deficient(function, column, index, value, advice))
+            raise np.linalg.LinAlgError(deficient(system.caller, column, index, value, advice))
 
 
 def _advice(system: System, index: tuple[int, ...], value: float, work: Precision) -> str:
@@ -107,13 +109,13 @@ def _advice(system: System, index: tuple[int, ...], value: float, work: Precisio
             kind = system.kind._replace(limbs=precision.limbs)
             try:
                 trial = System.of(
-                    system.function, system.backend, a[front + index], Checks(), kind=kind
+                    system.caller, system.backend, a[front + index], Checks(), kind=kind
                 )
                 value = float(trial.checks.settle(condition(trial.triangle).value)[0])
             except np.linalg.LinAlgError:
                 return ""
         if value * n * precision.eps < SMALL:
-            leave = "" if system.function == "solve" else f", or leave the {system.line} out"
+            leave = f", or leave the {system.line} out" if system.caller == LSTSQ else ""
             return (
                 f"precision=mdqr.{precision.name} {verb} them apart if the entries are exact; if "
                 f"they are rounded, give them with more digits too{leave}"
@@ -139,7 +141,7 @@ def _depends(
     front = (slice(None),) * system.kind.lead
     a = system.a[front + index]
     column = int(vector.argmax())
-    rest = System.of("lstsq", system.backend, _without(a, column), Checks(), kind=system.kind)
+    rest = System.of(system.caller, system.backend, _without(a, column), Checks(), kind=system.kind)
     limit = 4.0 * n * eps * system.backend.xp.asarray(condition(rest.triangle).value)
     (known,) = rest.checks.settle(limit)
     if not known < 0.5:
@@ -172,7 +174,7 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
             keep_q=False,
         )
         checks = Checks()
-        found = condition(triangle_of(factors, "lstsq", checks))
+        found = condition(triangle_of(factors, system.caller, checks))
         value, vector = checks.settle(found.value, found.vector)
         if float(value) * threshold < 1.0:
             break
@@ -180,18 +182,14 @@ def _peeled(system: System, index: tuple[int, ...], column: int, threshold: floa
     return int(r.shape[-1])
 
 
-def warn_if_deficient(function: str, rank: Any, n: int, stacklevel: int) -> None:
-    """Warn where the solution is that of the entries as given, which may not determine it.
-
-    `stacklevel` is that of the caller.
-    """
+def warn_if_deficient(caller: Caller, rank: Any, n: int) -> None:
+    """Warn where the solution is that of the entries as given, which may not determine it."""
     if bool((rank == n).all()):
         return
-    warnings.warn(
-        f"{function}: a has numerical rank {int(rank.min())} of {n} to the precision of its "
-        "entries: x solves the entries as they are given, and if those are rounded, few or none "
-        "of its digits mean anything in any precision (info.data_digits tells); rcond=0 says that "
-        "they are exact",
-        PrecisionWarning,
-        stacklevel=stacklevel + 1,
+    options = " (info.data_digits tells); rcond=0 says that they are exact"
+    warn_of_precision(
+        f"{caller.function}: {caller.a} has numerical rank {int(rank.min())} of {n} to the "
+        "precision of its entries: x solves the entries as they are given, and if those are "
+        "rounded, few or none of its digits mean anything in any precision"
+        + (options if caller == LSTSQ else "")
     )

@@ -10,6 +10,7 @@ from mdqr._array.array import MDArray
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
+from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import (
     Callback,
@@ -22,9 +23,9 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.methods import Problem, answer, check_method
 from mdqr.linalg._solve.rank import Decisive, require_regular
 from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
 from mdqr.linalg._solve.ways.small import small_solution
 
 
@@ -95,7 +96,7 @@ def solve(
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved("solve", inputs, method, callback, verified)
+        return _solved(SOLVE, inputs, method, callback, verified)
 
 
 def inv(
@@ -162,14 +163,14 @@ def inv(
     n, field, xp = square_order("inv", "a", inputs.shape(0)), inputs.is_complex, inputs.backend.xp
     inputs = inputs._replace(blocks=[*inputs.blocks, Kind(1, field).identity(xp, (n, n))])
     with memory_guard("inv", inputs, 6 * n * n, "take fewer unknowns"):
-        return _solved("inv", inputs, method, callback, verified)
+        return _solved(INV, inputs, method, callback, verified)
 
 
 def _solved(
-    function: str, inputs: Inputs, method: str, callback: Callback | None, verified: bool
+    caller: Caller, inputs: Inputs, method: str, callback: Callback | None, verified: bool
 ) -> MDArray:
     """Take the cheapest way that shows all digits."""
-    n = inputs.shape(0)[-1]
+    function, n = caller.function, inputs.shape(0)[-1]
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
     _, (a, b) = broadcast_batch(function, [inputs.blocks[0], right], field)
@@ -180,17 +181,17 @@ def _solved(
     checks.require_finite(function, "a", a, field)
     checks.require_finite(function, "b", b, field)
     bits = scaling.magnitude_bits(a, field)
-    require_columns(function, checks, bits)
+    require_columns(caller, checks, bits)
     rows = scaling.row_powers(bits)
     system = System.of(
-        function, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
+        caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
     )
 
     def decide(system: System, found: Decisive) -> np.ndarray:
-        require_regular(function, system, found, work)
+        require_regular(system, found, work)
         return np.full(found.value.shape, n)
 
     problem = Problem(system, b, inputs, limit, decide, callback)
     found, condition, _ = answer(problem, method, small, verified=verified)
-    found.warn(condition, stacklevel=3)
+    found.warn(condition)
     return inputs.wrap(found.x[..., 0] if is_vector else found.x)

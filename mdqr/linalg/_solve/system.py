@@ -13,6 +13,7 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import householder
 from mdqr.linalg._factor.householder import Factors
 from mdqr.linalg._factor.triangular import Triangle
+from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback
 from mdqr.linalg._solve.deficiency import require_columns, triangle_of
@@ -38,7 +39,7 @@ class System:
     of that of their sizes. Who refines settles `checks`, and looks for overflow.
     """
 
-    function: str
+    caller: Caller
     backend: Backend
     kind: Kind
     a: Block
@@ -55,7 +56,7 @@ class System:
     @classmethod
     def of(
         cls,
-        function: str,
+        caller: Caller,
         backend: Backend,
         given: Block,
         checks: Checks,
@@ -71,7 +72,7 @@ class System:
 
         Parameters
         ----------
-        function : str
+        caller : Caller
             The public function, for messages.
         backend : Backend
             Where the kernels run.
@@ -91,7 +92,7 @@ class System:
         """
         a, powers = backend.balance_columns(given, rows, is_complex=kind.is_complex)
         return cls(
-            function,
+            caller,
             backend,
             kind,
             a,
@@ -112,7 +113,7 @@ class System:
         if self.sorting is not None or (self.rows is not None and self.root is None):
             return self.sorting
         bits = scaling.magnitude_bits(self.weighted_matrix, self.kind.is_complex)
-        require_columns(self.function, self.checks, bits, self.line)
+        require_columns(self.caller, self.checks, bits, self.line)
         return _row_order(self.checks, bits, weighted=self.root is not None)
 
     @cached_property
@@ -131,7 +132,7 @@ class System:
     @cached_property
     def triangle(self) -> Triangle:
         """R; the checks get that no diagonal entry is exactly zero, and all are finite."""
-        return triangle_of(self.factors, self.function, self.checks, self.line)
+        return triangle_of(self.factors, self.caller, self.checks, self.line)
 
     @property
     def factored(self) -> System:

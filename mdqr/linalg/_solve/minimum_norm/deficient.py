@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import PrecisionWarning, warn_of_precision
 from mdqr._functions.filled import zeros
 from mdqr._functions.matrices import eye
 from mdqr._functions.sequences import concatenate, stack
@@ -26,6 +26,7 @@ from mdqr._limbs.planes import Block, widen
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._factor.qr import qr
 from mdqr.linalg._products.norms import norm
+from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs, gather
 from mdqr.linalg._spectral.nearest import values_above_rounding
@@ -66,12 +67,14 @@ RankInfo.__module__ = "mdqr.linalg"
 class Problem(NamedTuple):
     """What to solve, each matrix of a batch for itself.
 
-    a and b have one batch shape, b as columns; `weights`, the same or None, ``(..., m)``. `rows`
-    are those of a times the roots of weights, times ``2**-top`` so that entries are at most 1.
+    `caller` is for messages. a and b have one batch shape, b as columns; `weights`, the same or
+    None, ``(..., m)``. `rows` are those of a times the roots of weights, times ``2**-top`` so that
+    entries are at most 1.
     Singular values of at most `rtol` of the largest count as zero. `basic` tells whether x is zero
     where columns do not count, or the shortest. `solve` is `lstsq` for matrices of full rank.
     """
 
+    caller: Caller
     inputs: Inputs
     weights: MDArray | None
     rows: MDArray
@@ -154,24 +157,25 @@ def by_rank(problem: Problem) -> ByRank:
         residuals = zeros((0, k), precision=inputs.precision, device=a.device)
     x, residuals = x.reshape(*batch, n, k), residuals.reshape(*batch, k)
     bound = joined("bound", n, k)
-    digits = _digits(bound, abs(x.to_numpy()), inputs.precision)
+    digits = _digits(problem.caller, bound, abs(x.to_numpy()), inputs.precision)
     distance, condition = joined("distance"), joined("condition")
     pivots, rank = joined("pivots", n, dtype=np.int64), joined("rank", dtype=np.int64)
     return ByRank(x, residuals, rank, RankInfo(pivots, distance, condition, bound, digits))
 
 
-def _digits(bound: np.ndarray, size: np.ndarray, precision: Precision) -> np.ndarray:
+def _digits(
+    caller: Caller, bound: np.ndarray, size: np.ndarray, precision: Precision
+) -> np.ndarray:
     """Return the digits that bounds show, and warn where a large component has few of them."""
     with np.errstate(all="ignore"):
         digits = np.clip(-np.log10(np.where(bound > 0, bound / size, 0.0)), 0, precision.digits)
     largest = size.max(axis=-2, initial=0.0, keepdims=True)
     if not (bound <= _WARNED * precision.eps * largest).all():
         found = digits[np.broadcast_to(size == largest, digits.shape)].min()
-        warnings.warn(
-            f"lstsq: about {int(found)} of {precision.digits} digits are shown to be correct in "
-            "the largest component, of the solution by numerical rank for a and b as stored",
-            PrecisionWarning,
-            stacklevel=5,
+        warn_of_precision(
+            f"{caller.function}: about {int(found)} of {precision.digits} digits are shown to be "
+            "correct in the largest component, of the solution by numerical rank for "
+            f"{caller.a} and {caller.b} as stored"
         )
     return digits
 
@@ -182,7 +186,7 @@ def _solution(
     """Return that of one matrix."""
     inputs, (n, k) = problem.inputs, (a.shape[-1], b.shape[-1])
     r, pivots = qr(problem.rows[place], "r", pivoting=True)
-    values = values_above_rounding("lstsq", gather(r, precision=None))
+    values = values_above_rounding(problem.caller.function, gather(r, precision=None))
     least = max(float(problem.rtol), max(a.shape) * inputs.work.eps)
     rank = int((values > values[:1] * least).sum())
     host = np.asarray(host_block(pivots))

@@ -14,6 +14,7 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Callback, precision_for
 from mdqr.linalg._solve.answer import Scaled
@@ -35,7 +36,7 @@ class Wide(System):
     @classmethod
     def of(
         cls,
-        function: str,
+        caller: Caller,
         backend: Backend,
         given: Block,
         checks: Checks,
@@ -49,7 +50,7 @@ class Wide(System):
     ) -> Wide:
         """Scale matrices with fewer rows than columns, as `System.of` has it."""
         tall = System.of(
-            function,
+            caller,
             backend,
             _adjoint(given, kind.is_complex),
             checks,
@@ -59,7 +60,7 @@ class Wide(System):
         )
         a, powers = backend.balance_columns(given, tall.powers, is_complex=kind.is_complex)
         return cls(
-            function,
+            caller,
             backend,
             kind,
             a,

@@ -149,7 +149,7 @@ def _refined(problem: Problem, left: np.ndarray, *, at_any_cost: bool) -> list[S
 
 def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoReturn:
     """Raise LinAlgError: refinement does not show all digits."""
-    function, work = problem.system.function, problem.inputs.work
+    caller, work = problem.system.caller, problem.inputs.work
     asked = "verified=True" if verified else 'method="refine"'
     worst = float(condition.max())
     # Squares of floats raise beyond the range, products do not.
@@ -165,6 +165,6 @@ def _refuse(problem: Problem, condition: np.ndarray, *, verified: bool) -> NoRet
     elif growth * work.eps > ROOM and higher:
         way = f"precision=mdqr.{higher[0].name} may do"
     raise np.linalg.LinAlgError(
-        f"{function}: {asked} does not show all digits: the matrix (condition about {worst:.1e}) "
-        f"is {why}; {way}"
+        f"{caller.function}: {asked} does not show all digits: the matrix (condition "
+        f"about {worst:.1e}) is {why}; {way}"
     )

@@ -1,0 +1,29 @@
+"""What messages call the function that a user called, and its operands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Caller(NamedTuple):
+    """A public function, for the messages of what it calls.
+
+    Attributes
+    ----------
+    function : str
+        Its name.
+    a, b : str
+        What the matrix and the right-hand sides are to its users, in the singular.
+    """
+
+    function: str
+    a: str = "a"
+    b: str = "b"
+
+    @property
+    def has_options(self) -> bool:
+        """Whether messages may name options of `lstsq`, `solve` and `inv`."""
+        return self.function in ("lstsq", "solve", "inv")
+
+
+LSTSQ, SOLVE, INV = map(Caller, ("lstsq", "solve", "inv"))
