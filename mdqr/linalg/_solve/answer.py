@@ -12,16 +12,18 @@ from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.system import System
 
-_SMALLEST = 2.0**-1073
+_SMALLEST = 2.0**-1074
 # Components are promised to so many eps.
 _PROMISED = 4.0
-# For the rounding of float64 in moduli, quotients and sums of bounds; and for what bounds of the
-# distance leave out, which is of second order.
+# For the rounding of float64 in moduli, quotients and sums of bounds, and that of what is cut off;
+# and for what bounds of the distance leave out, which is of second order.
 _UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
+# What the rest of x, of two limbs or more, leaves out of itself.
+_OF_REST = 2.0**-104
 
 # A block, and the powers of two that it is to be multiplied by.
 Pair = tuple[Block, Block]
@@ -38,8 +40,8 @@ class Scaled(NamedTuple):
 class Part:
     """One piece of the right-hand sides, `b` scaled by ``2**powers``, and its solution.
 
-    `error` bounds the distance of `solution` from the exact one, and `rounded` tells which
-    components its last step changed, and so rounded; both broadcast to ``(..., n, k)``.
+    `error` bounds the distance of x, with what was cut off, from the exact one; it broadcasts to
+    ``(..., n, k)``.
     """
 
     given: Block
@@ -47,7 +49,6 @@ class Part:
     powers: Block
     solution: Solution
     error: Block
-    rounded: Block
 
 
 class Unknowns(NamedTuple):
@@ -97,7 +98,7 @@ class Answer:
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs
-        self._unknowns, self.kept = self._settled(closely=False)
+        self._unknowns, self.kept = self._settled(demanded=False)
 
     @property
     def promised(self) -> bool:
@@ -171,11 +172,14 @@ class Answer:
             f"{largest:.1e}){advice}"
         )
 
-    def _settled(self, *, closely: bool) -> tuple[Unknowns, np.ndarray]:
-        """Return the solution and, after a wait, which systems have what is promised."""
+    def _settled(self, *, demanded: bool) -> tuple[Unknowns, np.ndarray]:
+        """Return the solution and, after a wait, which systems have what is promised.
+
+        `demanded`: no component may be beyond the largest double.
+        """
         system = self.system
-        found = _unknowns(system, self._parts, self._inputs.precision, closely=closely)
-        if closely:
+        found = _unknowns(system, self._parts, self._inputs.precision)
+        if demanded:
             system.checks.require_in_range(
                 self.system.caller.function,
                 "the solution",
@@ -187,56 +191,46 @@ class Answer:
 
 
 @np.errstate(all="ignore")
-def _unknowns(system: System, parts: list[Part], answer: Precision, *, closely: bool) -> Unknowns:
-    """Return the sum of the parts in the units of the data, and the bounds of its errors."""
-    xp, field = system.backend.xp, system.kind.is_complex
-    limbs = max(planes.limb_count(part.solution.x, field) for part in parts)
-    shifts = [system.powers[..., :, None] - part.powers[..., None, :] for part in parts]
-    pairs = [
-        (block, shift)
-        for part, shift in zip(parts, shifts, strict=True)
-        for block in (part.solution.x, part.solution.low)
-        if block is not None
-    ]
-    x = _sum(system, pairs, limbs)
-    size = xp.hypot(x[0, 0], x[1, 0]) if field else abs(x[0])
+def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
+    """Return the sum of the parts in the units of the data, rounded once, and its error bounds.
+
+    What the rounding cuts off is computed, as a sum of doubles, which never underflows.
+    """
+    backend, field = system.backend, system.kind.is_complex
+    xp, terms, lost, of_parts = backend.xp, [], 0.0, []
+    for part in parts:
+        shift = system.powers[..., :, None] - part.powers[..., None, :]
+        x, low = part.solution.x, part.solution.low
+        rest = 0.0 if low is None else _OF_REST * scaling.leading(low, field)
+        of_parts.append(((part.error + rest) * (2.0**0.5 if field else 1.0) * _MORE, shift))
+        for block in (x, low):
+            if block is not None:
+                terms.append(backend.ldexp(block, shift, is_complex=field))
+                same = backend.ldexp(terms[-1], -shift, is_complex=field) == block
+                same = same.all(axis=tuple(range(system.kind.lead)))
+                # Half of 2^-1074 of each limb, in both parts of a complex value.
+                most = planes.limb_count(block, field) * _SMALLEST
+                lost = lost + xp.where(same, 0.0, most)
+    x = _added(system, terms, min(answer.limbs, planes.limb_count(terms[0], field)))
+    size = moduli(x, field)
+    cut = moduli(_added(system, [*terms, planes.negate(x, field)], 1), field) + lost
     mantissa, exponent = xp.frexp(size)
-    # Limbs below the smallest double, relative to x.
-    if closely:
-        lost = _lost(system, pairs, x, exponent)
-    else:
-        lost = xp.where(size < 2.0 ** (53 * limbs - 1020), 1.0, 0.0)
-    zero = xp.stack([scaling.leading(block, field) == 0 for block, _ in pairs]).all(axis=0)
-    lost = xp.where(zero, 0.0, xp.where(size > 0, lost, xp.inf))
-    rounded = parts[0].rounded if len(parts) == 1 else size > 0
-    # Of the last step, and of the answer if it has fewer limbs.
-    half = xp.where(rounded, 0.5 * precision_for(limbs).eps, 0.0)
-    half = half + (0.5 * answer.eps if limbs > answer.limbs else 0.0)
-    # What is lost is less than the last places of all limbs.
-    bound = half * size + xp.where(lost > 0, 2.0 * limbs * _SMALLEST, 0.0)
-    relative = half + xp.where(lost > 0, bound / xp.where(size > 0, size, 1.0), 0.0)
-    for part, shift in zip(parts, shifts, strict=True):
-        error = part.error
-        if len(parts) > 1:
-            # The parts were rounded, and may cancel.
-            eps = precision_for(limbs).eps ** (1 if part.solution.low is None else 2)
-            error = error + 0.5 * eps * scaling.leading(part.solution.x, field) * part.rounded
-        error = error * (2.0**0.5 if field else 1.0) * _MORE
+    mantissa = xp.where(size > 0, mantissa, 0.0)
+    bound, relative = cut, xp.where(cut > 0, cut / size, 0.0)
+    for error, shift in of_parts:
         bound = bound + xp.ldexp(error, shift) + xp.where(error > 0, _SMALLEST, 0.0)
-        share = xp.ldexp(error, shift - exponent) / xp.where(size > 0, mantissa, 0.0)
+        share = xp.ldexp(error, shift - exponent) / mantissa
         relative = relative + xp.where(error > 0, share, 0.0)
-    relative = xp.where(xp.isnan(relative) | ((size == 0) & (lost > 0)), xp.inf, relative * _UP)
+    relative = xp.where(xp.isnan(relative), xp.inf, relative * _UP)
+    bound = xp.where(xp.isnan(bound), xp.inf, bound * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
-    return Unknowns(x, bound * _UP, relative, kept.all(axis=(-2, -1)))
+    return Unknowns(x, bound, relative, kept.all(axis=(-2, -1)))
 
 
-def _lost(system: System, pairs: list[Pair], x: Block, exponent: Block) -> Block:
-    """Return what fell below the smallest double in the sum x, relative to ``2**exponent``."""
-    field, limbs = system.kind.is_complex, planes.limb_count(x, system.kind.is_complex)
-    near = _sum(system, [(block, shift - exponent) for block, shift in pairs], limbs)
-    back = system.backend.ldexp(x, -exponent, is_complex=field)
-    left = _added(system, [near, planes.negate(back, field)], 1)
-    return 4.0 * scaling.leading(left, field)
+@np.errstate(over="ignore")
+def moduli(x: Block, is_complex: bool) -> Block:
+    """Return the moduli of the leading limbs."""
+    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
 def _sum(system: System, pairs: list[Pair], limbs: int) -> Block:

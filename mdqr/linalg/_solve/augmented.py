@@ -31,7 +31,7 @@ class Solution:
     """A refined solution: x, r, and what the steps changed.
 
     `sizes` holds ``max |x|``, then ``max |dx|`` of each step, ``(..., k)``; `dr` is the last change
-    of r. `low` is what x was rounded from less x, where that is known.
+    of r. `low` is what the last rounding of x cut off, None for nothing.
     """
 
     x: Block
@@ -79,7 +79,7 @@ def refine(
     solution = Solution(x, r, r, [scaling.largest(size, -2, 0.0)])
     for step in range(MAX_STEPS):
         dx, dr = system.correct(*system.residuals(b, solution.x, solution.r))
-        solution.x = system.add_rounded(solution.x, dx)
+        solution.x, solution.low = system.add_rounded(solution.x, dx)
         if not system.is_square:
             solution.r, solution.dr = system.binary("add", solution.r, dr), dr
         change = scaling.leading(dx, field_)

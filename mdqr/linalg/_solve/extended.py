@@ -94,6 +94,13 @@ class Extension:
             terms.append(planes.negate(found[-1], field))
         return found
 
+    def rounding(self, x: Block, dx: Block) -> Block:
+        """Bound what adding dx to the sums of which x is the first cut off."""
+        size, change = (scaling.leading(each, self.kind.is_complex) for each in (x, dx))
+        # Of one block, or of the rest of it, which is as small.
+        unit = (0.5 * self.precision.eps) ** self.blocks
+        return self._system.backend.xp.where(change != 0, unit * size, 0.0)
+
     def residual(self, b: Block, x: list[Block], r: list[Block]) -> tuple[Block, int]:
         """Return ``b - r - A x`` and the power of two that it is multiplied by."""
         terms = [(1, b)] + ([] if self._system.is_square else [(-1, part) for part in r])

@@ -31,7 +31,7 @@ from mdqr.linalg._shared.operands import (
     trim,
 )
 from mdqr.linalg._solve import rank as _rank
-from mdqr.linalg._solve.answer import Answer, Report, Scaled
+from mdqr.linalg._solve.answer import Answer, Report, Scaled, moduli
 from mdqr.linalg._solve.data_error import (
     NAMES,
     DataErrors,
@@ -45,7 +45,7 @@ from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
-from mdqr.linalg._solve.ways.small import SmallAnswer, moduli, small_solution
+from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
 from mdqr.linalg._solve.weights import Weights, weights_of
 
 

@@ -69,7 +69,7 @@ class Refined(Answer):
         super().__init__(system, self._refine(system), inputs)
         if not self.promised:
             self._refine_further()
-            self._unknowns, self.kept = self._settled(closely=True)
+            self._unknowns, self.kept = self._settled(demanded=True)
 
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""
@@ -79,8 +79,7 @@ class Refined(Answer):
             b, powers = system.backend.balance_columns(piece, system.rows, is_complex=field)
             solution = refine(system, b, eps, limit, self._callback)
             error = normwise_bound(system, b, solution, self._condition, limit, eps)
-            rounded = system.backend.xp.asarray(True)
-            parts.append(Part(piece, b, powers, solution, error[..., None, :], rounded))
+            parts.append(Part(piece, b, powers, solution, error[..., None, :]))
         return parts
 
     def _refine_further(self) -> None:
@@ -96,10 +95,8 @@ class Refined(Answer):
             extension = Extension(system, work, int(part.b.shape[-1]))
             part.solution, step = refine_further(system, part.b, part.solution, extension, callback)
             lost = system.underflow(part.given, part.b, part.powers)
-            part.error = bound_components(system, inverse, part.b, step, extension, lost)
-            part.rounded = scaling.leading(step.dx, system.kind.is_complex) != 0
-            if part.solution.low is not None:
-                part.rounded |= scaling.leading(part.solution.low, system.kind.is_complex) != 0
+            error = bound_components(system, inverse, part.b, step, extension, lost)
+            part.error = error + extension.rounding(part.solution.x, step.dx)
 
 
 def spread_of(system: System, b: Block) -> Block:

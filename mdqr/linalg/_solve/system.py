@@ -233,11 +233,15 @@ class System:
         low = self.backend.residual([(1, high)], scalars, rows, kind=kind)
         return [high[..., 0, :], planes.negate(low[..., 0, :], self.kind.is_complex)]
 
-    def add_rounded(self, x: Block, dx: Block) -> Block:
-        """Return ``x + dx``, correctly rounded."""
-        axis = self.kind.lead - 1
-        terms = self.backend.xp.concatenate([x, dx], axis=axis)
-        return self.backend.unary("renormalize", terms, kind=self.kind)
+    def add_rounded(self, *blocks: Block) -> tuple[Block, Block]:
+        """Return the sum of blocks, correctly rounded, and what that cuts off to two limbs."""
+        whole = self._summed(blocks, self.kind)
+        rest = planes.negate(whole, self.kind.is_complex)
+        return whole, self._summed((*blocks, rest), self.kind._replace(limbs=2))
+
+    def _summed(self, blocks: tuple[Block, ...], kind: Kind) -> Block:
+        terms = self.backend.xp.concatenate(blocks, axis=kind.lead - 1)
+        return self.backend.unary("renormalize", terms, kind=kind)
 
     @cached_property
     def _divisor(self) -> Block:

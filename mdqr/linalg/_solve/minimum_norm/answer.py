@@ -77,13 +77,12 @@ class MinimumNorm(Answer):
             solution, error = _Problem(system, basis, given, c, powers, callback).solved()
         else:
             solution, error = _of_nothing(system, c)
-        everywhere = system.backend.xp.asarray(True)
-        super().__init__(system, [Part(given, c, powers, solution, error, everywhere)], inputs)
+        super().__init__(system, [Part(given, c, powers, solution, error)], inputs)
 
     def settle_range(self) -> None:
         """Look closely at components near the ends of the range; LinAlgError beyond the largest."""
         if not self.promised:
-            self._unknowns, self.kept = self._settled(closely=True)
+            self._unknowns, self.kept = self._settled(demanded=True)
 
     @property
     def b(self) -> Scaled:
@@ -191,7 +190,7 @@ class _Problem:
         for more in reversed(range(_MOST_ROUNDS)):
             at = self._evaluated(y, x)
             found = self._corrected(at.w, at.s, (later,), 53.0 * kind.limbs - np.log2(_WANTED))
-            x, error = system.rounded(at.v, found.h), self._bound(at, found)
+            (x, low), error = system.add_rounded(at.v, found.h), self._bound(at, found)
             done = (error <= _WANTED * eps * system.size(x)).all()
             idle = done if before is None else done | ~(error < _PROGRESS * before).any()
             done, idle = system.checks.settle(done, idle)
@@ -199,8 +198,10 @@ class _Problem:
                 break
             y, before = system.rounded(y, found.low), error
         if not done:
-            x, error = self._with_exact(x, error, system.rounded(y, found.low))
-        return Solution(x, y, y, self.sizes), error
+            exact, v = self._exact(system.rounded(y, found.low))
+            x = system.backend.xp.where(exact, v, x)
+            low, error = (system.backend.xp.where(exact, 0.0, each) for each in (low, error))
+        return Solution(x, y, y, self.sizes, low), error
 
     def _corrected(
         self, w: Block | None, s: Block, levels: tuple[int, ...], bits: float
@@ -278,8 +279,8 @@ class _Problem:
         factor = (self.system.a.shape[axis] + 12) * (2 if self.system.kind.is_complex else 1)
         return factor * (error + _LEAST * (1.0 + scaling.largest(size, -2, 0.0, keepdims=True)))
 
-    def _with_exact(self, x: Block, error: Block, y: Block) -> tuple[Block, Block]:
-        """Return the exact solutions, and no errors, in columns where y and v are shown to be.
+    def _exact(self, y: Block) -> tuple[Block, Block]:
+        """Return in which columns y and v are shown to be exact, and v.
 
         Sums of multiples of a power of two that are smaller than that are zero.
         """
@@ -301,7 +302,7 @@ class _Problem:
         exact &= _is_zero(system.size(at.w), g, units)
         # What was scaled, and is.
         exact &= (low_v + squared >= _LOST).all(axis=-2, keepdims=True) & self._lossless()
-        return xp.where(exact, at.v, x), xp.where(exact, 0.0, error)
+        return exact, at.v
 
     def _lossless(self) -> Block:
         """Return whether no limb fell below the smallest double when A and b were scaled."""

@@ -29,6 +29,7 @@ from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs, gather
+from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._spectral.nearest import values_above_rounding
 
 # Errors beyond so many eps of the largest component of a solution are warned of.
@@ -207,11 +208,14 @@ def _solution(
         warnings.simplefilter("ignore", PrecisionWarning)
         fit = problem.solve(a[:, pivots[:rank]], right, weights=weights, precision=problem.wider)
         if all_count:
-            x[pivots[:rank]], bound[host[:rank]] = fit.x, fit.info.error_bound
+            found, known, places = fit.x, fit.info.error_bound, rank
         else:
-            x[pivots], bound[host] = _shortest(problem, fit.x, fit.info.error_bound, k)
-    if problem.wider > inputs.precision:
-        bound += 0.5 * inputs.precision.eps * abs(x.to_numpy())
+            found, known = _shortest(problem, fit.x, fit.info.error_bound, k)
+            places = n
+    x[pivots[:places]] = found
+    # What is cut off is right to eps of the wider precision.
+    cut = abs(found - x[pivots[:places]]).to_numpy()
+    bound[host[:places]] = np.where(cut > 0, (known + cut) * UP, known)
     squares = fit.residuals[:k].astype(inputs.precision)
     return _One(x, squares, rank, host, distance, float(fit.info.condition), bound)
 

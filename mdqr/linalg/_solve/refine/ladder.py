@@ -129,8 +129,7 @@ def _climbed(
         if climbed is None:
             return None
         solution, error = climbed
-        rounded = scaling.leading(solution.low, system.kind.is_complex) != 0
-        return Answer(system, [Part(given, b, powers, solution, error, rounded)], inputs)
+        return Answer(system, [Part(given, b, powers, solution, error)], inputs)
 
     found = answer(problem)
     if found is None or found.kept.all():

@@ -8,10 +8,10 @@ import numpy as np
 
 from mdqr._backend.protocol import MOST_COLUMNS, MOST_ROWS, SmallSolution, small_systems
 from mdqr._limbs import planes
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.answer import Answer, Report, Scaled
+from mdqr.linalg._solve.answer import Answer, Report, Scaled, moduli
 from mdqr.linalg._solve.refine.approximate_inverse import UP
 from mdqr.linalg._solve.refine.ladder import SMALL
 
@@ -46,13 +46,21 @@ class SmallAnswer(Answer):
     def report(self) -> Report:
         """Bounds and digits; there is no history."""
         precision = self._inputs.precision
-        bound, size = fetch(self.found.error, self.size)
+        bound, size, cut = fetch(self.found.error, self.size, self._cut())
         with np.errstate(all="ignore"):
-            if self._inputs.work > precision:
-                bound = bound + 0.5 * precision.eps * size * UP
+            bound = np.where(cut > 0, (bound + cut) * UP, bound)
             relative = np.where(bound > 0, bound / size, 0.0)
             digits = np.clip(-np.log10(relative * UP), 0.0, float(precision.digits))
         return Report(bound, digits, np.empty(0))
+
+    def _cut(self) -> Block:
+        """Return what an answer of fewer limbs than the work cuts off, but for the last place."""
+        (work, field), x, precision = self._inputs.kind, self.found.x, self._inputs.precision
+        if work <= precision.limbs:
+            return self._inputs.backend.xp.zeros_like(self.size)
+        short = planes.negate(planes.narrow(x, field, precision.limbs), field)
+        terms = self._inputs.backend.xp.concatenate([x, short], axis=int(field))
+        return moduli(self._inputs.backend.unary("renormalize", terms, kind=Kind(1, field)), field)
 
     @cached_property
     def r(self) -> Scaled:
@@ -69,12 +77,6 @@ class SmallAnswer(Answer):
     def steps(self) -> int:
         """The most refinement steps."""
         return int(self.found.steps.max())
-
-
-@np.errstate(over="ignore")
-def moduli(x: Block, is_complex: bool) -> Block:
-    """Return the moduli of the leading limbs."""
-    return planes.namespace(x).hypot(x[0, 0], x[1, 0]) if is_complex else abs(x[0])
 
 
 def small_solution(
