@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.structure import reached
 from mdqr.linalg._solve.system import System
 
 _SMALLEST = 2.0**-1074
@@ -49,6 +50,16 @@ class Part:
     powers: Block
     solution: Solution
     error: Block
+
+    def clear(self, system: System, held: Block) -> None:
+        """Set unknowns that are not `held` to zero, which they are."""
+        xp, solution = system.backend.xp, self.solution
+        x, low = (
+            block if block is None else xp.where(held, block, 0.0)
+            for block in (solution.x, solution.low)
+        )
+        self.solution = replace(solution, x=x, low=low)
+        self.error = xp.where(held, self.error, 0.0)
 
 
 class Unknowns(NamedTuple):
@@ -98,7 +109,7 @@ class Answer:
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs
-        self._unknowns, self.kept = self._settled(demanded=False)
+        self._unknowns, self.kept = self._settled()
 
     @property
     def promised(self) -> bool:
@@ -172,22 +183,46 @@ class Answer:
             f"{largest:.1e}){advice}"
         )
 
-    def _settled(self, *, demanded: bool) -> tuple[Unknowns, np.ndarray]:
+    def _settled(self, *, in_range: bool = False) -> tuple[Unknowns, np.ndarray]:
         """Return the solution and, after a wait, which systems have what is promised.
 
-        `demanded`: no component may be beyond the largest double.
+        No bound of rounding errors is below a component that is zero: where one fails, those are
+        looked for. `in_range` demands that no component is beyond the largest double.
         """
         system = self.system
         found = _unknowns(system, self._parts, self._inputs.precision)
-        if demanded:
+        (kept,) = system.checks.settle(found.kept)
+        held = None if kept.all() else self._held(~kept)
+        if held is not None:
+            for part in self._parts:
+                part.clear(system, held)
+            found = _unknowns(system, self._parts, self._inputs.precision)
+        if in_range:
             system.checks.require_in_range(
-                self.system.caller.function,
+                system.caller.function,
                 "the solution",
                 found.x,
                 system.kind.is_complex,
                 "; multiply a or b by a power of two",
             )
-        return found, system.checks.settle(found.kept)[0]
+        return found, kept if held is None else system.checks.settle(found.kept)[0]
+
+    def _held(self, wanted: np.ndarray) -> Block | None:
+        """Return which unknowns of the systems `wanted` may differ from zero; None for all."""
+        system, xp, field = self.system, self.system.backend.xp, self.system.kind.is_complex
+        a, *sides = (
+            scaling.magnitude_bits(block, field) != 0
+            for block in (system.given, *(part.given for part in self._parts))
+        )
+        b = reduce(xp.logical_or, sides)
+        if bool(system.checks.settle(a.all() | b.all())[0]):
+            return None
+        a, b = system.checks.settle(a, b)
+        held = np.ones((*a.shape[:-2], a.shape[-1], b.shape[-1]), dtype=bool)
+        for place in np.ndindex(wanted.shape):
+            found = reached(a[place], b[place]) if wanted[place] else None
+            held[place] = True if found is None else found
+        return None if held.all() else xp.asarray(held)
 
 
 @np.errstate(all="ignore")

@@ -69,7 +69,7 @@ class Refined(Answer):
         super().__init__(system, self._refine(system), inputs)
         if not self.promised:
             self._refine_further()
-            self._unknowns, self.kept = self._settled(demanded=True)
+            self._unknowns, self.kept = self._settled(in_range=True)
 
     def _refine(self, system: System) -> list[Part]:
         """Return the pieces with their solutions after the usual steps."""

@@ -38,28 +38,6 @@ class Joined(NamedTuple):
         return cls(unknowns, (unknowns * 1.0) @ transposed > 0)
 
 
-def reached(system: System, given: Block) -> Block | None:
-    """Return which unknowns, ``(..., n, k)``, right-hand sides reach; None for all. Who asks waits.
-
-    The others are exactly zero. Square: with S the rows where b is not zero and those that entries
-    in columns of S lead to, ``A[~S, S]`` and ``b[~S]`` are zero. More rows than columns: by the
-    columns that share rows with b, with each other, and so on.
-    """
-    field, settle = system.kind.is_complex, system.checks.settle
-    held, found = ((scaling.magnitude_bits(x, field) != 0) * 1.0 for x in (system.given, given))
-    transposed = held.swapaxes(-1, -2)
-    if not system.is_square:
-        found = transposed @ found
-    found = found > 0
-    while not bool(settle(found.all())[0]):
-        rows = held @ (found * 1.0)
-        further = found | (rows > 0) if system.is_square else transposed @ ((rows > 0) * 1.0) > 0
-        if bool(settle((further == found).all())[0]):
-            return found
-        found = further
-    return None
-
-
 def separated(system: System, joined: Joined) -> System | None:
     """Return the system factored with pivots within blocks; None if they are already."""
     if bool(system.checks.settle(joined.unknowns.all())[0]):

@@ -82,7 +82,7 @@ class MinimumNorm(Answer):
     def settle_range(self) -> None:
         """Look closely at components near the ends of the range; LinAlgError beyond the largest."""
         if not self.promised:
-            self._unknowns, self.kept = self._settled(demanded=True)
+            self._unknowns, self.kept = self._settled(in_range=True)
 
     @property
     def b(self) -> Scaled:

@@ -10,7 +10,6 @@ leaves.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil, log2
 from typing import NamedTuple
 
@@ -24,7 +23,6 @@ from mdqr.linalg._solve.augmented import Solution
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse
 from mdqr.linalg._solve.refine.problem import LEAST, Problem, largest
 from mdqr.linalg._solve.refine.rounds import approximate_inverse
-from mdqr.linalg._solve.separate import reached
 from mdqr.linalg._solve.system import System, taken
 from mdqr.linalg._solve.ways.mixed import Served, all_items
 
@@ -122,21 +120,11 @@ def _climbed(
     b, powers = system.backend.balance_columns(
         given, system.rows, is_complex=system.kind.is_complex
     )
-    problem = Problem.of(system, inverse, b, callback)
-
-    def answer(problem: Problem) -> Answer | None:
-        climbed = climb(problem)
-        if climbed is None:
-            return None
-        solution, error = climbed
-        return Answer(system, [Part(given, b, powers, solution, error)], inputs)
-
-    found = answer(problem)
-    if found is None or found.kept.all():
-        return found
-    # No bound is below a component that is zero.
-    held = reached(system, given)
-    return found if held is None else answer(replace(problem, held=held, steps=[]))
+    climbed = climb(Problem.of(system, inverse, b, callback))
+    if climbed is None:
+        return None
+    solution, error = climbed
+    return Answer(system, [Part(given, b, powers, solution, error)], inputs)
 
 
 @np.errstate(all="ignore")
@@ -332,7 +320,7 @@ def _corrected(
             delta = problem.through(delta) + error_g
             delta = delta + problem.gradients(rest, problem.size(g), own)
         dx, error = inverse.correction(v, delta)
-        low, error = problem.add(low, problem.masked(dx), limbs), problem.masked(error)
+        low = problem.add(low, dx, limbs)
         # Of the sum, and of its rounding when x is rounded.
         error = error + 3.0 * own * problem.size(low)
         good, done = ((error <= 2.0**-bits * eps * size).all() for bits in (_ENOUGH, wanted))

@@ -34,9 +34,9 @@ class Level(NamedTuple):
 class Problem:
     """A scaled problem, its approximate inverse, and right-hand sides near 1.
 
-    The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `held` tells which
-    unknowns may differ from zero; None stands for all. `steps` gets the leading limbs of every
-    step, and `callback` is called as ``callback("refine", done, total)`` after each.
+    The sizes are moduli of leading limbs; that of the weights is 1.0 for none. `steps` gets the
+    leading limbs of every step, and `callback` is called as ``callback("refine", done, total)``
+    after each.
     """
 
     system: System
@@ -46,7 +46,6 @@ class Problem:
     b_size: Block
     weight_size: Block | float
     callback: Callback | None = None
-    held: Block | None = None
     steps: list[Block] = field(default_factory=list)
 
     @classmethod
@@ -114,7 +113,7 @@ class Problem:
 
     def _step(self, c: Block) -> Block:
         """Return what one step finds."""
-        x = self.masked(self.inverse.times(c))
+        x = self.inverse.times(c)
         self.steps.append(self.native(x))
         if self.callback is not None and len(self.steps) > 1:
             self.callback("refine", len(self.steps) - 1, len(self.steps))
@@ -157,10 +156,6 @@ class Problem:
         c = None if c is None else planes.first_limbs(c, field, limbs)
         kind, subtract = Kind(limbs, field), c is not None
         return self.system.backend.matmul(a, x, conj_a=adjoint, c=c, subtract=subtract, kind=kind)
-
-    def masked(self, x: Block) -> Block:
-        """Return `x` with zeros for unknowns that are zero."""
-        return x if self.held is None else self.system.backend.xp.where(self.held, x, 0.0)
 
     def add(self, x: Block, dx: Block, limbs: int) -> Block:
         """Return ``x + dx`` in so many limbs."""
