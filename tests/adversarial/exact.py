@@ -52,6 +52,8 @@ def embedded(parts):
 class Truth:
     """The exact solution of ``min norm(sqrt(W) (A x - b))`` of one matrix and its columns of b.
 
+    Of fewer rows than columns it is the shortest of ``A x = b``.
+
     Component j of column k is ``(re + i im) / denominator * 2**exponents[j, k]``, where
     ``numerators[part][j][k]`` are integers; `singular` tells whether there is none.
 
@@ -64,9 +66,12 @@ class Truth:
     """
 
     def __init__(self, a, b, weights=None):
-        left, alpha = integers(a, (0,))
         right, beta = integers(b, (0,))
-        self.rows, self.columns = left.shape[1:]
+        self.rows, self.columns = a.shape[2:]
+        is_wide = self.rows < self.columns
+        # Columns of their own units have another shortest solution.
+        left, alpha = integers(a, (0, 1) if is_wide else (0,))
+        alpha = np.broadcast_to(alpha.ravel(), self.columns)
         self.parts = max(len(left), len(right))
         zero = np.zeros_like
         if len(left) < self.parts:
@@ -75,7 +80,7 @@ class Truth:
             right = np.concatenate([right, zero(right)])
         matrix = embedded(left)
         transposed, self._omega = flint_matrix(matrix.T), 0
-        if weights is None:
+        if weights is None or is_wide:
             weighted = transposed.transpose()
             target = flint_matrix(right.reshape(-1, right.shape[-1]))
         else:
@@ -85,14 +90,17 @@ class Truth:
             weighted = flint_matrix(matrix * diagonal)
             target = flint_matrix(right.reshape(-1, right.shape[-1]) * diagonal)
         self._matrix, self._weighted = matrix, weighted
-        self.gram = transposed * weighted
+        self.gram = weighted * transposed if is_wide else transposed * weighted
         self._target, self._beta = target, beta.ravel()
         self._right = flint_matrix(right.reshape(-1, right.shape[-1]))
         self.exponents = beta - alpha.reshape(-1, 1)
         self.alpha = alpha.ravel()
         self.singular = False
         try:
-            solution = self.gram.solve(transposed * target)
+            if is_wide:
+                solution = transposed * self.gram.solve(target)
+            else:
+                solution = self.gram.solve(transposed * target)
         except ZeroDivisionError:
             self.singular = True
             return
@@ -103,12 +111,12 @@ class Truth:
 
     @cached_property
     def rank(self):
-        """The exact rank of ``sqrt(W) A``."""
+        """The exact rank of ``sqrt(W) A``, or of A with fewer rows than columns."""
         return self.gram.rank() // self.parts
 
     @cached_property
     def condition(self):
-        """The condition of ``sqrt(W) A`` with its columns scaled to norms in [1, 2)."""
+        """The condition of ``sqrt(W) A`` with its columns, or fewer rows, of norms in [1, 2)."""
         if self.singular:
             return math.inf
         n = self.gram.nrows()

@@ -145,6 +145,19 @@ def sparse(r, parts, m, n, bits):
     return a, r.exponents((m, n), r.choice([3, 30, 300]))
 
 
+def triangles(r, parts, m, n, bits):
+    """Blocks on and above a diagonal, rows and columns in any order."""
+    width = r.choice([1, 2, 3])
+    a = r.full((parts, m, n), r.choice([3, bits])) * np.array(
+        [[r.chance(0.5) for _ in range(n)] for _ in range(m)]
+    )
+    a *= np.arange(m)[:, None] // width <= np.arange(n) // width
+    few = np.arange(min(m, n))
+    a[0, few, few] = r.choice([1, -1, 3]) << r.choice([3, bits])
+    a = a[:, r.sample(range(m), m)][:, :, r.sample(range(n), n)]
+    return a, r.exponents((m, n), r.choice([0, 0, 30, 300]))
+
+
 def dependent(r, parts, m, n, bits):
     """A column that depends on the others exactly, or is zero, or but for a small distance."""
     few = r.choice([2, 20, bits - 8])

@@ -53,22 +53,23 @@ class Component:
         return self.error <= self.size + math.log2(4 * self.answer.eps) + _LOOSE
 
 
-def called(name, problem):
+def called(name, problem, **options):
     """Return the answer of a function of `mdqr.linalg`, what it raised and its warnings."""
-    options = {"precision": problem.precision}
+    options["precision"] = problem.precision
     if problem.weights is not None:
         options["weights"] = problem.weights
     return answered(lambda: getattr(mdqr.linalg, name)(problem.a, problem.b, **options))
 
 
-def lstsq(problem):
+def lstsq(problem, **options):
     """Judge `lstsq` of a problem."""
-    found, error, caught = called("lstsq", problem)
+    found, error, caught = called("lstsq", problem, **options)
     if found is None:
         return verdict_of(problem, None, None, None, error, caught)
     info = found.info
     verdict = verdict_of(problem, found.x, info.error_bound, info.digits, error, caught)
-    if verdict.outcome == "solved" and not verdict.flags & _WARNINGS:
+    is_wide = problem.a.shape[-2] < problem.a.shape[-1]
+    if verdict.outcome == "solved" and not (is_wide or verdict.flags & _WARNINGS):
         _judge_residuals(problem, found.residuals, verdict)
     return verdict
 

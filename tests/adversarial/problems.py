@@ -50,29 +50,43 @@ def problem(seed, index, square=False):
     return _drawn(Draw(f"{seed}/{index}/{int(square)}"), (seed, index), families.FAMILIES, square)
 
 
+def wide(seed, index):
+    """Return a problem with fewer rows than columns."""
+    return _drawn(Draw(f"wide/{seed}/{index}"), (seed, index), families.FAMILIES, wide=True)
+
+
+def of_zeros(seed, index):
+    """Return a problem whose zeros make unknowns zero: block triangles in any order."""
+    r = Draw(f"zeros/{seed}/{index}")
+    shape = r.choice(["square", "square", "tall", "wide"])
+    options = {"square": shape == "square", "wide": shape == "wide"}
+    return _drawn(r, (seed, index), ((families.triangles, 1),), **options)
+
+
 def near_limit(seed, index):
     """Return a problem of least squares at whose condition refinement contracts slowly."""
     return _drawn(Draw(f"near/{seed}/{index}"), (seed, index), ((families.near_limit, 1),), False)
 
 
-def _drawn(r, name, weighted, square):
+def _drawn(r, name, weighted, square=False, wide=False):
     data, precision = _precisions(r)
     parts = 2 if r.chance(0.3) else 1
     family = _chosen(r, weighted)
     m, n = _shape(r, square)
     batch = r.randint(2, 3) if r.chance(0.04) else 0
     k = r.randint(1, 3) if batch or r.chance(0.3) else 0
-    side = _chosen(r, sides.SIDES)
+    side = _chosen(r, sides.SIDES if weighted is families.FAMILIES else sides.SPARSE)
     scale = _scale(r)
     pairs = [
-        _pair(r, family, side, (parts, m, n), k, data, scale, square) for _ in range(batch or 1)
+        _pair(r, family, side, (parts, m, n), k, data, scale, square, wide)
+        for _ in range(batch or 1)
     ]
     shapes = {(a.shape, b.shape) for a, b in pairs}
     pairs = pairs if len(shapes) == 1 else pairs[:1]
     batch = len(pairs) if batch and len(shapes) == 1 else 0
     a, b = (np.stack(blocks, axis=2) if batch else blocks[0] for blocks in zip(*pairs, strict=True))
     weights = None
-    if not square and r.chance(0.2):
+    if not (square or wide) and r.chance(0.2):
         held = data if r.chance(0.7) else mdqr.d
         ints, exponents = sides.weights(r, a.shape[-2], held.bits)
         weights = _array(limbs_of(ints, exponents, held.limbs), r)
@@ -130,11 +144,13 @@ def _scale(r):
     return r.randint(-1060, 1020), r.randint(-1060, 1020)
 
 
-def _pair(r, family, side, shape, k, data, scale, square):
+def _pair(r, family, side, shape, k, data, scale, square, wide):
     """The limbs of a matrix and its right-hand sides."""
     ints, exponents = family(r, *shape, data.bits)
     if square:
         ints, exponents = ints[:, : shape[2]], _rows(exponents, shape[2])
+    if wide:
+        ints, exponents = ints.swapaxes(1, 2), np.transpose(exponents)
     a = _normal(limbs_of(ints, _within(ints, exponents, scale[0]), data.limbs))
     held, _ = integers(a, (0,))
     ints, exponents = side(r, held, max(k, 1), data.bits)

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from . import factors, judge, tensors, updates
 from .findings import Findings
-from .problems import limbs, near_limit, problem
+from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
 
 _CHUNK = 50
@@ -30,8 +30,26 @@ def _near_limit(seed, index):
     return given, judge.lstsq(given)
 
 
+def _householder(seed, index):
+    given = problem(seed, index)
+    return given, judge.lstsq(given, method="householder")
+
+
+def _wide(seed, index):
+    given = wide(seed, index)
+    return given, judge.lstsq(given, method=("auto", "householder")[index % 2])
+
+
+def _of_zeros(seed, index):
+    given = of_zeros(seed, index)
+    return given, judge.lstsq(given, method=("auto", "householder")[index % 2])
+
+
 FUNCTIONS = {
     "lstsq": _lstsq,
+    "lstsq by Householder": _householder,
+    "lstsq of wide matrices": _wide,
+    "lstsq of zeros": _of_zeros,
     "lstsq near its limit": _near_limit,
     "solve": _solve,
     "solve_triangular": factors.solve_triangular,

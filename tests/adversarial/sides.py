@@ -55,6 +55,12 @@ def unit(r, a, k, bits):
     return b, 0
 
 
+def sparse(r, a, k, bits):
+    """Full-width numbers among zeros."""
+    b = r.full((len(a), a.shape[1], k), bits)
+    return b * np.array([[r.chance(0.25) for _ in range(k)] for _ in range(a.shape[1])]), 0
+
+
 def zero(r, a, k, bits):
     b = np.zeros((len(a), a.shape[1], k), dtype=object)
     if r.chance(0.5):
@@ -136,3 +142,7 @@ def weights(r, m, bits):
     if r.chance(0.2):
         ints = ints * np.array([r.random() < 0.8 for _ in range(m)], dtype=int)
     return ints, exponents
+
+
+# For zeros that reach few unknowns.
+SPARSE = ((sparse, 3), (unit, 2), (zero, 1), (column, 1))

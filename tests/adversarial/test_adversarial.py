@@ -87,8 +87,8 @@ def test_verdict_of_wrong_answers(precision):
     wrong = x * (1 + mdqr.array(64 * precision.eps, precision=precision))
     found = verdict_of(given, wrong, bound, digits)
     assert found.flags == {"silent_error", "bound_violated", "false_digits"}
-    # 64 eps of an error, and a bound of half an eps at least.
-    assert 1.7 < found.excess < 2.2
+    # 64 eps of an error, and a bound of half an eps at most.
+    assert found.excess > 1.7
     assert found.violations == found.false == {"ordinary": 3}
     honest = verdict_of(given, wrong, 100 * precision.eps * abs(x.to_numpy()), digits - 3)
     assert honest.flags == {"silent_error", "missing_warning"}
@@ -127,6 +127,9 @@ def _require_no_defect(found):
 # Problems of every run and of the long profile.
 COUNTS = {
     "lstsq": (300, 20_000),
+    "lstsq by Householder": (100, 20_000),
+    "lstsq of wide matrices": (100, 20_000),
+    "lstsq of zeros": (150, 20_000),
     "lstsq near its limit": (100, 20_000),
     "solve": (200, 20_000),
     "solve_triangular": (200, 10_000),
