@@ -76,8 +76,10 @@ def lstsq(problem, **options):
 
 def solve(problem):
     """Judge `solve` of a problem."""
-    found, error, caught = called("solve", problem)
-    return verdict_of(problem, found, None, None, error, caught)
+    found, error, caught = called("solve", problem, return_info=True)
+    x, info = (None, None) if found is None else found
+    bound, digits = (None, None) if found is None else (info.error_bound, info.digits)
+    return verdict_of(problem, x, bound, digits, error, caught)
 
 
 def verdict_of(problem, x, bound, digits, error=None, caught=()):

@@ -106,12 +106,11 @@ def show(seed, index, name="lstsq"):
     exact = truths(given)
     print("condition", [f"{truth.condition:.3e}" for truth in exact])
     print("exact", *(truth.strings(25) for truth in exact if not truth.singular), sep="\n")
-    found = judge.called(name, given)[0]
+    found = judge.called(name, given, **({"return_info": True} if name == "solve" else {}))[0]
     if found is None:
         return
-    x = found.x if name == "lstsq" else found
+    x, info = (found.x, found.info) if name == "lstsq" else found
     print("x", x.to_strings(digits=25).tolist(), sep="\n")
+    print("error_bound", info.error_bound, "digits", info.digits, sep="\n")
     if name == "lstsq":
-        info = found.info
-        print("error_bound", info.error_bound, "digits", info.digits, sep="\n")
         print("condition", info.condition, "steps", info.iterations, "history", info.history)

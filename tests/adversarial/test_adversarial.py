@@ -92,7 +92,8 @@ def test_verdict_of_wrong_answers(precision):
     assert found.violations == found.false == {"ordinary": 3}
     honest = verdict_of(given, wrong, 100 * precision.eps * abs(x.to_numpy()), digits - 3)
     assert honest.flags == {"silent_error", "missing_warning"}
-    warned = verdict_of(given, wrong, bound * 1e3, digits - 3, caught=_warning())
+    most = 100 * precision.eps * abs(x.to_numpy())
+    warned = verdict_of(given, wrong, most, digits - 3, caught=_warning())
     assert warned.flags == {"warned"}
     none = verdict_of(given, x * math.inf, bound, digits)
     assert none.flags == {"infinite_silent"}

@@ -87,7 +87,8 @@ class Verdict:
 def _kind(warning):
     if not issubclass(warning.category, mdqr.PrecisionWarning):
         return "leaked_warning"
-    return "rank_warning" if "numerical rank" in str(warning.message) else "warned"
+    says = ("numerical rank", "singular to the precision")
+    return "rank_warning" if any(each in str(warning.message) for each in says) else "warned"
 
 
 def answered(call):

@@ -13,7 +13,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.structure import reached
 from mdqr.linalg._solve.system import System
 
@@ -103,9 +103,12 @@ class Answer:
         Whether every component of a system is as good as the precision promises; a bool for each.
     method, bound_kind : str
         As `LstsqInfo` has them.
+    held : Block or None
+        Which unknowns may differ from zero; None where that was not asked, or all.
     """
 
     method, bound_kind = "refine", "proven"
+    held: Block | None = None
 
     def __init__(self, system: System, parts: list[Part], inputs: Inputs) -> None:
         self.system, self._parts, self._inputs = system, parts, inputs
@@ -194,6 +197,7 @@ class Answer:
         (kept,) = system.checks.settle(found.kept)
         held = None if kept.all() else self._held(~kept)
         if held is not None:
+            self.held = held
             for part in self._parts:
                 part.clear(system, held)
             found = _unknowns(system, self._parts, self._inputs.precision)

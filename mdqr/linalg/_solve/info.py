@@ -17,7 +17,7 @@ from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
 from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve.answer import Report, Scaled
-from mdqr.linalg._solve.data_error import DataErrors, moved
+from mdqr.linalg._solve.data_error import DataErrors, moved, solution_error
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.system import System, take_rows
 
@@ -30,8 +30,9 @@ class Fit(NamedTuple):
 
     Scaled unknowns are to be multiplied by ``2**-system.powers``; `b` and `r` are in the rows of
     the system. `rows`, bool, tells which rows have positive weight; None stands for all. `x` has
-    the moduli of the solution, float64 ``(..., n, k)``, `errors` those of the data, and `constant`
-    tells whether a column is constant. Nothing here is a view of what was given.
+    the moduli of the solution, float64 ``(..., n, k)``, `errors` those of the data, `constant`
+    tells whether a column is constant, and `held` which unknowns may differ from zero, None for
+    all. Nothing here is a view of what was given.
     """
 
     inputs: Inputs
@@ -43,6 +44,7 @@ class Fit(NamedTuple):
     x: Block
     errors: DataErrors
     constant: Block
+    held: Block | None = None
 
 
 class LstsqInfo(Statistics):
@@ -153,8 +155,9 @@ class LstsqInfo(Statistics):
             found = fit.system.moved(fit.b, fit.x, fit.errors)
         else:
             found = moved(fit.system, fit.b, fit.r, fit.x, fit.errors)
-        (found,) = fit.system.checks.settle(found[..., 0] if fit.is_vector else found)
-        return self.error_bound + np.where(np.isnan(found), np.inf, found)
+        return self.error_bound + solution_error(
+            fit.system, found, fit.held, fit.errors, fit.is_vector
+        )
 
     @cached_property
     def data_digits(self) -> np.ndarray:

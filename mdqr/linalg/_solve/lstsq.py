@@ -502,7 +502,8 @@ def _fit_of_answer(
     constant: Block,
 ) -> Fit:
     """Return what statistics need of an answer."""
-    return Fit(inputs, found.system, found.b, r, rows, is_vector, size, errors, constant)
+    known = r, rows, is_vector, size, errors, constant, found.held
+    return Fit(inputs, found.system, found.b, *known)
 
 
 def _fit_of(inputs: Inputs, r: Scaled, is_vector: bool, size: Block, errors: DataErrors) -> Fit:

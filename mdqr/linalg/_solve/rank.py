@@ -15,8 +15,8 @@ from mdqr.linalg._factor.condition import condition
 from mdqr.linalg._shared.caller import LSTSQ, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.operands import Inputs
-from mdqr.linalg._solve.augmented import refine
 from mdqr.linalg._solve.deficiency import deficient, triangle_of
+from mdqr.linalg._solve.householder.augmented import refine
 from mdqr.linalg._solve.refine.ladder import SMALL
 from mdqr.linalg._solve.system import System
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,17 +14,24 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
+from mdqr.linalg._shared.data_error import check_data_error
+from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     broadcast_batch,
     check_callback,
+    data_precision,
+    entry_unit,
     gather,
     memory_guard,
     right_hand_side,
     square_order,
 )
+from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.data_error import NAMES, data_errors
 from mdqr.linalg._solve.deficiency import require_columns
+from mdqr.linalg._solve.determined import info_of, warn_if_undetermined
 from mdqr.linalg._solve.rank import Decisive, require_regular
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
@@ -36,8 +45,10 @@ def solve(
     method: str = "auto",
     verified: bool = False,
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: bool = False,
     callback: Callback | None = None,
-) -> MDArray:
+) -> Any:
     """Solve ``a x = b`` for square matrices.
 
     Parameters
@@ -52,20 +63,27 @@ def solve(
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
     precision : Precision or str, optional
         The precision of the solution; by default the highest of the operands.
+    data_error : dict, optional
+        As in `lstsq`, with the keys ``a_atol``, ``a_rtol``, ``b_atol`` and ``b_rtol``: what is
+        known of the errors of a and b, for `info.data_digits`.
+    return_info : bool, optional
+        Whether to return what is known of the errors, too.
     callback : callable, optional
         Called as ``callback(stage, done, total)``; the stages are "factor", "condition", "refine".
 
     Returns
     -------
-    MDArray
-        The solution, ``(n,)`` or ``(..., n, k)``.
+    MDArray or tuple
+        The solution, ``(n,)`` or ``(..., n, k)``; with `return_info` ``(x, info)``, an `Info`: its
+        condition is that of `a` with rows and columns scaled by powers of two.
 
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
-        If the shapes do not fit, or `verified` is asked of "householder".
+        If the shapes do not fit, errors of the data are negative or not finite, or `verified` is
+        asked of "householder".
     numpy.linalg.LinAlgError
         If an operand is not finite, a column of `a` is zero or depends on the others, a
         component of the solution is beyond the largest double, or `method` is "refine", or
@@ -76,7 +94,8 @@ def solve(
     Warns
     -----
     PrecisionWarning
-        If a component is not shown to be right to ``4 eps``, with the digits of the worst.
+        If a component is not shown to be right to ``4 eps``, with the digits of the worst; if the
+        entries of `a` were rounded to a precision in which they do not determine x.
 
     Notes
     -----
@@ -90,13 +109,19 @@ def solve(
     >>> a = mdqr.array([[2.0, 1.0], [1.0, 3.0]], precision=mdqr.qd)
     >>> mdqr.linalg.solve(a, [3.0, 4.0]).to_numpy().tolist()
     [1.0, 1.0]
+    >>> x, info = mdqr.linalg.solve(a, [3.0, 4.0], data_error={"b_rtol": 1e-9}, return_info=True)
+    >>> info.digits.tolist(), info.data_digits.round(1).tolist()
+    ([63.0, 63.0], [8.6, 8.7])
     """
     check_method("solve", method, verified=verified)
     check_callback("solve", callback)
+    check_data_error("solve", data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
+    data = Data(data_error, *_known(a, inputs), _known(b, inputs)[1])
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        return _solved(SOLVE, inputs, method, callback, verified)
+        x, info = _solved(SOLVE, inputs, data, method, callback, verified)
+    return (x, info()) if return_info else x
 
 
 def inv(
@@ -105,8 +130,10 @@ def inv(
     method: str = "auto",
     verified: bool = False,
     precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: bool = False,
     callback: Callback | None = None,
-) -> MDArray:
+) -> Any:
     """Return inverses of matrices; as `numpy.linalg.inv`.
 
     Parameters
@@ -119,18 +146,22 @@ def inv(
         Whether LinAlgError is to be raised unless bounds are proven and all digits are as promised.
     precision : Precision or str, optional
         The precision of the inverse; by default that of `a`.
+    data_error : dict, optional
+        As in `lstsq`, with the keys ``a_atol`` and ``a_rtol``, for `info.data_digits`.
+    return_info : bool, optional
+        As in `solve`.
     callback : callable, optional
         As in `solve`.
 
     Returns
     -------
-    MDArray
-        The inverses, ``(..., n, n)``.
+    MDArray or tuple
+        The inverses, ``(..., n, n)``; with `return_info` ``(inverse, info)``, as in `solve`.
 
     Raises
     ------
     TypeError
-        If `callback` cannot be called.
+        If `callback` cannot be called, or `data_error` is no dict.
     ValueError
         If `a` is not square, or `verified` is asked of "householder".
     numpy.linalg.LinAlgError
@@ -141,7 +172,8 @@ def inv(
     Warns
     -----
     PrecisionWarning
-        If an entry is not shown to be right to ``4 eps``, with the digits of the worst.
+        If an entry is not shown to be right to ``4 eps``, with the digits of the worst; if the
+        entries of `a` were rounded to a precision in which they do not determine the inverse.
 
     See Also
     --------
@@ -159,39 +191,70 @@ def inv(
     """
     check_method("inv", method, verified=verified)
     check_callback("inv", callback)
+    check_data_error("inv", data_error, NAMES[:1])
     inputs = gather(a, precision=precision)
     n, field, xp = square_order("inv", "a", inputs.shape(0)), inputs.is_complex, inputs.backend.xp
+    data = Data(data_error, *_known(a, inputs), 0.0)
     inputs = inputs._replace(blocks=[*inputs.blocks, Kind(1, field).identity(xp, (n, n))])
     with memory_guard("inv", inputs, 6 * n * n, "take fewer unknowns"):
-        return _solved(INV, inputs, method, callback, verified)
+        x, info = _solved(INV, inputs, data, method, callback, verified)
+    return (x, info()) if return_info else x
+
+
+class Data(NamedTuple):
+    """What is known of the data: `data_error`, the precision of a, and units of a and b."""
+
+    given: Mapping[str, Any] | None
+    precision: Precision
+    a: float
+    b: float
+
+
+def _known(value: Any, inputs: Inputs) -> tuple[Precision, float]:
+    """Return the precision to which entries are known, and half a unit of their last place."""
+    precision = data_precision(value, inputs.work)
+    return precision, entry_unit(value, precision)
 
 
 def _solved(
-    caller: Caller, inputs: Inputs, method: str, callback: Callback | None, verified: bool
-) -> MDArray:
-    """Take the cheapest way that shows all digits."""
+    caller: Caller,
+    inputs: Inputs,
+    data: Data,
+    method: str,
+    callback: Callback | None,
+    verified: bool,
+) -> tuple[MDArray, Callable[[], Info]]:
+    """Take the cheapest way that shows all digits; return what makes the info, too."""
     function, n = caller.function, inputs.shape(0)[-1]
     field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
-    _, (a, b) = broadcast_batch(function, [inputs.blocks[0], right], field)
+    batch, (a, b) = broadcast_batch(function, [inputs.blocks[0], right], field)
+    inputs = inputs._replace(blocks=[a, b])
+    errors = data_errors(function, data.given, (data.a, data.b), inputs, is_vector, checks)
     limit = n * work.eps
+    found: Answer
     small = None if callback else small_solution(inputs, a, b, method, limit)
     if small is not None and small.promised:
-        return inputs.wrap(small.x[..., 0] if is_vector else small.x)
-    checks.require_finite(function, "a", a, field)
-    checks.require_finite(function, "b", b, field)
-    bits = scaling.magnitude_bits(a, field)
-    require_columns(caller, checks, bits)
-    rows = scaling.row_powers(bits)
-    system = System.of(
-        caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
-    )
+        checks.settle()
+        found, condition = small, small.found.condition
+    else:
+        checks.require_finite(function, caller.a, a, field)
+        checks.require_finite(function, caller.b, b, field)
+        bits = scaling.magnitude_bits(a, field)
+        require_columns(caller, checks, bits)
+        rows = scaling.row_powers(bits)
+        system = System.of(
+            caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
+        )
 
-    def decide(system: System, found: Decisive) -> np.ndarray:
-        require_regular(system, found, work)
-        return np.full(found.value.shape, n)
+        def decide(system: System, found: Decisive) -> np.ndarray:
+            require_regular(system, found, work)
+            return np.full(found.value.shape, n)
 
-    problem = Problem(system, b, inputs, limit, decide, callback)
-    found, condition, _ = answer(problem, method, small, verified=verified)
-    found.warn(condition)
-    return inputs.wrap(found.x[..., 0] if is_vector else found.x)
+        problem = Problem(system, b, inputs, limit, decide, callback)
+        found, condition, _ = answer(problem, method, small, verified=verified)
+        found.warn(condition)
+    warn_if_undetermined(caller, inputs, data.precision, errors.a, condition)
+    x = inputs.wrap(found.x[..., 0] if is_vector else found.x)
+    known = condition if batch else float(condition)
+    return x, partial(info_of, caller, inputs, found, known, errors, is_vector)

@@ -19,8 +19,8 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part, Scaled
-from mdqr.linalg._solve.augmented import Solution
-from mdqr.linalg._solve.componentwise import lowest_bits, of_products
+from mdqr.linalg._solve.householder.augmented import Solution
+from mdqr.linalg._solve.householder.componentwise import lowest_bits, of_products
 from mdqr.linalg._solve.minimum_norm.basis import Basis
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.refine.ladder import SMALL

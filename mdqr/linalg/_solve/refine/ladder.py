@@ -19,7 +19,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import Callback, Inputs, precision_for
 from mdqr.linalg._solve.answer import Answer, Part
-from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.refine.approximate_inverse import ApproximateInverse
 from mdqr.linalg._solve.refine.problem import LEAST, Problem, largest
 from mdqr.linalg._solve.refine.rounds import approximate_inverse

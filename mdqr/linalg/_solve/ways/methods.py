@@ -13,12 +13,12 @@ from mdqr._precision import PRECISIONS
 from mdqr.linalg._factor.condition import Condition, condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer
+from mdqr.linalg._solve.householder.refined import Refined, spread_of
 from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
 from mdqr.linalg._solve.refine.rounds import ROOM
-from mdqr.linalg._solve.refined import Refined, spread_of
 from mdqr.linalg._solve.system import Items, System, taken
 from mdqr.linalg._solve.ways.mixed import Mixed, Served, all_items
 from mdqr.linalg._solve.ways.small import SmallAnswer

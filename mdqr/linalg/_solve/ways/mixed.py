@@ -102,6 +102,22 @@ class Mixed(Answer):
             self._joined([r.exponents for r in found], 0),
         )
 
+    @property
+    def held(self) -> Block | None:  # type: ignore[override]
+        """As that of `Answer`."""
+        answers = [part.answer for part in self._served]
+        if all(answer.held is None for answer in answers):
+            return None
+        return self._joined(
+            [
+                answer.system.backend.xp.ones(answer.report.bound.shape, dtype=bool)
+                if answer.held is None
+                else answer.held
+                for answer in answers
+            ],
+            0,
+        )
+
     def _joined(self, blocks: list[Block], lead: int) -> Block:
         """Return the items of all parts in their places."""
         if lead:

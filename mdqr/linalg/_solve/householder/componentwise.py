@@ -18,8 +18,8 @@ from mdqr._limbs import planes as _limbs
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._solve.extended import Extension, Step
-from mdqr.linalg._solve.pseudo_inverse import Inverse, magnitudes
+from mdqr.linalg._solve.householder.extended import Extension, Step
+from mdqr.linalg._solve.householder.pseudo_inverse import Inverse, magnitudes
 from mdqr.linalg._solve.system import LOST, UNDERFLOW, System
 
 # The lowest bit of zero: above all that can occur.

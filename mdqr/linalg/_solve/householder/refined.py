@@ -16,11 +16,11 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.condition import Condition
 from mdqr.linalg._shared.operands import Callback, Inputs
 from mdqr.linalg._solve.answer import Answer, Part
-from mdqr.linalg._solve.augmented import contraction_limit, normwise_bound, refine
-from mdqr.linalg._solve.componentwise import bound_components
-from mdqr.linalg._solve.extended import Extension, refine_further
-from mdqr.linalg._solve.pseudo_inverse import Inverse
-from mdqr.linalg._solve.separate import Joined, separated
+from mdqr.linalg._solve.householder.augmented import contraction_limit, normwise_bound, refine
+from mdqr.linalg._solve.householder.componentwise import bound_components
+from mdqr.linalg._solve.householder.extended import Extension, refine_further
+from mdqr.linalg._solve.householder.pseudo_inverse import Inverse
+from mdqr.linalg._solve.householder.separate import Joined, separated
 from mdqr.linalg._solve.system import System
 
 

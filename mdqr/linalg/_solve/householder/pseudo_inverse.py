@@ -16,7 +16,7 @@ import numpy as np
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.wide_range import product
-from mdqr.linalg._solve.separate import Joined
+from mdqr.linalg._solve.householder.separate import Joined
 from mdqr.linalg._solve.system import UNDERFLOW, System
 
 # Multiply-adds of the products that measure an inverse: a second or two.

@@ -17,7 +17,7 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.operands import Callback
-from mdqr.linalg._solve.augmented import Solution
+from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.system import System
 
 _MOST_STEPS = 100

@@ -1,0 +1,1 @@
+"""Solutions by QR in the precision of the work, refined."""
