@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mdqr._backend import for_block
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import promote
 from mdqr._errors import advised
 from mdqr._functions import matrices
 from mdqr._functions.creation import asarray
-from mdqr._functions.manipulation.axes import flip, operand
+from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._limbs import planes
 from mdqr._precision import Precision, as_precision
 
@@ -113,7 +115,7 @@ def polyfit(
     deg: int,
     *,
     w: Any = None,
-    cov: bool = False,
+    cov: bool | Literal["unscaled"] = False,
     precision: Precision | str | None = None,
 ) -> Any:
     """Fit a polynomial by least squares.
@@ -127,29 +129,40 @@ def polyfit(
     deg : int
         The degree.
     w : array_like, optional
-        Weights of the distances, not of their squares: one over the standard deviation.
-    cov : bool, optional
-        Whether to return the covariances of the coefficients, scaled by the residuals.
+        Weights of the distances, not of their squares: one over the standard deviation. A point of
+        weight 0 does not count.
+    cov : bool or "unscaled", optional
+        Whether to return the covariances of the coefficients, scaled by the residuals; "unscaled":
+        those for weights that are one over known standard deviations.
     precision : Precision or str, optional
         The precision of the answer; required unless `x` or `y` is an `MDArray`.
 
     Returns
     -------
     MDArray or tuple of MDArray
-        The coefficients, the one of the highest power first, as `mdqr.linalg.lstsq` finds them, and
-        the covariances if wanted.
+        The coefficients, the one of the highest power first, as `mdqr.linalg.lstsq` finds them with
+        the weights ``w**2``. With `cov` also the covariances, of shape ``(deg + 1, deg + 1)``; if
+        `y` is a matrix ``(deg + 1, deg + 1, k)`` for k columns, unscaled ``(deg + 1, deg + 1, 1)``.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or `deg` is negative.
+        If the shapes do not fit, `deg` is negative, `cov` is another text, weights are complex, not
+        finite or further apart than their squares may be, or no degrees of freedom are left to
+        scale the covariances.
     numpy.linalg.LinAlgError
-        If the points do not determine the polynomial.
+        If the points of positive weight do not determine the polynomial.
+
+    Warns
+    -----
+    PrecisionWarning
+        As `mdqr.linalg.lstsq`, whose `a` are the powers of the points.
 
     Notes
     -----
-    The powers of the points are rounded to the precision before the fit. For the error bounds and
-    digits of a fit call `mdqr.linalg.lstsq` with `mdqr.vander`.
+    The powers of the points and the squares of the weights are rounded to the precision before the
+    fit. For the error bounds and digits of a fit call `mdqr.linalg.lstsq` with `mdqr.vander`; its
+    `rtol` and `info` answer what `rcond` and `full` of `numpy.polyfit` are for.
 
     Examples
     --------
@@ -163,6 +176,8 @@ def polyfit(
     degree = operator.index(deg)
     if degree < 0:
         raise ValueError(f"deg must not be negative; got {deg}")
+    if cov not in (False, True, "unscaled"):
+        raise ValueError(f'cov must be False, True or "unscaled"; got {cov!r}')
     target = as_precision(precision) if precision is not None else promote(x, y).precision
     place = next((v.device for v in (x, y) if isinstance(v, ArrayBase)), None)
     points, values = (asarray(v, precision=target, device=place) for v in (x, y))
@@ -171,15 +186,56 @@ def polyfit(
             f"polyfit wants a vector of points and as many values; got {points.shape} and "
             f"{values.shape}"
         )
-    powers = matrices.vander(points, degree + 1)
+    squares, exponent, count = None, 0, len(points)
     if w is not None:
         weights = asarray(w, precision=target, device=place)
         if weights.shape != points.shape:
             raise ValueError(f"as many weights as points are wanted; got shape {weights.shape}")
-        powers = powers * weights[:, None]
-        values = values * (weights[:, None] if values.ndim > 1 else weights)
-    fit = linalg.lstsq(powers, values)
-    return (fit.x, fit.info.covariance()) if cov else fit.x
+        squares, exponent = _squared(weights)
+        count = int((squares > 0).sum())
+    if count <= degree:
+        raise np.linalg.LinAlgError(
+            f"polyfit: {count} points{'' if w is None else ' of positive weight'} do not determine "
+            f"the {degree + 1} coefficients of a polynomial of degree {degree}"
+        )
+    if cov and cov != "unscaled" and count == degree + 1:
+        raise ValueError(
+            f"polyfit: {count} points leave no degrees of freedom to scale the covariances of "
+            f'{degree + 1} coefficients; cov="unscaled" is for known standard deviations'
+        )
+    fit = linalg.lstsq(matrices.vander(points, degree + 1), values, weights=squares)
+    if not cov:
+        return fit.x
+    if cov == "unscaled":
+        unit = 2.0**-exponent if exponent > -1024 else 2.0**1023  # of the weights
+        found = fit.info.covariance(scaled=False) * unit * unit
+        return fit.x, found[:, :, None] if values.ndim > 1 else found
+    covariance = fit.info.covariance()
+    return fit.x, moveaxis(covariance, 0, -1) if values.ndim > 1 else covariance
+
+
+def _squared(w: MDArray) -> tuple[MDArray, int]:
+    """Return the squares of weights over ``2**exponent``, which are at most 1, and the exponent.
+
+    Raises
+    ------
+    ValueError
+        If the weights are complex or not finite, or a square is below the range of the precision.
+    """
+    if w.is_complex:
+        raise ValueError("polyfit: weights must be real; got complex ones")
+    largest = float(abs(w).max()) if w.size else 0.0
+    if not math.isfinite(largest):
+        raise ValueError("polyfit: weights must be finite")
+    exponent = math.frexp(largest)[1]
+    near = w._like(for_block(w._block).ldexp(w._block, -exponent))
+    squares = near * near
+    if bool(((w != 0) & (squares < w.precision.tiny)).any()):
+        raise ValueError(
+            f"polyfit: a weight is so small relative to the largest one, {largest:.1e}, that its "
+            "square is below the range of the precision; leave its point out, or give it weight 0"
+        )
+    return squares, exponent
 
 
 def roots(p: Any) -> MDArray:

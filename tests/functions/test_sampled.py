@@ -1,7 +1,6 @@
 """Polynomials and sampled functions: exact where integers are, else with derived bounds."""
 
 import tracemalloc
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -160,35 +159,6 @@ def test_polynomials_in_increasing_order(multiple, rng):
     assert same_bits(mdqr.polyval(p, x, increasing=True), mdqr.polyval(p[::-1], x))
     product = mdqr.vander(x, 4, increasing=True) @ p
     assert mdqr.allclose(product, mdqr.polyval(p, x, increasing=True))
-
-
-def test_fits_of_polynomials(multiple, rng):
-    coefficients = mdqr.array([Fraction(1, 3), -2, 0, 5], precision=multiple)
-    x = mdqr.linspace(-1, 1, 9, precision=multiple)
-    y = mdqr.polyval(coefficients, x)
-    fit = mdqr.polyfit(x, y, 3)
-    # The values are rounded, by some eps of theirs; the problem has condition 5.
-    assert (abs(fit - coefficients) <= 256 * multiple.eps).all()
-    noisy, w = rng.normal(size=9), np.arange(1.0, 10)
-    got, covariance = mdqr.polyfit(x.to_numpy(), noisy, 2, w=w, cov=True, precision=multiple)
-    wanted, theirs = np.polyfit(x.to_numpy(), noisy, 2, w=w, cov=True)
-    np.testing.assert_allclose(got.to_numpy(), wanted, rtol=1e-10)
-    np.testing.assert_allclose(covariance.to_numpy(), theirs, rtol=1e-10)
-    both = mdqr.polyfit(x, mdqr.column_stack([y, -y]), 3)
-    assert mdqr.allclose(both, mdqr.column_stack([fit, -fit]), atol=1e-20)
-
-
-def test_fits_of_polynomials_refuse(precision):
-    x = mdqr.arange(4, precision=precision)
-    for arguments in ((x, x, -1), (x[None], x, 1), (x, x[:2], 1)):
-        with pytest.raises(ValueError, match=r"polyfit|deg"):
-            mdqr.polyfit(*arguments)
-    with pytest.raises(ValueError, match="weights"):
-        mdqr.polyfit(x, x, 1, w=[1.0])
-    with pytest.raises(TypeError, match="precision"):
-        mdqr.polyfit([0.0, 1.0], [0.0, 1.0], 1)
-    with pytest.raises(np.linalg.LinAlgError):
-        mdqr.polyfit(x * 0, x, 1)
 
 
 def test_a_period_is_that_of_finite_places_too(multiple):

@@ -88,23 +88,34 @@ class Statistics(ABC):
         errors = backend.ldexp(errors, self._shift + exponents[..., :, None])
         return known.wrap(errors[..., 0] if known.is_vector else errors, False)
 
-    def covariance(self) -> Any:
+    def covariance(self, *, scaled: bool = True) -> Any:
         """Return the covariance matrix of x.
+
+        Parameters
+        ----------
+        scaled : bool, default: True
+            Whether to multiply by the variance of the residuals. Without it the covariances are
+            those for weights that are one over known variances.
 
         Returns
         -------
         MDArray or array
             ``residual_std**2 (A^H W A)^-1``: ``(..., n, n)`` for a vector b, else
-            ``(..., k, n, n)``.
+            ``(..., k, n, n)``. Unscaled ``(A^H W A)^-1``, ``(..., n, n)``.
         """
         known, kind = self._measured, self._measured.kind
         backend, (inverse, exponents) = known.backend, self._inverse
+        product = self._product(inverse)
+        if not scaled:
+            shift = known.powers + exponents
+            shift = shift[..., :, None] + shift[..., None, :]
+            found = backend.ldexp(product, shift, is_complex=kind.is_complex)
+            return known.wrap(found, kind.is_complex)
         variance = self._real("multiply", self._scaled_std, self._scaled_std)[..., None, None]
         if kind.is_complex:
             variance = planes.complexify(variance)
-        product = self._product(inverse)[..., None, :, :]
         shift = (self._shift + exponents[..., :, None]).swapaxes(-1, -2)
-        covariance = backend.binary("multiply", product, variance, kind=kind)
+        covariance = backend.binary("multiply", product[..., None, :, :], variance, kind=kind)
         shift = shift[..., :, None] + shift[..., None, :]
         covariance = backend.ldexp(covariance, shift, is_complex=kind.is_complex)
         return known.wrap(
