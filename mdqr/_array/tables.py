@@ -22,6 +22,7 @@ from mdqr._functions import (
     rounding,
     sampled,
     sequences,
+    special,
 )
 from mdqr._functions.manipulation import axes, joining, selection, shapes
 from mdqr._functions.ordering import sets, sorting
@@ -114,8 +115,9 @@ UFUNCS = _ufuncs()
 
 def _scipy_ufuncs() -> dict[str, Function]:
     """Return what answers ufuncs of `scipy.special`, by name: SciPy is not imported."""
-    names = ("exp2", "expm1", "log1p", "cbrt", "gamma", "erf", "erfc")
-    return {name: getattr(elementary, name) for name in names} | {"gammaln": elementary.lgamma}
+    found: dict[str, Function] = {**special.UNARY, **special.BINARY}
+    del found["sinc"]  # no ufunc there
+    return found
 
 
 SCIPY_UFUNCS = _scipy_ufuncs()

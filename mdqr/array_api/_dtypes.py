@@ -198,14 +198,14 @@ class Info:
         """Return where arrays are made: "cpu"."""
         return "cpu"
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Return the devices of this machine."""
         try:
             cupy = importlib.import_module("cupy")
             count = int(cupy.cuda.runtime.getDeviceCount())
         except Exception:  # a missing CuPy, or no driver, raises many kinds
             count = 0
-        return ["cpu", *(f"cuda:{k}" for k in range(count))]
+        return ("cpu", *(f"cuda:{k}" for k in range(count)))
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Return the dtypes of arrays that are made without one."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import mdqr
 from mdqr._core.base import ArrayBase
-from mdqr._functions import comparison, elementwise
+from mdqr._functions import comparison, elementwise, special
 from mdqr.array_api import _dispatch as dispatch
 from mdqr.array_api._dispatch import Function
 
@@ -87,7 +87,7 @@ BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bi
 def _named(function: Function, name: str) -> Function:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mdqr.array_api"
-    function.__doc__ = f"Return what `{name}` is in the array API, value by value."
+    function.__doc__ = f"Return what `{name}` is in the array API or SciPy, value by value."
     return function
 
 
@@ -153,4 +153,10 @@ FUNCTIONS: dict[str, Function] = {
     "divide": _floating_binary("divide", elementwise.divide),
     **{name: _bitwise(name) for name in BITWISE},
     "bitwise_invert": _named(_bitwise_invert, "bitwise_invert"),
+}
+
+# What SciPy asks a namespace for, as `scipy.special` names it; not of the standard.
+SPECIAL: dict[str, Function] = {
+    **{name: _floating_unary(name, ours) for name, ours in special.UNARY.items()},
+    **{name: _floating_binary(name, ours) for name, ours in special.BINARY.items()},
 }

@@ -41,6 +41,8 @@ def contents(precision: Precision) -> dict[str, Any]:
     made = _creation.Creation(precision)
     linalg = ModuleType("mdqr.array_api.linalg", "The linalg extension of the array API.")
     vars(linalg).update(_linalg.FUNCTIONS)
+    special = ModuleType("mdqr.array_api.special", "Functions that `scipy.special` asks for.")
+    vars(special).update(_elementwise.SPECIAL, __all__=sorted(_elementwise.SPECIAL))
     functions = vars(_arrays)
     return {
         "precision": precision,
@@ -64,6 +66,7 @@ def contents(precision: Precision) -> dict[str, Any]:
         },
         **_elementwise.FUNCTIONS,
         "linalg": linalg,
+        "special": special,
     }
 
 

@@ -105,7 +105,8 @@ def page() -> str:
     text = HEAD
     for title, table in tables:
         text += f"## {title}\n\n| of NumPy | of mdqr |\n|---|---|\n{lines('numpy', table)}\n"
-    special = {name: ours(g) for name, g in SCIPY_UFUNCS.items()}
+    of_scipy = "`{}` of `mdqr.array_api.special`"
+    special = {name: ours(g) or of_scipy.format(name) for name, g in SCIPY_UFUNCS.items()}
     text += f"## SciPy\n\n| of SciPy | of mdqr |\n|---|---|\n{lines('scipy.special', special)}\n"
     return text.rstrip("\n") + "\n" + ATTRIBUTES
 
