@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections import UserString
 from collections.abc import Sequence
 from fractions import Fraction
@@ -46,9 +47,29 @@ def plain(x: Any) -> Any:
         return _by_columns(x) if _is_mixed(x) else _entries(x)
     if isinstance(x, UserString):
         return str(x)
+    if isinstance(x, range):
+        return _of_range(x)
     if isinstance(x, Sequence):
         return list(x)  # not by NumPy, which makes floats of large integers
     return x.tolist() if hasattr(x, "tolist") else x
+
+
+def _of_range(x: range) -> np.ndarray | list[int]:
+    """Return a range as integers of 64 bits, or as a list if they have more.
+
+    Raises
+    ------
+    MemoryError
+        If there are more than any memory holds.
+    """
+    if not x:
+        return np.empty(0, dtype=np.int64)
+    count = (x[-1] - x[0]) // x.step + 1
+    if count > sys.maxsize:
+        raise MemoryError(f"a range of {count} values")
+    if max(abs(x[0]), abs(x[-1]), abs(x.step)) >= 2**63:
+        return list(x)
+    return np.arange(count, dtype=np.int64) * x.step + x[0]
 
 
 def has_values(x: Any) -> bool:
@@ -115,23 +136,35 @@ def _unmasked(x: np.ndarray) -> np.ndarray:
 
 def _entries(x: Any) -> np.ndarray:
     """Return an array, or a column of a data frame, as NumPy's; no integer is rounded."""
+    _refuse_missing(x)
     values = np.asarray(x)
     if isinstance(getattr(x, "dtype", values.dtype), np.dtype):
         return values
-    # A type of its own may know places without a value, which NumPy's floats have as NaN.
-    missing = getattr(x, "isna", None)
-    if callable(missing) and np.any(missing()):
-        raise TypeError("a column has places without a value; fill them with x.fillna(value)")
-    if values.dtype.kind in "biuc":
-        return values
+    if values.dtype.kind in "biuc" or (values.dtype.kind == "f" and hasattr(x, "null_count")):
+        return values  # polars has no integers among its floats
     exact = np.asarray(x, dtype=object)
     are_floats = all(issubclass(kind, (float, np.floating)) for kind in set(map(type, exact.flat)))
     return values if are_floats and values.dtype.kind == "f" else exact
 
 
+def _refuse_missing(x: Any) -> None:
+    """Raise TypeError if a column has places without a value, which NumPy's floats have as NaN.
+
+    Columns of NumPy's types have none: NaN is a value there.
+    """
+    count, missing = getattr(x, "null_count", None), getattr(x, "isna", None)
+    by = ""
+    if count is not None:  # of polars or Arrow
+        by = "fill_null" if np.any(np.asarray(count() if callable(count) else count)) else ""
+    elif callable(missing) and not isinstance(getattr(x, "dtype", None), np.dtype):
+        by = "fillna" if np.any(missing()) else ""
+    if by:
+        raise TypeError(f"a column has places without a value; fill them with x.{by}(value)")
+
+
 def _by_columns(x: Any) -> np.ndarray:
     """Return the entries of a data frame, each as its column holds it."""
-    columns = [column for _, column in x.items()]
+    columns = [column for _, column in x.items()] if hasattr(x, "items") else x.get_columns()
     entries = [_entries(column) for column in columns]
     common = _common_type(entries)
     if common.kind == "O":  # not from `entries`: NumPy makes integers of its dates
@@ -161,6 +194,6 @@ def _are_doubles(integers: np.ndarray) -> bool:
 def _is_mixed(x: Any) -> bool:
     """Return whether `x` is a data frame whose entries NumPy may round to a type of its own."""
     kinds = getattr(x, "dtypes", None)
-    if not np.iterable(kinds) or not hasattr(x, "items"):
+    if not np.iterable(kinds) or not (hasattr(x, "items") or hasattr(x, "get_columns")):
         return False
     return len(set(map(str, kinds))) > 1 or not all(isinstance(kind, np.dtype) for kind in kinds)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mdqr._backend.host.text import write_texts
-from mdqr._convert.array_like import plain
+from mdqr._convert.array_like import EXACT_INTEGER, plain
 from mdqr._convert.digits import Dyadic, complex_text, layout, real_text
 from mdqr._convert.scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert.strings import TextError, strings_to_block
@@ -153,10 +153,9 @@ def _leaves_to_planes(
             return strings_to_block(leaves, limbs)
         except TextError as error:
             raise _at(error, error.index, shape) from None
-    if kinds <= {float} or kinds == {complex}:
-        return _numbers_to_planes(
-            np.array(leaves, dtype=complex if complex in kinds else float), limbs
-        )
+    plain_type = _plain_type(leaves, kinds)
+    if plain_type is not None:
+        return _numbers_to_planes(np.array(leaves, dtype=plain_type), limbs)
     real = np.empty((limbs, len(leaves)))
     imag: np.ndarray | None = None
     for index, leaf in enumerate(leaves):
@@ -170,6 +169,19 @@ def _leaves_to_planes(
                 imag = np.zeros_like(real)
             imag[:, index] = im
     return real, imag
+
+
+def _plain_type(leaves: list[Any], kinds: set[type]) -> type | None:
+    """Return a type of NumPy that holds Python numbers exactly, None if there is none."""
+    if kinds == {complex}:
+        return complex
+    if not kinds <= {bool, int, float}:
+        return None
+    integers = [leaf for leaf in leaves if type(leaf) is int]
+    most = max(map(abs, (min(integers), max(integers)))) if integers else 0
+    if float in kinds or not kinds:
+        return float if most <= EXACT_INTEGER else None
+    return np.int64 if most < 2**63 else None
 
 
 def _at(error: Exception, index: int, shape: tuple[int, ...]) -> Exception:

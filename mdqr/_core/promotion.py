@@ -152,8 +152,17 @@ def _gather_arrays(x: list[Any] | tuple[Any, ...], found: list[Any], depth: int)
 
 
 def unwrapped(x: Any) -> Any:
-    """Return `x` as `mdqr._convert.array_like.plain` does, arrays of mdqr and CuPy as they are."""
-    return x if isinstance(x, ArrayBase) or is_cuda_array(x) else plain(x)
+    """Return `x` as `mdqr._convert.array_like.plain` does, arrays of mdqr and CuPy as they are.
+
+    An array of objects among which are arrays of mdqr becomes a nested list, or the only one.
+    """
+    if isinstance(x, ArrayBase) or is_cuda_array(x):
+        return x
+    x = plain(x)
+    if isinstance(x, np.ndarray) and x.dtype == object:
+        kinds = set(map(type, x.flat))
+        return x.tolist() if any(issubclass(kind, ArrayBase) for kind in kinds) else x
+    return x
 
 
 def operands(*values: Any) -> Operands:

@@ -174,3 +174,125 @@ def test_what_has_no_precision_is_named_by_its_type():
     for x, name in ((Frame(x=[1.0]), "Frame"), (deque([1]), "deque"), ([1], "list")):
         with pytest.raises(TypeError, match=rf"no operand is an MDArray; got {name}:"):
             mdqr.sqrt(x)
+
+
+class Counted(Nullable):
+    """A column that counts its missing places, as those of polars (a method) and Arrow do."""
+
+    dtype = "Float64"
+    isna = None
+
+    def null_count(self):
+        return sum(value is None for value in self._values)
+
+
+class CountedFrame:
+    """A frame of such columns, as that of polars."""
+
+    def __init__(self, *columns):
+        self._columns = columns
+
+    @property
+    def dtypes(self):
+        return [column.dtype for column in self._columns]
+
+    def get_columns(self):
+        return list(self._columns)
+
+    def null_count(self):
+        return np.array([[column.null_count() for column in self._columns]])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.stack([np.asarray(column) for column in self._columns], axis=1).astype(float)
+
+
+def test_counted_places_without_a_value_are_refused():
+    """They became NaN in silence."""
+    missing, whole = Counted(1.5, None), Counted(1.5, 2.5)
+    number = Counted(1.5, None)
+    number.null_count = 1
+    for given in (missing, [missing], number, CountedFrame(whole, missing)):
+        with pytest.raises(TypeError, match=r"places without a value; fill them with x\.fill_null"):
+            mdqr.array(given, precision=P)
+    assert mdqr.array(whole, precision=P).to_numpy().tolist() == [1.5, 2.5]
+    a = mdqr.array(CountedFrame(whole, Counted(2**60 + 1, 3)), precision=P)
+    assert [int(value) for value in a[:, 1]] == [2**60 + 1, 3]
+
+
+def _objects(*values):
+    x = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        x[i] = value
+    return x
+
+
+def test_objects_that_are_arrays_are_numbers(precision):
+    """A column that `map` makes, and arrays of objects; they were refused."""
+    thirds = mdqr.arange(1, 4, precision=precision) / 3
+    for x in (_objects(*thirds), pd.Series(list(range(1, 4))).map(lambda i: precision(i) / 3)):
+        assert same_bits(mdqr.array(x), thirds)
+        assert same_bits(mdqr.asarray(x, precision=precision), thirds)
+        for sum_ in (x + thirds, thirds + x):
+            assert same_bits(mdqr.array(sum_), thirds + thirds)
+        assert same_bits(mdqr.exp(x), mdqr.exp(thirds))
+    frame = pd.DataFrame({"a": _objects(*thirds), "b": [1, 2**60 + 1, 0.5]})
+    assert same_bits(mdqr.array(frame)[:, 0], thirds)
+    mixed = _objects(precision(1) / 3, "0.1", Fraction(1, 3), 2**60 + 1)
+    wanted = mdqr.array([mixed[0], "0.1", Fraction(1, 3), 2**60 + 1], precision=precision)
+    assert same_bits(mdqr.array(mixed, precision=precision), wanted)
+    with pytest.raises(TypeError, match="a string is not a number"):
+        thirds[0] + mixed
+    alone = np.empty((), dtype=object)
+    alone[()] = thirds[0]
+    assert same_bits(mdqr.array(alone), thirds[0])
+    product = linalg.matmul(frame, [[1.0], [2.0]])
+    assert same_bits(product, linalg.matmul(mdqr.array(frame), [[1.0], [2.0]]))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        range(0),
+        range(5, 0, -2),
+        range(-(2**63) + 1, 2**63 - 1, 2**61 + 1),
+        range(2**62, 2**64, 2**60),
+        range(-(2**63), 2**63, 2**63 - 1),
+        range(2**70, 2**70 + 3),
+    ],
+)
+def test_ranges_are_exact(x, multiple):
+    for given in (x, list(x)):
+        a = mdqr.array(given, precision=multiple)
+        assert a.shape == (len(x),)
+        assert [int(value) for value in a] == list(x)
+
+
+def test_long_ranges_need_no_list():
+    """A range of 10**8 took minutes."""
+    a = mdqr.array(range(7, 4 * 10**6, 2), precision="dd")
+    np.testing.assert_array_equal(a.to_numpy(), np.arange(7, 4 * 10**6, 2))
+    for far in (range(10**25), range(10**15)):
+        with pytest.raises(MemoryError, match="take fewer values"):
+            mdqr.array(far, precision="dd")
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        [True, 2, 2**63],
+        [-(2**63), 2**63 - 1],
+        [2**53 + 1, 0.5],
+        [-(2**53) - 1, 0.5, True],
+        [2**53, -0.0, 5e-324],
+        [np.inf, 3],
+        [True, False],
+    ],
+)
+def test_lists_of_numbers_are_exact(x, multiple):
+    a = mdqr.array(x, precision=multiple)
+    for got, wanted in zip(a, x, strict=True):
+        if wanted == np.inf:
+            assert float(got) == wanted
+        else:
+            assert Fraction(*got.as_integer_ratio()) == Fraction(wanted)
+            assert np.signbit(float(got)) == np.signbit(float(wanted))
