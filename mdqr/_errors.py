@@ -31,12 +31,12 @@ class PrecisionWarning(UserWarning):
 PrecisionWarning.__module__ = "mdqr"
 
 
-def warn_of_precision(message: str) -> None:
-    """Give a PrecisionWarning at the line outside of the package that called it."""
+def warn_of_precision(message: str, category: type[Warning] = PrecisionWarning) -> None:
+    """Give a warning at the line outside of the package that called it."""
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").partition(".")[0] == "mdqr":
         level += 1
-    warnings.warn(message, PrecisionWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def advised(function: Callable[_P, _R]) -> Callable[_P, _R]:

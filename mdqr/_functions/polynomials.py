@@ -171,7 +171,8 @@ def polyfit(
     >>> mdqr.polyfit(x, 2 * x**2 - 1, 2).to_numpy().round(30)
     array([ 2.,  0., -1.])
     """
-    from mdqr import linalg
+    from mdqr.linalg._shared.caller import Caller
+    from mdqr.linalg._solve.lstsq import solved_for
 
     degree = operator.index(deg)
     if degree < 0:
@@ -203,7 +204,8 @@ def polyfit(
             f"polyfit: {count} points leave no degrees of freedom to scale the covariances of "
             f'{degree + 1} coefficients; cov="unscaled" is for known standard deviations'
         )
-    fit = linalg.lstsq(matrices.vander(points, degree + 1), values, weights=squares)
+    caller = Caller("polyfit", "the matrix of powers of x", "y")
+    fit = solved_for(caller, matrices.vander(points, degree + 1), values, weights=squares)
     if not cov:
         return fit.x
     if cov == "unscaled":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from math import prod as product
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from mdqr._backend import for_block
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.promotion import operands, promote
-from mdqr._errors import advised
+from mdqr._errors import advised, warn_of_precision
 from mdqr._functions import elementwise
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
@@ -79,7 +78,7 @@ def mean(x: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     total = sum(x, axis, keepdims=keepdims)
     count = product(x.shape[i] for i in counted_axes(axis, x.ndim))
     if not count:
-        warnings.warn("mean of no values", RuntimeWarning, stacklevel=3)
+        warn_of_precision("mean of no values", RuntimeWarning)
     return total / count
 
 

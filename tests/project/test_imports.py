@@ -52,7 +52,11 @@ LATER = {
     },
     "mdqr._array.tables": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
-    "mdqr._functions.polynomials": {"mdqr.linalg": "polyfit is lstsq, which lies above"},
+    "mdqr._functions.polynomials": {
+        "mdqr.linalg": "roots are those of linalg, which lies above",
+        "mdqr.linalg._shared.caller": "polyfit is lstsq, which lies above",
+        "mdqr.linalg._solve.lstsq": "polyfit is lstsq, which lies above",
+    },
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.series": {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from mdqr._core.axes import Axis, counted_axes, counted_axis, is_only_axis
 from mdqr._core.promotion import promote
-from mdqr._errors import advised
+from mdqr._errors import advised, warn_of_precision
 from mdqr._functions import elementwise, reductions
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.manipulation.joining import vstack
@@ -74,7 +73,7 @@ def var(
     places = () if is_only_axis(axis, given.ndim) else counted_axes(axis, given.ndim)
     count = prod(given.shape[i] for i in places)
     if count <= ddof:
-        warnings.warn("variance of too few values for ddof", RuntimeWarning, stacklevel=3)
+        warn_of_precision("variance of too few values for ddof", RuntimeWarning)
         if not count:
             return reductions.sum(given.real, places, keepdims=keepdims) / 0.0
     if mean is None:
