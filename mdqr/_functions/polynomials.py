@@ -261,12 +261,17 @@ def roots(p: Any) -> MDArray:
     numpy.linalg.LinAlgError
         As `mdqr.linalg.roots`.
 
+    Warns
+    -----
+    PrecisionWarning
+        As `mdqr.linalg.roots`: rounding of the coefficients may leave few digits of a root.
+
     Examples
     --------
     >>> import mdqr
     >>> mdqr.roots(mdqr.array([1, -6, 11, -6], precision=mdqr.qd)).to_numpy().real.tolist()
     [3.0, 2.0, 1.0]
     """
-    from mdqr import linalg
+    from mdqr.linalg._spectral.roots import found_with_info
 
-    return linalg.roots(operand(p)).roots
+    return found_with_info("roots", operand(p), None, None, stacklevel=3).roots

@@ -56,6 +56,7 @@ LATER = {
         "mdqr.linalg": "roots are those of linalg, which lies above",
         "mdqr.linalg._shared.caller": "polyfit is lstsq, which lies above",
         "mdqr.linalg._solve.lstsq": "polyfit is lstsq, which lies above",
+        "mdqr.linalg._spectral.roots": "roots are those of mdqr.linalg, which lies above",
     },
     "mdqr._cli.digits": {"mdqr.linalg": "help and faults of the command line do not wait for it"},
     "mdqr._cli.fit": {"mdqr.linalg": "help and faults of the command line do not wait for it"},

@@ -80,13 +80,13 @@ def test_simple_roots_are_right_to_the_last_bits(rng):
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_multiple_roots_are_told(multiple, k):
-    """A root of multiplicity k has a radius of about the k-th root of what is evaluated."""
+    """A root of multiplicity k is one value, right to all its digits."""
     found = check(product([1] * k + [-2]), multiple)
     assert sorted(found.counts) == sorted([k] * k + [1])
-    work = max(multiple.eps**2, mdqr.od.eps)
-    near = found.radii[found.counts == k]
-    assert (near >= work ** (1 / k) / 100).all()
-    assert (near <= work ** (1 / k) * 1000).all()
+    assert (found.radii <= multiple.eps * abs(found.roots).to_numpy()).all()
+    near = found.roots[np.flatnonzero(found.counts == k)]
+    assert (near.real.to_fractions() == 1).all()
+    assert not near.imag.limbs.any()
 
 
 def test_clusters_are_resolved():

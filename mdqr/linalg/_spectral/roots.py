@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import PrecisionWarning
 from mdqr._functions.filled import zeros
-from mdqr._functions.sequences import concatenate
 from mdqr._limbs import planes
-from mdqr._limbs.planes import Kind
+from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Inputs, gather
-from mdqr.linalg._spectral.aberth import found_roots
+from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather
+from mdqr.linalg._spectral.root_values import Given, found_roots
+
+# Fewer digits that hold for all data within their errors are worth a warning.
+_FEW = 2.0
 
 
-class RootsResult(NamedTuple):
-    """Roots of a polynomial of degree n, and disks that contain the exact ones.
+class _Fields(NamedTuple):
+    roots: MDArray
+    radii: np.ndarray
+    counts: np.ndarray
+
+
+class RootsResult(_Fields):
+    """Roots of a polynomial of degree n, and disks that contain the exact ones; three fields.
 
     Attributes
     ----------
@@ -29,17 +42,35 @@ class RootsResult(NamedTuple):
     counts : numpy.ndarray
         int64 ``(n,)``: 1 where the disk has one root, otherwise of how many roots the value stands
         for one, in as many disks that meet: a multiple root, or some that rounding makes one.
+    info : Info
+        No field of the tuple: `error_bound` is `radii`, `data_error_bound` holds for the roots of
+        all polynomials whose coefficients are within their errors.
     """
 
-    roots: MDArray
-    radii: np.ndarray
-    counts: np.ndarray
+    info: Info
+
+    def __new__(
+        cls, roots: MDArray, radii: np.ndarray, counts: np.ndarray, info: Info
+    ) -> RootsResult:
+        """Make a result; its info is no field."""
+        found = super().__new__(cls, roots, radii, counts)
+        found.info = info
+        return found
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return what copies and pickles are made of."""
+        return (*self, self.info)
 
 
 RootsResult.__module__ = "mdqr.linalg"
 
 
-def roots(p: Any, *, precision: Precision | str | None = None) -> RootsResult:
+def roots(
+    p: Any,
+    *,
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> RootsResult:
     """Return the roots of a polynomial, and disks that contain them.
 
     Parameters
@@ -47,21 +78,35 @@ def roots(p: Any, *, precision: Precision | str | None = None) -> RootsResult:
     p : array_like
         The coefficients ``(n + 1,)``, that of the highest power first, as `numpy.roots` takes
         them: leading zeros lower the degree, trailing ones are roots that are exactly zero.
+    data_error : dict, optional
+        Bounds of the errors of the coefficients, ``p_atol + p_rtol * abs(p)``, with the keys
+        ``"p_atol"`` and ``"p_rtol"``: numbers, or arrays that broadcast to `p`. By default they
+        count as rounded to half a unit in the last place of the precision in which they were
+        given. They make `info.data_error_bound` and `info.data_digits`, and change nothing else.
     precision : Precision or str, optional
         The precision of the roots; by default that of `p`.
 
     Returns
     -------
     RootsResult
-        The fields `roots`, always complex, `radii` and `counts`. `mdqr.roots` returns the roots
-        alone.
+        The fields `roots`, always complex, `radii` and `counts`, and the attribute `info`.
+        `mdqr.roots` returns the roots alone.
 
     Raises
     ------
     ValueError
-        If `p` does not have one axis.
+        If `p` does not have one axis, or `data_error` does not fit.
+    TypeError
+        If `data_error` is no dict.
     numpy.linalg.LinAlgError
         If a coefficient is not finite, or a root is beyond the largest double.
+
+    Warns
+    -----
+    PrecisionWarning
+        If the coefficients may have been rounded to their precision, as those whose last limb is
+        full, and errors of half a unit in the last place leave fewer than two digits of a root; or
+        if the errors that `data_error` states do.
 
     See Also
     --------
@@ -69,13 +114,21 @@ def roots(p: Any, *, precision: Precision | str | None = None) -> RootsResult:
 
     Notes
     -----
-    The coefficients count as exact. The radii are proven, rounding errors included: about ``eps``
-    of a root times its condition, ``eps**(1/k)`` of a root of multiplicity k, for which `counts` is
-    k. Where disks prove it, roots of real polynomials have an imaginary part that is exactly zero,
-    or are exactly conjugate.
+    `radii` and `counts` are those of the coefficients as they are stored. They are proven, rounding
+    errors included: a radius is what rounding to the limbs of the answer cuts off and hardly more,
+    also of a multiple root, unless its multiplicity times the bits of the answer is more than 8192;
+    then it is about ``2**(-8192 / k)`` of a root of multiplicity k. Where disks prove it, roots of
+    real polynomials have an imaginary part that is exactly zero, or are exactly conjugate.
+    `info.data_error_bound` is proven, too; it is infinite where the leading coefficient is not
+    known to differ from zero.
 
-    Aberth's iteration from the Newton polygon, in twice the limbs where there are as many; radii by
-    disks of a matrix that has the roots as eigenvalues. The work is done on the host. References in
+    Roots follow each other by decreasing modulus; those whose disks do not tell which modulus is
+    larger, as conjugate ones, by decreasing real part, then imaginary part. What is rounded may
+    change that order by a unit in the last place.
+
+    Aberth's iteration in double precision from the Newton polygon, Newton's method in integers of
+    as many bits as it needs, Pellet's theorem for the disks. No BLAS or LAPACK takes part, so that
+    the limbs do not depend on them. The work is done on the host. References in
     docs/explanation/sources.md.
 
     Examples
@@ -88,26 +141,81 @@ def roots(p: Any, *, precision: Precision | str | None = None) -> RootsResult:
     (True, [1, 1])
     >>> mdqr.linalg.roots(mdqr.array([1, -3, 3, -1], precision=mdqr.qd)).counts.tolist()
     [3, 3, 3]
+    >>> found = mdqr.linalg.roots([1, 0, -2], data_error={"p_atol": 1e-6}, precision="dd")
+    >>> found.info.data_digits.round(1).tolist()
+    [6.3, 6.3]
     """
+    return found_with_info("roots", p, data_error, precision, stacklevel=3)
+
+
+def found_with_info(
+    function: str,
+    p: Any,
+    data_error: Mapping[str, Any] | None,
+    precision: Precision | str | None,
+    stacklevel: int,
+) -> RootsResult:
+    """Do `roots` for a function of that name; `stacklevel` is that of its caller."""
+    check_data_error(function, data_error, ("p",))
     inputs, checks = gather(p, precision=precision), Checks()
-    if len(inputs.shape(0)) != 1:
-        raise ValueError(f"roots: p must have one axis; got shape {inputs.shape(0)}")
-    checks.require_finite("roots", "p", inputs.blocks[0][..., None], inputs.is_complex)
+    shape = inputs.shape(0)
+    if len(shape) != 1:
+        raise ValueError(f"{function}: p must have one axis; got shape {shape}")
+    checks.require_finite(function, "p", inputs.blocks[0][..., None], inputs.is_complex)
+    known = data_precision(p, inputs.work)
+    unit = entry_unit(p, known)
+    errors = operand_errors(function, data_error, "p", shape, unit, inputs, checks)
     checks.settle()
-    given = _whole(inputs, 0)
-    device, given = given.device, given.to_device("cpu")
-    held = np.flatnonzero(given != 0)
-    first, last = (int(held[0]), int(held[-1])) if held.size else (0, 0)
-    found = found_roots(given[first : last + 1][::-1], inputs.precision)
-    zero = given.shape[0] - 1 - last if held.size else 0
-    values = concatenate([found.values, found.values._like(_zeros(inputs, zero))])
-    # Zeros are exact: no disk of another root reaches them.
-    radii, counts = found.disks
-    checks.require_in_range("roots", "the roots", values._block[..., None], True)
-    return RootsResult(
-        values.to_device(device),
-        np.concatenate([radii, np.zeros(zero)]),
-        np.concatenate([counts, np.full(zero, zero)]),
+    block = host_block(inputs.blocks[0])
+    given = Given.of(block, inputs.is_complex, errors)
+    found = found_roots(given, inputs.precision)
+    values = MDArray._wrap(found.block, inputs.precision, True)
+    checks.require_in_range(function, "the roots", found.block[..., None], True)
+    info = Info(
+        inputs.precision,
+        found.sizes,
+        found.radii,
+        lambda: found.data_bounds(known.bits),
+        condition=found.conditions,
+    )
+    result = RootsResult(
+        values.to_device(MDArray._wrap(inputs.blocks[0], inputs.work, inputs.is_complex).device),
+        found.radii,
+        found.counts,
+        info,
+    )
+    if (data_error is not None or _may_be_rounded(block, inputs.is_complex, known)) and (
+        found.may_be_lost()
+    ):
+        digits = float(np.min(info.data_digits, initial=_FEW))
+        if digits < _FEW:
+            _warn(function, digits, data_error is not None, known, stacklevel + 1)
+    return result
+
+
+def _may_be_rounded(block: planes.Block, is_complex: bool, known: Precision) -> bool:
+    """Return whether the last limb that a coefficient may have is nearly as long as a double.
+
+    Short numbers are what they are: integers, or fractions of few bits.
+    """
+    if planes.limb_count(block, is_complex) < known.limbs:
+        return False
+    last = block[:, known.limbs - 1] if is_complex else block[known.limbs - 1]
+    return bool((last.view(np.int64) & (2**16 - 1)).any())
+
+
+def _warn(function: str, digits: float, stated: bool, known: Precision, stacklevel: int) -> None:
+    reason = (
+        "the errors of p that data_error states"
+        if stated
+        else f"errors of p of half a unit in the last place of precision {known.name}"
+    )
+    warnings.warn(
+        f"{function}: a root has {digits:.1f} digits that hold for {reason}: see info.data_digits "
+        "of mdqr.linalg.roots"
+        + ("" if stated else "; exact coefficients in a higher precision have more"),
+        PrecisionWarning,
+        stacklevel=stacklevel,
     )
 
 
@@ -115,10 +223,6 @@ def _whole(inputs: Inputs, index: int) -> MDArray:
     """Return an operand with all limbs of the work."""
     block = planes.widen(inputs.blocks[index], inputs.is_complex, inputs.work.limbs)
     return MDArray._wrap(block, inputs.work, inputs.is_complex)
-
-
-def _zeros(inputs: Inputs, count: int) -> planes.Block:
-    return Kind(inputs.precision.limbs, True).zeros(np, (count,))
 
 
 def companion(a: Any, *, precision: Precision | str | None = None) -> MDArray:
