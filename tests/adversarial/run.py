@@ -7,7 +7,7 @@ import os
 
 from tqdm import tqdm
 
-from . import factors, judge, tensors, updates
+from . import factors, judge, polynomials, tensors, updates
 from .findings import Findings
 from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
@@ -56,6 +56,7 @@ FUNCTIONS = {
     "qr_factor": factors.qr_factor,
     "UpdatableLstsq": updates.updatable,
     "tensorcore": tensors.tensor,
+    "roots": polynomials.roots,
 }
 
 

@@ -30,6 +30,10 @@ DEFECTS = {
     "needless_rank_warning": "the rank was doubted, at a condition as far below its limit",
     "lost_more": "more digits were lost than `lost_digits` says, by more than one",
     "residual_wrong": "the sum of squares is off by more than it may be, without a warning",
+    "data_bound_violated": "data within their errors have a result beyond the bound for them",
+    "counts_wrong": "a disk that has one root, as it says, has more",
+    "order_wrong": "roots do not follow each other by decreasing modulus",
+    "symmetry_lost": "roots of a real polynomial are not exactly real, or exactly conjugate",
     "leaked_warning": "a warning of another kind than PrecisionWarning",
 }
 
