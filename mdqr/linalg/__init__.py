@@ -36,6 +36,7 @@ from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
 from mdqr.linalg._solve.minimum_norm.deficient import RankInfo
 from mdqr.linalg._solve.solve import inv, solve
 from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
+from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
 from mdqr.linalg._spectral.roots import RootsResult, companion, roots
@@ -68,6 +69,7 @@ __all__ = [
     "SVDResult",
     "SchurResult",
     "SlogdetResult",
+    "SpectralInfo",
     "UpdatableLstsq",
     "UpdatableLstsqInfo",
     "UpdateResult",

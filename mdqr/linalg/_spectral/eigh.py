@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
+from mdqr._backend.protocol import Backend
+from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block
+from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._factor.triangular import Triangle
 from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.data_error import check_data_error, operand_errors
 from mdqr.linalg._shared.operands import (
     Inputs,
     as_integer,
     broadcast_batch,
+    data_precision,
+    entry_unit,
     gather,
     memory_guard,
+    precision_for,
     square_order,
 )
+from mdqr.linalg._spectral import claims
+from mdqr.linalg._spectral.definite_pair import Pairs, refined
+from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.jacobi import adjoint, descending, orthogonalise
 from mdqr.linalg._spectral.svd import of_tall
 
 # Eigenvalues no larger than that, beside the largest, are noise in float64.
 _LOST = 2.0**-44
+# Where vectors still change by that, the condition of b is near 1 / eps.
+_FEW_DIGITS = 2.0**-20
 
 
-class EighResult(NamedTuple):
+class _Pairs(NamedTuple):
+    eigenvalues: MDArray
+    eigenvectors: MDArray
+
+
+class EighResult(_Pairs):
     """Eigenvalues and eigenvectors, ``a @ eigenvectors = eigenvectors * eigenvalues``.
 
     Attributes
@@ -39,10 +58,11 @@ class EighResult(NamedTuple):
         The eigenvalues, real, the least first: ``(..., n)``.
     eigenvectors : MDArray
         Orthonormal columns, ``(..., n, n)``.
+    info : SpectralInfo
+        Error bounds of both.
     """
 
-    eigenvalues: MDArray
-    eigenvectors: MDArray
+    info: SpectralInfo
 
 
 EighResult.__module__ = "mdqr.linalg"
@@ -54,6 +74,7 @@ def eigh(
     *,
     b: Any = None,
     subset_by_index: Any = None,
+    data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
 ) -> EighResult:
     """Return eigenvalues and eigenvectors of Hermitian matrices; as `numpy.linalg.eigh`.
@@ -71,19 +92,26 @@ def eigh(
     subset_by_index : sequence of two int, optional
         The first and the last of the eigenvalues that are wanted, as in `scipy.linalg.eigh`: k
         values of n. All are found; that saves memory alone.
+    data_error : dict, optional
+        Bounds of the errors of the entries, for the bounds in `info`: absolute ones, `a_atol` and
+        `b_atol`, and parts of the entries, `a_rtol` and `b_rtol`, numbers or arrays that broadcast
+        to the matrix. By default half a unit in the last place of the precision in which it is
+        given.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
 
     Returns
     -------
     EighResult
-        The fields `eigenvalues` and `eigenvectors`.
+        The fields `eigenvalues` and `eigenvectors`, and the attribute `info`.
 
     Raises
     ------
+    TypeError
+        If `data_error` is no dict.
     ValueError
-        If a matrix is not square, `b` is of another order, `UPLO` is neither "L" nor "U", or the
-        subset is none.
+        If a matrix is not square, `b` is of another order, `UPLO` is neither "L" nor "U", the
+        subset is none, or `data_error` has unknown keys or values.
     numpy.linalg.LinAlgError
         If an entry of the triangle is not finite, `b` is not positive definite, with the first
         leading minor that is not positive, an eigenvalue is beyond the largest double, or the
@@ -91,25 +119,34 @@ def eigh(
     MemoryError
         If there is no memory for the factors; with what was wanted.
 
+    Warns
+    -----
+    PrecisionWarning
+        If the condition of `b` leaves eigenvalues few digits. A value of few digits alone is no
+        reason, as in `svd`.
+
     See Also
     --------
     svd : Its small values are relatively right, those of `eigh` beside the largest one.
-    eig : Matrices that are not Hermitian, and a bound of each eigenvalue.
+    eig : Matrices that are not Hermitian.
 
     Notes
     -----
     Every eigenvalue is right to ``40 n eps`` of the largest one, the eigenvectors are orthonormal
-    within ``40 n eps``, and ``norm(a V - V w) <= 100 n eps norm(a)``: an eigenvector is right to
-    about that over the distance of its eigenvalue from others.
+    within ``40 n eps``, and ``norm(a V - V w) <= 100 n eps norm(a)``. ``info.error_bound`` proves
+    what is right of each value, little above its true error, and ``info.vector_bound`` how far a
+    vector is from an exact one: residuals in twice the limbs over distances of eigenvalues
+    (docs/explanation/eigenvalues.md).
 
     The columns of ``a + s I``, s at least twice the norm, are made orthogonal as those of `svd`,
     from eigenvectors by LAPACK on; eigenvalues are Rayleigh quotients with `a`. The limbs depend on
     that LAPACK and its threads, and on the other matrices of a batch.
 
     With `b` the matrix is ``L^-1 a L^-H``, ``b = L L^H`` by Cholesky (G. H. Golub and C. F. Van
-    Loan, Matrix Computations, section 8.7): values are right to ``40 n eps`` of its norm and to
-    ``100 n^2 eps norm(a) norm(inv(b))``, vectors orthonormal in the product with `b` within
-    ``100 n^2 eps`` times the condition of `b`.
+    Loan, Matrix Computations, section 8.7), and what that loses is refined by residuals with `a`
+    and `b`, as far as ``n eps cond(b)`` is below 1: values are right to ``100 n**2 eps cond(b)`` of
+    the largest one in any case, and mostly to ``eps`` of themselves; vectors are orthonormal in the
+    product with `b` within ``100 n**2 eps cond(b)``.
 
     Examples
     --------
@@ -118,13 +155,41 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    inputs, values, vectors = _decomposed("eigh", a, UPLO, b, subset_by_index, precision)
-    kind, n = inputs.kind, inputs.shape(0)[-1]
-    batch, count = inputs.shape(0)[:-2], values.shape[-1]
-    return EighResult(
-        inputs.wrap(values.reshape(kind.real.planes((*batch, count))), False),
-        inputs.wrap(vectors.reshape(kind.planes((*batch, n, count)))),
+    found = _decomposed("eigh", a, UPLO, b, subset_by_index, precision)
+    inputs, kind, n = found.inputs, found.inputs.kind, found.inputs.shape(0)[-1]
+    info = _claims("eigh", found, (a, UPLO, b), data_error)
+    batch, vectors = inputs.shape(0)[:-2], found.vectors[..., found.part]
+    result = EighResult(
+        _values(found), inputs.wrap(vectors.reshape(kind.planes((*batch, n, vectors.shape[-1]))))
     )
+    result.info = info
+    return result
+
+
+@overload
+def eigvalsh(
+    a: Any,
+    UPLO: Any = "L",
+    *,
+    b: Any = None,
+    subset_by_index: Any = None,
+    return_info: Literal[False] = False,
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def eigvalsh(
+    a: Any,
+    UPLO: Any = "L",
+    *,
+    b: Any = None,
+    subset_by_index: Any = None,
+    return_info: Literal[True],
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> tuple[MDArray, SpectralInfo]: ...
 
 
 def eigvalsh(
@@ -133,8 +198,10 @@ def eigvalsh(
     *,
     b: Any = None,
     subset_by_index: Any = None,
+    return_info: bool = False,
+    data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
-) -> MDArray:
+) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return eigenvalues of Hermitian matrices, the least first; as `numpy.linalg.eigvalsh`.
 
     Parameters
@@ -147,6 +214,10 @@ def eigvalsh(
         Hermitian positive definite matrices, as in `eigh`.
     subset_by_index : sequence of two int, optional
         The first and the last of the eigenvalues that are wanted.
+    return_info : bool, optional
+        Whether error bounds are wanted, too.
+    data_error : dict, optional
+        As in `eigh`.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
 
@@ -154,15 +225,22 @@ def eigvalsh(
     -------
     MDArray
         The eigenvalues, real, ``(..., n)``; as accurate as those of `eigh`.
+    SpectralInfo
+        Their error bounds; only with `return_info`.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `eigh`.
     numpy.linalg.LinAlgError
         As `eigh`.
     MemoryError
         If there is no memory for the factors; with what was wanted.
+
+    Warns
+    -----
+    PrecisionWarning
+        As `eigh`.
 
     Examples
     --------
@@ -171,15 +249,65 @@ def eigvalsh(
     >>> mdqr.linalg.eigvalsh(a, subset_by_index=[1, 1]).to_numpy().round(12).tolist()
     [3.0]
     """
-    inputs, values, _ = _decomposed("eigvalsh", a, UPLO, b, subset_by_index, precision)
-    shape = (*inputs.shape(0)[:-2], values.shape[-1])
-    return inputs.wrap(values.reshape(inputs.kind.real.planes(shape)), False)
+    found = _decomposed("eigvalsh", a, UPLO, b, subset_by_index, precision)
+    if not return_info:
+        check_data_error("eigvalsh", data_error, ("a", "b"))
+        return _values(found)
+    return _values(found), _claims("eigvalsh", found, (a, UPLO, b), data_error)
+
+
+class _Found(NamedTuple):
+    """Operands of one batch, Hermitian matrices, all values ``(batch, n)`` and vectors."""
+
+    inputs: Inputs
+    matrices: list[Block]
+    uplo: str
+    values: Block
+    vectors: Block
+    part: slice
+
+
+def _values(found: _Found) -> MDArray:
+    """Return the values that are wanted."""
+    values = found.values[..., found.part]
+    shape = (*found.inputs.shape(0)[:-2], values.shape[-1])
+    return found.inputs.wrap(values.reshape(found.inputs.kind.real.planes(shape)), False)
+
+
+def _claims(
+    function: str, found: _Found, given: tuple[Any, Any, Any], data_error: Any
+) -> SpectralInfo:
+    """Return the info of what was found of the operands a, UPLO and b as they were given."""
+    a, uplo, b = given
+    operands = [a] if len(found.matrices) == 1 else [a, uplo if b is None else b]
+    inputs, checks = found.inputs, Checks()
+    check_data_error(function, data_error, ("a", "b")[: len(operands)])
+    errors = [
+        operand_errors(
+            function,
+            data_error,
+            name,
+            inputs.shape(0),
+            entry_unit(operand, data_precision(operand, inputs.work)),
+            inputs,
+            checks,
+        )
+        for name, operand in zip("ab", operands, strict=False)
+    ]
+    checks.settle()
+    held = claims.held(
+        inputs, found.matrices, errors, found.values, found.vectors, triangle=found.uplo
+    )
+    n = inputs.shape(0)[-1]
+    shape = (*inputs.shape(0)[:-2], len(range(n)[found.part]))
+    made = partial(claims.of_hermitian, refined=partial(_refined, inputs))
+    return claims.info_of(inputs, held, made, found.part, shape)
 
 
 def _decomposed(
     function: str, a: Any, uplo: Any, b: Any, subset: Any, precision: Precision | str | None
-) -> tuple[Inputs, Block, Block]:
-    """Return the operands, eigenvalues ``(batch, k)`` and eigenvectors ``(batch, n, k)``."""
+) -> _Found:
+    """Return the operands with all their eigenvalues and eigenvectors."""
     if b is None and not isinstance(uplo, str):
         uplo, b = "L", uplo
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
@@ -192,22 +320,53 @@ def _decomposed(
     checks.require_finite(function, "a", read, kind.is_complex)
     checks.settle()
     with memory_guard(function, inputs, 12 * n * n, "take fewer rows"):
-        matrix = _hermitian(inputs, read)
-        triangle = None
+        matrices, triangle = [_hermitian(inputs, read)], None
         if b is not None:
-            inputs, matrix, triangle = _reduced(function, inputs, matrix, uplo)
-        matrix = flat(matrix, kind.is_complex)
+            inputs, matrices, reduced, triangle = _reduced(function, inputs, matrices[0], uplo)
+        matrices = [flat(each, kind.is_complex) for each in matrices]
+        matrix = matrices[0]
         if not matrix[0].size:
-            return inputs, kind.real.zeros(xp, matrix.shape[kind.lead : -1]), matrix
-        values, vectors = _solved(inputs, matrix)
-        values, vectors = values[..., part], vectors[..., part]
-        if triangle is not None:
-            shape = (*inputs.shape(0)[:-1], values.shape[-1])
-            vectors = triangle.solve(vectors.reshape(kind.planes(shape)), "C", checks=checks)
-        shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, values.shape[-1])
+            values = kind.real.zeros(xp, matrix.shape[kind.lead : -1])
+            return _Found(inputs, matrices, uplo, values, matrix, part)
+        if triangle is None:
+            values, vectors = _solved(inputs, matrix)
+        else:
+            values, vectors = _solved_pair(function, inputs, matrices, reduced, triangle)
+        shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, n)
         checks.require_in_range(function, "the eigenvalues", values.reshape(shape), False)
         checks.settle()
-    return inputs, values, vectors
+    return _Found(inputs, matrices, uplo, values, vectors, part)
+
+
+def _refined(
+    inputs: Inputs, backend: Backend, a: Block, b: Block, w: Block, x: Block, kind: Kind
+) -> Pairs:
+    """Return the pairs of two matrices in the precision of `kind`."""
+    inputs = inputs._replace(work=precision_for(kind.limbs), blocks=[a])
+    return refined(backend, a, b, w, x, kind, partial(_solved, inputs))
+
+
+def _solved_pair(
+    function: str, inputs: Inputs, matrices: list[Block], reduced: Block, triangle: Triangle
+) -> tuple[Block, Block]:
+    """Return eigenvalues and eigenvectors of two matrices, from those of ``L^-1 a L^-H`` on."""
+    backend, kind, checks = inputs.backend, inputs.kind, Checks()
+    values, vectors = _solved(inputs, flat(reduced, kind.is_complex))
+    shape = kind.planes(inputs.shape(0))
+    vectors = flat(triangle.solve(vectors.reshape(shape), "C", checks=checks), kind.is_complex)
+    checks.settle()
+    a, b = matrices
+    found = _refined(inputs, backend, a, b, values, vectors, kind)
+    if not found.change <= _FEW_DIGITS:
+        warnings.warn(
+            f"{function}: the condition of b leaves the eigenvalues few of the digits of "
+            f"{inputs.work.name}; info.digits of eigh says how many, a higher precision has more",
+            PrecisionWarning,
+            stacklevel=4,
+        )
+    order = descending(backend.xp, found.values)[..., ::-1]
+    rows = permuted(found.vectors.swapaxes(-1, -2), order)
+    return permuted(found.values[..., None], order)[..., 0], rows.swapaxes(-1, -2)
 
 
 def _part(function: str, subset: Any, n: int) -> slice:
@@ -224,9 +383,11 @@ def _part(function: str, subset: Any, n: int) -> slice:
     return slice(first, last + 1)
 
 
-def _reduced(function: str, inputs: Inputs, a: Block, uplo: str) -> tuple[Inputs, Block, Triangle]:
-    """Return the operands as one batch, ``L^-1 a L^-H``, and L with ``L L^H = b``."""
-    kind, checks = inputs.kind, Checks()
+def _reduced(
+    function: str, inputs: Inputs, a: Block, uplo: str
+) -> tuple[Inputs, list[Block], Block, Triangle]:
+    """Return the operands as one batch, both matrices, ``L^-1 a L^-H``, and L, ``L L^H = b``."""
+    kind, checks, xp = inputs.kind, Checks(), inputs.backend.xp
     if square_order(function, "b", inputs.shape(1)) != inputs.shape(0)[-1]:
         raise ValueError(
             f"{function}: a and b must be of one order; got shapes {inputs.shape(0)} and "
@@ -242,7 +403,8 @@ def _reduced(function: str, inputs: Inputs, a: Block, uplo: str) -> tuple[Inputs
     half = triangle.solve(a, checks=checks)
     reduced = triangle.solve(adjoint(half, kind), checks=checks)
     checks.settle()
-    return inputs, _hermitian(inputs, inputs.backend.xp.tril(reduced)), triangle
+    whole = _hermitian(inputs, (xp.triu if upper else xp.tril)(b))
+    return inputs, [a, whole], _hermitian(inputs, xp.tril(reduced)), triangle
 
 
 def _hermitian(inputs: Inputs, triangle: Block) -> Block:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple, cast, overload
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import to_native
@@ -12,8 +14,18 @@ from mdqr._precision import Precision
 from mdqr.linalg._factor import qr
 from mdqr.linalg._factor.lu import flat, permuted
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.operands import Inputs, gather, matrix_shape, memory_guard
-from mdqr.linalg._spectral import starts
+from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.operands import (
+    Inputs,
+    data_precision,
+    entry_unit,
+    gather,
+    matrix_shape,
+    memory_guard,
+    precision_for,
+)
+from mdqr.linalg._spectral import claims, starts
+from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.jacobi import (
     ROOM,
     Orthogonal,
@@ -21,6 +33,7 @@ from mdqr.linalg._spectral.jacobi import (
     descending,
     orthogonalise,
 )
+from mdqr.linalg._spectral.singular_bounds import Triples
 
 # Triangles are factored again at most so often, where rows far apart in length have larger cosines
 # than that, or diagonals are a smaller part of rows: errors of low rank have no order of their own.
@@ -28,7 +41,13 @@ _MOST_AGAIN = 8
 _LITTLE = 2.0**-8
 
 
-class SVDResult(NamedTuple):
+class _Factors(NamedTuple):
+    U: MDArray
+    S: MDArray
+    Vh: MDArray
+
+
+class SVDResult(_Factors):
     """Singular values and vectors, ``a = U @ diag(S) @ Vh``.
 
     Attributes
@@ -39,11 +58,11 @@ class SVDResult(NamedTuple):
         Singular values, real, the largest first: ``(..., k)``.
     Vh : MDArray
         Right singular vectors as conjugated rows, ``(..., n, n)`` or ``(..., k, n)``.
+    info : SpectralInfo
+        Error bounds of `S`, and of the vectors that belong to values.
     """
 
-    U: MDArray
-    S: MDArray
-    Vh: MDArray
+    info: SpectralInfo
 
 
 SVDResult.__module__ = "mdqr.linalg"
@@ -63,6 +82,7 @@ def svd(
     full_matrices: bool = True,
     compute_uv: Literal[True] = True,
     *,
+    data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
 ) -> SVDResult: ...
 
@@ -73,6 +93,7 @@ def svd(
     full_matrices: bool,
     compute_uv: Literal[False],
     *,
+    data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
 ) -> MDArray: ...
 
@@ -82,6 +103,7 @@ def svd(
     full_matrices: bool = True,
     compute_uv: bool = True,
     *,
+    data_error: Mapping[str, Any] | None = None,
     precision: Precision | str | None = None,
 ) -> SVDResult | MDArray:
     """Return the singular value decomposition ``a = U @ diag(S) @ Vh``; as `numpy.linalg.svd`.
@@ -94,18 +116,24 @@ def svd(
         Whether U and Vh are square, or have ``min(m, n)`` columns and rows.
     compute_uv : bool, optional
         Whether vectors are wanted, or `S` alone.
+    data_error : dict, optional
+        Bounds of the errors of the entries of `a`, for the bounds in `info`: absolute ones,
+        `a_atol`, and parts of the entries, `a_rtol`, numbers or arrays that broadcast to `a`. By
+        default half a unit in the last place of the precision in which `a` is given.
     precision : Precision or str, optional
         The precision of the results; by default that of `a`.
 
     Returns
     -------
     SVDResult or MDArray
-        The fields `U`, `S` and `Vh`; or S.
+        The fields `U`, `S` and `Vh`, and the attribute `info`; or S.
 
     Raises
     ------
+    TypeError
+        If `data_error` is no dict.
     ValueError
-        If `a` has less than two dimensions.
+        If `a` has less than two dimensions, or `data_error` has unknown keys or values.
     numpy.linalg.LinAlgError
         If an entry is not finite, a singular value is beyond the largest double, or the rotations
         do not converge.
@@ -142,13 +170,14 @@ def svd(
     >>> float(mdqr.linalg.norm((U * S) @ Vh - 1 / (i[:, None] + i - 1))) < 1e-62
     True
     """
-    function = "svd" if compute_uv else "svdvals"
-    inputs, found = decomposed(function, a, precision, vectors=compute_uv)
+    if not compute_uv:
+        return svdvals(a, data_error=data_error, precision=precision)
+    check_data_error("svd", data_error, ("a",))
+    inputs, found = decomposed("svd", a, precision, vectors=True)
     batch, (m, n) = inputs.shape(0)[:-2], inputs.shape(0)[-2:]
     values = folded(inputs, found.values, (*batch, min(m, n)), is_complex=False)
-    if not compute_uv or found.left is None or found.right is None:
-        return values
-    left, right = found.left, found.right
+    info = _claims("svd", a, inputs, found, data_error)
+    left, right = cast(tuple[Block, Block], (found.left, found.right))
     if full_matrices:
         left, right = _completed(inputs, left), _completed(inputs, right)
     right = adjoint(right, inputs.kind)
@@ -156,16 +185,48 @@ def svd(
         folded(inputs, x, (*batch, *planes.value_shape(x, inputs.is_complex)[1:]))
         for x in (left, right)
     )
-    return SVDResult(u, values, vh)
+    result = SVDResult(u, values, vh)
+    result.info = info
+    return result
 
 
-def svdvals(a: Any, *, precision: Precision | str | None = None) -> MDArray:
+@overload
+def svdvals(
+    a: Any,
+    *,
+    return_info: Literal[False] = False,
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def svdvals(
+    a: Any,
+    *,
+    return_info: Literal[True],
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> tuple[MDArray, SpectralInfo]: ...
+
+
+def svdvals(
+    a: Any,
+    *,
+    return_info: bool = False,
+    data_error: Mapping[str, Any] | None = None,
+    precision: Precision | str | None = None,
+) -> MDArray | tuple[MDArray, SpectralInfo]:
     """Return singular values, the largest first; as `numpy.linalg.svdvals`.
 
     Parameters
     ----------
     a : array_like
         Matrices ``(..., m, n)``.
+    return_info : bool, optional
+        Whether error bounds are wanted, too: vectors are computed then.
+    data_error : dict, optional
+        As in `svd`.
     precision : Precision or str, optional
         The precision of the results; by default that of `a`.
 
@@ -173,11 +234,13 @@ def svdvals(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     -------
     MDArray
         The singular values, real, ``(..., min(m, n))``; as accurate as those of `svd`.
+    SpectralInfo
+        Their error bounds; only with `return_info`.
 
     Raises
     ------
-    ValueError
-        If `a` has less than two dimensions.
+    TypeError, ValueError
+        As `svd`.
     numpy.linalg.LinAlgError
         As `svd`.
     MemoryError
@@ -188,8 +251,38 @@ def svdvals(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     >>> import mdqr
     >>> mdqr.linalg.svdvals(mdqr.array([[3.0, 0.0], [4.0, 5.0]], precision=mdqr.dd)).to_strings(16)
     array(['6.708203932499369', '2.236067977499790'], dtype=object)
+    >>> s, info = mdqr.linalg.svdvals(
+    ...     mdqr.array([[1.0, 2, 3], [2, 1, 3], [3, 1, 4]], precision=mdqr.qd), return_info=True
+    ... )  # of rank 2: the last value is rounding errors
+    >>> info.digits.round().tolist()
+    [63.0, 63.0, 0.0]
     """
-    return svd(a, full_matrices=False, compute_uv=False, precision=precision)
+    check_data_error("svdvals", data_error, ("a",))
+    inputs, found = decomposed("svdvals", a, precision, vectors=return_info)
+    shape = (*inputs.shape(0)[:-2], min(inputs.shape(0)[-2:]))
+    values = folded(inputs, found.values, shape, is_complex=False)
+    return (values, _claims("svdvals", a, inputs, found, data_error)) if return_info else values
+
+
+def _claims(
+    function: str, a: Any, inputs: Inputs, found: Decomposed, data_error: Mapping[str, Any] | None
+) -> SpectralInfo:
+    """Return the info of a decomposition."""
+    checks = Checks()
+    unit = entry_unit(a, data_precision(a, inputs.work))
+    errors = operand_errors(function, data_error, "a", inputs.shape(0), unit, inputs, checks)
+    checks.settle()
+    left, right = cast(tuple[Block, Block], (found.left, found.right))
+    given = claims.held(inputs, [inputs.blocks[0]], [errors], found.values, left, right)
+
+    def again(block: Block, limbs: int) -> Triples:
+        more = inputs._replace(work=precision_for(limbs), blocks=[block])
+        u, s, v = of_tall(more, block, vectors=True)
+        return Triples(block, u, s, v)
+
+    shape = (*inputs.shape(0)[:-2], min(inputs.shape(0)[-2:]))
+    made = partial(claims.of_singular, again=again)
+    return claims.info_of(inputs, given, made, slice(None), shape)
 
 
 def decomposed(

@@ -1,0 +1,259 @@
+"""What `info` of `eigh` and `svd` is made of: bounds for the results as they were returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend import for_block
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._shared.data_error import Errors
+from mdqr.linalg._shared.operands import Inputs, precision_for
+from mdqr.linalg._spectral import residual_bounds as pencil
+from mdqr.linalg._spectral import singular_bounds as singular
+from mdqr.linalg._spectral.disks import SLACK
+from mdqr.linalg._spectral.info import Proven, SpectralInfo
+from mdqr.linalg._spectral.jacobi import adjoint, descending
+from mdqr.linalg._spectral.residual_bounds import Bounds, Remainders
+from mdqr.linalg._spectral.singular_bounds import Triples
+
+# Powers of two take no more from a bound.
+_LEAST = 2.0**-1070
+_MORE = 2.0**-990
+# From so many units of its last place on, the bound of a singular value is sought in more limbs.
+_LOOSE = 8.0
+
+
+class Held(NamedTuple):
+    """Matrices, their errors, and results: nothing of it is a view of what users have.
+
+    Matrices are ``(batch, m, n)``, errors broadcast to the shape of the operands ``(..., m, n)``,
+    of which with `triangle` "L" or "U" one triangle was read. `rounding` is that of the vectors.
+    """
+
+    kind: Kind
+    shape: tuple[int, ...]
+    matrices: list[Block]
+    errors: list[Errors]
+    triangle: str
+    values: Block
+    vectors: list[Block]
+    rounding: float
+
+
+def held(
+    inputs: Inputs,
+    matrices: list[Block],
+    errors: list[Errors],
+    values: Block,
+    *vectors: Block,
+    triangle: str = "",
+) -> Held:
+    """Return copies of operands and results."""
+    few = inputs.precision.limbs < inputs.work.limbs
+    return Held(
+        inputs.kind,
+        inputs.shape(0),
+        [flat(x, inputs.is_complex).copy() for x in matrices],
+        errors,
+        triangle,
+        planes.narrow(values, False, inputs.precision.limbs) if few else values.copy(),
+        [x.copy() for x in vectors],
+        2 * inputs.precision.eps if few else 0.0,
+    )
+
+
+def _entry_errors(given: Held, index: int) -> np.ndarray:
+    """Return upper bounds of the errors of the entries of one matrix, ``(batch, m, n)``."""
+    matrix = host_block(given.matrices[index])
+    sizes = abs(to_native(np, matrix, given.kind.is_complex))
+    atol, rtol = (
+        np.broadcast_to(x if isinstance(x, float) else host_block(x), given.shape)
+        for x in given.errors[index]
+    )
+    found = (atol.reshape(sizes.shape) + rtol.reshape(sizes.shape) * sizes) * SLACK
+    if given.triangle:
+        read, strict = (np.tril, -1) if given.triangle == "L" else (np.triu, 1)
+        found = read(found) + read(found, strict).swapaxes(-1, -2)
+    return found
+
+
+def info_of(inputs: Inputs, given: Held, made: Any, part: slice, shape: tuple[int, ...]) -> Any:
+    """Return the info of values ``shape`` of which only a part was returned."""
+
+    def proven() -> Proven:
+        found = made(given)
+        return Proven(*(x[..., part].reshape(shape) for x in found))
+
+    def sizes() -> np.ndarray:
+        return np.asarray(abs(host_block(given.values)[0])[..., part].reshape(shape))
+
+    return SpectralInfo(inputs.precision, sizes, proven)
+
+
+def _near_one(backend: Backend, a: Block, field: bool, *, even: bool = False) -> tuple[Any, Any]:
+    """Return matrices with entries near 1, and the powers of two that were taken, ``(batch,)``."""
+    bits = scaling.magnitude_bits(a, field)
+    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+    top = top + (top & 1) if even else top
+    return backend.ldexp(a, -top[:, None, None], is_complex=field), top
+
+
+@np.errstate(all="ignore")
+def of_hermitian(given: Held, refined: Any) -> Proven:
+    """Return what is proven of all eigenvalues of one or two matrices, and their vectors."""
+    kind, field = given.kind, given.kind.is_complex
+    a, *rest = (host_block(x) for x in given.matrices)
+    e, *rest_e = (_entry_errors(given, i) for i in range(len(given.matrices)))
+    backend = for_block(a)
+    a, top = _near_one(backend, a, field)
+    e = np.ldexp(e, -top[:, None, None])
+    b: Any = None
+    of_b, f = np.zeros_like(top), None
+    if rest:
+        b, of_b = _near_one(backend, rest[0], field, even=True)
+        f = np.ldexp(rest_e[0], -of_b[:, None, None])
+    w = backend.ldexp(host_block(given.values), (of_b - top)[:, None])
+    x = backend.ldexp(host_block(given.vectors[0]), (of_b >> 1)[:, None, None], is_complex=field)
+    found = pencil.remainders(backend, a, b, x, w, kind)
+    apart = pencil.distances(backend, w, kind)
+    stored = pencil.bounds(apart, found)
+    sizes, of_x = abs(w[0]), pencil.known(x, kind).sizes
+    moved = _moved(of_x, e) * SLACK
+    changed = np.zeros_like(moved) if f is None else _moved(of_x, f) * SLACK
+    data = Remainders(
+        found.z + moved + changed * sizes[:, None, :] + _MORE,
+        found.g + changed + _MORE * (b is not None),
+    )
+    within = pencil.bounds(apart, data).values
+    if b is None:
+        within = np.minimum(within, stored.values + _norm(e))
+    size_a = abs(to_native(np, a, field))
+    size_b = np.eye(a.shape[-1])[None] if b is None else abs(to_native(np, b, field))
+    own = np.diagonal(_moved(of_x, size_b), axis1=-2, axis2=-1)
+    condition = np.diagonal(_moved(of_x, size_a), axis1=-2, axis2=-1) / sizes
+    condition = condition if b is None else condition + own
+    vectors = np.sqrt(2.0) * stored.sines + stored.lengths + given.rounding * np.sqrt(own)
+    back, zero = (top - of_b)[:, None], _zero(a, field)
+    values = stored.values
+    if rest:
+
+        def in_more(chosen: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
+            more, (one, two, of) = Kind(limbs, field), (y[..., chosen, :, :] for y in (a, b, x))
+            again = refined(backend, one, two, w[:, chosen], of, more)
+            left = pencil.remainders(backend, one, two, again.vectors, again.values, more)
+            proven = pencil.bounds(pencil.distances(backend, again.values, more), left).values
+            order = descending(np, again.values)[..., ::-1]
+            proven = np.take_along_axis(proven, order, axis=-1)
+            return permuted(again.values[..., None], order)[..., 0], proven
+
+        values = _sharper(backend, w, values, kind.limbs, in_more)
+    values = np.where(zero, 0.0, _scaled(values, back))
+    within = np.where(zero & (_norm(e) <= _MORE), 0.0, _scaled(within, back))
+    return Proven(values, _usable(vectors, stored), within, condition)
+
+
+def _zero(a: Block, field: bool) -> np.ndarray:
+    """Return which matrices have no entry but zeros: their values are exact; ``(batch, 1)``."""
+    return ~scaling.magnitude_bits(a, field).any(axis=(-2, -1))[:, None]
+
+
+def _moved(x: np.ndarray, e: np.ndarray) -> np.ndarray:
+    return np.asarray(x.swapaxes(-1, -2) @ e @ x)
+
+
+def _norm(e: np.ndarray) -> np.ndarray:
+    """Return upper bounds ``(batch, 1)`` of the 2-norms of matrices of such moduli."""
+    rows, columns = (e.sum(axis=axis).max(axis=-1, initial=0.0) for axis in (-1, -2))
+    found = np.minimum(np.sqrt(rows) * np.sqrt(columns), np.sqrt((e**2).sum(axis=(-2, -1))))
+    return np.asarray(found * SLACK + _MORE)[:, None]
+
+
+def _usable(vectors: np.ndarray, stored: Bounds) -> np.ndarray:
+    """Return bounds of vectors; infinite where the sine of the angle may be 1."""
+    return np.where(stored.sines < 1.0, vectors * SLACK, np.inf)
+
+
+def _scaled(found: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    return np.ldexp(found + _MORE, powers) * SLACK + _LEAST
+
+
+@np.errstate(all="ignore")
+def of_singular(given: Held, again: Any) -> Proven:
+    """Return what is proven of singular values and their vectors.
+
+    ``again(a, limbs)`` decomposes matrices ``(batch, m, n)``, m >= n, in so many limbs.
+    """
+    kind, field = given.kind, given.kind.is_complex
+    a, e = host_block(given.matrices[0]), _entry_errors(given, 0)
+    u, v = (host_block(x) for x in given.vectors)
+    if a.shape[-2] < a.shape[-1]:
+        a, e, u, v = adjoint(a, kind), e.swapaxes(-1, -2), v, u
+    backend = for_block(a)
+    a, top = _near_one(backend, a, field)
+    e = np.ldexp(e, -top[:, None, None])
+    s = planes.widen(backend.ldexp(host_block(given.values), -top[:, None]), False, kind.limbs)
+    found = singular.sides(backend, Triples(a, u, s, v), kind)
+    stored = singular.of_values(backend, s, found, kind)
+    of_u, of_v = (pencil.known(x, kind).sizes for x in (u, v))
+    # Both signs of (u, v) and (u, -v): the four parts of what errors of A make of the remainders.
+    moved = of_u.swapaxes(-1, -2) @ e @ of_v
+    moved = (moved + moved.swapaxes(-1, -2)) * (SLACK / 2)
+    more = Remainders(found.both.z + np.tile(moved, (1, 2, 2)) + _MORE, found.both.g)
+    outside = found.outside + np.where(found.outside > 0, _norm(e)[:, 0], 0.0)
+    within = singular.of_values(backend, s, found._replace(both=more, outside=outside), kind)
+
+    def in_more(chosen: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
+        more = Kind(limbs, field)
+        triples = again(a[..., chosen, :, :], limbs)
+        rest = singular.sides(backend, triples, more)
+        return triples.s, singular.of_values(backend, triples.s, rest, more).values
+
+    values = _sharper(backend, s, stored.values, kind.limbs, in_more)
+    data = np.minimum(within.values, values + _norm(e))
+    vectors = 2 * stored.sines + 1.5 * stored.lengths + given.rounding
+    sizes, back = s[0], top[:, None]
+    condition = (of_u.swapaxes(-1, -2) @ abs(to_native(np, a, field)) @ of_v) / sizes[:, None, :]
+    own = np.diagonal(condition, axis1=-2, axis2=-1)
+    zero = _zero(a, field)
+    values = np.where(zero, 0.0, _scaled(values, back))
+    data = np.where(zero & (_norm(e) <= _MORE), 0.0, _scaled(data, back))
+    return Proven(values, _usable(vectors, stored), data, own)
+
+
+# Values and bounds, blocks and float64 ``(batch, n)``, of chosen matrices in so many limbs.
+Again = Callable[[np.ndarray, int], tuple[Block, np.ndarray]]
+
+
+@np.errstate(all="ignore")
+def _sharper(
+    backend: Backend, values: Block, bounds: np.ndarray, limbs: int, again: Again
+) -> np.ndarray:
+    """Return the smaller bounds that more limbs show, where they are loose.
+
+    Values may be far more accurate than vectors show whose errors are those of the largest value.
+    """
+    eps, sizes = precision_for(limbs).eps, abs(values[0])
+    loose = (bounds > _LOOSE * eps * sizes) & (sizes > 0)
+    chosen = np.flatnonzero(loose.any(axis=-1))
+    if not chosen.size or limbs == 8:
+        return bounds
+    ratio = (sizes / sizes.max(axis=-1, keepdims=True))[loose]
+    enough = float(ratio.min()) * eps
+    limbs = next((n for n in (2, 4) if n > limbs and precision_for(n).eps <= enough), 8)
+    try:
+        found, proven = again(chosen, limbs)
+    except np.linalg.LinAlgError:
+        return bounds
+    few, kind = planes.widen(values[:, chosen], False, limbs), Kind(limbs, False)
+    off = abs(backend.binary("subtract", found, few, kind=kind)[0])
+    bounds = bounds.copy()
+    bounds[chosen] = np.minimum(bounds[chosen], (off + proven) * SLACK)
+    return bounds

@@ -1,0 +1,175 @@
+"""Bounds of the errors of eigenvalues of Hermitian matrices, by residuals in twice the limbs.
+
+With vectors X and values w as they are returned, A X - B X W = R and X^H B X = I - G, eigenvalues
+of the pair are those of ``diag(w) + Z``, ``Z = (I - G)^-1 X^H R``: the disks of that, in which the
+diagonal of Z is what the values are off, and what is beside it counts squared, over a gap. All
+rounding errors are in the moduli, in float64: `SLACK` is more than these computations lose.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes
+from mdqr._limbs.planes import Block, Kind
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._spectral.disks import SLACK, disks
+from mdqr.linalg._spectral.jacobi import adjoint
+
+# Entries are near 1: more than what underflow takes from any sum.
+_LEAST = 2.0**-1000
+
+
+class Remainders(NamedTuple):
+    """Upper bounds of moduli, float64 ``(batch, n, n)``: of ``X^H R``, and of G."""
+
+    z: np.ndarray
+    g: np.ndarray
+
+
+class Bounds(NamedTuple):
+    """What is proven, float64 ``(batch, n)``.
+
+    Of the values; of the sines of the angles between vectors and exact ones, in the product of B,
+    infinite where more than one is near; and of the lengths of vectors, how far they are from 1.
+    """
+
+    values: np.ndarray
+    sines: np.ndarray
+    lengths: np.ndarray
+
+
+class Known(NamedTuple):
+    """A block and the moduli of its entries in float64, upper bounds."""
+
+    block: Block
+    sizes: np.ndarray
+
+
+def known(block: Block, kind: Kind) -> Known:
+    """Return a block with the moduli of its entries."""
+    return Known(block, abs(to_native(np, block, kind.is_complex)) * SLACK)
+
+
+def diagonal_matrix(xp: Any, values: Block, kind: Kind) -> Block:
+    """Return real values ``(batch, n)`` as diagonal matrices."""
+    found = kind.zeros(xp, (*values.shape[1:], values.shape[-1]))
+    diagonal = planes.diagonal(found[0] if kind.is_complex else found)
+    diagonal[: len(values)] = values
+    return found
+
+
+@np.errstate(all="ignore")
+def residual(
+    backend: Backend, a: Known, x: Known, image: Known, w: Known, kind: Kind
+) -> tuple[Known, np.ndarray]:
+    """Return ``A X - image W`` rounded once, and bounds of what it is off."""
+    eps, n = precision_for(kind.limbs).eps, a.block.shape[-1] + w.block.shape[-1]
+    wide = np.concatenate(
+        [planes.widen(a.block, kind.is_complex, kind.limbs), image.block], axis=-1
+    )
+    tall = np.concatenate([planes.negate(x.block, kind.is_complex), w.block], axis=-2)
+    found = known(backend.residual([], wide, tall, kind=kind), kind)
+    # The sign is that of `residual`, terms less a product.
+    lost = (8 * n + 64) * eps**2 * (a.sizes @ x.sizes + image.sizes @ w.sizes)
+    return found, lost + eps * found.sizes + _LEAST
+
+
+@np.errstate(all="ignore")
+def product(backend: Backend, x: Known, r: Known, lost: np.ndarray, kind: Kind) -> Known:
+    """Return ``X^H R``, and upper bounds of the moduli of the exact one; R is off by `lost`."""
+    eps, m = precision_for(kind.limbs).eps, r.block.shape[-2]
+    turned = x.sizes.swapaxes(-1, -2)
+    found = backend.matmul(x.block.swapaxes(-1, -2), r.block, conj_a=kind.is_complex, kind=kind)
+    more = turned @ (lost + (8 * m + 64) * eps * r.sizes)
+    return Known(found, (known(found, kind).sizes + more) * SLACK + _LEAST)
+
+
+@np.errstate(all="ignore")
+def departure(backend: Backend, x: Known, kind: Kind) -> np.ndarray:
+    """Return upper bounds of the moduli of ``I - X^H X``."""
+    eps, (m, n) = precision_for(kind.limbs).eps, x.block.shape[-2:]
+    one = kind.identity(np, (*x.block.shape[kind.lead : -2], n, n))
+    found = backend.residual([(1, one)], adjoint(x.block, kind), x.block, kind=kind)
+    more = (8 * m + 64) * eps**2 * (x.sizes.swapaxes(-1, -2) @ x.sizes + 1.0)
+    return np.asarray((known(found, kind).sizes * (1 + eps) + more) * SLACK + _LEAST)
+
+
+def remainders(
+    backend: Backend, a: Block, b: Block | None, x: Block, w: Block, kind: Kind
+) -> Remainders:
+    """Return those of Hermitian matrices `a` and `b` ``(batch, n, n)``, None for I."""
+    field, limbs = kind.is_complex, kind.limbs
+    of_x = known(planes.widen(x, field, limbs), kind)
+    of_a, of_w = known(a, kind), known(diagonal_matrix(np, w, kind), kind)
+    if b is None:
+        r, lost = residual(backend, of_a, of_x, of_x, of_w, kind)
+        z = product(backend, of_x, r, lost, kind)
+        return Remainders(z.sizes, departure(backend, of_x, kind))
+    return _of_pair(backend, of_a, known(b, kind), of_x, of_w, kind)
+
+
+@np.errstate(all="ignore")
+def _of_pair(backend: Backend, a: Known, b: Known, x: Known, w: Known, kind: Kind) -> Remainders:
+    """Return the remainders of two matrices; B X is held as ``W - D``, rounded and residual."""
+    eps, n = precision_for(kind.limbs).eps, a.block.shape[-1]
+    few, turned = 8 * n + 64, x.sizes.swapaxes(-1, -2)
+    image = known(backend.matmul(b.block, x.block, kind=kind), kind)
+    rest = known(backend.residual([(1, image.block)], b.block, x.block, kind=kind), kind)
+    off = eps * rest.sizes + few * eps**2 * (b.sizes @ x.sizes + image.sizes) + _LEAST
+    r, lost = residual(backend, a, x, image, w, kind)
+    more = known(backend.matmul(rest.block, w.block, kind=kind), kind)
+    total = known(backend.binary("add", r.block, more.block, kind=kind), kind)
+    lost = lost + 8 * eps * (total.sizes + r.sizes + more.sizes)
+    lost = lost + (few * eps * rest.sizes + off) @ w.sizes
+    z = product(backend, x, total, lost, kind)
+    # I - X^H W + X^H D.
+    one = kind.identity(np, x.block.shape[kind.lead :])
+    left = adjoint(x.block, kind)
+    of_rest = backend.matmul(left, rest.block, kind=kind)
+    g = known(backend.residual([(1, one), (1, of_rest)], left, image.block, kind=kind), kind)
+    more_g = few * eps**2 * (turned @ image.sizes + 1.0 + known(of_rest, kind).sizes)
+    more_g = more_g + turned @ (few * eps * rest.sizes + off)
+    return Remainders(z.sizes, (g.sizes * (1 + eps) + more_g) * SLACK + _LEAST)
+
+
+def distances(backend: Backend, x: Block, kind: Kind) -> np.ndarray:
+    """Return ``abs(x[i] - x[j])`` for real values ``(batch, n)``."""
+    shape = (*x.shape, x.shape[-1])
+    rows, columns = (np.broadcast_to(y, shape) for y in (x[..., :, None], x[..., None, :]))
+    return np.asarray(abs(backend.binary("subtract", rows, columns, kind=kind.real)[0]))
+
+
+@np.errstate(all="ignore")
+def amplified(found: Remainders) -> np.ndarray:
+    """Return upper bounds of the moduli of ``Z = X^H R + G Z``; infinite unless norm(G) < 1."""
+    rows = found.g.sum(axis=-1) * SLACK
+    norm = rows.max(axis=-1, initial=0.0)[:, None, None]
+    columns = found.z.max(axis=-2, initial=0.0)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
+    moduli = (found.z + rows[:, :, None] * columns) * SLACK
+    return np.nan_to_num(moduli, nan=np.inf, posinf=np.inf)
+
+
+@np.errstate(all="ignore")
+def bounds(apart: np.ndarray, found: Remainders) -> Bounds:
+    """Return what the remainders prove of values these distances apart.
+
+    The sine is at most the length of a column of Z, as a residual, over the gap (C. Davis and
+    W. M. Kahan, The rotation of eigenvectors by a perturbation III, 1970).
+    """
+    moduli, n = amplified(found), found.z.shape[-1]
+    proven = disks(apart, moduli)
+    gaps = apart / SLACK - proven.radii[..., None, :]
+    gaps[..., np.arange(n), np.arange(n)] = np.inf
+    gap = gaps.min(axis=-1, initial=np.inf)
+    norm = found.g.sum(axis=-1).max(axis=-1, initial=0.0)[:, None]
+    # Lengths of columns in the product of B are at most those of their coordinates times that.
+    columns = np.sqrt((moduli**2).sum(axis=-2)) * (1 + norm) * SLACK
+    own = np.diagonal(found.g, axis1=-2, axis2=-1)
+    sines = np.where((gap > 0) & (own < 0.5), columns / gap / (1 - own), np.inf)
+    sines = np.where(proven.counts == 1, sines, np.inf)
+    return Bounds(proven.radii, np.nan_to_num(sines, nan=np.inf, posinf=np.inf), own * SLACK)
