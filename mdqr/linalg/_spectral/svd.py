@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from mdqr._array.array import MDArray
-from mdqr._backend.blocks import to_native
+from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -39,6 +39,12 @@ from mdqr.linalg._spectral.singular_bounds import Triples
 # than that, or diagonals are a smaller part of rows: errors of low rank have no order of their own.
 _MOST_AGAIN = 8
 _LITTLE = 2.0**-8
+# Columns need no R while singular values are no further apart, and there are no more rows than that
+# many times the columns.
+_NEAR = 2.0**-30
+_FEW_ROWS = 2
+# Logarithms of products of squared lengths that differ less decide nothing.
+_ALIKE = 2.0
 
 
 class _Factors(NamedTuple):
@@ -295,10 +301,8 @@ def decomposed(
     checks.settle()
     with memory_guard(function, inputs, 6 * (m + n) * min(m, n), "take fewer rows or columns"):
         block = flat(inputs.blocks[0], inputs.is_complex)
-        if m > n:
+        if m >= n:
             found = of_tall(inputs, block, vectors)
-        elif m == n:
-            found = _of_square(inputs, block, vectors)
         else:
             right, values, left = of_tall(inputs, adjoint(block, inputs.kind), vectors)
             found = Decomposed(left, values, right)
@@ -308,31 +312,12 @@ def decomposed(
     return inputs, found
 
 
-def _of_square(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
-    """Decompose matrices ``(batch, n, n)``, or their adjoints where rows have a smaller product.
-
-    Where columns of length 1 have the larger determinant, their condition is likely the smaller.
-    """
-    xp, field, products = inputs.backend.xp, inputs.is_complex, []
-    bits = scaling.magnitude_bits(a, field)
-    top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))[..., None]
-    for axis in (-1, -2):
-        sizes = scaling.largest(bits, axis, 0)
-        products.append(xp.where(sizes > 0, scaling.exponents_of(sizes) - top, 0).sum(axis=-1))
-    turned = (products[0] < products[1])[:, None, None]
-    found = of_tall(inputs, xp.where(turned, adjoint(a, inputs.kind), a), vectors)
-    left, right = found.left, found.right
-    if left is None or right is None:
-        return found
-    return Decomposed(xp.where(turned, right, left), found.values, xp.where(turned, left, right))
-
-
 def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     """Decompose matrices ``(batch, m, n)``, m >= n."""
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
-    xp, n = backend.xp, int(a.shape[-1])
+    xp, (m, n) = backend.xp, a.shape[-2:]
     if not a[0].size:
-        batch, m = a.shape[-3:-1]
+        batch = a.shape[-3]
         return Decomposed(
             kind.zeros(xp, (batch, m, n)),
             kind.real.zeros(xp, (batch, n)),
@@ -341,6 +326,69 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
     top = top - ROOM
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
+    start = _of_lapack(inputs, a) if m <= _FEW_ROWS * n else None
+    turned = None
+    if m == n:
+        turned = _smaller_by_rows(inputs, a, start is not None)
+    if turned is not None:
+        a = xp.where(turned, adjoint(a, kind), a)
+    if start is None:
+        left, rows, right = _triangle(inputs, a, vectors)
+        rows = planes.conjugate(rows) if field else rows
+    else:
+        left, right, rows = None, None, a.swapaxes(-1, -2)
+        u, vh = start
+        v = vh.conj()
+        start = from_native(
+            xp, v if turned is None else xp.where(turned, u.swapaxes(-1, -2), v), field
+        )
+    units, values, v = _sorted(inputs, orthogonalise(backend, rows, kind, start), top)
+    if not vectors:
+        return Decomposed(None, values, None)
+    u, v = units.swapaxes(-1, -2), v.swapaxes(-1, -2)
+    if left is not None and right is not None:
+        u, v = backend.matmul(left, u, kind=kind), backend.matmul(right, v, kind=kind)
+    if turned is not None:
+        u, v = xp.where(turned, v, u), xp.where(turned, u, v)
+    return Decomposed(u, values, v)
+
+
+def _of_lapack(inputs: Inputs, a: Block) -> tuple[Any, Any] | None:
+    """Return float64 singular vectors U and V^H; None where values are too far apart for them."""
+    xp = inputs.backend.xp
+    u, sizes, vh = xp.linalg.svd(to_native(xp, a, inputs.is_complex), full_matrices=False)
+    (near,) = fetch((sizes[..., -1] > _NEAR * sizes[..., 0]).all())
+    return (u, vh) if near else None
+
+
+def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
+    """Return which matrices are better decomposed by rows, ``(batch, 1, 1)``; None if none is.
+
+    Where columns of length 1 have the larger determinant, their condition is likely the smaller:
+    where lengths have the smaller product.
+    """
+    xp, field, products = inputs.backend.xp, inputs.is_complex, []
+    if near:
+        native = abs(to_native(xp, a, field)) * 2.0**-ROOM
+        squares = native * native
+        products = [xp.log2(squares.sum(axis=axis)).sum(axis=-1) for axis in (-1, -2)]
+        turned = products[0] < products[1] - _ALIKE
+    else:
+        bits = scaling.magnitude_bits(a, field)
+        for axis in (-1, -2):
+            sizes = scaling.largest(bits, axis, 0)
+            lengths = scaling.exponents_of(sizes) - ROOM
+            products.append(xp.where(sizes > 0, lengths, 0).sum(axis=-1))
+        turned = products[0] < products[1]
+    return turned[:, None, None] if fetch(turned.any())[0] else None
+
+
+def _triangle(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
+    """Return orthonormal U and V and triangular R as `_factored_twice`, R with rows of like size.
+
+    Or rows far apart in size with small cosines, and diagonals that are no small part of rows.
+    """
+    backend, kind = inputs.backend, inputs.kind
     left, rows, right = _factored_twice(inputs, a, vectors)
     for _ in range(_MOST_AGAIN):
         if not _is_disordered(inputs, rows):
@@ -352,13 +400,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
                 backend.matmul(side, turn, kind=kind)
                 for side, turn in ((left, more[0]), (right, more[2]))
             )
-    found = orthogonalise(backend, planes.conjugate(rows) if field else rows, kind)
-    units, values, v = _sorted(inputs, found, top)
-    if not vectors:
-        return Decomposed(None, values, None)
-    left = backend.matmul(left, units.swapaxes(-1, -2), kind=kind)
-    right = backend.matmul(right, v.swapaxes(-1, -2), kind=kind)
-    return Decomposed(left, values, right)
+    return left, rows, right
 
 
 def _factored_twice(inputs: Inputs, a: Block, vectors: bool) -> tuple[Any, Block, Any]:
