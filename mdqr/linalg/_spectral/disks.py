@@ -59,7 +59,13 @@ def over_blocks(function: Callable[..., Any], x: np.ndarray, labels: np.ndarray)
     ordered = np.sort(labels, axis=-1)
     found = x
     for place in np.argwhere((ordered[..., 1:] == ordered[..., :-1]).any(axis=-1)):
-        label, index = labels[tuple(place)], tuple(slice(i, i + 1) for i in place)
+        label = labels[tuple(place)]
+        # An axis of 1 stands for all of that axis of x.
+        lengths = labels.shape[: len(place)]
+        index = tuple(
+            slice(i, i + 1) if length > 1 else slice(None)
+            for i, length in zip(place, lengths, strict=True)
+        )
         found = found.copy() if found is x else found
         for first, count in zip(*np.unique(label, return_counts=True), strict=True):
             if count > 1:
