@@ -18,83 +18,88 @@ from mdqr.linalg._spectral.disks import SLACK, Disks, Together, disks, over_bloc
 
 # What underflow takes from sums.
 _LEAST = 2.0**-1000
-# What powers of two may take from entries of A, times vectors.
-_SUBNORMAL = 2.0**-1040
 
 
 class Remainder(NamedTuple):
     """What ``A X - X M`` is but for errors, and what Y is the inverse of.
 
-    R ``(batch, n, n)``, upper bounds of its errors, X, and bounds of errors of that; of two
-    matrices ``A X - B X M`` and ``B X``.
+    R ``(batch, n, n)``, upper bounds of its errors, X, and bounds of errors of that, None if it
+    has none; of two matrices ``A X - B X M`` and ``B X``.
     """
 
     r: Block
     error: np.ndarray
     x: Block
+    off: np.ndarray | None
+
+
+class Perturbation(NamedTuple):
+    """``Z = X^-1 R``, a block of few limbs, and upper bounds ``(batch, n, n)``.
+
+    `moduli` are bounds of the exact Z; `off` of ``I - Y X``.
+    """
+
+    z: Block
+    moduli: np.ndarray
     off: np.ndarray
 
 
 class Certified(NamedTuple):
     """Eigenvalues ``(batch, n)`` and vectors, corrected to first order, and bounds.
 
-    `moduli` bounds ``X^-1 A X - diag(values)`` but for the blocks of M, ``(batch, n, n)``.
+    Values are rounded to the limbs of the answer, unless these follow from them. `moduli` bounds
+    ``X^-1 A X - diag(values)`` but for the blocks of M, ``(batch, n, n)``, X that of `start`, and
+    `off` ``I - Y X``; the basis has columns ``X (I + E)``, and `moved` bounds E.
     """
 
     values: Block
     disks: Disks
     apart: np.ndarray
     moduli: np.ndarray
+    off: np.ndarray
+    start: Basis
     basis: Basis
+    moved: np.ndarray
 
 
 @np.errstate(all="ignore")
-def certified(
-    backend: Backend, rest: Remainder, found: Basis, kind: Kind, rounding: float
-) -> Certified:
-    """Return the eigenvalues, and disks for them.
+def certified(backend: Backend, rest: Remainder, found: Basis, kind: Kind, limbs: int) -> Certified:
+    """Return the eigenvalues to so many limbs, and disks for them.
 
-    Values are rounded to `rounding` of themselves afterwards.
+    The last rounding is charged by what it cut off: ``z - (value - m)`` is small, so that few
+    limbs of it are enough.
     """
-    z, moduli = _perturbation(backend, rest, found, kind)
-    values, changed, basis = corrected(backend, found, z, kind)
-    labels, own = found.labels, planes.diagonal(moduli)
-    exact = abs(to_native(np, planes.diagonal(z), True))
-    lost = (rounding + 4 * precision_for(kind.limbs).eps) * abs(to_native(np, values, True))
-    own[...] = np.where(changed, np.maximum(own - exact, 0.0), own) + lost + _LEAST
+    z, moduli, off = perturbation(backend, rest, found, kind)
+    values, changed, basis, moved = corrected(backend, found, z, kind)
+    values = planes.widen(planes.narrow(values, True, limbs), True, kind.limbs)
+    step = backend.binary("subtract", values, planes.diagonal(found.m), kind=kind)
+    first_order = np.where(changed, planes.diagonal(z), 0.0)
+    cut = backend.binary("subtract", first_order, step, kind=kind)
+    exact, of_step, of_cut = (abs(to_native(np, each, True)) for each in (first_order, step, cut))
+    own = planes.diagonal(moduli)
+    # Of Z, what it is known to is left.
+    own[...] = np.maximum(own - exact / SLACK, 0.0) + SLACK * of_cut + _LEAST
+    own += 8 * precision_for(kind.limbs).eps * of_step
     apart = distances(backend, values, values, kind)
-    together = Together(labels, _coupling(found), _counts(labels))
-    proven = disks(apart, moduli, together)
-    return Certified(values, proven, apart, moduli, basis)
+    proven = disks(apart, moduli, together(found))
+    return Certified(values, proven, apart, moduli, off, found, basis, moved)
 
 
-def remainder(backend: Backend, a: Block, found: Basis, kind: Kind) -> Remainder:
-    """Return that of matrices `a`, ``(batch, n, n)``, whose entries are at most about 1."""
-    x, m, n, eps = found.x, found.m, int(a.shape[-1]), precision_for(kind.limbs).eps
-    of_a, of_x, of_m = (abs(to_native(np, each, True)) for each in (a, x, m))
-    wide = np.concatenate([planes.widen(a, True, kind.limbs), x], axis=-1)
-    tall = np.concatenate([planes.negate(x, True), m], axis=-2)
-    r = backend.residual([], wide, tall, kind=kind)
-    lost = (8 * n + 64) * eps * eps * (of_a @ of_x + of_x @ of_m)
-    lost += eps * abs(to_native(np, r, True)) + _SUBNORMAL
-    return Remainder(r, lost, x, np.zeros((n, n)))
+@np.errstate(all="ignore")
+def perturbation(
+    backend: Backend, rest: Remainder, found: Basis, kind: Kind, *, closely: bool = False
+) -> Perturbation:
+    """Return Z and bounds; with ``Y`` near the inverse of X, ``Z = Y R + G Z``, ``G = I - Y X``.
 
-
-def _perturbation(
-    backend: Backend, rest: Remainder, found: Basis, kind: Kind
-) -> tuple[Block, np.ndarray]:
-    """Return ``Z = X^-1 R``, and upper bounds of the moduli of the exact one.
-
-    With ``Y`` near the inverse of X, ``Z = Y R + G Z``, ``G = I - Y X``.
+    Few limbs are enough for Z; all are taken for G if that is bounded `closely`.
     """
     y, x, r, n = found.y, rest.x, rest.r, int(found.x.shape[-1])
     of_r, of_x, of_y = (abs(to_native(np, each, True)) for each in (r, x, y))
     conditions = of_y.sum(axis=-1).max(axis=-1) * of_x.sum(axis=-1).max(axis=-1)
     condition = float(conditions[np.isfinite(conditions)].max(initial=1.0))
-    few = next(
-        (p for p in PRECISIONS if p.eps * condition * n <= 2.0**-30 and p.limbs <= kind.limbs),
-        precision_for(kind.limbs),
-    )
+    few = precision_for(kind.limbs)
+    if not closely:
+        few = next((p for p in PRECISIONS if p.eps * condition * n <= 2.0**-30 and p < few), few)
     less = Kind(few.limbs, True)
     y, r, x = (planes.first_limbs(each, True, less.limbs) for each in (y, r, x))
     z = backend.matmul(y, r, kind=less)
@@ -102,60 +107,26 @@ def _perturbation(
     bound = abs(to_native(np, z, True)) + of_y @ lost + _LEAST
     one = less.identity(np, found.x.shape[kind.lead :])
     g = backend.matmul(y, x, c=one, subtract=True, kind=less)
-    of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x) + of_y @ rest.off
+    of_g = abs(to_native(np, g, True)) + 4 * (n + 24) * few.eps * (of_y @ of_x)
+    of_g = of_g if rest.off is None else of_g + of_y @ rest.off
     rows = of_g.sum(axis=-1)
     norm = rows.max(axis=-1)[:, None, None]
     columns = bound.max(axis=-2)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
     moduli = (bound + rows[:, :, None] * columns) * SLACK * SLACK
-    return z, np.nan_to_num(moduli, nan=np.inf, posinf=np.inf)
+    return Perturbation(z, np.nan_to_num(moduli, nan=np.inf, posinf=np.inf), of_g * SLACK)
 
 
 def distances(backend: Backend, x: Block, y: Block, kind: Kind) -> np.ndarray:
     """Return ``abs(x[i] - y[j])`` for values ``(batch, n)``, float64 ``(batch, n, n)``."""
-    shape = (*x.shape, x.shape[-1])
-    apart = backend.binary(
-        "subtract",
-        np.broadcast_to(x[..., :, None], shape),
-        np.broadcast_to(y[..., None, :], shape),
-        kind=kind,
-    )
+    apart = backend.binary("subtract", x[..., :, None], y[..., None, :], kind=kind)
     return np.asarray(abs(to_native(np, apart, True)))
 
 
-@np.errstate(all="ignore")
-def vector_bounds(
-    known: Certified, found: Basis, lengths: np.ndarray, rounding: float
-) -> np.ndarray:
-    """Return bounds of the distances of eigenvectors of length 1 from exact ones ``(batch, n)``.
-
-    `lengths` are those of the columns that stand for X. Infinite unless a disk has one eigenvalue.
-    For ``v_i = 1`` the other rows of ``(diag(w) + M) v = lambda v`` bound the rest of v.
-    """
-    labels, n = found.labels, found.labels.shape[-1]
-    gaps = known.apart / SLACK - known.disks.radii[..., None]
-    gaps = over_blocks(np.min, gaps, labels[:, None, :])
-    coupling, counts = (each[:, None, :] for each in (_coupling(found), _counts(labels)))
-    reach = sum(
-        np.where(j < counts, coupling**j / gaps ** (j + 1), 0.0)
-        for j in range(int(counts.max(initial=1)))
-    )
-    reach = np.where(np.eye(n, dtype=bool), 0.0, np.where(gaps > 0, reach, np.inf))
-    sums = over_blocks(np.max, known.moduli.sum(axis=-1), labels)[:, None, :]
-    column = over_blocks(np.max, known.moduli.swapaxes(-1, -2), labels[:, None, :])
-    left = 1 - (reach * sums).max(axis=-1, initial=0.0)
-    most = (reach * column).max(axis=-1, initial=0.0) / np.where(left > 0, left, 0.0)
-    rest = reach * (sums * most[..., None] + column)
-    total = (rest * lengths[:, None, :]).sum(axis=-1) / lengths
-    bounds = np.where(known.disks.counts == 1, 4 * SLACK * total + rounding, np.inf)
-    return np.nan_to_num(bounds, nan=np.inf, posinf=np.inf)
-
-
-def _counts(labels: np.ndarray) -> np.ndarray:
-    """Return the orders of the blocks ``(batch, n)``."""
-    return np.asarray((labels[:, :, None] == labels[:, None, :]).sum(axis=-1))
-
-
-def _coupling(found: Basis) -> np.ndarray:
-    """Return the largest row sums of moduli above the diagonals of blocks, ``(batch, n)``."""
-    sums = np.triu(abs(to_native(np, found.m, True)), 1).sum(axis=-1) * SLACK
-    return over_blocks(np.max, sums, found.labels)
+def together(found: Basis, axis: int = -1) -> Together | None:
+    """Return the blocks of M, or with axis -2 of its transpose; None if there are none."""
+    labels = found.labels
+    counts = (labels[:, :, None] == labels[:, None, :]).sum(axis=-1)
+    if (counts <= 1).all():
+        return None
+    above = np.triu(abs(to_native(np, found.m, True)), 1).sum(axis=axis) * SLACK
+    return Together(labels, over_blocks(np.max, above, labels), counts)

@@ -19,11 +19,15 @@ _SMALL = 2.0**-10
 
 
 class Corrected(NamedTuple):
-    """Eigenvalues ``(batch, n)``, which of them are new, and the basis with new vectors."""
+    """Eigenvalues ``(batch, n)``, which of them are new, and the basis with new vectors.
+
+    These are ``X (I + E)``; `moved` are the moduli of E.
+    """
 
     values: Block
     changed: np.ndarray
     basis: Basis
+    moved: np.ndarray
 
 
 @np.errstate(all="ignore")
@@ -37,12 +41,7 @@ def corrected(backend: Backend, found: Basis, z: Block, kind: Kind) -> Corrected
     less = Kind(few, True)
     same = labels[:, :, None] == labels[:, None, :]
     single = same.sum(axis=-1) == 1
-    gaps = backend.binary(
-        "subtract",
-        np.broadcast_to(one[..., None, :], z.shape[:1] + one.shape[1:2] + z.shape[2:]),
-        np.broadcast_to(one[..., :, None], z.shape[:1] + one.shape[1:2] + z.shape[2:]),
-        kind=kind,
-    )
+    gaps = backend.binary("subtract", one[..., None, :], one[..., :, None], kind=kind)
     gaps = planes.first_limbs(gaps, True, few)
     e = backend.binary("divide", z, np.where(same, np.nan, gaps), kind=less)
     e = np.where(same, 0.0, e)
@@ -55,11 +54,12 @@ def corrected(backend: Backend, found: Basis, z: Block, kind: Kind) -> Corrected
     rest = (of_x @ (of_z @ of_e)).max(axis=-2)
     size = precision_for(kind.limbs).eps * of_m.max(axis=(-2, -1))
     changed = single & (of_e.sum(axis=-2) <= _SMALL) & (rest <= size[:, None])
-    e = np.where(changed[:, None, :], e, 0.0)
+    e, moved = (np.where(changed[:, None, :], each, 0.0) for each in (e, of_e))
     values = backend.binary("add", one, planes.diagonal(z), kind=kind)
     x = backend.matmul(found.x, e, c=found.x, kind=kind)
     y = backend.matmul(e, found.y, c=found.y, subtract=True, kind=kind)
-    return Corrected(np.where(changed, values, one), changed, found._replace(x=x, y=y))
+    values = np.where(changed, values, one)
+    return Corrected(values, changed, found._replace(x=x, y=y), moved)
 
 
 def _solve_blocks(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._precision import Precision
+from mdqr.linalg._shared.info import Info, Lazy
 
 
-@dataclass(frozen=True)
-class EigInfo:
+class EigInfo(Info):
     """What is proven of eigenvalues and eigenvectors; arrays of the shape of the eigenvalues.
 
     Attributes
@@ -25,17 +26,41 @@ class EigInfo:
         float64, estimated: a change of the matrix by E moves a simple eigenvalue by at most about
         ``condition * norm(E)``.
     vector_bound : numpy.ndarray
-        float64: how far an eigenvector is from an exact one of length 1; infinite where `counts` is
-        not 1, or nothing is proven.
+        float64: how far the eigenvectors that were asked for, right, left or both, are from exact
+        ones of length 1; infinite where `counts` is not 1, or nothing is proven.
+    digits : numpy.ndarray
+        float64: correct decimal digits of each eigenvalue, for the entries as stored.
+    data_error_bound : numpy.ndarray
+        float64: as `error_bound`, for the eigenvalues of every matrix, or pair, whose entries are
+        within their errors: `data_error`, or half a unit in the last place of the precision in
+        which they were given.
+    data_digits : numpy.ndarray
+        float64: correct decimal digits of each eigenvalue for all such matrices.
+    bound_kind : str
+        "proven".
     """
 
-    error_bound: np.ndarray
     counts: np.ndarray
-    condition: np.ndarray
-    vector_bound: np.ndarray
 
-    def _reordered(self, order: np.ndarray) -> EigInfo:
-        return EigInfo(*(np.take_along_axis(x, order, axis=-1) for x in vars(self).values()))
+    def __init__(
+        self,
+        precision: Precision,
+        sizes: Lazy,
+        error_bound: Lazy,
+        data_error_bound: Lazy,
+        *,
+        condition: Lazy,
+        counts: np.ndarray,
+        vector_bound: Lazy,
+    ) -> None:
+        super().__init__(precision, sizes, error_bound, data_error_bound, condition=condition)
+        self.counts = counts
+        self._lazy["vector_bound"] = vector_bound
+
+    @cached_property
+    def vector_bound(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return np.asarray(self._made("vector_bound"))
 
 
 EigInfo.__module__ = "mdqr.linalg"

@@ -124,21 +124,27 @@ def _row(backend: Backend, m: Block, s: Block, labels: np.ndarray, i: int, kind:
     return row
 
 
-def eigenvectors(backend: Backend, m: Block, kind: Kind) -> Block:
+def eigenvectors(backend: Backend, m: Block, labels: np.ndarray, kind: Kind) -> Block:
     """Return eigenvectors of an upper triangular matrix as columns, not normalised.
 
-    Where eigenvalues are equal to rounding, so are vectors, unless nothing couples them.
+    Entries between rows of different labels do not count. Where eigenvalues of a block are equal
+    to rounding, so are vectors, unless nothing couples them: these are vectors of another matrix.
     """
     n, eps = int(m.shape[-1]), precision_for(kind.limbs).eps
-    one, least = planes.diagonal(m), eps * float(abs(to_native(np, m, True)).max(initial=0.0))
-    v = kind.identity(np, (n, n))
+    same = labels[:, None] == labels
+    one, v = planes.diagonal(m), kind.identity(np, (n, n))
+    m = np.where(same, m, 0.0)
+    sizes = abs(to_native(np, m, True)).max(axis=-1, initial=0.0)
+    least = np.maximum(eps * np.where(same, sizes, 0.0).max(axis=-1, initial=0.0), 2.0**-1000)
     for i in reversed(range(n - 1)):
         after = slice(i + 1, n)
+        if not same[i, after].any():
+            continue
         s = backend.matmul(m[..., i : i + 1, after], v[..., after, after], kind=kind)
         gaps = backend.binary("subtract", one[..., after], one[..., i : i + 1], kind=kind)
-        small = abs(to_native(np, gaps, True)) < least
+        small = abs(to_native(np, gaps, True)) < least[i]
         gaps = np.where(small, 0.0, gaps)
-        gaps[0, 0] = np.where(small, max(least, 2.0**-1000), gaps[0, 0])
+        gaps[0, 0] = np.where(small, least[i], gaps[0, 0])
         row = backend.binary("divide", s, gaps[..., None, :], kind=kind)
         row = np.where(planes.nonzero(s, True), row, 0.0)
         v[..., i : i + 1, after] = row

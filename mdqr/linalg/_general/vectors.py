@@ -29,8 +29,10 @@ def vectors_of(backend: Backend, found: Basis, kind: Kind) -> Vectors:
     """Return eigenvectors of the whole matrix: of its blocks times their bases."""
     x, y = found.x, found.y
     labels = np.sort(found.labels, axis=-1)
-    for i in np.flatnonzero((np.diff(labels, axis=-1) == 0).any(axis=-1)):
-        v = eigenvectors(backend, found.m[..., i, :, :], kind)
+    for i in np.flatnonzero((labels[:, 1:] == labels[:, :-1]).any(axis=-1)):
+        if x is found.x:
+            x, y = x.copy(), y.copy()
+        v = eigenvectors(backend, found.m[..., i, :, :], found.labels[i], kind)
         x[..., i, :, :] = backend.matmul(x[..., i, :, :], v, kind=kind)
         y[..., i, :, :] = substitute(backend, v, y[..., i, :, :], kind=kind, lower=False)
     return Vectors(x, y)
@@ -58,20 +60,40 @@ def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> B
     return rows.swapaxes(-1, -2)
 
 
-def mirror(backend: Backend, known: Certified, vectors: Vectors, kind: Kind) -> Certified:
-    """Make values of real matrices real or conjugate where disks prove that, vectors in place."""
+class Mirrored(NamedTuple):
+    """Values and radii of real problems, and which are conjugates: ``values[item, j]`` of i."""
+
+    values: Block
+    radii: np.ndarray
+    item: np.ndarray
+    i: np.ndarray
+    j: np.ndarray
+
+    def copy(self, rows: Block, lead: int = 0) -> None:
+        """Write what belongs to values i to the places of their conjugates, in place."""
+        front = (slice(None),) * lead
+        rows[(*front, self.item, self.j)] = rows[(*front, self.item, self.i)]
+
+
+def mirrored(backend: Backend, known: Certified, kind: Kind) -> Mirrored:
+    """Make values of real problems real or conjugate where disks prove that."""
     values = known.values.copy()
-    mirrored = distances(backend, planes.conjugate(values), values, kind)
-    partner, radii = conjugates(mirrored, known.disks), known.disks.radii.copy()
+    apart = distances(backend, planes.conjugate(values), values, kind)
+    partner = conjugates(apart, known.disks)
     own = np.arange(partner.shape[-1])
     values[1] = np.where(partner == own, 0.0, values[1])
     item, i = np.nonzero((partner >= 0) & (partner != own) & (values[1, 0] > 0))
-    j = partner[item, i]
-    radii[item, j] = radii[item, i]
-    values[..., item, j] = planes.conjugate(values[..., item, i])
-    for rows in (vectors.right.swapaxes(-1, -2), vectors.left):
-        rows[..., item, j, :] = planes.conjugate(rows[..., item, i, :])
-    return known._replace(values=values, disks=known.disks._replace(radii=radii))
+    found = Mirrored(values, known.disks.radii.copy(), item, i, partner[item, i])
+    if item.size:
+        found.copy(found.radii)
+        values[..., item, found.j] = planes.conjugate(values[..., item, i])
+    return found
+
+
+def mirror_rows(found: Mirrored, rows: Block) -> None:
+    """Make vectors ``(batch, n, n)``, in rows, conjugates where values are, in place."""
+    if found.item.size:
+        rows[..., found.item, found.j, :] = planes.conjugate(rows[..., found.item, found.i, :])
 
 
 def order_of(values: Block) -> np.ndarray:

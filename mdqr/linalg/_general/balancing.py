@@ -1,21 +1,13 @@
-"""How matrices are scaled, and from bases of what was scaled to eigenvectors of length 1."""
+"""How rows and columns of matrices are scaled by powers of two before eigenvalues are found."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import scaling
-from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.lu import permuted
-from mdqr.linalg._general.certificate import Certified, vector_bounds
-from mdqr.linalg._general.newton import Basis
-from mdqr.linalg._general.results import EigInfo
-from mdqr.linalg._general.vectors import Vectors, mirror, normalised, vectors_of
-from mdqr.linalg._shared.operands import precision_for
+from mdqr._limbs.planes import Block
 
 # Sizes far apart take one for every bit or two, by which the longest rows and columns move.
 _MOST_PASSES = 1200
@@ -27,37 +19,6 @@ _WORTH = 0.9
 _SHORTEST = 2.0**-8
 # Passes end when logarithms of factors change by less.
 _SMALL = 0.1
-
-
-class State(NamedTuple):
-    """How matrices were scaled: ``2**-powers[i] a[i, j] 2**powers[j]``, complex blocks."""
-
-    backend: Backend
-    kind: Kind
-    is_real: bool
-    powers: np.ndarray
-
-    def concluded(
-        self, known: Certified, found: Basis, rounding: float
-    ) -> tuple[Vectors, EigInfo, Certified]:
-        """Return eigenvectors, what is known of them and of values, values as real as proven."""
-        n, eps = int(found.x.shape[-1]), precision_for(self.kind.limbs).eps
-        lengths = _lengths(found.x, self.powers, -2)
-        within = vector_bounds(known, found, lengths, (n + 64) * eps + rounding)
-        both = vectors_of(self.backend, known.basis, self.kind)
-        with np.errstate(over="ignore"):
-            condition = _lengths(both.right, self.powers, -2)
-            condition = condition * _lengths(both.left, -self.powers, -1)
-        if self.is_real:
-            known = mirror(self.backend, known, both, self.kind)
-        return both, EigInfo(*known.disks, condition, within), known
-
-    def finished(self, x: Block, powers: np.ndarray, order: np.ndarray, values: Block) -> Block:
-        """Return columns times ``2**powers``, in an order, of length 1."""
-        x = self.backend.ldexp(x, np.broadcast_to(powers[:, :, None], x.shape[2:]), is_complex=True)
-        x = permuted(x.swapaxes(-1, -2), order).swapaxes(-1, -2)
-        real = (values[1, 0] == 0) & self.is_real
-        return normalised(self.backend, x, self.kind, real)
 
 
 @np.errstate(all="ignore")
@@ -120,12 +81,3 @@ def _norms(squares: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
     top = np.where(np.isfinite(top), top, 0.0)
     sums = np.log2(np.exp2(squares - top).sum(axis=axis, keepdims=True)) + top
     return np.asarray(np.squeeze(sums, axis=axis))
-
-
-@np.errstate(all="ignore")
-def _lengths(x: Block, powers: np.ndarray, axis: int) -> np.ndarray:
-    """Return lengths of columns (axis -2) or rows (-1), whose entries are scaled by powers."""
-    factors = np.ldexp(1.0, powers)
-    factors = factors[:, :, None] if axis == -2 else factors[:, None, :]
-    sizes = abs(to_native(np, x, True)) * factors
-    return np.nan_to_num(np.sqrt((sizes * sizes).sum(axis=axis)), nan=np.inf, posinf=np.inf)

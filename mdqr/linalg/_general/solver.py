@@ -1,0 +1,217 @@
+"""From operands of `eig` to what is found of one matrix, or of pairs one after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mdqr._array.array import MDArray
+from mdqr._backend.blocks import to_native
+from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes
+from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor.lu import flat
+from mdqr.linalg._general.certificate import certified
+from mdqr.linalg._general.conclusion import Conclusion, Wanted
+from mdqr.linalg._general.matrix import Matrix, Problem
+from mdqr.linalg._general.pencil import reduced, unknown
+from mdqr.linalg._general.regularity import is_singular
+from mdqr.linalg._general.results import EigInfo
+from mdqr.linalg._shared.checks import Checks, of_batch
+from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
+from mdqr.linalg._shared.operands import (
+    Inputs,
+    broadcast_batch,
+    data_precision,
+    entry_unit,
+    gather,
+    memory_guard,
+    square_order,
+)
+
+# Bits at the end of a double that are zeros in short decimals and integers only.
+_LAST_BITS = 2**20 - 1
+
+
+class Operands(NamedTuple):
+    """Blocks in host memory, where they were, errors of entries, and whether there are any."""
+
+    inputs: Inputs
+    device: str
+    errors: list[Errors]
+    rounded: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the eigenvalues."""
+        return self.inputs.shape(0)[:-1]
+
+
+def operands(
+    function: str,
+    values: list[Any],
+    precision: Precision | str | None,
+    data_error: Mapping[str, Any] | None,
+) -> Operands:
+    """Convert and check a, or a and b."""
+    names = tuple("ab"[: len(values)])
+    check_data_error(function, data_error, names)
+    inputs, checks = gather(*values, precision=precision), Checks()
+    n = square_order(function, "a", inputs.shape(0))
+    for block, name in zip(inputs.blocks, names, strict=True):
+        checks.require_finite(function, name, block, inputs.is_complex)
+    checks.settle()
+    device = "cpu"
+    if not isinstance(inputs.blocks[0], np.ndarray):
+        device = MDArray._wrap(inputs.blocks[0], inputs.work, inputs.is_complex).device
+        inputs = inputs._replace(blocks=[host_block(block) for block in inputs.blocks])
+    known = [data_precision(value, inputs.work) for value in values]
+    units = [entry_unit(value, each) for value, each in zip(values, known, strict=True)]
+    errors = [
+        operand_errors(function, data_error, name, inputs.shape(i), units[i], inputs, checks)
+        for i, name in enumerate(names)
+    ]
+    checks.settle()
+    rounded = data_error is not None or any(
+        _may_be_rounded(block, inputs.is_complex, each.limbs)
+        for block, each in zip(inputs.blocks, known, strict=True)
+    )
+    if len(values) > 1:
+        if square_order(function, "b", inputs.shape(1)) != n:
+            raise ValueError(
+                f"{function}: a and b must be of the same order; got shapes {inputs.shape(0)} and "
+                f"{inputs.shape(1)}"
+            )
+        _, blocks = broadcast_batch(function, inputs.blocks, inputs.is_complex)
+        inputs = inputs._replace(blocks=blocks)
+    return Operands(inputs, device, [_flat(each, inputs.shape(0)) for each in errors], rounded)
+
+
+def _may_be_rounded(block: Block, is_complex: bool, limbs: int) -> bool:
+    """Return whether an entry fills a precision of so many limbs, as those that were rounded do."""
+    if planes.limb_count(block, is_complex) < limbs:
+        return False
+    last = block[:, limbs - 1] if is_complex else block[limbs - 1]
+    if limbs > 1:
+        return bool(last.any())
+    return bool((np.ascontiguousarray(last).view(np.int64) & _LAST_BITS).any())
+
+
+def _flat(errors: Errors, shape: tuple[int, ...]) -> Errors:
+    """Return errors of all entries ``(batch, n, n)``, or numbers."""
+    return Errors(
+        *(
+            x if isinstance(x, float) else np.broadcast_to(x, shape).reshape(-1, *shape[-2:])
+            for x in errors
+        )
+    )
+
+
+def solved(function: str, given: Operands, *, left: bool, right: bool) -> list[Conclusion]:
+    """Return what is found; the items of a batch one after the other where there are pairs."""
+    inputs, n = given.inputs, given.shape[-1]
+    kind = Kind(max(inputs.work.limbs, 2), True)
+    wanted = Wanted(inputs.precision.limbs, not inputs.is_complex, right, left)
+    with memory_guard(function, inputs, 20 * n * n, "take fewer rows"):
+        blocks = [_complex(flat(block, inputs.is_complex), inputs, kind) for block in inputs.blocks]
+        if not blocks[0].size:
+            return []
+        if len(blocks) == 1:
+            matrix = Matrix.of(inputs.backend, blocks[0], given.errors[0], kind)
+            found = _found(matrix, wanted)[0]
+            values = found.values.reshape(*found.values.shape[:2], *given.shape[:-1], 1, n)
+            Checks().require_in_range(function, "the eigenvalues", values, True)
+            return [found]
+        batch = blocks[0].shape[2]
+        return [
+            _of_pair(function, given, [x[..., i : i + 1, :, :] for x in blocks], i, batch, wanted)
+            for i in range(batch)
+        ]
+
+
+def _complex(block: Block, inputs: Inputs, kind: Kind) -> Block:
+    return planes.widen(block if inputs.is_complex else planes.complexify(block), True, kind.limbs)
+
+
+def _found(problem: Problem, wanted: Wanted) -> tuple[Conclusion, bool]:
+    """Return what is found, and whether Y is proven to be near an inverse."""
+    basis = problem.basis(is_real=wanted.is_real)
+    limbs = problem.limbs(wanted.limbs)
+    known = certified(problem.backend, problem.remainder(basis), basis, problem.kind, limbs)
+    regular = bool((known.off.sum(axis=-1) < 0.5).all())
+    return Conclusion(problem, known, wanted), regular
+
+
+def _of_pair(
+    function: str, given: Operands, pair: list[Block], i: int, batch: int, wanted: Wanted
+) -> Conclusion:
+    """Return what is found of one pair: with more limbs where these do not prove it regular."""
+    backend, found = given.inputs.backend, None
+    errors = [
+        Errors(*(x if isinstance(x, float) else x[i : i + 1] for x in e)) for e in given.errors
+    ]
+    limbs = planes.limb_count(pair[0], True)
+    for kind in (Kind(p.limbs, True) for p in PRECISIONS if p.limbs >= limbs):
+        a, b = (planes.widen(x, True, kind.limbs) for x in pair)
+        problem = reduced(backend, a, b, (errors[0], errors[1]), kind)
+        if problem is not None:
+            found, regular = _found(problem, wanted)
+            if regular:
+                return found
+        if kind.limbs == limbs and is_singular(a[..., 0, :, :], b[..., 0, :, :]):
+            where = of_batch((i,) if batch > 1 else ())
+            raise np.linalg.LinAlgError(
+                f"{function}: a - s b{where} is singular for every s: no eigenvalues are determined"
+            )
+    return found or _found(unknown(backend, a, b, kind), wanted)[0]
+
+
+def info_of(given: Operands, found: list[Conclusion]) -> EigInfo:
+    """Return bounds in the shape of the eigenvalues, most of them made when they are asked for."""
+    shape = given.shape
+
+    def together(parts: Callable[[Conclusion], np.ndarray]) -> np.ndarray:
+        if not found:
+            return np.zeros(shape)
+        return np.concatenate([parts(each) for each in found]).reshape(shape)
+
+    def sizes(one: Conclusion) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(abs(to_native(np, one.values, True)))
+
+    return EigInfo(
+        given.inputs.precision,
+        lambda: together(sizes),
+        together(lambda one: one.error_bound),
+        lambda: together(Conclusion.data_error_bound),
+        condition=lambda: together(Conclusion.condition),
+        counts=together(lambda one: one.counts).astype(np.int64, copy=False),
+        vector_bound=lambda: together(Conclusion.vector_bound),
+    )
+
+
+def warn_of_data(
+    function: str,
+    given: Operands,
+    found: list[Conclusion],
+    stacklevel: int,
+    info: EigInfo | None = None,
+) -> None:
+    """Warn where entries, taken as rounded, leave an eigenvalue no digit."""
+    if not given.rounded or not any(one.may_lose_all_digits().any() for one in found):
+        return
+    info = info or info_of(given, found)
+    lost = (info.data_digits <= 0) & (info.digits > 0)
+    if lost.any():
+        warnings.warn(
+            f"{function}: {int(lost.sum())} of {lost.size} eigenvalues have no digit that the "
+            "entries determine, taken as rounded to their precision; give data_error= if they are "
+            "exact, or a higher precision",
+            PrecisionWarning,
+            stacklevel=stacklevel + 1,
+        )
