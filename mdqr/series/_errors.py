@@ -1,6 +1,8 @@
-"""Why a series cannot be computed."""
+"""Why a series cannot be computed: starts without one, arguments of a wrong type."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -49,3 +51,12 @@ class NotASolutionError(ValueError):
 
 for _error in (SingularJacobianError, NotASolutionError):
     _error.__module__ = "mdqr.series"
+
+
+def required(function: str, name: str, value: Any, kind: type) -> None:
+    """Raise TypeError if an argument is not of a type."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{function}: {name} must be a mdqr.series.{kind.__name__}; got an object of type "
+            f"{type(value).__name__}"
+        )

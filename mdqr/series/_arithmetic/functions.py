@@ -14,8 +14,11 @@ import numpy as np
 import mdqr
 from mdqr._array.array import MDArray
 from mdqr._backend import for_block
+from mdqr._errors import shortened
+from mdqr._functions.comparison import where
 from mdqr._functions.sequences import concatenate
 from mdqr._limbs.planes import Kind
+from mdqr._precision import PRECISIONS
 from mdqr.series._arithmetic.products import coefficient, multiply
 
 # Powers by fractions with larger denominators go by logarithms.
@@ -28,6 +31,13 @@ def zeros(like: MDArray, count: int, is_complex: bool | None = None) -> MDArray:
     kind = Kind(like.precision.limbs, field)
     block = kind.zeros(for_block(like._block).xp, (*like.shape[:-1], count))
     return MDArray._wrap(block, like.precision, field)
+
+
+def ones(like: MDArray) -> MDArray:
+    """Return series of the shape and kind of others that are 1."""
+    found = zeros(like, like.shape[-1])
+    found[..., 0] = 1
+    return found
 
 
 def _steps(a: MDArray, start: int, stop: int) -> Any:
@@ -74,6 +84,31 @@ def integral(a: MDArray, constant: MDArray) -> MDArray:
     return concatenate([constant[..., None], divided], axis=-1)
 
 
+def exponent_of(x: Any) -> tuple[MDArray, Fraction | None]:
+    """Return an exponent in limbs, and the fraction that it is where its denominator is small.
+
+    Numbers of all types that are equal give the same: 2, 2.0, ``Decimal(2)``, ``mdqr.dd(2)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no number, or not one finite number.
+    """
+    if isinstance(x, str):
+        raise TypeError(f"the exponent must be a number; got the text {shortened(repr(x))}")
+    r = x if isinstance(x, MDArray) else mdqr.array(x, precision=PRECISIONS[-1])
+    if r.shape:
+        raise ValueError(f"the exponent must be one number; its shape is {r.shape}")
+    if not mdqr.isfinite(r):
+        raise ValueError(f"the exponent must be finite; got {shortened(str(x))}")
+    if r.is_complex and bool(r.imag != 0):
+        return r, None
+    real = r.real.to_device("cpu").astype(PRECISIONS[-1])
+    near = real.to_fractions().item().limit_denominator(_MOST_ROOT)
+    is_near = bool(mdqr.array(near, precision=real.precision) == real)
+    return r, near if is_near else None
+
+
 def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
     """Return ``a ** exponent``: ``a y' = exponent a' y``.
 
@@ -82,7 +117,7 @@ def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
     a : MDArray
         Series whose constant terms are not zero.
     exponent : number
-        Any number.
+        Any number that is no integer: for those products are right where this has no answer.
     first : MDArray, optional
         The powers of the constant terms; their principal ones by default.
 
@@ -94,7 +129,7 @@ def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
     if bool((a[..., 0] == 0).any()):
         raise ZeroDivisionError("the series has no constant term: its power is no power series")
     r = mdqr.array(exponent, precision=a.precision, device=a.device)
-    first = _power_of(a[..., 0], exponent) if first is None else first
+    first = power_of(a[..., 0], exponent) if first is None else first
     a = a.astype(dtype=complex) if first.is_complex else a
     # k a_0 y_k = sum_j (r j - (k - j)) a_j y_{k-j}
     weighted = a * ((r + 1) * _steps(a, 0, a.shape[-1]))
@@ -106,21 +141,22 @@ def power(a: MDArray, exponent: Any, first: MDArray | None = None) -> MDArray:
     return _by_orders(a, first, order)
 
 
-def _power_of(x: MDArray, exponent: Any) -> MDArray:
-    """Return principal powers; those by small fractions as powers of roots."""
-    if isinstance(exponent, (int, float, Fraction)):
-        fraction = Fraction(exponent)
-        if fraction.denominator <= _MOST_ROOT:
-            return _root(x, fraction.denominator) ** fraction.numerator
-    return x**exponent
+def power_of(x: MDArray, exponent: Any) -> MDArray:
+    """Return principal powers of numbers; those by small fractions as powers of roots."""
+    r, fraction = exponent_of(exponent)
+    if fraction is None:
+        return x ** r.to_device(x.device).astype(x.precision)
+    return _root(x, fraction.denominator) ** fraction.numerator
 
 
 def _root(x: MDArray, n: int) -> MDArray:
     """Return principal roots of numbers that are not zero, by Newton's method from float64."""
+    if n == 1:
+        return x
     with np.errstate(invalid="ignore"):
         y = mdqr.array(x.to_numpy() ** (1.0 / n), precision=x.precision, device=x.device)
     right, wanted = 40, x.precision.bits
-    while n > 1 and right < 2 * wanted:
+    while right < 2 * wanted:
         y = y - (y - x / y ** (n - 1)) / n
         right *= 2
     return y
@@ -149,6 +185,32 @@ def sin_cos(a: MDArray) -> tuple[MDArray, MDArray]:
         w = weighted[..., 1 : k + 1]
         s[..., k], c[..., k] = _dot(w, c[..., :k]) / k, -_dot(w, s[..., :k]) / k
     return s, c
+
+
+def tan(a: MDArray) -> MDArray:
+    """Return tangents: quotients of sine and cosine near the real axis.
+
+    Far from it these are large and nearly i times each other. There, with ``w = exp(2i a)`` above
+    the axis and ``w = exp(-2i a)`` below it, the tangent is ``+-(i - 2i w / (1 + w))``, and w is
+    small.
+    """
+    first = mdqr.tan(a[..., 0])
+    s, c = sin_cos(a)
+    found = multiply(s, reciprocal(c)) if not a.is_complex else _far_tan(a, s, c)
+    found[..., 0] = first
+    return found
+
+
+def _far_tan(a: MDArray, s: MDArray, c: MDArray) -> MDArray:
+    height = a[..., :1].imag
+    near = abs(height) <= 1
+    one = a[..., :1] * 0 + 1
+    # What is not taken shall not stop the other.
+    c[..., :1] = where(near, c[..., :1], one)
+    sign = where(height > 0, height * 0 + 1, height * 0 - 1)
+    w = exp(a * where(near, height * 0, 2 * sign) * 1j)
+    far = multiply(w, reciprocal(_one_more(w.copy()))) * (sign * -2j)
+    return where(near, multiply(s, reciprocal(c)), far)
 
 
 def arctan(a: MDArray) -> MDArray:

@@ -17,6 +17,7 @@ from mdqr._precision import Precision
 from mdqr.series._arithmetic import functions
 from mdqr.series._arithmetic.convert import series_text, to_sympy
 from mdqr.series._arithmetic.products import multiply, shift_matrix
+from mdqr.series._errors import required
 
 
 class PowerSeries:
@@ -173,10 +174,18 @@ class PowerSeries:
         return self.reciprocal() * other
 
     def __pow__(self, exponent: Any) -> PowerSeries:
-        """Raise to a number; integers by products, others from ``c_0 ** exponent``."""
-        if isinstance(exponent, (int, np.integer)) and not isinstance(exponent, bool):
-            return self._integer_power(int(exponent))
-        return self._like(functions.power(self.coeffs, exponent))
+        """Raise to a number; those equal to integers by products, others from ``c_0 ** exponent``.
+
+        Its type does not count, but that a complex one makes a complex series, and an `MDArray` of
+        a higher precision a series of that.
+        """
+        r, fraction = functions.exponent_of(exponent)
+        precision = max(self.precision, r.precision) if r is exponent else self.precision
+        kind = complex if self.coeffs.is_complex or r.is_complex else None
+        base = self._like(self.coeffs.astype(precision, kind))
+        if fraction is not None and fraction.denominator == 1:
+            return base._integer_power(int(fraction))
+        return self._like(functions.power(base.coeffs, exponent))
 
     def _integer_power(self, exponent: int) -> PowerSeries:
         if exponent < 0:
@@ -188,7 +197,7 @@ class PowerSeries:
             exponent >>= 1
             if exponent:
                 base = base * base
-        return self * 0 + 1 if found is None else found
+        return self._like(functions.ones(self.coeffs)) if found is None else found
 
     def _linear(self, other: Any, function: Callable[[Any, Any], Any]) -> PowerSeries:
         if isinstance(other, PowerSeries):
@@ -253,14 +262,20 @@ class PowerSeries:
 
         Raises
         ------
+        TypeError
+            If `inner` is no series.
         ValueError
             If `inner` has a constant term.
         """
+        required("compose", "inner", inner, PowerSeries)
         if bool((inner.coeffs[..., 0] != 0).any()):
             raise ValueError(
                 "the inner series has a constant term: all orders of the outer one would count; "
                 "use shift first"
             )
+        return self._composed(inner)
+
+    def _composed(self, inner: PowerSeries) -> PowerSeries:
         degree = min(self.degree, inner.degree)
         found = self._like(self.coeffs[..., degree : degree + 1]).extended(degree)
         for k in range(degree - 1, -1, -1):
@@ -269,6 +284,8 @@ class PowerSeries:
 
     def reversion(self) -> PowerSeries:
         """Return the series g with ``self(g(t)) = t``, by Newton's iteration.
+
+        Where orders leave the range of doubles, those from there on may be NaN.
 
         Raises
         ------
@@ -283,10 +300,10 @@ class PowerSeries:
         while found.degree < self.degree:
             wide = min(2 * found.degree + 1, self.degree)
             g = found.extended(wide)
-            left = self.truncated(wide).compose(g)
+            left = self.truncated(wide)._composed(g)
             left.coeffs[..., 1] -= 1
             # The missing last order of the derivative meets a zero.
-            found = g - left / slope.extended(wide).compose(g)
+            found = g - left / slope.extended(wide)._composed(g)
         return found
 
     def shift(self, t1: Any) -> PowerSeries:
@@ -320,6 +337,8 @@ class PowerSeries:
         """Return the n-th root, from the principal one of the constant term."""
         if operator.index(n) < 1:
             raise ValueError(f"the root must be a natural number; got {n}")
+        if n == 1:
+            return self
         return self._like(functions.power(self.coeffs, Fraction(1, n)))
 
     def exp(self) -> PowerSeries:
@@ -340,8 +359,7 @@ class PowerSeries:
 
     def tan(self) -> PowerSeries:
         """Return the tangent."""
-        s, c = map(self._like, functions.sin_cos(self.coeffs))
-        return s / c
+        return self._like(functions.tan(self.coeffs))
 
     def arcsin(self) -> PowerSeries:
         """Return the inverse sine."""
