@@ -10,8 +10,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._io.form import Advice, Form
 from mdqr._io.loadtxt import Table, read_table
-from mdqr._io.rows import CellError, Form
+from mdqr._io.rows import CellError
 from mdqr._limbs.planes import narrow
 from mdqr._precision import Precision
 
@@ -29,15 +30,22 @@ class Layout:
     header: bool | None = None
     delimiter: str | None = ","
     skiprows: int = 0
-    comments: str | None = None
+    comments: Sequence[str] = ()
     drop_missing: bool = False
+    decimal: str = "."
+    encoding: str = "utf-8"
 
     @property
     def form(self) -> Form:
         """The same for the reader."""
         missing = MISSING if self.drop_missing else None
         hints = dict.fromkeys(MISSING, f"; {_ADVICE}")
-        return Form(self.delimiter, self.skiprows, self.comments, missing, hints)
+        return Form(
+            *(self.delimiter, self.skiprows, self.comments, missing, hints),
+            decimal=self.decimal,
+            encoding=self.encoding,
+            advice=Advice("leave out --no-header", "--decimal ,", "--encoding latin-1 or utf-16"),
+        )
 
 
 class Values(NamedTuple):
@@ -84,7 +92,6 @@ def read_columns(
         header=layout.header is not False,
         usecols=lambda names: list(dict.fromkeys(choose(names))),
         names_without_header="c",
-        hint="leave out --no-header",
         callback=callback,
     )
     table, dropped = _without_missing(table) if layout.drop_missing else (table, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from dataclasses import dataclass
@@ -107,15 +108,32 @@ def _check_header(file: str, names: tuple[str, ...], layout: Layout) -> None:
             f"{file}, line {layout.skiprows + 1}: the names of the columns are all numbers; give "
             "--no-header if the file has no header, or --header if these are names"
         )
-    if len(names) == 1 and (found := [c for c in (";", "\t", "|", ",", " ") if c in names[0]]):
-        option = {"\t": "tab", " ": "blanks"}.get(found[0], f"'{found[0]}'")
+    if len(names) == 1 and (advice := _advice(names[0])):
         raise CellError(
             f"{file}, line {layout.skiprows + 1}: there is one column, {shortened(names[0])!r}; "
-            f"give --delimiter {option} if it shall be more"
+            f"give {advice}"
         )
 
 
+def _advice(name: str) -> str:
+    """Return what to give if the only name of a column is no name, empty if it may be one."""
+    if found := re.fullmatch(r"sep=(.)", name):  # what Excel writes
+        return f"--skip-rows 1 --delimiter '{found[1]}'"
+    mark = re.match(r"//|[#!%]", name)
+    characters = [c for c in (";", "\t", "|", ",", " ") if c in name]
+    if not characters:
+        return f"--comments '{mark[0]}' if it is a comment" if mark else ""
+    option = {"\t": "tab", " ": "blanks"}.get(characters[0], f"'{characters[0]}'")
+    comment = f"--comments '{mark[0]}' if it is a comment, or " if mark else ""
+    return f"{comment}--delimiter {option} if there should be several columns"
+
+
 def _chosen(choice: Choice, names: tuple[str, ...]) -> ColumnModel:
+    if choice.target is None and not names[-1]:
+        raise CellError(
+            "the last column has no name, as where lines end with a delimiter; name the columns of "
+            "the model with --target and --features"
+        )
     target = names[-1] if choice.target is None else choice.target
     extra = [target] if choice.weights is None else [target, choice.weights]
     features = choice.features

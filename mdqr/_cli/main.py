@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
@@ -97,8 +97,15 @@ def _say(text: str, stream: TextIO | None) -> None:
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are two lines, not the usage of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\ntry {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mdqr", description=_DESCRIPTION)
+    parser = _Parser(prog="mdqr", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"mdqr {mdqr.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     info = commands.add_parser(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import csv
 import re
 from pathlib import Path
@@ -24,7 +25,9 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "blanks": None}
 def add_options(lstsq: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     lstsq.add_argument(
-        "file", metavar="FILE", help="delimited text, UTF-8; '-' is the standard input"
+        "file",
+        metavar="FILE",
+        help="delimited text, also compressed (.gz, .bz2, .xz); '-' is the standard input",
     )
     _add_layout(lstsq.add_argument_group("the file"))
     _add_model(lstsq.add_argument_group("the model"))
@@ -56,7 +59,23 @@ def _add_layout(group: argparse._ArgumentGroup) -> None:
         "--comments",
         metavar="TEXT",
         type=_text,
-        help="what begins a comment, such as '#'; default: nothing",
+        action="append",
+        default=[],
+        help="what begins a comment, such as '#'; may be given several times; default: nothing",
+    )
+    group.add_argument(
+        "--decimal",
+        metavar="CHARACTER",
+        choices=[".", ","],
+        default=".",
+        help="before the fraction of a number: '.' or ','; default: '.'",
+    )
+    group.add_argument(
+        "--encoding",
+        metavar="NAME",
+        type=_encoding,
+        default="utf-8",
+        help="of the text, such as latin-1 or utf-16; default: utf-8",
     )
     group.add_argument(
         "--drop-missing",
@@ -141,6 +160,8 @@ def layout_of(options: argparse.Namespace) -> Layout:
         options.skip_rows,
         options.comments,
         options.drop_missing,
+        options.decimal,
+        options.encoding,
     )
 
 
@@ -196,6 +217,13 @@ def _text(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("what begins a comment must not be empty")
     return text
+
+
+def _encoding(text: str) -> str:
+    try:
+        return codecs.lookup(text).name
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"there is no encoding {text!r}") from None
 
 
 def _count(text: str) -> int:

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from decimal import ROUND_UP, Context
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._cli.fit import Fit
 from mdqr._cli.predict import Predictions, Residuals
@@ -28,14 +30,14 @@ def report(file: str, fit: Fit) -> str:
     dropped = f", {fit.columns.dropped} rows dropped" if fit.columns.dropped else ""
     used = "" if problem.used_rows == rows else f" ({problem.used_rows} of positive weight)"
     size = (
-        f"{printable(file)}: {rows} rows{used}, {count} coefficients, "
-        f"{problem.degrees_of_freedom} degrees of freedom{dropped}"
+        f"{printable(file)}: {rows} rows{used}, {_counted(count, 'coefficient')}, "
+        f"{_counted(problem.degrees_of_freedom, 'degree')} of freedom{dropped}"
     )
     if problem.weights is not None:
         size += ", weighted"
     estimates = table(
         ["coefficient", "digits", "estimate"],
-        [names, list(map(str, fit.digits.estimates)), aligned(estimate_texts(fit))],
+        [names, list(map(str, fit.digits.estimates)), _shown_estimates(fit)],
         right={1},
     )
     comparison = table(
@@ -92,6 +94,20 @@ def estimate_texts(fit: Fit) -> list[str]:
     for value, digits in zip(fit.x, fit.digits.estimates.tolist(), strict=True):
         texts.append(str(value.to_strings(digits)[()]) if digits else _UNKNOWN)
     return texts
+
+
+def _shown_estimates(fit: Fit) -> list[str]:
+    """Return the coefficients, or what the size of one without a digit does not exceed."""
+    most = np.abs(fit.x.to_numpy()) + fit.digits.errors
+    pairs = zip(aligned(estimate_texts(fit)), map(_bound, most.tolist()), strict=True)
+    return [
+        f"{text} (below {bound})" if text.strip() == _UNKNOWN and bound else text
+        for text, bound in pairs
+    ]
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def number(x: MDArray, digits: int) -> str:

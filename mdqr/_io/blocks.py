@@ -7,7 +7,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import IO, NamedTuple
@@ -15,7 +14,8 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from mdqr._backend.host import text as kernels
-from mdqr._io.rows import Form, one_row
+from mdqr._io.form import Form
+from mdqr._io.rows import one_row
 
 Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable[bytes]
 
@@ -44,32 +44,21 @@ class Cells(NamedTuple):
     lines: np.ndarray
     left: list[tuple[int, int, str]]
 
-
-@contextmanager
-def opened(file: Source, skiprows: int) -> Iterator[Iterator[Block]]:
-    """Open a file, leave some lines out, and give its blocks.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
-    if isinstance(file, (str, os.PathLike)):
-        with open(file, "rb") as stream:
-            yield _of_bytes(stream, skiprows)
-    elif isinstance(file, io.BufferedIOBase):
-        yield _of_bytes(file, skiprows)
-    elif isinstance(file, Iterable):
-        yield _of_lines(iter(file), skiprows)
-    else:
-        raise TypeError(_no_file(file))
+    def first(self, count: int | None) -> Cells:
+        """Return the first rows, all for None."""
+        if count is None or count >= len(self.lines):
+            return self
+        left = [cell for cell in self.left if cell[0] < count]
+        return Cells(self.real[:, :count], self.lines[:count], left)
 
 
-def _no_file(found: object) -> str:
+def no_file(found: object) -> str:
+    """Return what to say of something else than a file."""
     return f"wanted is the name of a file, a file or lines of text; got {type(found).__name__}"
 
 
-def _of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[Block]:
+def of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[Block]:
+    """Yield the blocks behind some lines of a file of UTF-8."""
     start, mark = 1, _MARK.encode()
     while data := stream.read(_BYTES) + stream.readline():
         data, mark = data.removeprefix(mark), b""
@@ -84,11 +73,14 @@ def _of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[
             yield block
 
 
-def _of_lines(stream: Iterator[str | bytes], skiprows: int) -> Iterator[Block]:
+def of_lines(
+    stream: Iterator[str | bytes], skiprows: int, encoding: str = "utf-8"
+) -> Iterator[Block]:
+    """Yield the blocks behind some lines of a stream of lines."""
     start, mark = skiprows + 1, _MARK
     next(islice(stream, skiprows, skiprows), None)
     while found := list(islice(stream, _LINES)):
-        lines = [_text(line) for line in found]
+        lines = [_text(line, encoding) for line in found]
         lines[0], mark = lines[0].removeprefix(mark), ""
         text = "".join(lines)
         whole = text.count("\n") == len(lines) - (not text.endswith("\n"))
@@ -100,10 +92,10 @@ def _of_lines(stream: Iterator[str | bytes], skiprows: int) -> Iterator[Block]:
         start += len(lines)
 
 
-def _text(line: str | bytes) -> str:
+def _text(line: str | bytes, encoding: str) -> str:
     if not isinstance(line, (str, bytes)):
-        raise TypeError(_no_file(line))
-    return line if isinstance(line, str) else line.decode()
+        raise TypeError(no_file(line))
+    return line if isinstance(line, str) else line.decode(encoding)
 
 
 def _lines_of(data: bytes) -> Iterable[str]:
@@ -143,6 +135,9 @@ def plain_cells(
     data = block.data
     if data is None or not _is_plain(data, form):
         return None
+    if any(text.encode() in data for text in form.missing_numbers):
+        return None  # the kernel would read them
+    data, comment = form.plain(data)
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE)
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
@@ -151,7 +146,8 @@ def plain_cells(
     wanted, order = np.unique(np.array(columns, dtype=np.int64), return_inverse=True)
     targets = np.full(width, -1, dtype=np.int64)
     targets[wanted] = np.arange(len(wanted))
-    found = kernels.read_rows(data, ends, targets, limbs, form.delimiter, form.comments)
+    numbers = form.numbers(data)
+    found = kernels.read_rows(numbers, ends, targets, limbs, form.delimiter, comment)
     if found is None or (found[1] == kernels.OTHER).any():
         return None
     real, status, left = found

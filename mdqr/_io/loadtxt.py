@@ -15,8 +15,10 @@ from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._functions.creation import array
-from mdqr._io.blocks import Block, Cells, Source, behind, first_row, opened, plain_cells
-from mdqr._io.rows import CellError, Form, Rows, read_rows
+from mdqr._io.blocks import Block, Cells, Source, behind, first_row, plain_cells
+from mdqr._io.form import Form
+from mdqr._io.opened import opened
+from mdqr._io.rows import CellError, Rows, read_rows
 from mdqr._precision import Precision, as_precision
 
 if TYPE_CHECKING:
@@ -45,9 +47,12 @@ def loadtxt(
     delimiter: str | None = ",",
     header: bool = False,
     skiprows: int = 0,
-    comments: str | None = None,
+    comments: str | Sequence[str] | None = None,
     missing: str | Sequence[str] | None = None,
     usecols: Columns | None = None,
+    max_rows: int | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
     dtype: type | None = None,
     device: str | None = None,
 ) -> MDArray:
@@ -56,8 +61,8 @@ def loadtxt(
     Parameters
     ----------
     file : str, path, file or iterable of lines
-        A file in the manner of RFC 4180: one row a line, fields may be quoted. UTF-8, with or
-        without a byte order mark. Empty lines are skipped.
+        A file in the manner of RFC 4180: one row a line, fields may be quoted. Empty lines are
+        skipped. A name that ends in ``.gz``, ``.bz2`` or ``.xz`` is that of a compressed file.
     precision : Precision or str
         The precision of the result.
     delimiter : str, default: ","
@@ -66,13 +71,21 @@ def loadtxt(
         Whether the first line names the columns.
     skiprows : int, default: 0
         How many lines at the beginning are left out, before the header.
-    comments : str, optional
-        What begins a comment outside of quotes, such as ``"#"``; it ends with its line.
+    comments : str or sequence of str, optional
+        What begins a comment outside of quotes, such as ``"#"`` or ``["!", "#"]``; it ends with its
+        line.
     missing : str or sequence of str, optional
         Fields that hold no number, such as ``["", "NA"]``; they are read as NaN.
     usecols : str, int or sequence of them, optional
         The columns wanted, by name (which needs ``header=True``) or by index, from 0; negative
         ones count from the end. The others may hold anything. By default all.
+    max_rows : int, optional
+        How many rows are read, the header not counted.
+    decimal : {".", ","}, default: "."
+        What stands before the fraction of a number. With ``","`` a point makes it no number: it may
+        stand between thousands.
+    encoding : str, default: "utf-8"
+        How a file of bytes holds text; UTF-8 may begin with a byte order mark.
     dtype : {None, float, complex}, optional
         None: complex if any number is.
     device : str, optional
@@ -87,7 +100,11 @@ def loadtxt(
     ------
     ValueError
         If a cell is no number, a row is shorter or longer than the first, or the text is not
-        UTF-8; the message names file, line and column (from 1). If a column is not there.
+        of the encoding; the message names file, line and column (from 1). If a column is not there,
+        an option is none, or a compressed file is damaged or has more than 64 MiB and a hundred
+        times its size.
+    LookupError
+        If there is no such encoding.
     TypeError
         If a number is complex and ``dtype`` is float, or `file` gives no lines.
     OSError
@@ -97,8 +114,9 @@ def loadtxt(
 
     Notes
     -----
-    A number is what `mdqr.array` takes as a string. The error of each is at most half a unit in
-    the last place of its last limb.
+    A number is what `mdqr.array` takes as a string, but without underscores; ``D`` may stand for
+    the ``E`` of an exponent, as Fortran writes it. The error of each is at most half a unit in the
+    last place of its last limb.
 
     Examples
     --------
@@ -108,7 +126,12 @@ def loadtxt(
     mdqr.array(['2.0', '3e-05'], precision=mdqr.qd)
     """
     target = as_precision(precision)
-    form = Form(delimiter, skiprows, comments, missing)
+    form = Form(
+        *(delimiter, skiprows, comments, missing),
+        decimal=decimal,
+        max_rows=max_rows,
+        encoding=encoding,
+    )
     table = read_table(file, target.limbs, form=form, header=header, usecols=usecols)
     block = table.real if table.imag is None else np.stack([table.real, table.imag])
     if isinstance(usecols, (str, int, np.integer)):
@@ -131,20 +154,19 @@ def read_table(
     header: bool = False,
     usecols: Columns | Callable[[tuple[str, ...]], Columns] | None = None,
     names_without_header: str | None = None,
-    hint: str = "pass header=True",
     callback: Progress | None = None,
 ) -> Table:
     """Read columns of a file as limbs; `loadtxt` describes the parameters.
 
     `name` stands for the file in messages. `usecols` may be a function of the names of all
     columns. Without a header they are called `names_without_header` and their index, if it is
-    given, and `hint` says how to ask for one.
+    given.
     `callback` is called as ``callback("reading", rows, None)`` after each few thousand rows.
     """
     name = name or _name_of(file)
     form = form or Form()
     reading = _Reading(name, limbs, form, callback)
-    with opened(file, form.skiprows) as blocks, _readable(reading):
+    with _readable(reading, form), opened(file, form) as blocks:
         head = reading.head(blocks, header)
         if head is None:
             raise CellError(f"{name}: the file is empty")
@@ -157,7 +179,7 @@ def read_table(
             usecols = usecols(names)
         columns = _places(usecols, names, width, name, line)
         labels = [_label(names, column) for column in columns]
-        end = "" if header else f"; if the first line names the columns, {hint}"
+        end = "" if header else f"; if the first line names the columns, {form.advice.header}"
         reading.read(columns, width, labels, end)
         real, imag, lines = reading.joined(len(columns))
     picked = tuple(names[column] for column in columns) if names else ()
@@ -171,12 +193,15 @@ def _name_of(file: Source) -> str:
 
 
 @contextmanager
-def _readable(reading: _Reading) -> Iterator[None]:
+def _readable(reading: _Reading, form: Form) -> Iterator[None]:
     """Say what cannot be read."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        raise CellError(f"{reading.name}: the file is not UTF-8 text ({error.reason})") from None
+    except UnicodeError as error:
+        raise CellError(
+            f"{reading.name}: the file is not {form.encoding.upper()} text "
+            f"({getattr(error, 'reason', error)}); give what it is, such as {form.advice.encoding}"
+        ) from None
     except MemoryError:
         raise MemoryError(
             f"{reading.name}: no memory after {reading.rows} rows of numbers of {reading.limbs} "
@@ -269,12 +294,16 @@ class _Reading:
             return self._rounded(texts, place, labels, end)
 
         for block in self._blocks:
+            if self.left == 0:
+                break
             cells = plain_cells(block, self._form, width, columns, self.limbs)
             if cells is None:
                 self._rows = self._slowly(chain([block], self._blocks), width)
                 break
+            cells = cells.first(self.left)
             self._add(cells.lines, *_filled(cells, rounded))
-        for chunk in self._rows:
+        while self.left != 0 and (following := next(self._rows, None)) is not None:
+            chunk = following.first(self.left)
             if chunk.lines:
                 texts = chunk.fields
                 if columns != list(range(width)):
@@ -289,6 +318,12 @@ class _Reading:
                 real, imag = rounded(texts, place)
                 imag = None if imag is None else imag.reshape(shape)
                 self._add(np.array(chunk.lines), real.reshape(shape), imag)
+
+    @property
+    def left(self) -> int | None:
+        """How many rows may follow, None for all."""
+        most = self._form.max_rows
+        return None if most is None else most - self.rows
 
     def _add(self, lines: np.ndarray, real: np.ndarray, imag: np.ndarray | None) -> None:
         self._lines.append(lines)
@@ -305,16 +340,15 @@ class _Reading:
         end: str,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Round cells to planes ``(N, count)``; `place` gives the line and the column of one."""
-        missing = self._form.missing
-        if missing:
-            texts = ["nan" if text.strip() in missing else text for text in texts]
+        form = self._form
+        numbers = ["nan" if t.strip() in form.missing else form.number(t) for t in texts]
         try:
-            return strings_to_block(texts, self.limbs)
+            return strings_to_block(numbers, self.limbs)
         except TextError as error:
             line, column = place(error.index)
             text = texts[error.index].strip()
-            reason = str(error) if text else "the cell is empty; wanted a number"
-            reason += self._form.hints.get(text, "")
+            reason = str(TextError(text)) if text else "the cell is empty; wanted a number"
+            reason += form.hints.get(text, "") or form.hint(text)
             raise CellError(
                 f"{self.name}, line {line}, {labels[column]}: {reason}{end if line == 1 else ''}"
             ) from None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
+
+from mdqr._io.form import Form
 
 _ROWS = 4096  # rows read at a time: text of a number takes several times its limbs
 
@@ -26,42 +27,11 @@ class Rows(NamedTuple):
         """Return the rows behind the first ones."""
         return Rows(self.lines[rows:], self.fields[rows * self.width :], self.width)
 
-
-class Form:
-    """How a file is laid out; see `loadtxt`.
-
-    `hints` has what to say of fields that are no numbers, behind the reason.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an option is none.
-    """
-
-    def __init__(
-        self,
-        delimiter: str | None = ",",
-        skiprows: int = 0,
-        comments: str | None = None,
-        missing: str | Sequence[str] | None = None,
-        hints: Mapping[str, str] | None = None,
-    ) -> None:
-        if delimiter is not None and (
-            not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
-        ):
-            raise ValueError(
-                f"delimiter must be one character between fields, or None; got {delimiter!r}"
-            )
-        if comments is not None and (not isinstance(comments, str) or not comments):
-            raise ValueError(f"comments must be a text that begins them, or None; got {comments!r}")
-        self.delimiter = delimiter
-        self.skiprows = operator.index(skiprows)
-        if self.skiprows < 0:
-            raise ValueError(f"skiprows must not be negative; got {skiprows}")
-        self.comments = comments
-        texts = [missing] if isinstance(missing, str) else missing or ()
-        self.missing = frozenset(text.strip() for text in texts)
-        self.hints = hints or {}
+    def first(self, count: int | None) -> Rows:
+        """Return the first rows, all for None."""
+        if count is None:
+            return self
+        return Rows(self.lines[:count], self.fields[: count * self.width], self.width)
 
 
 def read_rows(
@@ -106,12 +76,12 @@ def one_row(line: str, form: Form) -> list[str] | None:
 def _plain(chunk: Iterable[tuple[int, str]], form: Form) -> list[Row] | None:
     """Return the rows of lines without quotes; None if there are any."""
     rows = []
-    delimiter, comments = form.delimiter, form.comments
+    delimiter, has_comments = form.delimiter, bool(form.comments)
     for number, line in chunk:
         if '"' in line or "\r" in line[:-2] or len(line) > csv.field_size_limit():
             return None
-        if comments is not None:
-            line = line.partition(comments)[0]
+        if has_comments:
+            line = form.before_comment(line)
         cells = line.rstrip("\r\n").split(delimiter)
         if len(cells) > 1 or (cells and cells[0].strip()):
             rows.append((number, cells))
@@ -127,9 +97,9 @@ def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator
         nonlocal place
         for number, line in lines:
             place = number
-            is_comment = form.comments is not None and line.lstrip().startswith(form.comments)
-            if form.comments is not None and not is_comment:
-                line = _before(form.comments, line)
+            is_comment = form.is_comment(line)
+            if form.comments and not is_comment:
+                line = _before(form, line)
             yield "\n" if is_comment else line.replace("\t", " ") if blanks else line
 
     reader = csv.reader(
@@ -145,12 +115,12 @@ def _quoted(lines: Iterable[tuple[int, str]], name: str, form: Form) -> Iterator
         raise CellError(f"{name}, line {place}: {error}") from None
 
 
-def _before(comments: str, line: str) -> str:
+def _before(form: Form, line: str) -> str:
     """Return what stands in front of a comment that begins outside of quotes."""
     parts = line.split('"')
     for i in range(0, len(parts), 2):
-        head, mark, _ = parts[i].partition(comments)
-        if mark:  # blanks between a quoted field and a comment are of neither
+        head = form.before_comment(parts[i])
+        if len(head) < len(parts[i]):  # blanks between a quoted field and a comment are of neither
             return '"'.join([*parts[:i], head if head.strip(" ") else ""])
     return line
 
@@ -166,4 +136,5 @@ def _checked(rows: list[Row], width: int, name: str) -> Iterator[Rows]:
         raise CellError(
             f"{name}, line {line}, column {min(len(cells), width) + 1}: "
             f"the row has {len(cells)} fields, the first row has {width}"
+            + ("; it ends with a delimiter" if len(cells) == width + 1 and not cells[-1] else "")
         )

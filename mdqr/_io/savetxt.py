@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from mdqr._core.base import ArrayBase
-from mdqr._io.rows import Form
+from mdqr._io.form import Form
 
 Target = str | os.PathLike[str] | IO[str]
 

@@ -131,7 +131,7 @@ def test_rows_without_weight_are_no_degrees_of_freedom(run, tmp_path):
     path, output = write(tmp_path / "w.csv", rows), tmp_path / "o.json"
     code, out, _ = run("lstsq", path, "--target", "y", "--weights", "w", "--output", output)
     assert code == 0
-    assert "w.csv: 4 rows (3 of positive weight), 2 coefficients, 1 degrees of freedom, weig" in out
+    assert "w.csv: 4 rows (3 of positive weight), 2 coefficients, 1 degree of freedom, weig" in out
     content = json.loads(output.read_text())
     assert content["rows"] == 4
     assert content["rows_of_positive_weight"] == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -116,3 +117,63 @@ def test_layouts_that_are_none(run, capsys, arguments, message):
         run("lstsq", LONGLEY, *arguments)
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_commas_comments_and_compression(run, tmp_path, plain):
+    lines = TABLE.replace(",", ";").replace(".", ",").splitlines()
+    text = "! Longley\n" + "\n".join(f"{line} # {i}" for i, line in enumerate(lines)) + "\n"
+    with gzip.open(tmp_path / "data.csv.gz", "wb") as stream:
+        stream.write(text.encode("utf-16"))
+    layout = ("--delimiter", ";", "--decimal", ",", "--comments", "!", "--comments", "#")
+    code, out, _ = run(
+        *("lstsq", tmp_path / "data.csv.gz", "--target", "employed"),
+        *(*layout, "--encoding", "utf-16"),
+    )
+    assert code == 0
+    assert estimates(out) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (
+            "# by hand\nx,y\n1,2\n",
+            [],
+            "give --comments '#' if it is a comment, or --delimiter blanks",
+        ),
+        ("#\nx,y\n1,2\n", [], "give --comments '#' if it is a comment\n"),
+        ("sep=;\nx;y\n1;2\n", [], "give --skip-rows 1 --delimiter ';'\n"),
+        (
+            "x,y\n1,2,\n",
+            [],
+            "the row has 3 fields, the first row has 2; it ends with a delimiter\n",
+        ),
+        ("x,y,\n1,2,\n", [], "the last column has no name, as where lines end with a delimiter"),
+        ("x;y\n1,5;2\n", ["--delimiter", ";"], "is that a decimal comma? give --decimal ,\n"),
+        ("x;y\n1.5;2\n", ["--delimiter", ";", "--decimal", ","], "a number has no point"),
+        ("x,y\n1,2\n", ["--decimal", ","], "wants another character between fields, such as ';'"),
+        ("x,y\n1,\xff\n", [], "is not UTF-8 text"),
+        ("x,y\n1_0,2\n", [], "cannot read '1_0' as a number"),
+    ],
+)
+def test_messages_name_the_option_that_reads_the_file(run, tmp_path, text, arguments, message):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode("latin-1"))
+    code, _, err = run("lstsq", path, *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_errors_of_usage_are_short(run, capsys):
+    for arguments in (["--foo"], ["--encoding", "none"], ["--poly", "x"]):
+        with pytest.raises(SystemExit) as caught:
+            run("lstsq", LONGLEY, *arguments)
+        assert caught.value.code == 2
+        assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_zero_is_said_to_be_small(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n0.1,0.2\n0.2,0.4\n0.3,0.6\n0.7,1.4\n")
+    _, out, _ = run("lstsq", path)
+    assert re.search(r"^intercept +0 +\? \(below \d\.\de-6\d\)$", out, re.MULTILINE)

@@ -1,0 +1,151 @@
+"""How a file of delimited text is laid out, and how its numbers are written."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, SupportsIndex
+
+# Commas for points and the reverse: points between thousands are then no part of a number.
+_SWAPPED = str.maketrans(",.", ".,")
+_SWAPPED_BYTES = bytes.maketrans(b",.", b".,")
+# A decimal with the exponent letter of Fortran; digits of hexadecimal floats stand behind others.
+_FORTRAN = r"(?<![0-9A-Za-z_.])((?:[0-9]+\.?[0-9]*|\.[0-9]+))[dD](?=[+-]?[0-9])"
+_fortran = re.compile(_FORTRAN).sub
+_fortran_bytes = re.compile(_FORTRAN.encode()).sub
+
+
+class Advice(NamedTuple):
+    """What messages tell the caller to give: options of a function, or of the command line."""
+
+    header: str = "pass header=True"
+    decimal: str = "decimal=','"
+    encoding: str = "encoding='latin-1' or 'utf-16'"
+
+
+class Form:
+    """How a file is laid out; see `loadtxt`.
+
+    `hints` has what to say of fields that are no numbers, behind the reason.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        If an option is none.
+    """
+
+    def __init__(
+        self,
+        delimiter: str | None = ",",
+        skiprows: SupportsIndex = 0,
+        comments: str | Sequence[str] | None = None,
+        missing: str | Sequence[str] | None = None,
+        hints: Mapping[str, str] | None = None,
+        *,
+        decimal: str = ".",
+        max_rows: SupportsIndex | None = None,
+        encoding: str = "utf-8",
+        advice: Advice | None = None,
+    ) -> None:
+        if delimiter is not None and (
+            not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
+        ):
+            raise ValueError(
+                f"delimiter must be one character between fields, or None; got {delimiter!r}"
+            )
+        self.delimiter = delimiter
+        self.skiprows = _count("skiprows", skiprows)
+        self.max_rows = None if max_rows is None else _count("max_rows", max_rows)
+        self.comments = _marks(comments)
+        self._comment = re.compile("|".join(map(re.escape, self.comments)) or r"(?!)")
+        self._comment_bytes = re.compile(b"(?:" + self._comment.pattern.encode() + rb")[^\n]*")
+        self.decimal = decimal
+        self._check_decimal()
+        texts = [missing] if isinstance(missing, str) else missing or ()
+        self.missing = frozenset(text.strip() for text in texts)
+        self.missing_numbers = tuple(filter(_is_number, self.missing))
+        self.hints = hints or {}
+        self.encoding = codecs.lookup(encoding).name
+        self.advice = advice or Advice()
+
+    def _check_decimal(self) -> None:
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal must be '.' or ','; got {self.decimal!r}")
+        if self.decimal == "," and (
+            self.delimiter in (",", ".") or any(c in mark for mark in self.comments for c in ",.")
+        ):
+            raise ValueError(
+                f"decimal=',' wants another character between fields, such as ';', and comments "
+                f"without commas and points; got {self.delimiter!r} and {self.comments}"
+            )
+
+    def before_comment(self, text: str) -> str:
+        """Return what stands in front of the first mark of a comment."""
+        found = self._comment.search(text) if self.comments else None
+        return text if found is None else text[: found.start()]
+
+    def is_comment(self, line: str) -> bool:
+        """Return whether a line begins with a comment."""
+        return line.lstrip().startswith(self.comments) if self.comments else False
+
+    def plain(self, data: bytes) -> tuple[bytes, str | None]:
+        """Return lines without quotes as the kernel reads them, and what begins their comments.
+
+        No byte changes its place but those of several kinds of comments, which are left out.
+        """
+        mark = self.comments[0] if len(self.comments) == 1 else None
+        if len(self.comments) > 1:
+            data = self._comment_bytes.sub(b"", data)
+        return data, mark
+
+    def numbers(self, data: bytes) -> bytes:
+        """Return lines with their numbers as the kernel reads them, at the same places."""
+        if self.decimal == ",":
+            data = data.translate(_SWAPPED_BYTES)
+        return _fortran_bytes(rb"\1e", data) if b"D" in data or b"d" in data else data
+
+    def hint(self, text: str) -> str:
+        """Return what to say of a field that is no number, behind the reason."""
+        if self.decimal == "," and "." in text:
+            return "; with decimal=',' a number has no point"
+        if self.decimal == "." and re.fullmatch(r"[+-]?[0-9]+,[0-9]+(?:[eEdD][+-]?[0-9]+)?", text):
+            return f"; is that a decimal comma? give {self.advice.decimal}"
+        if "_" in text:
+            return "; a number in a file has no underscores"
+        return ""
+
+    def number(self, text: str) -> str:
+        """Return a field as text of a number; of one that is none anything that is none, too."""
+        if "_" in text:  # Python has them between digits, files do not
+            return ""
+        if self.decimal == ",":
+            text = text.translate(_SWAPPED)
+        return _fortran(r"\1e", text) if "D" in text or "d" in text else text
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text is read as a number other than NaN."""
+    try:
+        return not math.isnan(float(text.replace(",", ".")))
+    except ValueError:
+        return False
+
+
+def _count(name: str, value: SupportsIndex) -> int:
+    count = operator.index(value)
+    if count < 0:
+        raise ValueError(f"{name} must not be negative; got {value}")
+    return count
+
+
+def _marks(comments: str | Sequence[str] | None) -> tuple[str, ...]:
+    one = isinstance(comments, str) or not isinstance(comments, Iterable | None)
+    marks: tuple[Any, ...] = (comments,) if one else tuple(comments or ())
+    if not all(isinstance(mark, str) and mark and not set(mark) & set('\r\n"') for mark in marks):
+        raise ValueError(
+            f"comments must be a text that begins them, or several, or None; got {comments!r}"
+        )
+    return tuple(sorted(dict.fromkeys(marks), key=len, reverse=True))  # the longest is found first
