@@ -140,7 +140,7 @@ def test_rows_without_weight_are_no_degrees_of_freedom(run, tmp_path):
     short = write(tmp_path / "s.csv", [row for row in rows if row[2] != 0])
     again = run("lstsq", short, "--target", "y", "--weights", "w")[1]
     assert out.split("\n\n")[1:3] == again.split("\n\n")[1:3]
-    assert "s.csv: 3 rows, 2 coefficients, 1 degrees of freedom" in again
+    assert "s.csv: 3 rows, 2 coefficients, 1 degree of freedom" in again
 
 
 def test_exact_fit_with_rows_without_weight(run, tmp_path):
