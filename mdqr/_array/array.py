@@ -12,6 +12,7 @@ from mdqr._array.exports import Exports
 from mdqr._array.methods import Methods
 from mdqr._array.operators import Operators
 from mdqr._array.reductions import Reductions
+from mdqr._array.refusals import complex_only, is_numpys
 from mdqr._backend.host import values
 from mdqr._core import indexing, promotion
 from mdqr._core.base import ArrayBase, as_sequence
@@ -96,9 +97,10 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
 
         Parameters
         ----------
-        precision : Precision, str or DType, optional
+        precision : Precision, str, DType or complex, optional
             The precision wanted; this one's by default. A lower one rounds correctly: limb by limb
-            to the nearest double. The dtype of another array is its precision and field.
+            to the nearest double. The dtype of another array is its precision and field; `complex`
+            is the field alone.
         dtype : {None, float, complex}, optional
             The field wanted; this one's by default.
 
@@ -110,7 +112,8 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         Raises
         ------
         TypeError
-            If complex values should become real; take `real` or `imag` instead.
+            If complex values should become real; take `real` or `imag` instead. If a type of
+            NumPy's is asked for, which would round all values: `to_numpy` returns those.
 
         Examples
         --------
@@ -121,6 +124,8 @@ class MDArray(ArrayBase, Operators, Reductions, Methods, Exports):
         """
         if isinstance(precision, DType):
             precision, dtype = None, precision
+        elif dtype is None and is_numpys(precision):
+            precision, dtype = None, complex_only(precision)
         if precision is None and not isinstance(dtype, DType):
             precision = self._precision
         return creation.array(self, precision=precision, dtype=dtype)

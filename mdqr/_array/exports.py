@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mdqr._array.refusals import refused
 from mdqr._convert.arrays import block_to_fractions, block_to_mpmath, block_to_strings
 from mdqr._io.files import restore
 from mdqr._io.format import repr_array, str_array
@@ -134,12 +135,7 @@ class Exports:
             If `copy` is False and a copy is needed.
         """
         if self._precision.limbs > 1 and not _is_drawn():
-            raise TypeError(
-                f"an MDArray of precision {self._precision} is not converted to NumPy implicitly, "
-                "as that would round every value; use a.to_numpy() for the nearest float64 values, "
-                "and convert what answers for its own arithmetic, a data frame or a masked array, "
-                f"with mdqr.array(x, precision=mdqr.{self._precision}) first"
-            )
+            raise TypeError(refused(self._precision))
         if not isinstance(self._block, np.ndarray):
             raise TypeError(
                 f"an MDArray on {self.device} is not moved to the CPU implicitly; use a.to_numpy()"

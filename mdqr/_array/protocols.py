@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mdqr._array.refusals import missing
 from mdqr._array.tables import FUNCTIONS, OPERATORS, SCIPY_UFUNCS, UFUNCS
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import is_operand
@@ -40,7 +41,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     answer = UFUNCS.get(ufunc) or SCIPY_UFUNCS.get(name)
     if answer is None or method != "__call__":
         called = name if method == "__call__" else f"{name}.{method}"
-        raise TypeError(_missing(called))
+        raise TypeError(missing(called))
     result = answer(*inputs)  # what is wrong with the operands is said first
     (target,) = out
     if target is not None and not isinstance(target, ArrayBase):
@@ -90,7 +91,7 @@ def array_function(function: Function, types: Any, arguments: Any, options: Any)
     name = f"{function.__module__}.{function.__name__}"
     answer = FUNCTIONS.get(function) or _from_linalg(function)
     if answer is None:
-        raise TypeError(_missing(name))
+        raise TypeError(missing(name))
     return answer(*arguments, **options)
 
 
@@ -119,10 +120,3 @@ def _without_out(ufunc: np.ufunc, name: str) -> str:
 
 def _known(x: Any) -> bool:
     return x is None or is_operand(x)
-
-
-def _missing(name: str) -> str:
-    return (
-        f"{name} has no implementation for MDArray; mdqr's own functions are in mdqr and "
-        f"mdqr.linalg, and {name}(a.to_numpy()) computes with the nearest float64 values"
-    )

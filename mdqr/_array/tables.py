@@ -218,6 +218,9 @@ def _functions() -> dict[Function, Function]:
             for module, names in _SAME_NAME.items()
             for name in names
         },
+        np.amax: extremes.max,
+        np.amin: extremes.min,
+        np.around: rounding.round,
         np.sort: _stable(sorting.sort),
         np.argsort: _stable(sorting.argsort),
         np.concatenate: _concatenate,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from mdqr._precision import Precision, as_precision
 
@@ -65,6 +65,12 @@ class DType:
 
     def __str__(self) -> str:
         return self.name
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        raise AttributeError(
+            f"{self!r} is no dtype of NumPy and has no attribute {attribute!r}; a.to_numpy() has "
+            "one, with the nearest float64 values"
+        )
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a dtype is immutable; {attribute!r} cannot be set")

@@ -302,7 +302,9 @@ def test_item_and_tolist(precision, dtype):
 def test_more_than_one_limb_is_not_rounded_by_numpy(multiple, dtype):
     a = mdqr.ones(2, precision=multiple, dtype=dtype)
     for convert in (np.asarray, np.array, lambda x: np.zeros(2).__setitem__(slice(None), x)):
-        with pytest.raises(TypeError, match=r"round every value; use a\.to_numpy\(\)"):
+        with pytest.raises(
+            TypeError, match=r"not rounded to float64 implicitly; use a\.to_numpy\(\)"
+        ):
             convert(a)
 
 

@@ -196,7 +196,9 @@ def test_masked_entries_are_refused_in_exponents_lists_and_limbs():
     for call in calls:
         with pytest.raises(TypeError, match=r"x\.filled\(value\)"):
             call()
-    with pytest.raises(TypeError, match=r"a masked array, with mdqr\.array\(x, precision=mdqr\.qd"):
+    with pytest.raises(
+        TypeError, match=r"a masked array beside it with mdqr\.array\(x, precision=mdqr\.qd"
+    ):
         masked + example()
 
 

@@ -119,7 +119,6 @@ def test_in_place_powers_of_a_numpy_array_name_the_way_out(precision):
         np.fft.fft,
         np.linalg.tensorinv,
         lambda a: np.insert(a, 0, a),
-        lambda a: np.save("x", a),
     ],
 )
 def test_what_is_missing_names_the_way_out(call, precision):
@@ -284,7 +283,17 @@ def test_what_numpy_has_alone(multiple, rng):
     assert same_bits(b, a)
 
 
-ALONE = {"flatnonzero", "argwhere", "iscomplexobj", "isrealobj", "copyto", "reshape"}
+ALONE = {
+    "amax",
+    "amin",
+    "around",
+    "flatnonzero",
+    "argwhere",
+    "iscomplexobj",
+    "isrealobj",
+    "copyto",
+    "reshape",
+}
 
 
 def test_every_function_is_tested():

@@ -50,6 +50,7 @@ LATER = {
         "mdqr.linalg": "it is loaded when it is asked for",
         "mdqr.array_api._namespace": "it is loaded when it is asked for",
     },
+    "mdqr._array.refusals": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._array.tables": {"mdqr.linalg": "it is loaded when it is asked for"},
     "mdqr._backend": {"mdqr._backend.cuda.backend": "CUDA is loaded for the first array on a GPU"},
     "mdqr._functions.polynomials": {

@@ -1,0 +1,130 @@
+"""What refused conversions and missing functions say: who called, and what keeps the digits."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+
+from mdqr._precision import PRECISIONS, Precision
+
+# Of NumPy's functions that write or print; mdqr has its own way.
+_INSTEAD = {
+    "save": "mdqr.save(file, a)",
+    "savez": "mdqr.savez(file, a)",
+    "savez_compressed": "mdqr.savez(file, a)",
+    "savetxt": "mdqr.savetxt(file, a)",
+    "array2string": "str(a) within mdqr.printoptions(digits=...), or a.to_strings(digits)",
+    "array_repr": "repr(a)",
+    "array_str": "str(a)",
+    "fix": "mdqr.trunc(a)",
+}
+# Packages whose functions are named, and the names of functions that only stand around others.
+_NAMED = ("numpy", "pandas", "scipy", "sklearn", "xarray")
+_AROUND = ("wrapper", "wrapped", "inner", "inner_f", "call", "func", "f", "fun")
+
+
+def missing(name: str) -> str:
+    """Return what to say of a function of NumPy that mdqr does not have."""
+    instead = _INSTEAD.get(name.removeprefix("numpy."))
+    if instead is not None and name.startswith("numpy."):
+        return f"{name} has no implementation for MDArray; {instead} keeps all digits"
+    return (
+        f"{name} has no implementation for MDArray; mdqr's own functions are in mdqr and "
+        f"mdqr.linalg, and {name}(a.to_numpy()) computes with the nearest float64 values"
+    )
+
+
+def refused(precision: Precision) -> str:
+    """Return what to say where an array of NumPy is asked for, of values of more than a double."""
+    caller = _caller(sys._getframe(2))
+    who = f"{caller} asks for an array of float64, and " if caller else ""
+    text = (
+        f"{who}an MDArray of precision {precision} is not rounded to float64 implicitly; use "
+        "a.to_numpy() if the nearest float64 values are enough"
+    )
+    instead = _instead(caller) if caller else None
+    if instead:
+        return f"{text}; {instead} keeps the digits"
+    if caller is None or caller.startswith(("numpy.ma.", "pandas.", "xarray.")):
+        text += (
+            f"; convert a data frame or a masked array beside it with mdqr.array(x, "
+            f"precision=mdqr.{precision})"
+        )
+    return text
+
+
+def _instead(caller: str) -> str | None:
+    """Return the function of mdqr that does what another one does."""
+    package, _, name = caller.rpartition(".")
+    if package == "numpy.testing" and name.startswith("assert"):
+        return "mdqr.testing.assert_close"
+    if package in ("scipy.linalg", "numpy.linalg"):
+        from mdqr import linalg
+
+        return f"mdqr.linalg.{name}" if name in linalg.__all__ else None
+    return None
+
+
+def _caller(frame: FrameType | None) -> str | None:
+    """Return the public name of the outermost function of the package that asks, if it is known."""
+    while frame is not None and _package(frame) in ("mdqr", "numpy") and _public(frame) is None:
+        frame = frame.f_back
+    found, package = None, "" if frame is None else _package(frame)
+    while frame is not None and package in _NAMED and _package(frame) == package:
+        found = _public(frame) or found
+        frame = frame.f_back
+    return found
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _public(frame: FrameType) -> str | None:
+    """Return where users find the function of a frame: in its package, or in a part of that."""
+    called = frame.f_code.co_name
+    module = str(frame.f_globals.get("__name__", ""))
+    if called in _AROUND:  # around the function that it holds
+        held = (frame.f_locals.get(name) for name in ("f", "func", "fun", "function"))
+        inner = next((x for x in held if callable(x) and hasattr(x, "__name__")), None)
+        called, module = getattr(inner, "__name__", "_"), getattr(inner, "__module__", "") or ""
+    parts = module.split(".")
+    if called.startswith("_") or parts[0] not in _NAMED:
+        return None
+    places = (".".join(parts[:count]) for count in (2, 1) if not parts[:count][-1].startswith("_"))
+    known = (place for place in places if callable(getattr(sys.modules.get(place), called, None)))
+    place = next(known, None)
+    return None if place is None else f"{place}.{called}"
+
+
+def is_numpys(dtype: object) -> bool:
+    """Return whether NumPy takes `dtype` for a type of its own, and mdqr not for a precision."""
+    names = [precision.name for precision in PRECISIONS]
+    if dtype is None or isinstance(dtype, Precision) or (isinstance(dtype, str) and dtype in names):
+        return False
+    try:
+        np.dtype(cast("Any", dtype))
+    except TypeError:
+        return False
+    return True
+
+
+def complex_only(dtype: Any) -> type[complex]:
+    """Return `complex` if a type of NumPy is that.
+
+    Raises
+    ------
+    TypeError
+        If it is another one.
+    """
+    kind = np.dtype(dtype)
+    if kind == np.complex128:
+        return complex
+    way = "xp.astype(a, xp.int64), xp = mdqr.array_api," if kind.kind in "iu" else "a.to_numpy()"
+    raise TypeError(
+        f"a.astype({kind}) would leave the precision of the array: {way} returns an array of "
+        "NumPy, a.astype(mdqr.dd) an MDArray of another precision"
+    )
