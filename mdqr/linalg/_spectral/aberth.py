@@ -35,7 +35,7 @@ def polygon(p: Polynomial) -> list[tuple[int, float]]:
     """
     hull: list[tuple[int, float]] = []
     for k in range(p.degree + 1):
-        point = k, p.log(k)
+        point = k, p.logs[k]
         if point[1] == -inf:
             continue
         while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-2], point):

@@ -8,6 +8,7 @@ is cut off is a few units.
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import comb, floor, inf, ldexp, log2
 from typing import NamedTuple
 
@@ -115,15 +116,15 @@ def log_difference(x: float, y: float) -> float:
 class Scaled(NamedTuple):
     """Coefficients for points of moduli of about ``2**(slope)``, that of the highest power first.
 
-    `powers` are ``floor(slope k)``, `steps` their differences, by decreasing k; `sizes` are the
-    moduli over ``2**bits``, at most 1, by increasing k.
+    `powers` are ``floor(slope k)``, `steps` their differences, by decreasing k; `top` is the
+    logarithm of the common scale.
     """
 
     re: list[int]
     im: list[int] | None
     powers: list[int]
     steps: list[int]
-    sizes: list[float]
+    top: int
 
 
 class Taylor(NamedTuple):
@@ -142,6 +143,8 @@ class Taylor(NamedTuple):
     tail : float
         That of T with ``sum_(k > m) abs(a_k) r**k <= T (r / abs(z))**(m + 1)`` for all
         ``r <= abs(z) / (2 n)``.
+    top : int
+        That of the common scale.
     """
 
     parts: list[tuple[int, int]]
@@ -149,6 +152,7 @@ class Taylor(NamedTuple):
     logs: list[float]
     errors: list[float]
     tail: float
+    top: int
 
     def at_most(self, k: int) -> float:
         """Return the logarithm of an upper bound of ``abs(a_k) abs(z)**k``."""
@@ -177,7 +181,7 @@ class Polynomial:
         # Slopes are rounded so that n of them are right to a bit.
         self._fine = 1 << self.degree.bit_length()
         self._scaled: dict[tuple[float, int], Scaled] = {}
-        self._tails: dict[tuple[float, int], float] = {}
+        self._tails: dict[int, float] = {}
         self._errors: dict[int, float] = {}
 
     @property
@@ -185,9 +189,11 @@ class Polynomial:
         """Whether all coefficients are real."""
         return self.im is None
 
-    def log(self, k: int) -> float:
-        """Return the binary logarithm of a modulus of a coefficient."""
-        return log_of(self.re[k], 0 if self.im is None else self.im[k]) + LOWEST
+    @cached_property
+    def logs(self) -> list[float]:
+        """The binary logarithms of the moduli of the coefficients."""
+        zero = [0] * len(self.re) if self.im is None else self.im
+        return [log_of(x, y) + LOWEST for x, y in zip(self.re, zero, strict=True)]
 
     def times_power(self, count: int) -> Polynomial:
         """Return the product with ``z**count``, whose first coefficients are zero."""
@@ -200,20 +206,11 @@ class Polynomial:
         """Return the slope for points whose moduli have a binary logarithm."""
         return floor(log * self._fine) / self._fine
 
-    def top(self, z: Point) -> int:
-        """Return the logarithm of the scale of a Taylor polynomial about a point."""
-        powers = self._powers(self.slope(z.log))
-        pairs = zip(self.lengths, powers, strict=True)
-        return max(length + power for length, power in pairs if length) + LOWEST
-
-    def _powers(self, slope: float) -> list[int]:
-        return [floor(slope * k) for k in range(self.degree + 1)]
-
     def scaled(self, slope: float, bits: int) -> Scaled:
         """Return coefficients for points of about that slope."""
         found = self._scaled.get((slope, bits))
         if found is None:
-            powers = self._powers(slope)
+            powers = [floor(slope * k) for k in range(self.degree + 1)]
             top = max(
                 length + power for length, power in zip(self.lengths, powers, strict=True) if length
             )
@@ -222,12 +219,8 @@ class Polynomial:
             im = None
             if self.im is not None:
                 im = [_shifted(c, s) for c, s in zip(self.im, shifts, strict=True)]
-            sizes = [
-                min(2.0 ** max(length + power - top, -1000), 1.0) if length else 0.0
-                for length, power in zip(self.lengths, powers, strict=True)
-            ]
             steps = [powers[k + 1] - powers[k] for k in reversed(range(self.degree))]
-            found = Scaled(re[::-1], im and im[::-1], powers, steps, sizes)
+            found = Scaled(re[::-1], im and im[::-1], powers, steps, top + LOWEST)
             self._scaled[slope, bits] = found
         return found
 
@@ -260,8 +253,8 @@ class Polynomial:
             shifts.pop() if shifts else None
             logs.append(log_of(*parts[-1]) - bits + k * log - scaled.powers[k])
         errors = [self._error(k) - bits for k in range(last + 1)]
-        tail = self._tail(slope, scaled, last + 1)
-        return Taylor(parts, scaled.powers[: last + 1], logs, errors, tail)
+        powers = scaled.powers[: last + 1]
+        return Taylor(parts, powers, logs, errors, self._tail(last + 1), scaled.top)
 
     def _error(self, k: int) -> float:
         """Return the logarithm of the bound of the errors of ``a_k abs(z)**k`` in units."""
@@ -272,21 +265,15 @@ class Polynomial:
             self._errors[k] = found
         return found
 
-    def _tail(self, slope: float, scaled: Scaled, first: int) -> float:
+    def _tail(self, first: int) -> float:
         """Return the logarithm of a bound of the terms from `first` on; see `Taylor`.
 
-        ``abs(c_j z**j)`` is at most ``4 sqrt(2)`` times its size, and ``(1 + 1 / (2 n))**n`` below
-        1.65.
+        ``abs(c_j z**j)`` is at most ``4 sqrt(2)``, and ``(1 + 1 / (2 n))**n`` below 1.65.
         """
-        found = self._tails.get((slope, first))
+        found = self._tails.get(first)
         if found is None:
-            total, choose = 0, 1
-            # In units of 2**-1100: binomials may be beyond doubles.
-            for j in range(first, self.degree + 1):
-                total += choose * (1 + int(ldexp(scaled.sizes[j], 1000)))
-                choose = choose * (j + 1) // (j + 1 - first)
-            found = log2(10 * total) - 1000 + SLACK if total else -inf
-            self._tails[slope, first] = found
+            total = comb(self.degree + 1, first + 1)
+            found = self._tails[first] = log2(10 * total) + SLACK if total else -inf
         return found
 
 

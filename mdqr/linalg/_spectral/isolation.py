@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from mdqr.linalg._spectral.dyadic import Point, Polynomial, Taylor, log_of, log_sum
 
+# Bits that are right of what double precision finds.
+_STARTS = 46
 # Bits that points carry beyond those that are known to be right.
 _SPARE = 8
 # Beyond these no more is spent on roots that are not told apart.
@@ -22,13 +24,15 @@ MOST_BITS = 8192
 class Disk(NamedTuple):
     """A disk with as many roots as `multiplicity` says: all within ``2**radius abs(z)`` of z.
 
-    `slack` is the logarithm of ``abs(a_m z**m)`` over the largest term of p.
+    `slack` is the logarithm of ``abs(a_m z**m)`` over a power of two near the largest term of p,
+    whose logarithm is `top`.
     """
 
     z: Point
     radius: float
     multiplicity: int
     slack: float
+    top: int
 
     @property
     def log_radius(self) -> float:
@@ -43,18 +47,33 @@ def isolated(p: Polynomial, z: Point, target: int, bits: int = 0) -> Disk | None
     one root lies within ``rho (1 + 2 q)``, and at a distance of at most ``(T rho**2 + errors) /
     abs(a_1)`` from ``z - a_0 / a_1``.
     """
-    bits = bits or min(target, 100) + 24 + 2 * p.degree.bit_length()
+    guard = 24 + 2 * p.degree.bit_length()
+    goal = _next_goal(_STARTS, target)
+    bits = bits or _whole(goal + guard)
     while True:
-        found = _newton(p, z, bits, target)
+        found = _newton(p, z, bits, max(goal, bits - guard))
         if found is None or found.radius <= -target or bits >= 4 * MOST_BITS:
             return found
         z = found.z
-        known = min(-2 * found.radius, target) - found.slack
-        bits = max(int(known) + 24 + 2 * p.degree.bit_length(), bits + 16)
+        goal = _next_goal(-found.radius, target)
+        bits = max(_whole(goal - found.slack + guard), bits + 32)
 
 
-def _newton(p: Polynomial, z: Point, bits: int, target: int) -> Disk | None:
-    """Return the disk about the next point."""
+def _next_goal(known: float, target: int) -> int:
+    """Return how many bits are to be right next: the last steps double what is known."""
+    goal = target
+    while goal > 2 * known:
+        goal = goal // 2 + 1
+    return goal
+
+
+def _whole(bits: float) -> int:
+    """Return so many bits, a little more: coefficients are cut once for many points."""
+    return (int(bits) // 32 + 1) * 32
+
+
+def _newton(p: Polynomial, z: Point, bits: int, goal: int) -> Disk | None:
+    """Return the disk about the next point, which gets no more bits than those asked for."""
     taylor = p.taylor(z, bits, 1)
     least = taylor.at_least(1)
     rho = taylor.at_most(0) - least
@@ -64,7 +83,7 @@ def _newton(p: Polynomial, z: Point, bits: int, target: int) -> Disk | None:
     rho += log2(1.0 + 2.0 ** (1 + max(q, -100)))
     # a_0 / a_1 in units of 2**unit, beside which rounding is far below the new radius.
     known = max(2 * rho + taylor.tail, taylor.errors[0]) - least
-    keep = min(max(int(-known), 0), target) + _SPARE
+    keep = min(max(int(-known), 0), goal) + _SPARE
     unit = int(z.log) - keep
     (x, y), (u, v) = taylor.parts
     shift = taylor.shifts[1] - unit
@@ -82,7 +101,7 @@ def _newton(p: Polynomial, z: Point, bits: int, target: int) -> Disk | None:
     radius = log_sum(radius - least, log_of(cut.re, cut.im) + cut.unit - z.log)
     # Rounding of the quotient is below 2 units; the modulus of the point changed a little.
     radius = log_sum(radius, unit + 1 - z.log) + 2 * 2.0 ** max(rho, -40) + 2.0**-18
-    return Disk(after, radius, 1, least)
+    return Disk(after, radius, 1, least, taylor.top)
 
 
 def centred(p: Polynomial, z: Point, m: int, target: int, bits: int) -> Disk | None:
@@ -135,6 +154,6 @@ def _pellet(z: Point, taylor: Taylor, m: int, degree: int) -> Disk | None:
         for k, size in enumerate(below):
             rest = log_sum(rest, size + (k - m) * radius)
         if rest < -(2.0**-10):
-            return Disk(z, radius, m, least)
+            return Disk(z, radius, m, least, taylor.top)
         radius += 1
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf
+from math import inf, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -19,43 +19,54 @@ from mdqr.linalg._spectral.dyadic import Point, Polynomial, log_of, log_sum
 from mdqr.linalg._spectral.isolation import MOST_BITS, Disk
 from mdqr.linalg._spectral.smith import beside, distances, enclosed, spread
 
+# Relative errors from here on may leave less than two digits.
+_FEW_BITS = -10.0
 # Bits behind those of the answer: what rounding cuts off is seldom that small.
-_GUARD = 40
+_GUARD = 32
 _LEAST = 2.0**-1074
 
 
-class Given(NamedTuple):
-    """A polynomial as it was given: `p` times ``z**zeros``.
+class Given:
+    """A polynomial as it was given: `p` times ``z**zeros``, and the errors of the coefficients.
 
-    `p` is None where no coefficient differs from zero. `errors` are the logarithms of bounds of the
-    errors of the coefficients, that of z**0 first; `leading` is whether one of the zeros in front
-    may be none.
+    `p` is None where no coefficient differs from zero.
     """
 
-    p: Polynomial | None
-    zeros: int
-    errors: np.ndarray
-    leading: bool
-
-    @classmethod
-    def of(cls, block: planes.Block, is_complex: bool, errors: Errors) -> Given:
-        """Return the polynomial of a block of coefficients, that of the highest power first."""
+    def __init__(self, block: planes.Block, is_complex: bool, errors: Errors) -> None:
+        """Take a block of coefficients, that of the highest power first."""
         parts = [_integers(part)[::-1] for part in (block if is_complex else [block])]
         held = [k for k, values in enumerate(zip(*parts, strict=True)) if any(values)]
-        if not held:
-            return cls(None, 0, np.zeros(0), False)
-        first, last = held[0], held[-1]
-        im = parts[1][first : last + 1] if is_complex and any(parts[1]) else None
-        p = Polynomial(parts[0][first : last + 1], im)
-        sizes = np.full(len(parts[0]), -inf)
-        sizes[first : last + 1] = [p.log(k) for k in range(p.degree + 1)]
+        self.errors, self.count = errors, len(parts[0])
+        self.zeros = held[0] if held else 0
+        self.p: Polynomial | None = None
+        if held:
+            terms = slice(held[0], held[-1] + 1)
+            im = parts[1][terms] if is_complex and any(parts[1]) else None
+            self.p = Polynomial(parts[0][terms], im)
+
+    @cached_property
+    def _bounds(self) -> np.ndarray:
+        """Logarithms of the bounds of errors, that of z**0 first."""
+        assert self.p is not None
+        sizes = np.full(self.count, -inf)
+        sizes[self.zeros : self.zeros + self.p.degree + 1] = self.p.logs
         with np.errstate(divide="ignore"):
             atol, rtol = (
                 np.broadcast_to(np.log2(each), sizes.shape)[::-1]
-                for each in (errors.atol, errors.rtol)
+                for each in (self.errors.atol, self.errors.rtol)
             )
-        bounds = np.logaddexp2(atol, rtol + sizes) + 2.0**-20
-        return cls(p, first, bounds[: last + 1], bool((bounds[last + 1 :] > -inf).any()))
+        return np.logaddexp2(atol, rtol + sizes) + 2.0**-20
+
+    @property
+    def data(self) -> np.ndarray:
+        """Logarithms of the bounds up to the highest power that there is."""
+        assert self.p is not None
+        return self._bounds[: self.zeros + self.p.degree + 1]
+
+    @property
+    def leading(self) -> bool:
+        """Whether one of the zeros in front may be none."""
+        return bool((self._bounds[len(self.data) :] > -inf).any())
 
 
 def _integers(part: planes.Block) -> list[int]:
@@ -99,9 +110,21 @@ class Found:
         """Return the moduli of the values."""
         return np.hypot(self.block[0, 0], self.block[1, 0])
 
-    def may_be_lost(self) -> bool:
-        """Return whether, to first order, the errors of the data may leave few digits of a root."""
-        return bool(self._given.leading or (self._shifts > -10).any())
+    def may_be_lost(self, unit: float | None) -> bool:
+        """Return whether, to first order, the errors of the data may leave few digits of a root.
+
+        `unit` is the relative error of all coefficients, None where there are others.
+        """
+        if self._given.p is None:
+            return False
+        if unit is not None:
+            # Terms are at most 4 sqrt(2) times the scale.
+            moved = log2(unit * 6 * (self._given.p.degree + 1))
+            disks = (value.disk for value in self._values)
+            return any((moved - disk.slack) / disk.multiplicity > _FEW_BITS for disk in disks) and (
+                self.may_be_lost(None)
+            )
+        return bool(self._given.leading or (self._shifts > _FEW_BITS).any())
 
     @cached_property
     def _shifts(self) -> np.ndarray:
@@ -111,12 +134,12 @@ class Found:
             return np.zeros(0)
         logs = np.array([value.disk.z.log for value in self._values])
         counts = np.array([value.disk.multiplicity for value in self._values])
-        slack = np.array([value.disk.slack + p.top(value.disk.z) for value in self._values])
+        slack = np.array([value.disk.slack + value.disk.top for value in self._values])
         k = np.arange(p.degree + 1 + zeros) - zeros
         with np.errstate(all="ignore"):
-            moved = np.logaddexp2.reduce(self._given.errors + logs[:, None] * k, axis=1)
+            moved = np.logaddexp2.reduce(self._given.data + logs[:, None] * k, axis=1)
             moved = (moved - slack) / counts
-        zero = self._given.errors[:zeros].max(initial=-inf) > -inf
+        zero = self._given.data[:zeros].max(initial=-inf) > -inf
         return np.concatenate([moved, np.full(zeros, inf if zero else -inf)])
 
     def conditions(self) -> np.ndarray:
@@ -127,8 +150,8 @@ class Found:
             assert p is not None
             z, disk = value.disk.z, value.disk
             with np.errstate(all="ignore"):
-                total = np.logaddexp2.reduce([p.log(k) + k * z.log for k in range(p.degree + 1)])
-            log = total - disk.slack - p.top(z)
+                total = np.logaddexp2.reduce([log + k * z.log for k, log in enumerate(p.logs)])
+            log = total - disk.slack - disk.top
             found[i] = 2.0 ** min(log, 1023.0) if disk.multiplicity == 1 and log < 1023 else inf
         return found
 
@@ -137,11 +160,13 @@ class Found:
         given, p = self._given, self._given.p
         if p is None or not len(self.counts):
             return np.zeros(0)
-        if given.leading or not given.errors[-1] < p.log(p.degree):
+        if given.leading or not given.data[-1] < p.logs[-1]:
             return np.full(self.counts.shape, inf)
-        zeros = given.zeros if (given.errors[: given.zeros] > -inf).any() else 0
-        errors = given.errors[given.zeros - zeros :]
+        zeros = given.zeros if (given.data[: given.zeros] > -inf).any() else 0
+        errors = given.data[given.zeros - zeros :]
         whole = p.times_power(zeros)
+        if not whole.degree:
+            return self.radii
         points = [value.disk.z for value in self._values] + [Point(0, 0, 0)] * zeros
         points = spread(whole, points, errors)
         found = enclosed(whole, points, errors, bits + 64 + 4 * p.degree.bit_length())
@@ -192,7 +217,7 @@ def _unresolved(p: Polynomial, search: Search) -> list[Disk]:
     with np.errstate(divide="ignore"):
         logs = np.log2(found.radii)
     return [
-        Disk(z, float(log) - z.log + 2.0**-20, int(count), -inf)
+        Disk(z, float(log) - z.log + 2.0**-20, int(count), -inf, 0)
         for z, log, count in zip(points, logs, found.counts, strict=True)
     ]
 

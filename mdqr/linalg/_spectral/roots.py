@@ -167,10 +167,11 @@ def found_with_info(
     errors = operand_errors(function, data_error, "p", shape, unit, inputs, checks)
     checks.settle()
     block = host_block(inputs.blocks[0])
-    given = Given.of(block, inputs.is_complex, errors)
+    given = Given(block, inputs.is_complex, errors)
     found = found_roots(given, inputs.precision)
     values = MDArray._wrap(found.block, inputs.precision, True)
-    checks.require_in_range(function, "the roots", found.block[..., None], True)
+    if not np.isfinite(found.radii).all():
+        checks.require_in_range(function, "the roots", found.block[..., None], True)
     info = Info(
         inputs.precision,
         found.sizes,
@@ -185,7 +186,7 @@ def found_with_info(
         info,
     )
     if (data_error is not None or _may_be_rounded(block, inputs.is_complex, known)) and (
-        found.may_be_lost()
+        found.may_be_lost(unit if data_error is None else None)
     ):
         digits = float(np.min(info.data_digits, initial=_FEW))
         if digits < _FEW:

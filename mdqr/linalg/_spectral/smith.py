@@ -42,9 +42,9 @@ def enclosed(p: Polynomial, points: list[Point], errors: np.ndarray, bits: int) 
     sizes = []
     for z in points:
         taylor = p.taylor(z, bits, 0)
-        sizes.append(taylor.at_most(0) + p.top(z))
+        sizes.append(taylor.at_most(0) + taylor.top)
     moved = _log_sums(errors + logs[:, None] * k)
-    lead = np.log2(1 - np.exp2(min(errors[-1] - p.log(n), 0.0))) + p.log(n)
+    lead = np.log2(1 - np.exp2(min(errors[-1] - p.logs[n], 0.0))) + p.logs[n]
     exponent = int(np.rint((logs.max() + logs.min()) / 2))
     apart = distances(points, exponent)
     away = np.log2(apart + np.eye(n)).sum(axis=1) + (n - 1) * exponent
@@ -72,7 +72,7 @@ def spread(p: Polynomial, points: list[Point], errors: np.ndarray) -> list[Point
     away = np.log2(np.take_along_axis(apart, order, axis=1)) + exponent
     farther = np.cumsum(away[:, :0:-1], axis=1)[:, ::-1]
     farther = np.concatenate([farther, np.zeros((n, 1))], axis=1)
-    moved = _log_sums(errors + logs[:, None] * k)[:, None] - p.log(n) - farther
+    moved = _log_sums(errors + logs[:, None] * k)[:, None] - p.logs[n] - farther
     moved = np.nan_to_num(moved, nan=inf, posinf=inf) / np.arange(1, n + 1)
     after = np.concatenate([away[:, 1:], np.full((n, 1), inf)], axis=1)
     count = (moved + 2 < after).argmax(axis=1) + 1
