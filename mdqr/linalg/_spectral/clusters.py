@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
 from mdqr.linalg._spectral.aberth import moved, starts
@@ -13,6 +14,8 @@ _FIRST_BITS = 128
 _STEPS = 24
 # How much farther than its members the next point is from a cluster, in bits.
 _GAP = 3
+# So many groups are tried for each point.
+_GROUPS = 3
 
 
 class Search:
@@ -75,37 +78,35 @@ class Search:
         tried: set[frozenset[int]] = set()
         k = 0
         while k < len(self.pending):
-            members = self._near(k)
             found = None
-            if len(members) > 1 and frozenset(members) not in tried:
-                tried.add(frozenset(members))
+            for members in self._groups(k):
+                if members in tried:
+                    continue
+                tried.add(members)
                 found = self._cluster([self.pending[i] for i in members], bits)
-            if found is None:
-                k += 1
-                continue
-            self.pending = [z for i, z in enumerate(self.pending) if i not in members]
-            self.disks += found
-            tried.clear()
-            k = 0
+                if found is not None:
+                    self.pending = [z for i, z in enumerate(self.pending) if i not in members]
+                    self.disks += found
+                    tried.clear()
+                    break
+            k = 0 if found is not None else k + 1
 
-    def _near(self, k: int) -> list[int]:
-        """Return the points that a gap separates from all others together with point k."""
+    def _groups(self, k: int) -> list[frozenset[int]]:
+        """Return groups of points with point k that lie apart from all others, best ones first."""
         z = self.pending[k]
         logs = [(_distance(z, other), i) for i, other in enumerate(self.pending) if i != k]
         logs += [(_distance(z, disk.z), -1) for disk in self.disks]
         logs.sort()
         logs.append((inf, -1))
-        best, count, last = float(_GAP), 0, -inf
-        for j, (log, i) in enumerate(logs):
-            # The widest gap, of like ones the nearest.
-            if j and log - last > best:
-                best, count = log - last, j
-                if log == inf:
-                    break
-            if i < 0:
+        widest = z.log - 2 - self.p.degree.bit_length()
+        found: list[tuple[float, int]] = []
+        for j, ((last, i), (log, _)) in enumerate(pairwise(logs)):
+            if i < 0 or last > widest:
                 break
-            last = log
-        return [k, *(i for _, i in logs[:count])]
+            if log - last > _GAP:
+                found.append((log - last, j + 1))
+        found.sort(reverse=True)
+        return [frozenset([k, *(i for _, i in logs[:j])]) for _, j in found[:_GROUPS]]
 
     def _cluster(self, members: list[Point], bits: int) -> list[Disk] | None:
         """Return disks of the roots near some points, None where nothing is proven."""
