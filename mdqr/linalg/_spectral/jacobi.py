@@ -123,6 +123,8 @@ def _turned(
     backend: Backend, turn: Block, x: Block, exponents: Block, kind: Kind
 ) -> tuple[Block, Block]:
     """Return the vectors ``sum_i turn[j, i] x[i]``, and their exponents."""
+    if _are_equal(exponents):
+        return _normalised(backend, backend.matmul(turn, x, kind=kind), exponents, kind)
     top = scaling.largest(exponents, -1, 0, keepdims=True)
     top = top - ROOM
     given = backend.ldexp(x, (exponents - top)[..., None], is_complex=kind.is_complex)
@@ -141,7 +143,7 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
         first = planes.first_limbs(off, field, good)
         square = backend.matmul(first, first, kind=Kind(good, field))
         square = _times(backend, square, 0.375, Kind(good, field))
-        off = backend.binary("add", _times(backend, off, 0.5, kind), square, kind=kind)
+        off = backend.binary("add", 0.5 * off, square, kind=kind)
         v = backend.matmul(off, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
@@ -213,22 +215,21 @@ def _small_turns(
     """
     xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
     squares = planes.diagonal(gram)
-    apart = exponents[..., :, None] - exponents[..., None, :]
-    apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
-    rows = backend.ldexp(
-        xp.broadcast_to(squares[..., :, None], gram.shape), apart, is_complex=field
-    )
-    gap = backend.binary(
-        "subtract", rows, xp.broadcast_to(squares[..., None, :], gram.shape), kind=kind
-    )
+    rows = squares[..., :, None]
+    if not _are_equal(exponents):
+        apart = exponents[..., :, None] - exponents[..., None, :]
+        apart = 2 * xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
+        rows = backend.ldexp(xp.broadcast_to(rows, gram.shape), apart, is_complex=field)
+    gap = backend.binary("subtract", rows, squares[..., None, :], kind=kind)
     sizes = abs(to_native(xp, squares, field))
     cosine = abs(to_native(xp, gram, field)) / xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
-    turned = (cosine > tolerance) & (xp.eye(n) == 0)
+    others = xp.eye(n) == 0
+    turned = (cosine > tolerance) & others
     w = backend.binary("divide", gram, gap, kind=kind)
     angle = abs(to_native(xp, w, field))
     angle = xp.maximum(angle, angle.swapaxes(-1, -2))
     # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
-    active = turned | ((angle <= 16 * tolerance) & (xp.eye(n) == 0))
+    active = turned | ((angle <= 16 * tolerance) & others)
     w = xp.where(active, w, 0.0)
     angle = xp.where(angle < 1.0, xp.where(active, angle, 0.0), xp.where(turned, 1.0, 0.0))
     largest = fetch(
@@ -247,9 +248,11 @@ def _step(
     """
     field, (x, exponents, v) = kind.is_complex, given
     xp, more = backend.xp, partial(_more_than_one, backend, size=size, kind=kind, far=far)
+    of_x = more(w)
+    if _are_equal(exponents):
+        return backend.matmul(of_x, x, c=x, kind=kind), backend.matmul(of_x, v, c=v, kind=kind)
     apart = exponents[..., :, None] - exponents[..., None, :]
     apart = xp.maximum(xp.minimum(apart, starts.FAR), -starts.FAR)
-    of_x = more(w)
     # In units of vectors and in common ones, or small entries lose their digits in one of them.
     of_v = more(backend.ldexp(w, apart, is_complex=field)) if far else of_x
     of_v = of_v if far else backend.ldexp(of_x, apart, is_complex=field)
@@ -264,8 +267,7 @@ def _more_than_one(backend: Backend, w: Block, *, size: float, kind: Kind, far: 
     few = Kind(_limbs_for(size * size, kind), kind.is_complex)
     square = planes.first_limbs(w, kind.is_complex, few.limbs)
     square = _product(backend, square, square, few, far)
-    half = _times(backend, square, 0.5, few)
-    w = backend.binary("add", w, half, kind=kind)
+    w = backend.binary("add", w, 0.5 * square, kind=kind)
     if size**4 > eps:
         root = _inverse_root(backend, square, size**4, eps, few, far)
         both = _product(backend, w, root, kind, far)
@@ -286,7 +288,7 @@ def _inverse_root(
 ) -> Block:
     """Return ``(1 + S^2 / 4)^(-1/2) - 1`` to `eps`, S^2 of a norm of at most `size`."""
     ratio = _times(backend, _product(backend, square, square, kind, far), -(2.0**-4), kind)
-    total = _times(backend, ratio, 2.0, kind)
+    total = 2.0 * ratio
     power, terms = ratio, 1
     while (size / 4) ** (terms + 1) > eps:
         terms += 1
@@ -323,6 +325,8 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
     more = scaling.exponents_of(bits)
     # Powers of two that many vectors have in common cost less.
     more = backend.xp.where(abs(more) <= _NEAR, 0, more)
+    if isinstance(more, np.ndarray) and not more.any() and bits.all():
+        return x, exponents
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
@@ -414,8 +418,20 @@ def _rotation(backend: Backend, cosine: Block, right: Block, left: Block, kind: 
     return found
 
 
+def _are_equal(exponents: Block) -> bool:
+    """Return whether all vectors of each matrix are known to have one exponent: in host memory."""
+    if not isinstance(exponents, np.ndarray):
+        return False
+    return bool((exponents == exponents[..., :1]).all())
+
+
 def descending(xp: Any, values: Block) -> Block:
     """Return the order of rows of normalised values by all limbs, the largest first."""
+    order = (-values[0]).argsort(axis=-1, kind="stable")
+    if xp is np:
+        known = np.take_along_axis(values[0], order, axis=-1)
+        if (known[..., 1:] < known[..., :-1]).all():
+            return order
     order = xp.broadcast_to(xp.arange(values.shape[-1]), values.shape[1:])
     for limb in values[::-1]:
         known = xp.take_along_axis(limb, order, axis=-1)

@@ -324,7 +324,6 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
             kind.zeros(xp, (batch, n, n)),
         )
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
-    top = top - ROOM
     a = backend.ldexp(a, -top[:, None, None], is_complex=field)
     start = _of_lapack(inputs, a) if m <= _FEW_ROWS * n else None
     turned = None
@@ -333,6 +332,8 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     if turned is not None:
         a = xp.where(turned, adjoint(a, kind), a)
     if start is None:
+        room = xp.full(top.shape, ROOM)
+        a, top = backend.ldexp(a, room[:, None, None], is_complex=field), top - ROOM
         left, rows, right = _triangle(inputs, a, vectors)
         rows = planes.conjugate(rows) if field else rows
     else:
@@ -369,7 +370,7 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
     """
     xp, field, products = inputs.backend.xp, inputs.is_complex, []
     if near:
-        native = abs(to_native(xp, a, field)) * 2.0**-ROOM
+        native = abs(to_native(xp, a, field))
         squares = native * native
         products = [xp.log2(squares.sum(axis=axis)).sum(axis=-1) for axis in (-1, -2)]
         turned = products[0] < products[1] - _ALIKE
@@ -377,7 +378,7 @@ def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
         bits = scaling.magnitude_bits(a, field)
         for axis in (-1, -2):
             sizes = scaling.largest(bits, axis, 0)
-            lengths = scaling.exponents_of(sizes) - ROOM
+            lengths = scaling.exponents_of(sizes)
             products.append(xp.where(sizes > 0, lengths, 0).sum(axis=-1))
         turned = products[0] < products[1]
     return turned[:, None, None] if fetch(turned.any())[0] else None
@@ -453,10 +454,10 @@ def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block
     """
     backend, kind, field = inputs.backend, inputs.kind, inputs.is_complex
     xp, real = backend.xp, inputs.kind.real
-    squares = backend.matmul(found.x[..., None, :], found.x[..., None], conj_a=field, kind=kind)[
-        ..., 0, 0
-    ]
-    lengths = backend.unary("sqrt", squares[0] if field else squares, kind=real)
+    # The length of a complex vector is that of its parts.
+    parts = xp.concatenate([found.x[0], found.x[1]], axis=-1) if field else found.x
+    squares = backend.reduce("sum", backend.unary("square", parts, kind=real), kind=real)
+    lengths = backend.unary("sqrt", squares, kind=real)
     values = backend.ldexp(lengths, found.exponents + top[:, None])
     order = descending(xp, values)
     values = permuted(values[..., None], order)[..., 0]
