@@ -8,6 +8,7 @@ import os
 from tqdm import tqdm
 
 from . import factors, judge, polynomials, tensors, updates
+from . import factors, judge, spectra, tensors, updates
 from .findings import Findings
 from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
@@ -57,6 +58,10 @@ FUNCTIONS = {
     "UpdatableLstsq": updates.updatable,
     "tensorcore": tensors.tensor,
     "roots": polynomials.roots,
+    "svd": spectra.svd,
+    "eigh": spectra.eigh,
+    "eigh of two": spectra.eigh_of_two,
+    "pinv": spectra.pinv,
 }
 
 

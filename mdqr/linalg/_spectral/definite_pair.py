@@ -62,7 +62,7 @@ def refined(
         backend.ldexp(block, -top[:, None, None], is_complex=field)
         for block, top in ((a, of_a), (b, of_b))
     )
-    w = backend.ldexp(values, (of_b - of_a)[:, None])
+    w = backend.ldexp(planes.widen(values, False, kind.limbs), (of_b - of_a)[:, None])
     x = planes.widen(x, field, kind.limbs)
     x = backend.ldexp(x, (of_b >> 1)[:, None, None], is_complex=field)
     enough = precision_for(kind.limbs).eps ** 0.5 * 2.0**-8
@@ -169,6 +169,6 @@ def _turned_together(
                 planes.diagonal(part)[1] = 0.0
             values, turn = solver(part[..., None, :, :])
             found[:, i, index] = backend.binary("add", values[:, 0], centre, kind=real)
-            inner = (..., i, slice(None), index)
-            x[inner] = backend.matmul(x[inner], turn[..., 0, :, :], kind=kind)
+            columns = x[..., i, :, :]
+            columns[..., index] = backend.matmul(columns[..., index], turn[..., 0, :, :], kind=kind)
     return found, x

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._errors import PrecisionWarning
-from mdqr._functions.comparison import where
+from mdqr._functions.comparison import isfinite, where
 from mdqr._functions.creation import asarray
+from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import device_of
 from mdqr._limbs.planes import Block
@@ -18,8 +19,16 @@ from mdqr._precision import Precision
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._shared.checks import Checks
-from mdqr.linalg._shared.operands import Inputs, data_precision, gather, matrix_shape
+from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.operands import (
+    Inputs,
+    data_precision,
+    entry_unit,
+    gather,
+    matrix_shape,
+)
 from mdqr.linalg._solve.solve import inv
+from mdqr.linalg._spectral.inverse_bounds import pseudo_inverse_info
 from mdqr.linalg._spectral.nearest import above_rounding, values_above_rounding
 from mdqr.linalg._spectral.svd import svd, svdvals
 
@@ -112,14 +121,16 @@ def cond(
     Returns
     -------
     MDArray
-        The conditions, ``(...)``: infinite for singular matrices.
+        The conditions, ``(...)``. Infinite for matrices of zeros, and where `inv` finds an exact
+        zero as a pivot; singular matrices of which rounding leaves more than zeros have conditions
+        of about ``1 / eps``, as in NumPy.
 
     Raises
     ------
     ValueError
         If `p` is no norm, or a matrix has no entries.
     numpy.linalg.LinAlgError
-        As `svd`; as `inv` for other norms.
+        As `svd`; if `p` is not None, 2 or -2 and a matrix is not square.
 
     Examples
     --------
@@ -127,24 +138,68 @@ def cond(
     >>> i = mdqr.arange(1, 11, precision=mdqr.qd)
     >>> mdqr.linalg.cond(1 / (i[:, None] + i - 1)).to_strings(digits=20).item()
     '16026286870216.882788'
+    >>> mdqr.linalg.cond(mdqr.zeros((2, 2), precision=mdqr.qd)).to_numpy().item()
+    inf
     """
-    if p is not None and p not in (2, -2):
-        return norm(x, p, axis=(-2, -1), precision=precision) * norm(
-            inv(x, precision=precision), p, axis=(-2, -1)
-        )
     given = gather(x, precision=precision)
-    matrix_shape("cond", "x", given.shape(0))
-    values = svdvals(_near_one(given)[0], precision=given.precision)
-    if not values.shape[-1]:
+    m, n = matrix_shape("cond", "x", given.shape(0))
+    if not min(m, n):
         raise ValueError("cond: a matrix without entries has no condition")
+    if p is not None and p not in (2, -2):
+        return _by_inverse(x, p, precision)
+    values = svdvals(_near_one(given)[0], precision=given.precision)
     largest, smallest = values[..., 0], values[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return smallest / largest if p == -2 else largest / smallest
+        if p == -2:
+            return where(largest > 0, smallest / largest, np.inf)
+        return where(smallest > 0, largest / smallest, np.inf)
+
+
+def _by_inverse(x: Any, p: float | str, precision: Precision | str | None) -> MDArray:
+    """Return conditions by the inverses, infinite for matrices that `inv` calls singular."""
+    sizes = norm(x, p, axis=(-2, -1), precision=precision)
+    try:
+        return sizes * norm(inv(x, precision=precision), p, axis=(-2, -1))
+    except np.linalg.LinAlgError:
+        given = asarray(x, precision=sizes.precision)
+        if given.shape[-2] != given.shape[-1] or not bool(isfinite(sizes).all()):
+            raise
+    if given.ndim == 2:
+        return sizes + np.inf
+    found = [_by_inverse(each, p, precision) for each in given.reshape(-1, *given.shape[-2:])]
+    return stack(found).reshape(sizes.shape)
+
+
+@overload
+def pinv(
+    a: Any,
+    rcond: Any = None,
+    *,
+    rtol: Any = None,
+    return_info: Literal[False] = False,
+    precision: Precision | str | None = None,
+) -> MDArray: ...
+
+
+@overload
+def pinv(
+    a: Any,
+    rcond: Any = None,
+    *,
+    rtol: Any = None,
+    return_info: Literal[True],
+    precision: Precision | str | None = None,
+) -> tuple[MDArray, Info]: ...
 
 
 def pinv(
-    a: Any, rcond: Any = None, *, rtol: Any = None, precision: Precision | str | None = None
-) -> MDArray:
+    a: Any,
+    rcond: Any = None,
+    *,
+    rtol: Any = None,
+    return_info: bool = False,
+    precision: Precision | str | None = None,
+) -> MDArray | tuple[MDArray, Info]:
     """Return pseudoinverses (Moore and Penrose); as `numpy.linalg.pinv`.
 
     Parameters
@@ -154,6 +209,8 @@ def pinv(
     rcond, rtol : array_like, optional
         Two names for the tolerance: singular values of at most that part of the largest count as
         zero. By default as `matrix_rank`. It broadcasts to the batch.
+    return_info : bool, optional
+        Whether error bounds are wanted, too.
     precision : Precision or str, optional
         The precision of the result; by default that of `a`.
 
@@ -161,6 +218,8 @@ def pinv(
     -------
     MDArray
         The pseudoinverses, ``(..., n, m)``.
+    Info
+        Their error bounds; only with `return_info`.
 
     Raises
     ------
@@ -183,7 +242,9 @@ def pinv(
     With the rank r that the tolerance says, of matrices that have exactly that rank, every entry
     errs by at most ``300 k eps s[0] / s[r-1]**2``, k = ``min(m, n)``: by the errors of `lowrank`,
     or of `svd` for tolerances below rounding errors (G. W. Stewart, On the perturbation of
-    pseudo-inverses, 1977).
+    pseudo-inverses, 1977). The bounds in the info are proven where no singular value counts as
+    zero, by residuals in twice the limbs. They are infinite where one does: a pseudoinverse of the
+    matrix as stored, of full rank but for what is exactly zero, may be anywhere.
 
     Examples
     --------
@@ -212,7 +273,11 @@ def pinv(
     block = given.backend.ldexp(found._block, -top[..., None, None], is_complex=field)
     checks.require_in_range("pinv", "the pseudoinverse", block, field)
     checks.settle()
-    return MDArray._wrap(block, found.precision, field)
+    result = MDArray._wrap(block, found.precision, field)
+    if not return_info:
+        return result
+    unit = entry_unit(a, data_precision(a, given.work))
+    return result, pseudo_inverse_info(given, near, result, top, s, kept, unit)
 
 
 def null_space(

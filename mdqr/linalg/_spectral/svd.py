@@ -324,16 +324,20 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
             kind.zeros(xp, (batch, n, n)),
         )
     top = scaling.exponents_of(scaling.largest(scaling.magnitude_bits(a, field), (-2, -1), 0))
-    a = backend.ldexp(a, -top[:, None, None], is_complex=field)
-    start = _of_lapack(inputs, a) if m <= _FEW_ROWS * n else None
+    start = None
+    if m <= _FEW_ROWS * n:
+        near = backend.ldexp(a, -top[:, None, None], is_complex=field)
+        start = _of_lapack(inputs, near)
+    if start is None:
+        top = top - ROOM
+        near = backend.ldexp(a, -top[:, None, None], is_complex=field)
+    a = near
     turned = None
     if m == n:
         turned = _smaller_by_rows(inputs, a, start is not None)
     if turned is not None:
         a = xp.where(turned, adjoint(a, kind), a)
     if start is None:
-        room = xp.full(top.shape, ROOM)
-        a, top = backend.ldexp(a, room[:, None, None], is_complex=field), top - ROOM
         left, rows, right = _triangle(inputs, a, vectors)
         rows = planes.conjugate(rows) if field else rows
     else:
