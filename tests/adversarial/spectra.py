@@ -86,7 +86,7 @@ def pinv(seed, index):
     r = Draw(f"pinv/{seed}/{index}")
     given = _given(r, (seed, index))
     found, error, caught = answered(
-        lambda: mdqr.linalg.pinv(given.a, rtol=0.0, precision=given.precision, return_info=True)
+        lambda: mdqr.linalg.pinv(given.a, rtol=0, precision=given.precision, return_info=True)
     )
     verdict = Verdict()
     verdict.note_warnings(caught)

@@ -18,6 +18,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.lu import flat
+from mdqr.linalg._shared.checks import fetch
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._spectral.disks import SLACK
@@ -45,9 +46,9 @@ def pseudo_inverse_info(
     """
     kind, field = given.kind, given.is_complex
     a, x = (host_block(flat(y._block, field)).copy() for y in (near, result))
-    powers = host_block(top).reshape(-1).copy()
+    (powers,) = fetch(top.reshape(-1))
     shape, count = result.shape, min(given.shape(0)[-2:])
-    full = np.asarray(host_block(_flags(kept, count))).reshape(-1)
+    full = fetch(kept.all(axis=-1))[0].reshape(-1) & (kept.shape[-1] == count)
     cells: dict[str, np.ndarray] = {}
 
     def made(name: str) -> np.ndarray:
@@ -69,11 +70,6 @@ def pseudo_inverse_info(
         lambda: made("data"),
         condition=condition if count else 1.0,
     )
-
-
-def _flags(kept: Any, count: int) -> Any:
-    """Return where all singular values of the matrix are there, and count."""
-    return kept.all(axis=-1) & (kept.shape[-1] == count)
 
 
 @np.errstate(all="ignore")
