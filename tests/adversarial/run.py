@@ -7,8 +7,7 @@ import os
 
 from tqdm import tqdm
 
-from . import factors, judge, polynomials, tensors, updates
-from . import factors, judge, spectra, tensors, updates
+from . import eigenvalues, factors, judge, polynomials, spectra, tensors, updates
 from .findings import Findings
 from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
@@ -62,6 +61,8 @@ FUNCTIONS = {
     "eigh": spectra.eigh,
     "eigh of two": spectra.eigh_of_two,
     "pinv": spectra.pinv,
+    "eig": eigenvalues.eig,
+    "eig of pairs": eigenvalues.pencil,
 }
 
 
