@@ -16,6 +16,7 @@ from mdqr.linalg._factor.triangular import solve_triangular
 from mdqr.linalg._general.eig import eig, eigvals
 from mdqr.linalg._general.results import EigInfo, EigResult
 from mdqr.linalg._general.schur import SchurResult, schur
+from mdqr.linalg._general.schur_info import SchurInfo
 from mdqr.linalg._products.matmul import matmul
 from mdqr.linalg._products.norms import norm
 from mdqr.linalg._products.standard import (
@@ -67,6 +68,7 @@ __all__ = [
     "RankInfo",
     "RootsResult",
     "SVDResult",
+    "SchurInfo",
     "SchurResult",
     "SlogdetResult",
     "SpectralInfo",

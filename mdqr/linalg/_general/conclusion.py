@@ -63,6 +63,8 @@ class Conclusion:
         values, radii = problem.eigenvalues(found, radii, wanted.limbs)
         self._order, self._radii = order_of(values), radii
         self.values = ordered(values, self._order)
+        with np.errstate(all="ignore"):
+            self.sizes = abs(to_native(np, self.values, True))
         self.error_bound = self._ordered(radii)
         self.counts = self._ordered(known.disks.counts)
         self.right: Block | None = None

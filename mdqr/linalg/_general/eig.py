@@ -12,8 +12,9 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
 from mdqr.linalg._general.conclusion import Conclusion
+from mdqr.linalg._general.operands import Operands, operands
 from mdqr.linalg._general.results import EigResult
-from mdqr.linalg._general.solver import Operands, info_of, operands, solved, warn_of_data
+from mdqr.linalg._general.solver import info_of, solved, warn_of_data
 
 
 def eig(
@@ -39,6 +40,10 @@ def eig(
         Which eigenvectors are wanted.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
+    data_error : dict, optional
+        Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ..., "b_atol": ...}``, numbers
+        or arrays that broadcast to a or b, as in `lstsq`; by default half a unit in the last place
+        of the precision in which the entries were given.
 
     Returns
     -------
@@ -51,10 +56,16 @@ def eig(
     ValueError
         If a matrix is not square, or `b` is of another order.
     numpy.linalg.LinAlgError
-        If an entry is not finite, an eigenvalue is beyond the largest double, or the QR algorithm
-        does not converge.
+        If an entry is not finite, an eigenvalue is beyond the largest double, the QR algorithm
+        does not converge, or ``a - s b`` is singular for every s.
     MemoryError
         If there is no memory for the vectors; with what was wanted.
+
+    Warns
+    -----
+    PrecisionWarning
+        If errors of the entries, `data_error` or that of rounding, leave an eigenvalue no digit.
+        Entries that end before the last place of their precision count as exact here.
 
     See Also
     --------
@@ -63,19 +74,22 @@ def eig(
 
     Notes
     -----
-    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: ``4 eps``
-    of an eigenvalue itself while its condition, and what it is beside the norm, are small beside
-    ``1 / eps``; no more than about ``n * info.condition * eps * norm(a)`` otherwise. The k
+    The entries count as exact. ``info.error_bound`` is proven, with all rounding errors: at most
+    ``4 eps`` of an eigenvalue itself, mostly what the last rounding has cut off, while its
+    condition, and what it is beside the norm, are small beside ``1 / eps``; no more than about
+    ``n * info.condition * eps * norm(a)`` otherwise. ``info.data_error_bound`` holds for all
+    matrices whose entries are within their errors. The k
     eigenvalues of a Jordan block, or k that rounding does not tell apart, have bounds of about
     ``eps**(1/k)`` and ``info.counts`` of k; their vectors are nearly parallel. Where a condition is
-    below ``eps**-0.5``, ``norm(a v - w v) <= 100 n eps norm(a)``. Of real matrices, eigenvalues are
-    exactly real or conjugate where that is proven.
+    below ``eps**-0.5``, ``norm(a v - w v) <= 100 n eps norm(a) + n 2^-1060 (1 + norm(a))``: next to
+    the smallest doubles, values and vectors lose their last limbs. Of real matrices, eigenvalues
+    are exactly real or conjugate where that is proven.
 
     Rows and columns are scaled by powers of two. Eigenvectors of LAPACK are refined by products,
     with errors squared in each step; eigenvalues that are too close together for that, and matrices
     for which LAPACK finds no independent vectors, take the QR algorithm in the precision of the
     work (docs/explanation/eigenvalues.md). Everything is done on the host. The limbs depend on
-    LAPACK, thus on its version and its threads.
+    LAPACK, thus on its version, the kernels of its BLAS for the CPU, and its threads.
 
     Examples
     --------
@@ -120,6 +134,10 @@ def eigvals(
         Matrices ``(..., n, n)``: eigenvalues are those of ``a v = w b v``.
     precision : Precision or str, optional
         The precision of the results; by default the highest of the operands.
+    data_error : dict, optional
+        Bounds of the errors of entries, ``{"a_atol": ..., "a_rtol": ..., "b_atol": ...}``, numbers
+        or arrays that broadcast to a or b, as in `lstsq`; by default half a unit in the last place
+        of the precision in which the entries were given.
 
     Returns
     -------
@@ -134,6 +152,15 @@ def eigvals(
         As `eig`.
     MemoryError
         As `eig`.
+
+    Warns
+    -----
+    PrecisionWarning
+        As `eig`.
+
+    Notes
+    -----
+    The limbs depend on LAPACK, as those of `eig` do.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class EigResult(tuple[Any, ...]):
     left_eigenvectors : MDArray or None
         The same of the conjugate transpose: ``left^H a = w left^H``.
     info : EigInfo
-        Conditions and error bounds.
+        Conditions, error bounds and digits, for the entries as stored and for their errors.
     """
 
     eigenvalues: MDArray

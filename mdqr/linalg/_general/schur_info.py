@@ -1,0 +1,125 @@
+"""What is proven of Schur decompositions, by residuals in twice the limbs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mdqr._backend.blocks import to_native
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import Precision
+from mdqr.linalg._shared.data_error import Errors
+from mdqr.linalg._shared.info import Info
+from mdqr.linalg._shared.operands import precision_for
+from mdqr.linalg._spectral.disks import SLACK
+
+# What underflow takes from entries of matrices of at most about 1, and from powers of two.
+_LEAST, _SUBNORMAL = 2.0**-1040, 2.0**-1070
+
+
+class SchurInfo(Info):
+    """What is proven of a Schur decomposition; float64 ``(...)``, one for each matrix.
+
+    Some matrix with exactly this T and the unitary matrix next to Z is within `error_bound` and
+    ``2 departure norm(a)`` of a: eigenvalues of T are those of a matrix that near. `eig` has
+    bounds for each eigenvalue.
+
+    Attributes
+    ----------
+    error_bound : numpy.ndarray
+        Bound of the Frobenius norm of ``a - Z T Z^H``.
+    departure : numpy.ndarray
+        Bound of the Frobenius norm of ``Z^H Z - I``.
+    digits : numpy.ndarray
+        Correct decimal digits of ``Z T Z^H`` beside the norm of a.
+    data_error_bound : numpy.ndarray
+        As `error_bound`, for every matrix whose entries are within their errors.
+    data_digits : numpy.ndarray
+        As `digits`, for all such matrices.
+    condition : numpy.ndarray
+        1: the decomposition as a whole has no other.
+    """
+
+    def __init__(self, precision: Precision, proven: ErrorsOfForm, shape: tuple[int, ...]) -> None:
+        super().__init__(
+            precision,
+            lambda: proven.bounds[2].reshape(shape),
+            lambda: proven.bounds[0].reshape(shape),
+            lambda: (proven.bounds[0] + proven.bounds[3]).reshape(shape),
+            condition=np.ones(shape),
+        )
+        self._lazy["departure"] = lambda: proven.bounds[1].reshape(shape)
+
+    @cached_property
+    def departure(self) -> np.ndarray:
+        """See the attributes of the class."""
+        return np.asarray(self._made("departure"))
+
+
+SchurInfo.__module__ = "mdqr.linalg"
+
+
+class _Form(NamedTuple):
+    backend: Backend
+    kind: Kind
+    a: Block
+    t: Block
+    z: Block
+    errors: Errors
+
+
+class ErrorsOfForm(_Form):
+    """Bounds for matrices ``(batch, n, n)`` and their factors as they were returned."""
+
+    def info(self, precision: Precision, shape: tuple[int, ...]) -> SchurInfo:
+        """Return the info, of this shape."""
+        return SchurInfo(precision, self, shape)
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Bounds of the error, of the departure, norms of a, and of the errors of entries.
+
+        With ``R = A Z - Z T`` and ``G = I - Z^H Z``: ``A - Z T Z^H = A (I - Z Z^H) + R Z^H``, where
+        ``I - Z Z^H`` has the norm of G, and Z at most ``sqrt(1 + norm(G))``.
+        """
+        with np.errstate(all="ignore"):
+            return self._bounds()
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        backend, kind, field = self.backend, self.kind, self.kind.is_complex
+        n, eps = int(self.a.shape[-1]), precision_for(kind.limbs).eps
+        bits = scaling.magnitude_bits(self.a, field)
+        top = scaling.exponents_of(scaling.largest(bits, (-2, -1), 0))
+        a, t = (
+            planes.widen(backend.ldexp(x, -top[:, None, None], is_complex=field), field, kind.limbs)
+            for x in (self.a, self.t)
+        )
+        z = planes.widen(self.z, field, kind.limbs)
+        wide, tall = (
+            np.concatenate([a, z], axis=-1),
+            np.concatenate([planes.negate(z, field), t], axis=-2),
+        )
+        r = backend.residual([], wide, tall, kind=kind)
+        one = kind.identity(np, z.shape[kind.lead :])
+        transposed = z.swapaxes(-1, -2)
+        g = backend.residual([(1, one)], transposed, z, kind=kind, conj_a=field)
+        of_a, of_z, of_t, of_r, of_g = (abs(to_native(np, x, field)) for x in (a, z, t, r, g))
+        few = (4 * n + 40) * eps * eps
+        of_r = (1 + eps) * of_r + few * (of_a @ of_z + of_z @ of_t) + _LEAST
+        of_g = (1 + eps) * of_g + few * (of_z.swapaxes(-1, -2) @ of_z + 1) + _LEAST
+        size, rest, departure = (_norm(x) for x in (of_a, of_r, of_g))
+        error = size * departure + rest * np.sqrt(1 + departure)
+        data = _norm(self.errors.of(np, of_a, -top[:, None, None]) + _LEAST)
+        error, size, data = (SLACK * np.ldexp(x, top) + _SUBNORMAL for x in (error, size, data))
+        return error, departure, size, data
+
+
+def _norm(x: np.ndarray) -> np.ndarray:
+    """Return Frobenius norms of matrices that are not negative, rounded up."""
+    top = np.maximum(x.max(axis=(-2, -1), initial=0.0), 2.0**-1000)
+    parts = x / top[:, None, None]
+    return np.asarray(SLACK * top * np.sqrt((parts * parts).sum(axis=(-2, -1))))
