@@ -137,6 +137,8 @@ COUNTS = {
     "qr_factor": (200, 10_000),
     "UpdatableLstsq": (100, 5_000),
     "tensorcore": (60, 5_000),
+    "eig": (40, 20_000),
+    "eig of pairs": (60, 20_000),
 }
 
 

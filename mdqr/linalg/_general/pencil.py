@@ -158,7 +158,7 @@ def reduced(
     n, power, nothing = int(a.shape[-1]), int(of_a[0] - of_b[0]), np.zeros((a.shape[-1],) * 2)
     plain = [to_native(np, each, True)[0] for each in (a, b)]
     tops = (moves - top[:, None, None] for top in (of_a, of_b))
-    of = [e.of(np, abs(each), t) for e, each, t in zip(errors, plain, tops, strict=True)]
+    of = [e.of(np, abs(each)[None], t) for e, each, t in zip(errors, plain, tops, strict=True)]
     start = Pair(backend, kind, a, b, nothing, a, None, power, columns, rows, (of[0], of[1]))
     if _condition(plain[1]) <= _MOST_CONDITION:
         return _quotient(start)

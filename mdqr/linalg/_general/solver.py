@@ -114,7 +114,8 @@ def warn_of_data(
     if not given.rounded or not any(one.may_lose_all_digits().any() for one in found):
         return
     info = info or info_of(given, found)
-    lost = (info.data_digits <= 0) & (info.digits > 0)
+    # Values that no digit is known of for the entries as stored, zeros among them, may be exact.
+    lost = (info.data_digits <= 0) & (info.data_error_bound > 4 * info.error_bound)
     if lost.any():
         warnings.warn(
             f"{function}: {int(lost.sum())} of {lost.size} eigenvalues have no digit that the "

@@ -35,6 +35,7 @@ class Split(NamedTuple):
     inverse: Block
 
 
+@np.errstate(all="ignore")
 def split(backend: Backend, t: Block, kind: Kind, noise: float = 0.0) -> Split:
     """Return the blocks of an upper triangular matrix, V with a unit diagonal.
 
