@@ -7,7 +7,7 @@ import os
 
 from tqdm import tqdm
 
-from . import eigenvalues, factors, judge, polynomials, spectra, tensors, updates
+from . import determinants, eigenvalues, factors, judge, polynomials, spectra, tensors, updates
 from .findings import Findings
 from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
@@ -54,6 +54,7 @@ FUNCTIONS = {
     "solve": _solve,
     "solve_triangular": factors.solve_triangular,
     "qr_factor": factors.qr_factor,
+    "det": determinants.determinant,
     "UpdatableLstsq": updates.updatable,
     "tensorcore": tensors.tensor,
     "roots": polynomials.roots,

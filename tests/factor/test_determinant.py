@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from fractions import Fraction
 
@@ -105,13 +107,57 @@ def test_small_singular_matrices_of_integers(precision):
     assert (float(sign), float(logabsdet)) == (0.0, -np.inf)
 
 
-def test_singular_matrices_are_not_passed_over(multiple, dtype, rng):
-    """No precision tells them from regular ones, but where no rounding error is made."""
+def test_zeros_are_exact_whatever_the_rounding_errors(precision, dtype, rng):
+    """The next precision decides integers and dyadics; no warning for what is exact."""
     x, y = rng.integers(-999, 999, (5, 4)), rng.integers(-999, 999, (4, 5))
-    a = mdqr.array((x @ y).tolist(), precision=multiple, dtype=dtype)
-    with pytest.warns(PrecisionWarning, match=r"det: 0.0 of \d+ digits are shown to be right"):
-        found = det(a)
-    assert abs(complex(found)) < 1e-10
+    powers = 2.0 ** rng.integers(-40, 40, (5, 1)) * 2.0 ** rng.integers(-40, 40, 5)
+    a = mdqr.array((x @ y).tolist(), precision=precision, dtype=dtype)
+    skew = mdqr.array([[0, 2, -7], [-2, 0, 5], [7, -5, 0]], precision=precision, dtype=dtype)
+    reported = mdqr.array([[2, -2, 1], [-3, 9, 3], [7, -1, 8]], precision=precision, dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for matrix in (a, a * powers, skew, reported):
+            found, info = det(matrix, return_info=True)
+            assert not found.limbs.any()
+            assert (info.error_bound, info.digits) == (0.0, precision.digits)
+            sign, logabsdet = slogdet(matrix)
+            assert not sign.limbs.any()
+            assert float(logabsdet) == -np.inf
+
+
+def test_singular_matrices_that_no_precision_decides(multiple, rng):
+    """Elimination of integers is the last resort, of few matrices."""
+    x = mdqr.random.normal((6, 6), precision=multiple, rng=rng)
+    x[5] = x[2]
+    with pytest.warns(PrecisionWarning, match="det: no digit of a determinant is determined"):
+        assert not det(x).limbs.any()
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_bounds_of_data(precision, n, rng):
+    """Half a unit of the entries, errors that are given, and short numbers, which are exact."""
+    a = mdqr.random.normal((n, n), precision=precision, rng=rng)
+    a[1] = a[0] * (1 + 2.0**-20) + 2.0 ** (14 - precision.bits) * a[1]
+    _, info = det(a, return_info=True)
+    assert info.data_digits < 6
+    _, exact = det(a, return_info=True, data_error={"a_rtol": 0.0})
+    assert exact.data_digits > precision.digits - 2
+    assert exact.data_error_bound == pytest.approx(exact.error_bound, rel=1e-8)
+    short = mdqr.array([[3, 1], [6, 2 + 2.0**-30]], precision=precision)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        det(short)
+    with pytest.warns(PrecisionWarning, match="no digit of a determinant"):
+        det(short, data_error={"a_atol": 0.1})
+    with pytest.raises(ValueError, match="data_error has the keys a_atol, a_rtol"):
+        det(short, data_error={"b_atol": 0.1})
+
+
+def test_results_keep_their_info(multiple, rng):
+    found = slogdet(mdqr.random.normal((2, 4, 4), precision=multiple, rng=rng))
+    for other in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert len(other) == 2
+        assert (other.info.error_bound == found.info.error_bound).all()
 
 
 def test_batches_and_scales(multiple, dtype, rng):
@@ -155,13 +201,13 @@ def test_rows_far_apart(precision, powers, seed):
     assert float(found.sign) == sign
 
 
-def test_zeros_by_underflow_are_not_exact(precision):
-    """The determinant is -2**-1200: products that count are below the smallest doubles."""
+def test_products_below_the_smallest_doubles_count(precision):
+    """The determinant is 2**-1200."""
     e = 2.0**-600
     a = [[1.0, e, 0.0, 0.0], [e, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]
-    for function in (det, slogdet):
-        with pytest.warns(PrecisionWarning, match=f"{function.__name__}: 0.0 of"):
-            function(mdqr.array(a, precision=precision))
+    sign, logabsdet = slogdet(mdqr.array(a, precision=precision))
+    assert float(sign) == 1.0
+    assert float(logabsdet) == pytest.approx(-1200 * np.log(2.0), rel=1e-15)
 
 
 def test_exact_factors_need_no_condition(precision):

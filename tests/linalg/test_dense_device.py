@@ -52,7 +52,7 @@ def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng
     a = g @ (g.mT.conj() if dtype is complex else g.mT) + mdqr.eye(5, precision=multiple)
     b = cases.random(5, 2, multiple, dtype, rng)
     wanted = list(calls(a, b))
-    fake_device.install(monkeypatch)
+    install(monkeypatch)
     for found, known in zip(calls(to_device(a), to_device(b)), wanted, strict=True):
         if isinstance(known, mdqr.MDArray):
             found, known = fake_device.bare(found.limbs), known.limbs

@@ -1,31 +1,35 @@
-"""Determinants: products of pivots, corrected by the residual of the factors."""
+"""Determinants, their logarithms, and what is known of their errors."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, NoReturn, overload
 
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._backend.protocol import Backend
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind, diagonal
-from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._factor import lu
-from mdqr.linalg._factor.triangular import substitute
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import Precision
+from mdqr.linalg._factor.determinants.elimination import Scaled
+from mdqr.linalg._factor.determinants.inverse import moduli
+from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.operands import Inputs, gather, memory_guard, square_order
+from mdqr.linalg._shared.info import Info
 
-# Of 2**-480: the product of two doubles above that is the sum of two doubles.
-_LEAST_BITS = (1023 - 480) << 52
-_GOLDEN = 0.6180339887498949
-_PROBES = 4
+_UP = 1.0 + 2.0**-30
+_SMALLEST = 2.0**-1074
 
 
-class SlogdetResult(NamedTuple):
+class _SignAndLogarithm(NamedTuple):
+    sign: MDArray
+    logabsdet: MDArray
+
+
+class SlogdetResult(_SignAndLogarithm):
     """Sign and logarithm of determinants.
 
     Attributes
@@ -34,42 +38,39 @@ class SlogdetResult(NamedTuple):
         -1, 0 or 1, or a complex number of modulus 1 or 0: ``(...)``.
     logabsdet : MDArray
         The natural logarithm of the modulus, real; -inf for 0.
+    info : Info
+        Error bounds and correct digits of `logabsdet`.
     """
 
-    sign: MDArray
-    logabsdet: MDArray
+    info: Info
 
 
 SlogdetResult.__module__ = "mdqr.linalg"
 
 
-class _Scaled(NamedTuple):
-    """Determinants ``2**exponent value`` of a batch; `error` bounds the relative errors.
-
-    The moduli of the values are between 2**-0.5 and 2**0.5, or 0.
-    """
-
-    value: Block
-    exponent: Block
-    error: np.ndarray
-
-    def worst(self) -> float:
-        """Return the largest bound."""
-        return float(self.error.max(initial=0.0))
-
-
-class _Sizes(NamedTuple):
-    """Of ``Z = U^-1 L^-1 R``: the Frobenius norm, and an estimate of its relative error, `near`.
-
-    `loss` estimates what errors of eps in ``abs(L) abs(U)`` change, in the precision of the work.
-    """
-
-    norm: Block
-    near: Block
-    loss: Block
-
-
-def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
+@overload
+def det(
+    a: Any,
+    *,
+    precision: Precision | str | None = ...,
+    data_error: Mapping[str, Any] | None = ...,
+    return_info: Literal[False] = ...,
+) -> MDArray: ...
+@overload
+def det(
+    a: Any,
+    *,
+    precision: Precision | str | None = ...,
+    data_error: Mapping[str, Any] | None = ...,
+    return_info: Literal[True],
+) -> tuple[MDArray, Info]: ...
+def det(
+    a: Any,
+    *,
+    precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+    return_info: bool = False,
+) -> MDArray | tuple[MDArray, Info]:
     """Return determinants; as `numpy.linalg.det`.
 
     Parameters
@@ -78,16 +79,26 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
         Matrices ``(..., n, n)``.
     precision : Precision or str, optional
         The precision of the determinants; by default that of `a`.
+    data_error : dict, optional
+        Errors of the entries, ``a_atol + a_rtol * abs(a)``: keys "a_atol", "a_rtol". By default
+        half a unit of the last place of the precision in which `a` is given.
+    return_info : bool, optional
+        Return ``(determinants, info)``, with error bounds and correct digits.
 
     Returns
     -------
     MDArray
-        The determinants, ``(...)``.
+        The determinants, ``(...)``. Those that are zero are exactly zero where integers show it.
+    Info
+        Only with `return_info`. `condition` bounds ``trace(abs(A^-1) abs(A))``: relative changes of
+        the entries change the determinant by so many times that, to first order.
 
     Raises
     ------
     ValueError
-        If `a` is not square.
+        If `a` is not square, or `data_error` has unknown keys or negative values.
+    TypeError
+        If `data_error` is no dict.
     numpy.linalg.LinAlgError
         If an entry is not finite, or a determinant is beyond the largest double.
     MemoryError
@@ -97,7 +108,8 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     -----
     PrecisionWarning
         If a relative error is not shown to be below ``(4 n + 32) eps``, with the digits that are,
-        or a determinant is below `Precision.tiny`.
+        if entries that may have been rounded determine no digit of a determinant, or if it is below
+        `Precision.tiny`.
 
     See Also
     --------
@@ -105,11 +117,16 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
 
     Notes
     -----
-    With ``P A = L U + R``, R computed as if in twice the limbs, ``det(A) = det(P) det(U)
-    det(I + Z)`` for ``Z = U^-1 L^-1 R``, and ``det(I + Z) = 1 + trace(Z)`` but for ``n |Z|_F^2``.
-    Rows and columns are scaled by powers of two before. Rounding errors within Z are estimated from
-    ``U^-1 L^-1 d`` for some d with the sizes of the rows of ``abs(L) abs(U)``: the bound is no
-    proof. Matrices whose digits it does not show are factored again, with more limbs.
+    All bounds are proven. Of a few matrices of order 3 or less the determinants are exact, by
+    integers (E. H. Bareiss 1968), and rounded once. Others are products of the pivots of
+    ``P A = L U`` in the next precision, and in higher ones while the errors of these factors may
+    change too many digits: by ``prod(r_i + e_i) - prod(r_i)`` at most, r and e the norms of the
+    rows of A and of the errors (J. Hadamard 1893), or relative to the determinant by
+    ``prod(1 + m_i) - 1``, m those of the rows of ``A^-1 E``, with an inverse that is shown to be
+    near enough. In od they are corrected by the trace of ``U^-1 L^-1 (P A - L U)``. A determinant
+    is an integer times a power of two: once the bound is below half of that the nearest multiple is
+    taken, which is exact, zero or not. Matrices that od leaves open are eliminated in integers if
+    that takes no longer than about two seconds.
 
     Examples
     --------
@@ -117,24 +134,114 @@ def det(a: Any, *, precision: Precision | str | None = None) -> MDArray:
     >>> i = mdqr.arange(1, 11, precision=mdqr.qd)
     >>> mdqr.linalg.det(1 / (i[:, None] + i - 1)).to_strings(digits=20)  # the Hilbert matrix
     array('2.1641792264314918691e-53', dtype=object)
+    >>> found, info = mdqr.linalg.det([[2, -2, 1], [-3, 9, 3], [7, -1, 8]], return_info=True)
+    >>> float(found), float(info.error_bound)
+    (0.0, 0.0)
     """
-    inputs, found = _determinants("det", a, precision)
-    checks, field, backend = Checks(), inputs.is_complex, inputs.backend
-    block = backend.ldexp(found.value, found.exponent, is_complex=field)
-    checks.require(scaling.finite(block, field), _raise_overflow)
-    checks.settle()
-    value, least = fetch(scaling.leading(block, field), scaling.leading(found.value, field))
-    if ((value < inputs.precision.tiny) & (least != 0)).any():
+    problem = Problem("det", a, precision, data_error)
+    block, wide, kind = _determinants(problem)
+    inputs, field = problem.inputs, problem.inputs.is_complex
+    problem.warn_of_digits()
+    if _is_any_small(problem, block):
         warnings.warn(
             "det: a determinant is below the smallest numbers that have all limbs, and loses "
             "digits; slogdet has its logarithm",
             PrecisionWarning,
             stacklevel=2,
         )
-    return inputs.wrap(block)
+    found = MDArray._wrap(problem.shaped(block, field), inputs.precision, field)
+    if not return_info:
+        return found
+
+    xp = problem.backend.xp
+    size = moduli(xp, block, field)
+
+    def error_bound() -> Block:
+        return _error_bound(problem, block, wide, kind)
+
+    def host(values: Block) -> np.ndarray:
+        return fetch(values)[0].reshape(problem.batch)
+
+    def data_error_bound() -> np.ndarray:
+        with np.errstate(over="ignore"):
+            moved = xp.where(
+                problem.data_error > -xp.inf, xp.exp2(problem.data_error) + _SMALLEST, 0
+            )
+        return host((error_bound() + moved) * _UP)
+
+    info = Info(
+        inputs.precision,
+        lambda: host(size),
+        lambda: host(error_bound()),
+        data_error_bound,
+        condition=lambda: problem.condition,
+    )
+    return found, info
 
 
-def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResult:
+def _determinants(problem: Problem) -> tuple[Block, Block | None, Kind]:
+    """Return the determinants as a block ``(batch,)``, and with all limbs that were found.
+
+    The latter is None where they are known as integers.
+    """
+    inputs, known, field = problem.inputs, problem.integers, problem.inputs.is_complex
+    limbs = inputs.precision.limbs
+    if known is not None:
+        try:
+            parts = [x.limbs(limbs) for x in known]
+        except OverflowError:
+            _raise_overflow()
+        block = np.array(parts).reshape(len(known), 1 + field, limbs).transpose(1, 2, 0)
+        block = problem.backend.xp.asarray((block if field else block[0]).copy())
+        return block, None, problem.wide
+    found = problem.scaled
+    kind = Kind(int(found.value.shape[field]), field)
+    wide = problem.backend.ldexp(found.value, found.exponent, is_complex=field)
+    narrow = planes.narrow(wide, field, limbs) if limbs < kind.limbs else wide
+    checks = Checks()
+    checks.require(scaling.finite(narrow, field), _raise_overflow)
+    checks.settle()
+    return narrow, wide, kind
+
+
+def _is_any_small(problem: Problem, block: Block) -> bool:
+    """Return whether a determinant has lost limbs below the smallest doubles."""
+    tiny, field = problem.inputs.precision.tiny, problem.inputs.is_complex
+    if problem.integers is not None:
+        least = math.log2(tiny)
+        return any(x.size and x.size + x.exponent <= least for x in problem.integers)
+    small = (moduli(planes.namespace(block), block, field) < tiny) & ~_is_zero(problem)
+    return bool(fetch(small.any())[0])
+
+
+def _is_zero(problem: Problem) -> Block:
+    """Return whether determinants are exactly zero, bool ``(batch,)``."""
+    if problem.integers is not None:
+        return problem.backend.xp.asarray([x.size == 0 for x in problem.integers], dtype=bool)
+    return scaling.magnitude_bits(problem.scaled.value, problem.inputs.is_complex) == 0
+
+
+def _error_bound(problem: Problem, block: Block, wide: Block | None, kind: Kind) -> Block:
+    """Bound the errors of `block`: those of `wide`, what rounding cut off, and what underflowed."""
+    backend, xp, field = problem.backend, problem.backend.xp, kind.is_complex
+    if wide is None:
+        known, (limbs,) = problem.integers or [], fetch(block)
+        return xp.asarray([x.distance(limbs[..., i]) for i, x in enumerate(known)])
+    error = problem.scaled.error
+    with np.errstate(over="ignore"):
+        bound = xp.where(error > -xp.inf, xp.exp2(error) * _UP + _SMALLEST, 0.0)
+    size = moduli(xp, wide, field)
+    least = 2.0 ** (53 * kind.limbs - 960)
+    lost = xp.where((size < least) & ~_is_zero(problem), 8.0 * kind.limbs * _SMALLEST, 0.0)
+    return bound + cut_off(backend, wide, block, kind) + lost
+
+
+def slogdet(
+    a: Any,
+    *,
+    precision: Precision | str | None = None,
+    data_error: Mapping[str, Any] | None = None,
+) -> SlogdetResult:
     """Return signs of determinants and logarithms of their moduli; as `numpy.linalg.slogdet`.
 
     Parameters
@@ -143,16 +250,20 @@ def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResul
         Matrices ``(..., n, n)``.
     precision : Precision or str, optional
         The precision of the results; by default that of `a`.
+    data_error : dict, optional
+        As that of `det`.
 
     Returns
     -------
     SlogdetResult
-        The fields `sign` and `logabsdet`.
+        The fields `sign` and `logabsdet`, and the attribute `info`.
 
     Raises
     ------
     ValueError
-        If `a` is not square.
+        If `a` is not square, or `data_error` has unknown keys or negative values.
+    TypeError
+        If `data_error` is no dict.
     numpy.linalg.LinAlgError
         If an entry is not finite.
     MemoryError
@@ -161,7 +272,7 @@ def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResul
     Warns
     -----
     PrecisionWarning
-        As `det`.
+        As `det`, but not of small determinants.
 
     See Also
     --------
@@ -178,21 +289,68 @@ def slogdet(a: Any, *, precision: Precision | str | None = None) -> SlogdetResul
     >>> float(sign), float(logabsdet) == float(3 * mdqr.log(mdqr.qd(1e300)))
     (-1.0, True)
     """
-    inputs, found = _determinants("slogdet", a, precision)
-    kind, backend = inputs.kind, inputs.backend
+    problem = Problem("slogdet", a, precision, data_error)
+    found, field = problem.scaled, problem.inputs.is_complex
+    kind, backend = Kind(int(found.value.shape[field]), field), problem.backend
+    problem.warn_of_digits()
     modulus = backend.unary("abs", found.value, kind=kind)
-    one = backend.xp.where(scaling.magnitude_bits(modulus, False) == 0, 1.0, 0.0)
     divisor = modulus.copy()
-    divisor[0] += one
-    if kind.is_complex:
+    divisor[0] += backend.xp.where(scaling.magnitude_bits(modulus, False) == 0, 1.0, 0.0)
+    if field:
         divisor = planes.complexify(divisor)
-    sign = inputs.wrap(backend.binary("divide", found.value, divisor, kind=kind))
-    return SlogdetResult(sign, inputs.wrap(_logarithm(inputs, modulus, found.exponent), False))
+    sign = backend.binary("divide", found.value, divisor, kind=kind)
+    wide = _logarithm(problem, modulus, found.exponent, kind.real)
+    inputs = problem.inputs._replace(work=problem.inputs.precision)
+    result = SlogdetResult(
+        inputs.wrap(problem.shaped(sign, field)), inputs.wrap(problem.shaped(wide, False), False)
+    )
+    result.info = _info_of_logarithm(problem, found, wide, kind.real)
+    return result
 
 
-def _logarithm(inputs: Inputs, modulus: Block, exponent: Block) -> Block:
+def _info_of_logarithm(problem: Problem, found: Scaled, wide: Block, kind: Kind) -> Info:
+    """Return the error bounds of logarithms, of which `wide` has all limbs."""
+    precision, xp = problem.inputs.precision, problem.backend.xp
+    limbs = precision.limbs
+    eps = 2.0 ** -(53 * kind.limbs - 8)
+    size = abs(wide[0])
+
+    def host(values: Block) -> np.ndarray:
+        return fetch(values)[0].reshape(problem.batch)
+
+    @np.errstate(all="ignore")
+    def moved(relative: Block) -> Block:
+        """Bound the change of logarithms of values that change by ``2**relative`` of themselves."""
+        ratio = xp.exp2(relative) * _UP
+        return xp.where(ratio < 1.0, -xp.log1p(-xp.minimum(ratio, 0.9999999)), xp.inf)
+
+    def error_bound() -> Block:
+        narrow = planes.narrow(wide, False, limbs) if limbs < kind.limbs else wide
+        finite = xp.isfinite(size)
+        shown = planes.select(finite, wide, xp.zeros_like(wide))
+        short = planes.select(finite, narrow, xp.zeros_like(narrow))
+        rounding = eps * (8.0 * xp.where(finite, size, 0.0) + 8.0)
+        cut = cut_off(problem.backend, shown, short, kind)
+        bound = moved(found.relative) + rounding + cut
+        return xp.where((found.error == -xp.inf) & ~finite, 0.0, bound)
+
+    def data_error_bound() -> Block:
+        with np.errstate(invalid="ignore"):
+            relative = problem.data_error - found.sizes
+        return host(error_bound() + moved(xp.where(xp.isnan(relative), xp.inf, relative)))
+
+    return Info(
+        precision,
+        lambda: host(size),
+        lambda: host(error_bound()),
+        data_error_bound,
+        condition=lambda: problem.condition,
+    )
+
+
+def _logarithm(problem: Problem, modulus: Block, exponent: Block, kind: Kind) -> Block:
     """Return the logarithms of ``2**exponent modulus``."""
-    backend, kind = inputs.backend, inputs.kind.real
+    backend = problem.backend
     two = kind.zeros(backend.xp, exponent.shape)
     two[0] = 2.0
     twos = planes.widen(exponent.astype(np.float64)[None], False, kind.limbs)
@@ -206,192 +364,3 @@ def _raise_overflow() -> NoReturn:
     raise np.linalg.LinAlgError(
         "det: a determinant is beyond the largest double; slogdet has its logarithm"
     )
-
-
-def _determinants(
-    function: str, a: Any, precision: Precision | str | None
-) -> tuple[Inputs, _Scaled]:
-    """Return determinants in the precision of the work, or of the first that shows all digits."""
-    inputs, checks = gather(a, precision=precision), Checks()
-    n = square_order(function, "a", inputs.shape(0))
-    field, batch, backend = inputs.is_complex, inputs.shape(0)[:-2], inputs.backend
-    checks.require_finite(function, "a", inputs.blocks[0], field)
-    checks.settle()
-    given = lu.flat(inputs.blocks[0], field)
-    target = (4 * n + 32) * inputs.precision.eps
-    with memory_guard(function, inputs, 6 * n * n, "take fewer unknowns"):
-        rows = scaling.row_powers(scaling.magnitude_bits(given, field))
-        near, columns = backend.balance_columns(given, rows, is_complex=field)
-        kept = _of_matrices((_bits(near) == 0) == (_bits(given) == 0))
-        found, inputs = _with_all_digits(inputs, near, kept, target)
-        found = found._replace(exponent=found.exponent - (rows + columns).sum(axis=-1))
-    if found.worst() > target:
-        digits = max(0.0, -math.log10(min(found.worst(), 1.0)))
-        warnings.warn(
-            f"{function}: {min(digits, inputs.precision.digits):.1f} of "
-            f"{inputs.precision.digits} digits are shown to be right: a matrix is singular or too "
-            f"near to it for {inputs.work.name}",
-            PrecisionWarning,
-            stacklevel=3,
-        )
-    front = found.value.shape[: 1 + field]
-    value, exponent = found.value.reshape(*front, *batch), found.exponent.reshape(batch)
-    return inputs, _Scaled(value, exponent, found.error)
-
-
-def _with_all_digits(
-    inputs: Inputs, a: Block, kept: Block, target: float
-) -> tuple[_Scaled, Inputs]:
-    """Return determinants of scaled matrices ``(batch, n, n)``, and inputs with the last work.
-
-    Those whose relative errors are not shown to be below `target` are found again, with more limbs.
-    """
-    backend, kind = inputs.backend, inputs.kind
-    found = _of_factors(lu.factor(backend, a, kind), a, kept)
-    for work in (p for p in PRECISIONS if p > inputs.work):
-        (places,) = np.nonzero(found.error > target)
-        if not places.size:
-            break
-        inputs = inputs._replace(work=work)
-        kind, chosen = inputs.kind, backend.xp.asarray(places.tolist())
-        part = a[..., chosen, :, :]
-        again = _of_factors(lu.factor(backend, part, kind), part, kept[chosen])
-        found = found._replace(value=planes.widen(found.value, kind.is_complex, kind.limbs))
-        found.value[..., chosen], found.exponent[chosen] = again.value, again.exponent
-        found.error[places] = again.error
-    return found, inputs
-
-
-@np.errstate(all="ignore")
-def _of_factors(known: lu.Pivoted, a: Block, kept: Block) -> _Scaled:
-    """Return the determinants of matrices ``(batch, n, n)`` from their factors.
-
-    `kept`: whether `a` is the matrix that was given, up to powers of two.
-    """
-    backend, kind, n = known.backend, known.kind, int(a.shape[-1])
-    xp, eps = backend.xp, _eps(kind)
-    pivots = diagonal(known.lu)
-    value, exponent = _product(backend, pivots, kind)
-    odd = ((known.swaps != xp.arange(n)).sum(axis=-1) & 1) == 1
-    value = planes.select(odd, planes.negate(value, kind.is_complex), value)
-    trace, (size, near, loss), exact = _correction(known, a)
-    exact = exact & kept
-    usable = (size < 1.0) & (near < 1.0) & ~exact & ~known.singular()
-    trace = planes.select(usable, trace, kind.zeros(xp, usable.shape))
-    factor = backend.binary("add", _ones(xp, kind, usable.shape), trace, kind=kind)
-    value = backend.binary("multiply", value, factor, kind=kind)
-    value, more = _near_one(backend, value, kind)
-    rounding = ((4 if kind.is_complex else 2) * n + 8) * eps
-    error = 2.0 * n * size * (size + near) + n * eps * loss
-    error = xp.where(exact, 0.0, xp.where(usable, error, xp.inf)) + rounding
-    return _Scaled(value, exponent - known.powers.sum(axis=-1) + more, fetch(error)[0])
-
-
-def _eps(kind: Kind) -> float:
-    return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
-
-
-def _bits(limbs: Block) -> Block:
-    """Return the bits of moduli: who flushes subnormals would take them for zeros."""
-    return abs(limbs).view(np.int64)
-
-
-def _of_matrices(flags: Block) -> Block:
-    """Return whether the flags of all limbs of a matrix are true, bool ``(batch,)``."""
-    return flags.all(axis=(*range(flags.ndim - 3), -2, -1))
-
-
-def _multiplies_exactly(block: Block) -> Block:
-    """Return whether products of two limbs cannot underflow, bool ``(batch,)``."""
-    bits = _bits(block)
-    return _of_matrices((bits == 0) | (bits >= _LEAST_BITS))
-
-
-def _correction(known: lu.Pivoted, a: Block) -> tuple[Block, _Sizes, Block]:
-    """Return the trace of ``Z = U^-1 L^-1 R``, what its error is judged by, and whether R is 0.
-
-    Where the condition number is small, so is Z, and few limbs of it count: so many are computed.
-    """
-    backend, kind, xp = known.backend, known.kind, known.backend.xp
-    n, field = int(a.shape[-1]), kind.is_complex
-    lower, upper = xp.tril(known.lu, -1), xp.triu(known.lu)
-    planes.set_unit_diagonal(lower, field)
-    given = lu.permuted(planes.widen(a, field, kind.limbs), known.order(n))
-    r = backend.residual([(1, given)], lower, upper, kind=kind)
-    exact = _of_matrices(_bits(r) == 0) & _multiplies_exactly(a) & _multiplies_exactly(known.lu)
-    condition = _condition(backend, lower, upper, field)
-    # Products in float64 depend on the BLAS and its threads, those of more limbs on nothing.
-    choices = [p for p in PRECISIONS if min(2, kind.limbs) <= p.limbs <= kind.limbs]
-    (grown,) = fetch(2.0 * n * condition * condition)
-    chosen = (np.multiply.outer([p.eps for p in choices[:-1]], grown) > 1.0).sum(axis=0)
-    trace = kind.zeros(xp, condition.shape)
-    size, near = xp.zeros(condition.shape), xp.zeros(condition.shape)
-    for i, few in enumerate(choices):
-        (places,) = np.nonzero(chosen == i)
-        if places.size:
-            here, low = xp.asarray(places.tolist()), Kind(few.limbs, field)
-            left, right, rest = (
-                planes.first_limbs(x, field, few.limbs)[..., here, :, :] for x in (lower, upper, r)
-            )
-            size[here], z = _solved(backend, left, right, rest, low)
-            found = backend.reduce("sum", diagonal(z), kind=low)
-            trace[..., here] = planes.widen(found, field, kind.limbs)
-            near[here] = few.eps * condition[here]
-    return trace, _Sizes(size, near, _eps(kind) * condition), exact
-
-
-def _condition(backend: Backend, lower: Block, upper: Block, field: bool) -> Block:
-    """Return how much errors in the rows of ``abs(L) abs(U)`` grow in ``U^-1 L^-1``, estimated.
-
-    In float64: triangles show their condition in the leading limbs, by growth, not cancellation.
-    """
-    xp, n, kind = backend.xp, int(lower.shape[-1]), Kind(1, field)
-    left, right = scaling.leading(lower, field), scaling.leading(upper, field)
-    row = xp.arange(1.0, n + 1.0)[:, None]
-    irregular = (row * (row + xp.arange(1.0, _PROBES + 1.0)) * _GOLDEN) % 1.0
-    rows = left @ right.sum(axis=-1, keepdims=True)
-    probes = (xp.where(irregular < 0.5, -1.0, 1.0) * rows)[None]
-    lower, upper = (planes.first_limbs(x, field, 1) for x in (lower, upper))
-    size, _ = _solved(backend, lower, upper, planes.complexify(probes) if field else probes, kind)
-    return size
-
-
-def _solved(
-    backend: Backend, lower: Block, upper: Block, b: Block, kind: Kind
-) -> tuple[Block, Block]:
-    """Return the Frobenius norms of ``z = U^-1 L^-1 b``, and z."""
-    y = substitute(backend, lower, b, kind=kind, lower=True, unit_diagonal=True)
-    z = substitute(backend, upper, y, kind=kind, lower=False)
-    sizes = scaling.leading(z, kind.is_complex) * (2.0 if kind.is_complex else 1.0)
-    return backend.xp.sqrt((sizes * sizes).sum(axis=(-2, -1))), z
-
-
-def _product(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
-    """Return products along the last axis, by pairs, near 1, and their exponents."""
-    total = backend.xp.zeros(x.shape[kind.lead : -1], dtype=np.int64)
-    if not x.shape[-1]:
-        return _ones(backend.xp, kind, total.shape), total
-    while True:
-        x, exponents = _near_one(backend, x, kind)
-        total = total + exponents.sum(axis=-1)
-        half = int(x.shape[-1]) // 2
-        if not half:
-            return x[..., 0], total
-        pairs = backend.binary("multiply", x[..., :half], x[..., half : 2 * half], kind=kind)
-        x = backend.xp.concatenate([pairs, x[..., 2 * half :]], axis=-1)
-
-
-def _ones(xp: Any, kind: Kind, shape: tuple[int, ...]) -> Block:
-    block = kind.zeros(xp, shape)
-    (block[0] if kind.is_complex else block)[0] = 1.0
-    return block
-
-
-def _near_one(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
-    """Return values times ``2**-exponent``, of moduli from 2**-0.5 to 2**0.5, and the exponents."""
-    xp = backend.xp
-    exponents = scaling.exponents_of(scaling.magnitude_bits(x, kind.is_complex))
-    x = backend.ldexp(x, -exponents, is_complex=kind.is_complex)
-    size = xp.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
-    down = xp.where(size > 0, (size < 0.5**0.5).astype(np.int64), 0)
-    return backend.ldexp(x, down, is_complex=kind.is_complex), exponents - down

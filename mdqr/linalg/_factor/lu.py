@@ -125,12 +125,19 @@ def solved(known: Pivoted, b: Block) -> Block:
 def permutation(xp: Any, swaps: Block, rows: int) -> Block:
     """Return the order of `rows` after interchanges ``(batch, k)``, int64 ``(batch, rows)``."""
     (host,) = fetch(swaps)
-    order = np.tile(np.arange(rows), (host.shape[0], 1))
-    batch = np.arange(host.shape[0])
-    for i in range(host.shape[1]):
-        place, top = host[:, i], order[:, i].copy()
-        order[:, i] = order[batch, place]
-        order[batch, place] = top
+    if host.shape[0] == 1:
+        # Of one matrix, without an array for every interchange.
+        places = list(range(rows))
+        for i, place in enumerate(host[0].tolist()):
+            places[i], places[place] = places[place], places[i]
+        order = np.array([places])
+    else:
+        order = np.tile(np.arange(rows), (host.shape[0], 1))
+        batch = np.arange(host.shape[0])
+        for i in range(host.shape[1]):
+            place, top = host[:, i], order[:, i].copy()
+            order[:, i] = order[batch, place]
+            order[batch, place] = top
     return xp.asarray(order.tolist(), dtype=np.int64).reshape(order.shape)
 
 

@@ -1,0 +1,1 @@
+"""Determinants: exact ones, those of LU factors, and bounds of their errors."""

@@ -1,0 +1,380 @@
+"""Determinants by LU factors of more limbs than the answer has, with proven bounds.
+
+With ``P A + E = L U``, ``abs(E) <= c eps abs(L) abs(U)`` in every entry, the determinant of L U is
+that of A but for
+
+* ``prod(r_i + e_i) - prod(r_i)``, r and e the norms of the rows of A and E, since determinants are
+  linear in each row, and that with some rows of E in place of those of A is at most the product of
+  the norms of its rows (Hadamard);
+* ``prod(1 + m_i) - 1`` relative to it, m the norms of the rows of ``A^-1 E``: the same for
+  ``I + A^-1 E``.
+
+The determinant of a matrix of doubles is an integer times a known power of two: once the bound is
+below half of that power, the nearest multiple is exact. Zeros are shown to be zeros in this way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.protocol import Backend
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.planes import Block, Kind, diagonal
+from mdqr._precision import PRECISIONS
+from mdqr.linalg._factor import lu
+from mdqr.linalg._factor.determinants import inverse
+from mdqr.linalg._factor.determinants.inverse import Inverse, moduli
+from mdqr.linalg._factor.triangular import substitute
+from mdqr.linalg._shared.checks import fetch
+
+_UP, _FLOOR = 1.0 + 2.0**-30, 2.0**-960
+# Of logarithms to base 2: more than their rounding errors.
+_LOG_UP = 2.0**-20
+# Products of L and U are made by blocks, a quarter of the columns wide and at least so many: half
+# of the entries of both are zero.
+_BLOCK = 25
+
+
+@dataclass
+class Scaled:
+    """Determinants ``2**exponent value`` of a batch, and bounds of their absolute errors.
+
+    The moduli of the values are between 2**-0.5 and 2**0.5, or 0. The errors are below
+    ``2**error``: -infinity where a determinant is exact.
+    """
+
+    value: Block
+    exponent: Block
+    error: Block
+
+    def replace(self, places: Block, other: Scaled, kind: Kind) -> Scaled:
+        """Return this with other determinants at some places, in their kind."""
+        value = planes.widen(self.value, kind.is_complex, kind.limbs).copy()
+        exponent, error = self.exponent.copy(), self.error.copy()
+        value[..., places], exponent[places], error[places] = (
+            other.value,
+            other.exponent,
+            other.error,
+        )
+        return Scaled(value, exponent, error)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the values have imaginary planes."""
+        return self.value.ndim == 3
+
+    @cached_property
+    def sizes(self) -> Block:
+        """The logarithms of the moduli of the determinants to base 2, -infinity of zeros."""
+        xp = planes.namespace(self.error)
+        with np.errstate(divide="ignore"):
+            return xp.log2(moduli(xp, self.value, self.is_complex)) + self.exponent
+
+    @cached_property
+    def relative(self) -> Block:
+        """Bounds of the errors relative to the determinants: log2, infinity where one is zero.
+
+        That is, to the determinants themselves, which may be smaller than what was found.
+        """
+        xp = planes.namespace(self.error)
+        with np.errstate(all="ignore"):
+            ratio = self.error - self.sizes
+            found = ratio - xp.log2(1.0 - xp.exp2(ratio))
+        found = xp.where(ratio < -1.0, found, xp.inf)
+        return xp.where(self.error == -xp.inf, -xp.inf, found)
+
+
+def eps_of(kind: Kind) -> float:
+    """Return the unit of the error bounds of a kind."""
+    return next(p.eps for p in PRECISIONS if p.limbs == kind.limbs)
+
+
+def with_all_digits(
+    known: Elimination, a: Block, units: Block, target: float
+) -> tuple[Scaled, Kind]:
+    """Return determinants of matrices ``(batch, n, n)`` with rows and columns near 1, and a kind.
+
+    `known` are their factors. The determinants are multiples of ``2**units``. Those whose relative
+    errors are not shown to be below ``2**target`` are found with more limbs, and at last corrected.
+    """
+    kind, xp = known.kind, known.xp
+    found = _attempted(known, units, target)
+    for limbs in [p.limbs for p in PRECISIONS if p.limbs > kind.limbs]:
+        (places,) = np.nonzero(fetch(found.relative > target)[0])
+        if not places.size:
+            break
+        kind, chosen = kind._replace(limbs=limbs), xp.asarray(places.tolist())
+        again = Elimination(known.backend, a[..., chosen, :, :], kind)
+        found = found.replace(chosen, _attempted(again, units[chosen], target), kind)
+    return found, kind
+
+
+def _attempted(known: Elimination, units: Block, target: float) -> Scaled:
+    """Return determinants, with more work where the cheap bounds do not show `target`."""
+    found = rounded(known, known.found, units)
+    steps = [known.by_inverse] + [known.corrected] * (known.kind.limbs == PRECISIONS[-1].limbs)
+    for step in steps:
+        (short,) = fetch((found.relative > target).any())
+        if not short:
+            break
+        better = rounded(known, step(), units)
+        use = better.error < found.error
+        found = Scaled(
+            planes.select(use, better.value, found.value),
+            known.xp.where(use, better.exponent, found.exponent),
+            known.xp.where(use, better.error, found.error),
+        )
+    return found
+
+
+@np.errstate(all="ignore")
+def rounded(known: Elimination, found: Scaled, units: Block) -> Scaled:
+    """Return determinants as exact multiples of ``2**units`` where the bounds leave one."""
+    backend, kind, xp = known.backend, known.kind, known.xp
+    sure = found.error < units - (1.0 + _LOG_UP)
+    if not fetch(sure.any())[0]:
+        return found
+    shift = xp.where(sure, found.exponent - units, 0)
+    whole = backend.ldexp(found.value, xp.minimum(shift, 1000), is_complex=kind.is_complex)
+    if kind.is_complex:
+        whole = xp.stack([backend.unary("rint", part, kind=kind.real) for part in whole])
+    else:
+        whole = backend.unary("rint", whole, kind=kind)
+    value, exponent = near_one(backend, whole, kind)
+    zero = scaling.magnitude_bits(value, kind.is_complex) == 0
+    exponent = xp.where(zero, 0, exponent + units)
+    return Scaled(
+        planes.select(sure, value, found.value),
+        xp.where(sure, exponent, found.exponent),
+        xp.where(sure, -xp.inf, found.error),
+    )
+
+
+class Elimination:
+    """LU factors of matrices ``(batch, n, n)`` with rows and columns near 1, and what they show."""
+
+    def __init__(self, backend: Backend, a: Block, kind: Kind) -> None:
+        self.backend, self.kind, self.xp, self.order = backend, kind, backend.xp, int(a.shape[-1])
+        self.factors = lu.factor(backend, a, kind)
+        self._given = a
+
+    @cached_property
+    def places(self) -> Block:
+        """The rows of A in the order that the interchanges bring them to."""
+        return self.factors.order(self.order)
+
+    @cached_property
+    def a(self) -> Block:
+        """The matrices with their rows as they were interchanged, in the limbs that they have."""
+        return lu.permuted(self._given, self.places)
+
+    @cached_property
+    def _moduli(self) -> tuple[Block, Block]:
+        """Of L and U."""
+        xp = self.xp
+        size = moduli(xp, self.factors.lu, self.kind.is_complex)
+        return xp.tril(size, -1) + xp.eye(self.order), xp.triu(size)
+
+    def grown(self, columns: Block) -> Block:
+        """Return ``abs(L) abs(U) x`` for vectors ``(batch, n)``."""
+        lower, upper = self._moduli
+        return (lower @ (upper @ columns[..., None]))[..., 0] * _UP
+
+    @cached_property
+    def rows(self) -> tuple[Block, Block]:
+        """The norms of the rows of A, and bounds of the 1-norms of those of ``P A - L U``.
+
+        The constant is that of `lu_factor`; the last term is for what underflows, of entries near
+        1: products of limbs, quotients times entries of U, and limbs lost when A was scaled.
+        """
+        xp, n, field = self.xp, self.order, self.kind.is_complex
+        size = moduli(xp, self.a, field)
+        norms = xp.sqrt((size * size).sum(axis=-1)) * _UP
+        constant = (4.0 if field else 1.0) * (n + 8.0 * np.log2(max(n, 1)) + 56.0)
+        most = scaling.largest(self._moduli[1], (-2, -1), 0.0)[..., None]
+        lost = constant * eps_of(self.kind) * self.grown(xp.ones(norms.shape))
+        return norms, lost + _FLOOR * n * (1.0 + most)
+
+    @cached_property
+    @np.errstate(all="ignore")
+    def found(self) -> Scaled:
+        """The products of the pivots, with the bounds that are relative to the rows of A."""
+        xp, kind = self.xp, self.kind
+        value, exponent = product(self.backend, diagonal(self.factors.lu), kind)
+        odd = ((self.factors.swaps != xp.arange(self.order)).sum(axis=-1) & 1) == 1
+        value = planes.select(odd, planes.negate(value, kind.is_complex), value)
+        norms, lost = self.rows
+        error = xp.log2(xp.expm1(xp.log1p(lost / norms).sum(axis=-1))) + self.hadamard
+        return self._with_rounding(Scaled(value, exponent, error))
+
+    @cached_property
+    @np.errstate(all="ignore")
+    def hadamard(self) -> Block:
+        """The product of the norms of the rows of A, as a logarithm to base 2."""
+        return self.xp.log2(self.rows[0]).sum(axis=-1) + _LOG_UP
+
+    @cached_property
+    def _rounding(self) -> float:
+        """The relative errors of the product of the pivots."""
+        return ((4 if self.kind.is_complex else 2) * self.order + 8) * eps_of(self.kind)
+
+    def _with_rounding(self, found: Scaled) -> Scaled:
+        """Add the rounding errors of the product of the pivots; NaN of a bound is no bound."""
+        xp = self.xp
+        rounding = found.sizes + float(np.log2(self._rounding))
+        error = xp.logaddexp2(found.error, rounding) + _LOG_UP
+        zero = (self.rows[0] == 0).any(axis=-1)
+        error = xp.where(xp.isnan(error), xp.inf, error)
+        return Scaled(found.value, found.exponent, xp.where(zero, -xp.inf, error))
+
+    @cached_property
+    def inverse(self) -> Inverse:
+        """An approximate inverse of A with rows interchanged, of the fewest limbs that prove it."""
+        found = inverse.in_float64(self.backend, self.a, self.kind.is_complex)
+        for few in (p.limbs for p in PRECISIONS[1:] if p.limbs <= self.kind.limbs):
+            if not fetch((found.spread == self.xp.inf).any())[0]:
+                break
+            found = self._better(found, Kind(few, self.kind.is_complex))
+        return found
+
+    def _better(self, found: Inverse, kind: Kind) -> Inverse:
+        """Replace what proves nothing by inverses of more limbs."""
+        xp, field = self.xp, kind.is_complex
+        (places,) = np.nonzero(fetch(found.spread == xp.inf)[0])
+        chosen = xp.asarray(places.tolist())
+        factors = planes.first_limbs(self.factors.lu, field, kind.limbs)[..., chosen, :, :]
+        one = kind.identity(xp, (self.order, self.order))[..., None, :, :]
+        one = xp.ascontiguousarray(
+            xp.broadcast_to(one, kind.planes((places.size, self.order, self.order)))
+        )
+        x = _solved(self.backend, factors, one, kind)
+        again = inverse.of(self.backend, self.a[..., chosen, :, :], x, kind, eps_of(kind))
+        size, spread, condition = (y.copy() for y in (found.moduli, found.spread, found.condition))
+        size[chosen], spread[chosen], condition[chosen] = (
+            again.moduli,
+            again.spread,
+            again.condition,
+        )
+        return Inverse(size, spread, condition)
+
+    @np.errstate(all="ignore")
+    def by_inverse(self) -> Scaled:
+        """Return the products of the pivots with the bounds that are relative to them."""
+        xp = self.xp
+        eta = xp.expm1(xp.log1p(self.inverse.rows(self.rows[1])).sum(axis=-1))
+        relative = xp.where(eta < 0.5, eta / (1.0 - eta), xp.inf)
+        sizes = self.found.sizes
+        found = self.found
+        return self._with_rounding(Scaled(found.value, found.exponent, xp.log2(relative) + sizes))
+
+    @np.errstate(all="ignore")
+    def corrected(self) -> Scaled:
+        """Return the determinants of L U times ``1 + trace(Z)``, ``Z = U^-1 L^-1 (P A - L U)``.
+
+        ``det(I + Z)`` is that but for the minors of order two and higher, which are products of
+        norms of rows at most. The bounds are those with ``A^-1`` in place of ``(L U)^-1``: where
+        the norms of the rows sum to at most 0.1, twice them is enough.
+        """
+        backend, kind, xp, field = self.backend, self.kind, self.xp, self.kind.is_complex
+        low, n, factors = Kind(2, field), self.order, self.factors.lu
+        rest = self._residual()
+        z = _solved(
+            backend,
+            planes.first_limbs(factors, field, 2),
+            planes.first_limbs(rest, field, 2),
+            low,
+        )
+        trace = backend.reduce("sum", diagonal(z), kind=low)
+        # Errors of the residual, of which two limbs are taken; and of the two triangular solutions.
+        size, eps = moduli(xp, rest, field).sum(axis=-1), eps_of(kind)
+        factor = 4.0 if field else 1.0
+        ones = xp.ones(size.shape)
+        lost = factor * 2.0 * eps_of(low) * size + factor * (n + 64.0) * eps**2 * self.grown(ones)
+        lost = lost + _FLOOR * 2.0**-40 * n
+        solved = factor * (3.0 * n + 8.0 * np.log2(max(n, 1)) + 90.0) * eps_of(low)
+        lost = lost + solved * self.grown(moduli(xp, z, field).sum(axis=-1))
+        m = self.inverse.rows(size + lost)
+        known = moduli(xp, trace, field)
+        error = self.inverse.rows(lost).sum(axis=-1) + 4.0 * (n + 8) * eps_of(low) * m.sum(axis=-1)
+        minors = m.sum(axis=-1) ** 2 * xp.exp(m.sum(axis=-1))
+        relative = (error + minors) * _UP + 8.0 * eps
+        usable = (m.sum(axis=-1) < 0.1) & (known < 0.5)
+        trace = planes.select(usable, trace, xp.zeros_like(trace))
+        one = xp.zeros_like(trace)
+        (one[0] if field else one)[0] = 1.0
+        trace, one = (planes.widen(x, field, kind.limbs) for x in (trace, one))
+        value = backend.binary(
+            "multiply", self.found.value, backend.binary("add", one, trace, kind=kind), kind=kind
+        )
+        value, more = near_one(backend, value, kind)
+        found = Scaled(value, self.found.exponent + more, self.found.error)
+        relative = xp.where(usable, relative, xp.inf)
+        return self._with_rounding(
+            Scaled(found.value, found.exponent, xp.log2(relative) + found.sizes + 1.0)
+        )
+
+    def _residual(self) -> Block:
+        """Return ``P A - L U`` as if in twice the limbs, by blocks that leave zeros out."""
+        backend, kind, xp, n = self.backend, self.kind, self.xp, self.order
+        lower, upper = xp.tril(self.factors.lu, -1), xp.triu(self.factors.lu)
+        planes.set_unit_diagonal(lower, kind.is_complex)
+        a = planes.widen(self.a, kind.is_complex, kind.limbs)
+        rest = kind.empty(xp, a.shape[kind.lead :])
+        width = max(_BLOCK, -(-n // 4))
+        for first in range(0, n, width):
+            last = min(first + width, n)
+            here, on = slice(first, last), slice(first, n)
+            below = slice(last, n)
+            rest[..., here, on] = backend.residual(
+                [(1, a[..., here, on])], lower[..., here, :last], upper[..., :last, on], kind=kind
+            )
+            if last < n:
+                rest[..., below, here] = backend.residual(
+                    [(1, a[..., below, here])],
+                    lower[..., below, :last],
+                    upper[..., :last, here],
+                    kind=kind,
+                )
+        return rest
+
+
+def _solved(backend: Backend, factors: Block, b: Block, kind: Kind) -> Block:
+    """Return ``U^-1 L^-1 b``."""
+    y = substitute(backend, factors, b, kind=kind, lower=True, unit_diagonal=True)
+    return substitute(backend, factors, y, kind=kind, lower=False)
+
+
+def product(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
+    """Return products along the last axis, by pairs, near 1, and their exponents."""
+    total = backend.xp.zeros(x.shape[kind.lead : -1], dtype=np.int64)
+    if not x.shape[-1]:
+        return ones(backend.xp, kind, total.shape), total
+    while True:
+        x, exponents = near_one(backend, x, kind)
+        total = total + exponents.sum(axis=-1)
+        half = int(x.shape[-1]) // 2
+        if not half:
+            return x[..., 0], total
+        pairs = backend.binary("multiply", x[..., :half], x[..., half : 2 * half], kind=kind)
+        x = backend.xp.concatenate([pairs, x[..., 2 * half :]], axis=-1)
+
+
+def ones(xp: Any, kind: Kind, shape: tuple[int, ...]) -> Block:
+    """Return a block of ones."""
+    block = kind.zeros(xp, shape)
+    (block[0] if kind.is_complex else block)[0] = 1.0
+    return block
+
+
+def near_one(backend: Backend, x: Block, kind: Kind) -> tuple[Block, Block]:
+    """Return values times ``2**-exponent``, of moduli from 2**-0.5 to 2**0.5, and the exponents."""
+    xp = backend.xp
+    exponents = scaling.exponents_of(scaling.magnitude_bits(x, kind.is_complex))
+    x = backend.ldexp(x, -exponents, is_complex=kind.is_complex)
+    size = xp.hypot(x[0, 0], x[1, 0]) if kind.is_complex else abs(x[0])
+    down = xp.where(size > 0, (size < 0.5**0.5).astype(np.int64), 0)
+    return backend.ldexp(x, down, is_complex=kind.is_complex), exponents - down

@@ -1,0 +1,281 @@
+"""One call of `det` or `slogdet`: the operands, how the determinants are found, what is claimed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mdqr._backend.protocol import Backend
+from mdqr._errors import PrecisionWarning
+from mdqr._limbs import planes, scaling
+from mdqr._limbs.device import host_block
+from mdqr._limbs.planes import Block, Kind
+from mdqr._precision import PRECISIONS, Precision
+from mdqr.linalg._factor import lu
+from mdqr.linalg._factor.determinants import elimination, exact
+from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
+from mdqr.linalg._factor.determinants.inverse import moduli
+from mdqr.linalg._shared.checks import Checks, fetch
+from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.operands import (
+    data_precision,
+    entry_unit,
+    gather,
+    memory_guard,
+    square_order,
+)
+
+# Matrices of at most this order, and so many at most, have exact determinants at once.
+_SMALL_ORDER, _FEW = 3, 64
+# Matrices that no precision decides are eliminated exactly if that takes so many seconds at most.
+_LONGEST = 2.0
+# A double with one of its last bits set may be a number that was rounded.
+_LAST_BITS = 0xFF
+_UP = 1.0 + 2.0**-30
+_SMALLEST = 2.0**-1074
+
+
+class Problem:
+    """Matrices whose determinants are asked for, flattened to one batch dimension."""
+
+    def __init__(
+        self,
+        function: str,
+        a: Any,
+        precision: Precision | str | None,
+        data_error: Mapping[str, Any] | None,
+    ) -> None:
+        check_data_error(function, data_error, ("a",))
+        self.function = function
+        self.inputs = inputs = gather(a, precision=precision)
+        checks = Checks()
+        self.order = square_order(function, "a", inputs.shape(0))
+        self.batch = inputs.shape(0)[:-2]
+        checks.require_finite(function, "a", inputs.blocks[0], inputs.is_complex)
+        known = data_precision(a, inputs.work)
+        self._limbs_of_data = known.limbs
+        self._data_error_given = data_error is not None
+        self._errors = operand_errors(
+            function, data_error, "a", inputs.shape(0), entry_unit(a, known), inputs, checks
+        )
+        checks.settle()
+        self.given = lu.flat(inputs.blocks[0], inputs.is_complex)
+        self.target = math.log2((4 * self.order + 31) * inputs.precision.eps)
+
+    @property
+    def backend(self) -> Backend:
+        """Where the matrices are."""
+        return self.inputs.backend
+
+    @property
+    def count(self) -> int:
+        """The number of matrices."""
+        return int(self.given.shape[-3])
+
+    @cached_property
+    def host(self) -> np.ndarray:
+        """The matrices on the host."""
+        return host_block(self.given)
+
+    @cached_property
+    def wide(self) -> Kind:
+        """The kind of more limbs than the answer has, if there is one."""
+        limbs = self.inputs.precision.limbs
+        more = min((p.limbs for p in PRECISIONS if p.limbs > limbs), default=limbs)
+        return Kind(max(more, self.inputs.work.limbs), self.inputs.is_complex)
+
+    @cached_property
+    def integers(self) -> list[exact.Integer] | None:
+        """The exact determinants of a few small matrices, else None."""
+        if self.order > _SMALL_ORDER or (self.count > _FEW and self.order):
+            return None
+        field, host = self.inputs.is_complex, self.host
+        return [exact.determinant(host[..., i, :, :], field) for i in range(self.count)]
+
+    @cached_property
+    def scaled(self) -> Scaled:
+        """The determinants, of as many limbs as it takes."""
+        kind = self.wide
+        if self.integers is not None:
+            return self._of_integers(self.integers, kind)
+        with memory_guard(self.function, self.inputs, 6 * self.order**2, "take fewer unknowns"):
+            a, powers = self._balanced
+            shift = powers.sum(axis=(-2, -1)) // max(self.order, 1)
+            units = self.backend.xp.asarray(
+                exact.grid(self.host, kind.lead).tolist(), dtype=np.int64
+            )
+            found, kind = elimination.with_all_digits(
+                self._elimination, a, units + shift, self.target
+            )
+        found = Scaled(found.value, found.exponent - shift, found.error - shift)
+        return self._decided(found, kind)
+
+    @cached_property
+    def _balanced(self) -> tuple[Block, Block]:
+        """The matrices with rows and columns near 1, and the powers of two of their entries."""
+        field = self.inputs.is_complex
+        rows = scaling.row_powers(scaling.magnitude_bits(self.given, field))
+        near, columns = self.backend.balance_columns(self.given, rows, is_complex=field)
+        return near, rows[..., :, None] + columns[..., None, :]
+
+    def _decided(self, found: Scaled, kind: Kind) -> Scaled:
+        """Eliminate exactly what the highest precision leaves open, if that does not take long."""
+        field, left = kind.is_complex, _LONGEST
+        (places,) = np.nonzero(fetch(found.relative > self.target)[0])
+        chosen = []
+        for place in places.tolist():
+            left -= exact.seconds(self.host[..., place, :, :], field)
+            if left < 0:
+                break
+            chosen.append(place)
+        if not chosen:
+            return found
+        known = [exact.determinant(self.host[..., place, :, :], field) for place in chosen]
+        return found.replace(self.backend.xp.asarray(chosen), self._of_integers(known, kind), kind)
+
+    def _of_integers(self, known: list[exact.Integer], kind: Kind) -> Scaled:
+        """Return determinants that are integers as blocks."""
+        xp = self.backend.xp
+        tops = [x.size + x.exponent if x.size else 0 for x in known]
+        limbs = [x.limbs(kind.limbs, -top) for x, top in zip(known, tops, strict=True)]
+        block = np.array(limbs).reshape(len(known), -1, kind.limbs).transpose(1, 2, 0)
+        block = xp.asarray((block if kind.is_complex else block[0]).copy())
+        value, exponent = elimination.near_one(self.backend, block, kind)
+        error = [
+            top + 1.0 - 53 * kind.limbs if x.size else -math.inf
+            for x, top in zip(known, tops, strict=True)
+        ]
+        return Scaled(value, exponent + xp.asarray(tops, dtype=np.int64), xp.asarray(error))
+
+    def warn_of_digits(self) -> None:
+        """Warn where not all digits are shown to be right, or the data leave none."""
+        function, inputs = self.function, self.inputs
+        if self.integers is None:
+            (worst,) = fetch(scaling.largest(self.scaled.relative, None, -math.inf))
+            if worst > self.target:
+                digits = max(0.0, -float(worst) * math.log10(2.0))
+                warnings.warn(
+                    f"{function}: {min(digits, inputs.precision.digits):.1f} of "
+                    f"{inputs.precision.digits} digits are shown to be right: a matrix is singular "
+                    f"or too near to it for {PRECISIONS[-1].name}",
+                    PrecisionWarning,
+                    stacklevel=4,
+                )
+                return
+        if self._data_leave_nothing():
+            warnings.warn(
+                f"{function}: no digit of a determinant is determined: errors of the entries of a "
+                "as large as their last digit change it by more than itself; "
+                "give a in a higher precision, or data_error= if it is known better",
+                PrecisionWarning,
+                stacklevel=4,
+            )
+
+    def _data_leave_nothing(self) -> bool:
+        """Return whether entries that may have been rounded leave no digit of a determinant."""
+        if not self.count or not self.order:
+            return False
+        if not self._data_error_given and (
+            self._are_far_from_singular() or not fetch(self._may_be_rounded().any())[0]
+        ):
+            return False
+        limit = self.data_error
+        sizes = self.scaled.sizes
+        lost = limit >= sizes
+        if not self._data_error_given:
+            lost = lost & self._may_be_rounded()
+        return bool(fetch(lost.any())[0])
+
+    def _are_far_from_singular(self) -> bool:
+        """Return whether errors of half a unit of the entries plainly leave digits.
+
+        They change the determinant by ``((1 + unit)**n - 1) prod(r)`` at most, r the 1-norms of the
+        rows.
+        """
+        lost = math.log2(2.0 * self.order * self._errors.rtol)
+        if self.integers is not None:
+            return all(x.size > x.bits + lost + 2.0 for x in self.integers)
+        known, lost = self._elimination, lost + 0.5 * math.log2(self.order) + 2.0
+        if fetch((known.found.sizes > known.hadamard + lost).all())[0]:
+            return True
+        # The sum of the norms of the rows of ``A^-1 E`` bounds the change if it is small.
+        size = moduli(self.backend.xp, known.a, self.inputs.is_complex).sum(axis=-1)
+        change = known.inverse.rows(self._errors.rtol * size).sum(axis=-1)
+        return bool(fetch((change < 0.25).all())[0])
+
+    def _may_be_rounded(self) -> Block:
+        """Return whether the entries of a matrix may have been rounded, bool ``(batch,)``."""
+        field, limbs = self.inputs.is_complex, self._limbs_of_data
+        front = planes.limb_count(self.given, field)
+        if front < limbs:
+            return self.backend.xp.zeros(self.count, dtype=bool)
+        last = abs(self.given[:, limbs - 1] if field else self.given[limbs - 1]).view(np.int64)
+        if limbs == 1:
+            last = last & _LAST_BITS
+        return (last != 0).any(axis=(*range(field), -2, -1))
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        """Factors in the next precision: they show all that errors of the data leave."""
+        return Elimination(self.backend, self._balanced[0], self.wide)
+
+    @cached_property
+    @np.errstate(all="ignore")
+    def data_error(self) -> Block:
+        """How much errors of the entries change the determinants, as a logarithm to base 2.
+
+        By rows of norms r that err by e: ``prod(r + e) - prod(r)``. And relative to the
+        determinant: ``trace(abs(A^-1) E)``, and ``exp(s) - 1 - s`` for all of higher order, s the
+        sum of the norms of the rows of ``A^-1 E``.
+        """
+        xp, field = self.backend.xp, self.inputs.is_complex
+        a, powers = self._balanced
+        size = moduli(xp, a, field)
+        errors = self._errors.of(
+            xp,
+            size.reshape(*self.batch, self.order, self.order),
+            powers.reshape(*self.batch, self.order, self.order),
+        ).reshape(size.shape)
+        norms, rows = xp.sqrt((size * size).sum(axis=-1)) * _UP, errors.sum(axis=-1) * _UP
+        grown = xp.expm1(xp.log1p(rows / norms).sum(axis=-1))
+        by_rows = xp.log2(grown) + xp.log2(norms).sum(axis=-1)
+        whole = xp.log2(norms + rows).sum(axis=-1)
+        by_rows = xp.where(xp.isfinite(by_rows), by_rows, whole)
+        found, known = self.scaled, self._elimination
+        shift = powers.sum(axis=(-2, -1)) // max(self.order, 1)
+        errors = errors[xp.arange(self.count)[:, None], known.places]
+        s = known.inverse.rows(errors.sum(axis=-1) * _UP).sum(axis=-1)
+        relative = known.inverse.trace(errors) + 0.5 * s * s * xp.exp(s)
+        sizes = xp.logaddexp2(found.sizes, found.error)
+        by_inverse = xp.log2(relative * _UP) + sizes
+        by_inverse = xp.where(xp.isnan(by_inverse), xp.inf, by_inverse)
+        none = xp.where((errors == 0).all(axis=(-2, -1)), -xp.inf, xp.inf)
+        return xp.minimum(xp.minimum(by_rows - shift + 2.0**-20, by_inverse), none)
+
+    @cached_property
+    def condition(self) -> np.ndarray:
+        """``trace(abs(A^-1) abs(A))`` at most: infinite where A is not shown to be regular."""
+        known = self._elimination.inverse
+        found = self.backend.xp.where(
+            self.backend.xp.isfinite(known.spread), known.condition, self.backend.xp.inf
+        )
+        return fetch(found)[0].reshape(self.batch)
+
+    def shaped(self, block: Block, is_complex: bool) -> Block:
+        """Return a block of values in the shape of the batch."""
+        return block.reshape(*block.shape[: 1 + is_complex], *self.batch)
+
+
+def cut_off(backend: Backend, wide: Block, narrow: Block, kind: Kind) -> Block:
+    """Return the moduli of what rounding `wide` to `narrow` cut off."""
+    if wide.shape == narrow.shape:
+        return backend.xp.zeros(wide.shape[kind.lead :])
+    rest = backend.binary(
+        "subtract", wide, planes.widen(narrow, kind.is_complex, kind.limbs), kind=kind
+    )
+    return moduli(backend.xp, rest, kind.is_complex) * _UP
