@@ -194,7 +194,7 @@ def _problem(r, seed, index):
     precision = None if r.chance(0.8) else r.choice(PRECISIONS)
     parts = 2 if r.chance(0.25) else 1
     n = r.choice([1, 2, 2, 3, 3, 4, 5, 6, 7, 9])
-    n = r.randint(10, 24) if r.chance(0.03) else n
+    n = r.randint(10, 20) if parts == 1 and r.chance(0.04) else n
     name = r.choice(list(_FAMILIES))
     ints, exponents = _FAMILIES[name](r, parts, n, data.bits)
     side = r.choice(["near", "near", "graded", "far"])

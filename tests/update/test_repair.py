@@ -6,8 +6,11 @@ import linalg_cases
 import numpy as np
 import pytest
 import update_cases as cases
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mdqr
+from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr, repair
 from mdqr.testing import matrix
 
@@ -39,6 +42,47 @@ def test_r_alone(precision, dtype, rng):
 def test_good_factors_stay_good(precision, dtype, rng):
     a = matrix("random", 9, 9, precision=precision, dtype=dtype, rng=rng)
     cases.accept(a, *repair(a, *qr(a)))
+
+
+@pytest.mark.parametrize("keep_q", [False, True], ids=["repair", "UpdatableLstsq"])
+def test_ill_conditioned_factors_are_not_made_worse(precision, keep_q):
+    """One sweep leaves the square of what it adds, which was far above eps here."""
+    a = mdqr.array([[1, 2], [1, 2], [1, 2], [3, 6]], precision=precision)
+    power = {"d": -40, "dd": -80, "qd": -150, "od": -300}[precision.name]
+    a[:, 1] = a[:, 1] + mdqr.array([1, -1, 2, 5], precision=precision) * 2.0**power
+    if keep_q:
+        fit = mdqr.linalg.UpdatableLstsq(a, mdqr.ones(4, precision=precision), keep_q=True)
+        fit.repair()
+        assert cases.orthogonality(fit.Q) <= 20 * precision.eps
+        return
+    Q, R = qr(a)
+    before = cases.orthogonality(Q)
+    found = repair(a, Q, R)
+    assert cases.orthogonality(found.Q) <= max(before, 4 * precision.eps)
+    assert cases.product_error(a, *found) <= 20 * precision.eps * cases.norm(a)
+
+
+@given(
+    st.sampled_from(PRECISIONS),
+    st.integers(1, 5),
+    st.floats(0.0, 0.95),
+    st.floats(0.1, 1.0),
+    st.integers(0, 2**32 - 1),
+)
+def test_factors_are_never_worse(precision, n, share, drift, seed):
+    """Whatever the condition, and however far the factors are."""
+    rng = np.random.default_rng(seed)
+    cond = 1.0 + 0.005 * precision.eps**-share
+    a = matrix("random", n + 3, n, cond=cond, precision=precision, rng=rng)
+    Q, R = qr(a)
+    Q = Q + mdqr.array(rng.standard_normal(Q.shape), precision=precision) * precision.eps**drift
+    before = mdqr.linalg.certify(a, Q, R)
+    try:
+        found = repair(a, Q, R)
+    except mdqr.linalg.LinAlgError:
+        return
+    after = mdqr.linalg.certify(a, *found)
+    assert after.normwise <= max(40 * n, before.normwise * (1 + 1e-10))
 
 
 def test_graded_columns(multiple, rng):

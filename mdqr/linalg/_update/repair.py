@@ -1,13 +1,13 @@
-"""Repair of factors that drifted: one sweep of first-order corrections by products."""
+"""Repair of factors that drifted: sweeps of first-order corrections by products."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mdqr._errors import advised
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.triangular import Triangle
@@ -25,8 +25,12 @@ from mdqr.linalg._update.operands import (
 from mdqr.linalg._update.state import State
 from mdqr.linalg._update.updates import read_factors
 
-# One sweep squares the error: from here it reaches half of what is wanted, and no more.
+# One sweep squares the error: from here it converges.
 _FARTHEST = 0.1
+# From a tenth nine sweeps would reach the last bit of od.
+_MOST_SWEEPS = 9
+# Where nothing waits for a device: the second corrects what the first has made of good factors.
+_UNCHECKED_SWEEPS = 2
 
 
 @advised
@@ -38,7 +42,7 @@ def repair(
     precision: Precision | str | None = None,
     check: bool = True,
 ) -> UpdateResult:
-    """Make factors accurate again that have drifted over many updates.
+    """Make factors accurate again that have drifted over many updates, if they are not yet.
 
     Parameters
     ----------
@@ -51,14 +55,15 @@ def repair(
     precision : Precision or str, optional
         The precision of the factors; by default the highest of the operands.
     check : bool, optional
-        Raise if something is not finite or too far from a factorisation; a device is synchronized
-        once, at the end.
+        Raise if something is not finite or too far from a factorisation. A device is synchronized
+        after each sweep, and once at the end; otherwise never, and there are two sweeps.
 
     Returns
     -------
     UpdateResult
         ``(Q, R)``, or ``(None, R)``; the diagonal of R is real and not negative. Float arrays of
-        NumPy or CuPy give float arrays.
+        NumPy or CuPy give float arrays. Where those given were better they come back: the larger of
+        ``norm(I - Q^H Q)`` and of ``norm(A - Q R)`` relative to A never grows.
 
     Raises
     ------
@@ -76,9 +81,10 @@ def repair(
     -----
     With ``E = A - Q R`` and ``F = I - Q^H Q``, computed as if in twice the precision, and
     ``Y = E R^-1``, ``C = Q^H Y``: T is the upper part of ``C + C^H - F`` with half its diagonal,
-    and ``R + T R`` and ``Q + Y - Q T`` are right to first order. The relative errors, with E
-    divided by R, are squared; what remains is the rounding of the last sums. No column is worked
-    on alone: the sweep is products and two triangular solutions, ``5 m n^2`` multiply-adds.
+    and ``R + T R`` and ``Q + D``, ``D = Y - Q T``, are right to first order: ``D^H D`` and ``D T``
+    are left. Sweeps are repeated until these are below eps; what remains is the rounding of the
+    last sums. No column is worked on alone: a sweep is products and two triangular solutions,
+    ``8 m n^2`` multiply-adds.
     Without Q, ``Q = A R^-1``.
 
     Examples
@@ -102,7 +108,7 @@ def repair(
         )
     (base, r), scales = scaled(engine, a, known.r)
     state = known.state(r, n)
-    repair_state(state, base, checks, "repair")
+    repair_state(state, base, checks, "repair", waits=check)
     state.normalise()
     found = shifted(engine, state.r, scales)
     if check:
@@ -111,30 +117,96 @@ def repair(
     return known.numbers.result(state.q, found)
 
 
-def repair_state(state: State, a: Block, checks: Checks, function: str) -> None:
-    """Correct Q and R of `state` for the matrix `a`; extra columns of R stay as they are."""
+class _Measured(NamedTuple):
+    """What factors lack: ``A - Q R``, the upper part of ``I - Q^H Q``, and how large both are.
+
+    `size`, float64 ``(...)``, is the larger of ``norm(I - Q^H Q)`` and of ``norm(A - Q R)``
+    relative to A, in the Frobenius norm.
+    """
+
+    difference: Block
+    step: Block
+    size: Block
+
+
+def repair_state(
+    state: State, a: Block, checks: Checks, function: str, *, waits: bool = True
+) -> None:
+    """Correct Q and R of `state` for the matrix `a`; extra columns of R stay as they are.
+
+    Where the factors that were given are better than what is found they stay. `waits`: each sweep
+    tells, on the host, whether another is needed.
+    """
     engine, n = state.engine, state.n
-    r = state.r[..., :n, :n]
-    system = engine.triangle(r, function, checks)
-    q = state.q
-    first = _over(engine, system, a) if q is None else q[..., :n]
-    step = _upper(engine, first)
-    if q is None:
-        step = engine.add(engine.zeros(step, n, n), step, subtract=True)
-    else:
-        difference = engine.from_block(_residual(engine, a, first, r))
-        y = _over(engine, system, difference)
-        c = engine.multiply(first.swapaxes(-1, -2), y, conj_a=True)
-        step = engine.add(
-            _half_upper(engine, engine.add(c, adjoint(engine, c))), step, subtract=True
-        )
-        y = engine.multiply(first, step, c=y, subtract=True)
-        _require_near(checks, engine, y, function)
-        q[..., :n] = engine.add(first, y)
-        if q.shape[-1] > n:
-            q[..., n:] = _other_columns(engine, q[..., :n], q[..., n:])
+    if state.q is None:
+        _repair_r(state, a, checks, function, waits)
+        return
+    known = best = _measured(state, a)
+    q, r = state.q.copy(), state.r[..., :n, :n].copy()
+    for _ in range(_MOST_SWEEPS if waits else _UNCHECKED_SWEEPS):
+        left = _sweep(state, known, checks, function)
+        known = _measured(state, a)
+        if waits and not _is_above(engine.eps, left, checks):
+            break
+    # NaN is no better than anything.
+    worse = ~(known.size <= best.size)[..., None, None]
+    xp = engine.backend.xp
+    state.q[...] = xp.where(worse, q, state.q)
+    state.r[..., :n, :n] = xp.where(worse, r, state.r[..., :n, :n])
+
+
+def _measured(state: State, a: Block) -> _Measured:
+    engine, n, q = state.engine, state.n, state.q
+    assert q is not None
+    difference = engine.from_block(_residual(engine, a, q[..., :n], state.r[..., :n, :n]))
+    defect = _defect(engine, q)
+    norm = _norm(engine, a)
+    relative = _norm(engine, difference) / engine.backend.xp.where(norm > 0, norm, 1.0)
+    size = engine.backend.xp.maximum(_norm(engine, defect), relative)
+    return _Measured(difference, _half_upper(engine, defect[..., :n, :n]), size)
+
+
+def _sweep(state: State, known: _Measured, checks: Checks, function: str) -> Block:
+    """Correct the factors to first order; return how large what is left is.
+
+    With D added to Q and ``T R`` to R that is ``D^H D`` and ``D T``.
+    """
+    engine, n, q = state.engine, state.n, state.q
+    assert q is not None
+    r, first = state.r[..., :n, :n], q[..., :n]
+    y = _over(engine, engine.triangle(r, function, checks), known.difference)
+    c = engine.multiply(first.swapaxes(-1, -2), y, conj_a=True)
+    both = _half_upper(engine, engine.add(c, adjoint(engine, c)))
+    step = engine.add(both, known.step, subtract=True)
+    change = engine.multiply(first, step, c=y, subtract=True)
+    _require_near(checks, engine, change, function)
     _require_near(checks, engine, step, function)
+    q[..., :n] = engine.add(first, change)
+    if q.shape[-1] > n:
+        q[..., n:] = _other_columns(engine, q[..., :n], q[..., n:])
     state.r[..., :n, :n] = engine.multiply(step, r, c=r)
+    moved = _norm(engine, change)
+    return moved * engine.backend.xp.maximum(moved, _norm(engine, step))
+
+
+def _is_above(least: float, values: Block, checks: Checks) -> bool:
+    """Return whether a value is larger, once all checks hold."""
+    (found,) = checks.settle(scaling.largest(values, None, 0.0))
+    return bool(found > least)
+
+
+def _repair_r(state: State, a: Block, checks: Checks, function: str, waits: bool) -> None:
+    """Correct R alone by the Q that it has, ``A R^-1``."""
+    engine, n = state.engine, state.n
+    for _ in range(_MOST_SWEEPS if waits else _UNCHECKED_SWEEPS):
+        r = state.r[..., :n, :n]
+        step = _upper(engine, _over(engine, engine.triangle(r, function, checks), a))
+        step = engine.add(engine.zeros(step, n, n), step, subtract=True)
+        _require_near(checks, engine, step, function)
+        left = _norm(engine, step) ** 2
+        state.r[..., :n, :n] = engine.multiply(step, r, c=r)
+        if waits and not _is_above(engine.eps, left, checks):
+            break
 
 
 def _over(engine: Engine, system: Triangle, x: Block) -> Block:
@@ -181,9 +253,13 @@ def _other_columns(engine: Engine, q: Block, others: Block) -> Block:
     return engine.multiply(others, engine.from_block(half), c=others)
 
 
+def _norm(engine: Engine, x: Block) -> Block:
+    """Return Frobenius norms in float64."""
+    return (engine.magnitudes(x) ** 2).sum(axis=(-2, -1)) ** 0.5
+
+
 def _require_near(checks: Checks, engine: Engine, x: Block, function: str) -> None:
-    size = engine.magnitudes(x)
-    norm = ((size**2).sum(axis=(-2, -1))) ** 0.5
+    norm = _norm(engine, x)
 
     def raise_distance() -> NoReturn:
         (found,) = fetch(norm.max())
