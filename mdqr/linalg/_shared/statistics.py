@@ -105,7 +105,7 @@ class Statistics(ABC):
         """
         known, kind = self._measured, self._measured.kind
         backend, (inverse, exponents) = known.backend, self._inverse
-        product = self._product(inverse)
+        product = _hermitian(self._product(inverse), kind.is_complex)
         if not scaled:
             shift = known.powers + exponents
             shift = shift[..., :, None] + shift[..., None, :]
@@ -157,3 +157,18 @@ class Statistics(ABC):
     def _real(self, op: str, x: Block, y: Block) -> Block:
         known = self._measured
         return known.backend.binary(op, x, y, kind=known.kind.real)
+
+
+def _hermitian(block: Block, is_complex: bool) -> Block:
+    """Return matrices with their upper triangle below the diagonal too, which is real.
+
+    Sums of products of more than one limb may round differently on the other side.
+    """
+    xp = planes.namespace(block)
+    upper = xp.triu(block)
+    lower = xp.triu(block, 1).swapaxes(-1, -2)
+    if is_complex:
+        lower = planes.conjugate(lower)
+        for limb in upper[1]:
+            planes.diagonal(limb)[...] = 0.0
+    return upper + lower

@@ -484,9 +484,3 @@ def residual_norm(fit: Fit) -> Block:
     squares = xp.where(squares[0] > 0, squares, 0.0)
     root = fit.engine.backend.unary("sqrt", squares, kind=fit.engine.kind.real)
     return fit.engine.backend.ldexp(root, fit.beta)
-
-
-def norms(fit: Fit, block: Block) -> Block:
-    """Return the norms of the columns of a block, as `residual_norm`."""
-    squares, beta = squares_of(fit.engine, fit.engine.from_block(block))
-    return residual_norm(replace(fit, squares=squares, beta=beta))

@@ -437,8 +437,9 @@ class UpdatableLstsq:
             fits.triangle(fit, name, checks)
             found = fits.residual_norm(fit)
         else:
-            x = solution.solve(fit, name, checks).x
-            found = fits.norms(fit, solution.residual(fit, fit.data, x))
+            solved = solution.solve(fit, name, checks)
+            squares, beta = solution.least_squares(fit, fit.data, solved)
+            found = fits.residual_norm(replace(fit, squares=squares, beta=beta))
         _warn_if_cut(name, *checks.settle(fit.cut))
         return self._numbers.wrap_real(found[..., 0] if self._vector else found)
 

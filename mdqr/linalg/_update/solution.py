@@ -27,6 +27,8 @@ _DOUBLE = 2.0**-52
 _HALF_OF_SINGLE = 2.0**-150
 # Of scaled problems, near 1: far below all errors that are counted, far above what underflows.
 _FLOOR = 2.0**-1000
+# Corrections before a residual is summed up: rows of 1 / eps to the power of so many count nothing.
+_CORRECTIONS = 2
 _PROBES = 4
 _GOLDEN = 0.6180339887498949
 # One of the vectors has 1 / (4 sqrt(n)) of any direction, but for one in some hundred sets.
@@ -92,11 +94,50 @@ def inverse_of(triangle: Triangle) -> Block:
     return triangle.solve(one)
 
 
-def residual(fit: Fit, data: Block, x: Block) -> Block:
-    """Return ``b - A x`` as a block, as if in twice the precision."""
-    engine, n = fit.engine, fit.n
+class _Fitted(NamedTuple):
+    """The data with columns of A multiplied by ``2**-powers``, of b by ``2**-unit``; x and b - A x.
+
+    `left` is that of x as it is rounded.
+    """
+
+    a: Block
+    b: Block
+    z: Block
+    unit: Block
+    left: Block
+
+
+def _fitted(fit: Fit, data: Block, solved: Solved) -> _Fitted:
+    engine, n, field = fit.engine, fit.n, fit.engine.kind.is_complex
+    backend = engine.backend
     a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
-    return engine.residual(b, a, x)
+    unit = scaling.column_exponents(b, field)
+    a = backend.ldexp(a, -solved.powers[None, :], is_complex=field)
+    b = backend.ldexp(b, -unit[None, :], is_complex=field)
+    z = _scaled_solution(fit, solved, unit)
+    return _Fitted(a, b, z, unit, engine.residual(b, a, z))
+
+
+def _least_squares(fit: Fit, solved: Solved, known: _Fitted) -> tuple[Block, Block]:
+    """Return the sums of squares of the residuals of the solution itself, and their exponents.
+
+    Of a heavy row the residual of the rounded x is eps times its length, which may be far above all
+    others; each correction leaves eps times the condition of that.
+    """
+    engine, r, left = fit.engine, solved.triangle, known.left
+    transposed = known.a.swapaxes(-1, -2)
+    for _ in range(_CORRECTIONS):
+        y = r.solve(engine.residual(None, transposed, left, conj_a=True), "C")
+        step = planes.negate(r.solve(y), engine.kind.is_complex)
+        left = engine.residual(left, known.a, step)
+    squares, beta = squares_of(engine, engine.from_block(left))
+    return squares, beta + known.unit
+
+
+def least_squares(fit: Fit, data: Block, solved: Solved) -> tuple[Block, Block]:
+    """Return the sums of squares of the residuals in units of ``4**beta``, and beta."""
+    with np.errstate(all="ignore"):
+        return _least_squares(fit, solved, _fitted(fit, data, solved))
 
 
 class UpdatableLstsqInfo(Statistics):
@@ -219,14 +260,10 @@ def _with_data(fit: Fit, data: Block, solved: Solved, worst: Block) -> _Found:
     With ``A^H A = R^H (I + F) R``, ``norm(F) <= alpha``, the error is ``R^-1 (I + F)^-1 R^-H g``,
     ``g = A^H (b - A x)``: g, and what the products leave uncertain of it, go through the inverse.
     """
-    engine, kind, n, r = fit.engine, fit.engine.kind, fit.n, solved.triangle
-    backend, xp, eps, field = engine.backend, engine.backend.xp, engine.eps, kind.is_complex
-    a, b = engine.to_block(data[..., :n]), engine.to_block(data[..., n:])
-    unit = scaling.column_exponents(b, field)
-    a = backend.ldexp(a, -solved.powers[None, :], is_complex=field)
-    b = backend.ldexp(b, -unit[None, :], is_complex=field)
-    z = _scaled_solution(fit, solved, unit)
-    left = engine.residual(b, a, z)
+    engine, n, r = fit.engine, fit.n, solved.triangle
+    xp, eps = engine.backend.xp, engine.eps
+    known = _fitted(fit, data, solved)
+    a, b, z, unit, left = known
     y = r.solve(engine.residual(None, a.swapaxes(-1, -2), left, conj_a=True), "C")
     a_size, z_size, left_size = (_moduli(fit, x) for x in (a, z, left))
     inverse, r_size = _moduli(fit, inverse_of(r)), _moduli(fit, solved.r)
@@ -243,8 +280,7 @@ def _with_data(fit: Fit, data: Block, solved: Solved, worst: Block) -> _Found:
     bound = step + rounding_level(engine, n) * (inverse @ (r_size @ step)) + rows * rest
     bound = xp.where(alpha < 0.5, bound, xp.inf)
     bound = xp.where(_norms(_moduli(fit, b)) > 0, bound, 0.0)
-    squares, beta = squares_of(engine, engine.from_block(left))
-    return _Found(bound, z_size, unit, (squares, beta + unit))
+    return _Found(bound, z_size, unit, _least_squares(fit, solved, known))
 
 
 def _distance(fit: Fit, solved: Solved, a: Block) -> Block:
@@ -268,7 +304,8 @@ def _without_data(fit: Fit, solved: Solved) -> _Found:
 
     Each change errs by few eps of the columns and of b, and removals have magnified that: x belongs
     to data with such errors. And ``R^H R``, ``R^H c`` are right to few eps of what they were at
-    most, whatever has been removed since.
+    most, whatever has been removed since. R and ``Q^H b`` are held in the units of the data, where
+    each change loses what is below the smallest number: an error of far columns, and of far b.
     """
     engine, n, xp = fit.engine, fit.n, fit.engine.backend.xp
     longest, most = fit.peak[:n] - solved.powers, fit.peak[n:]
@@ -286,11 +323,19 @@ def _without_data(fit: Fit, solved: Solved) -> _Found:
         """Return ``|R^-1| |R^-H| x``."""
         return (inverse @ (inverse.swapaxes(-1, -2) @ x))[:, None]
 
-    relative = error * 10.0**fit.lost
-    alpha = relative * (norms * rows).sum()
-    near = rows[:, None] * (norms @ z + top) + through(norms) * (left + error**0.5 * top)
-    near = xp.where(alpha < 0.5, relative * near / (1.0 - alpha) ** 2, xp.inf)
+    least = _HALF_OF_SINGLE if _is_single(fit) else _SMALLEST
+    least = least * engine.kind.limbs * (n + 8.0) * (fit.changes + 1)
+    # In scaled units, as all here; the moduli of two parts of complex numbers are less than twice.
+    lost, lost_b = (2.0 * xp.ldexp(least * xp.ones(len(e)), -e) for e in (solved.powers, unit))
+    relative = 10.0**fit.lost
+    columns, sides = relative * (error * norms + lost), relative * (error * top + lost_b)
+    alpha = (columns * rows).sum()
+    near = rows[:, None] * (columns @ z + sides)
+    near = near + through(columns) * (left + error**0.5 * top)
+    near = xp.where(alpha < 0.5, near / (1.0 - alpha) ** 2, xp.inf)
     high = n**0.5 * xp.ldexp(xp.ones(n), longest)
+    error = error + scaling.largest(lost / high, None, 0.0)
+    error = error + scaling.largest(xp.where(top > 0, lost_b / top, 0.0), None, 0.0)
     beyond = error * (high * rows).sum() ** 2
     far = error * through(high) * (high @ z + top)
     far = xp.where(beyond < 0.5, far / (1.0 - beyond), xp.inf)
