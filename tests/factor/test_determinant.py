@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr import PrecisionWarning
+from mdqr._backend import for_block
+from mdqr._limbs.planes import Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import LinAlgError, det, inv, slogdet
+from mdqr.linalg._factor.determinants.elimination import Elimination
 from mdqr.testing import assert_same_bits
 
 
@@ -151,6 +154,79 @@ def test_bounds_of_data(precision, n, rng):
         det(short, data_error={"a_atol": 0.1})
     with pytest.raises(ValueError, match="data_error has the keys a_atol, a_rtol"):
         det(short, data_error={"b_atol": 0.1})
+
+
+def distance(found, wanted):
+    """The distance of a value from an exact one, 0-d."""
+    parts = (found.real, found.imag) if found.is_complex else (found, 0 * found)
+    error = [Fraction(p.to_fractions().item()) - w for p, w in zip(parts, wanted, strict=True)]
+    with mpmath.workdps(200):
+        return mpmath.hypot(*[mpmath.mpf(e.numerator) / e.denominator for e in error])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_bounds_hold_and_are_close(precision, dtype, n, rng):
+    """A bound 2**-10 times as large would be broken, but for od beyond what integers give."""
+    closest = 0.0
+    for _ in range(12):
+        a = mdqr.random.normal((n, n), precision=precision, dtype=dtype, rng=rng)
+        a = cases.scaled(a, *rng.integers(-4, 4, 2))
+        found, info = det(a, return_info=True)
+        error, bound = distance(found, exact_det(a)), float(info.error_bound)
+        assert error <= bound <= (4 * n + 32) * precision.eps * float(abs(found))
+        closest = max(closest, float(error / bound))
+        assert float(info.digits) <= -mpmath.log10(error / abs(complex(found))) + 1e-6
+    assert closest > 2.0**-10 or (precision is mdqr.od and n == 9)
+
+
+def test_bounds_of_the_factors_are_close(rng):
+    """Those of a product of pivots, before more limbs hide them: of one limb, where eps is met."""
+    closest = 0.0
+    for _ in range(100):
+        a = mdqr.random.normal((2, 2), precision=mdqr.d, rng=rng)
+        backend = for_block(a.limbs)
+        block, _ = backend.balance_columns(a.limbs[:, None], None, is_complex=False)
+        a = mdqr.from_limbs(block[:, 0])
+        known = Elimination(backend, block, Kind(1, False))
+        for found in (known.found, known.by_inverse()):
+            value = Fraction(float(found.value[0, 0])) * Fraction(2) ** int(found.exponent[0])
+            error = abs(value - exact_det(a)[0])
+            assert error <= 2.0 ** float(found.error[0])
+            closest = max(closest, float(error) / 2.0 ** float(found.error[0]))
+    assert closest > 2.0**-10
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_bounds_of_data_hold_and_are_close(precision, n, rng):
+    """Entries that err by half a unit each, with the signs of the cofactors, and with others."""
+    a = mdqr.random.normal((n, n), precision=precision, rng=rng)
+    a[1] = a[0] + 2.0 ** -(precision.bits // 3) * a[1]
+    found, info = det(a, return_info=True)
+    entries = np.asarray(a.to_fractions())
+    signs = np.sign(inv(a).to_numpy().T)
+    unit = Fraction(2) ** -precision.bits
+    worst = 0.0
+    for chosen in (signs, rng.choice([-1.0, 1.0], (n, n))):
+        moved = entries + abs(entries) * unit * chosen.astype(int).astype(object)
+        value = flint.fmpq_mat([[flint.fmpq(x.numerator, x.denominator) for x in r] for r in moved])
+        value = value.det()
+        error = abs(Fraction(int(value.p), int(value.q)) - Fraction(found.to_fractions().item()))
+        assert error <= Fraction(float(info.data_error_bound))
+        worst = max(worst, float(error / Fraction(float(info.data_error_bound))))
+    assert worst > 2.0**-10
+    assert float(info.data_digits) < precision.digits * 0.7
+
+
+@pytest.mark.parametrize("n", [3, 8])
+def test_bounds_of_logarithms(precision, dtype, n, rng):
+    a = mdqr.random.normal((n, n), precision=precision, dtype=dtype, rng=rng)
+    found = slogdet(a)
+    with mpmath.workdps(200):
+        real, imag = [mpmath.mpf(p.numerator) / p.denominator for p in exact_det(a)]
+        wanted = mpmath.log(mpmath.hypot(real, imag))
+        error = abs(found.logabsdet.to_mpmath().item() - wanted)
+    bound = float(found.info.error_bound)
+    assert error <= bound <= 64 * n * precision.eps * (1 + abs(wanted))
 
 
 def test_results_keep_their_info(multiple, rng):

@@ -14,7 +14,7 @@ from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
-from mdqr.linalg._factor.determinants.elimination import Scaled
+from mdqr.linalg._factor.determinants.elimination import Scaled, eps_of
 from mdqr.linalg._factor.determinants.inverse import moduli
 from mdqr.linalg._factor.determinants.problem import Problem, cut_off
 from mdqr.linalg._shared.checks import Checks, fetch
@@ -117,7 +117,7 @@ def det(
 
     Notes
     -----
-    All bounds are proven. Of a few matrices of order 3 or less the determinants are exact, by
+    All bounds are proven. Of a few matrices of order 6 or less the determinants are exact, by
     integers (E. H. Bareiss 1968), and rounded once. Others are products of the pivots of
     ``P A = L U`` in the next precision, and in higher ones while the errors of these factors may
     change too many digits: by ``prod(r_i + e_i) - prod(r_i)`` at most, r and e the norms of the
@@ -312,7 +312,7 @@ def _info_of_logarithm(problem: Problem, found: Scaled, wide: Block, kind: Kind)
     """Return the error bounds of logarithms, of which `wide` has all limbs."""
     precision, xp = problem.inputs.precision, problem.backend.xp
     limbs = precision.limbs
-    eps = 2.0 ** -(53 * kind.limbs - 8)
+    eps = eps_of(kind)
     size = abs(wide[0])
 
     def host(values: Block) -> np.ndarray:

@@ -30,6 +30,7 @@ class Inverse:
     spread: Block
     condition: Block
 
+    @np.errstate(all="ignore")
     def rows(self, lengths: Block) -> Block:
         """Bound the 1-norms of the rows of ``A^-1 E`` for E with rows of such 1-norms."""
         xp = planes.namespace(lengths)
@@ -37,6 +38,7 @@ class Inverse:
         most = y.max(axis=-1, initial=0.0)[..., None] if xp is np else y.max(axis=-1)[..., None]
         return (y + self.spread[..., None] * most) * _UP + _FLOOR
 
+    @np.errstate(all="ignore")
     def trace(self, errors: Block) -> Block:
         """Bound ``trace(abs(A^-1) E)`` for E of such moduli."""
         return _trace(self.moduli @ errors, self.spread)

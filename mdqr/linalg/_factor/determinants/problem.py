@@ -30,8 +30,9 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 
-# Matrices of at most this order, and so many at most, have exact determinants at once.
-_SMALL_ORDER, _FEW = 3, 64
+# Matrices of at most this order have exact determinants at once, if their orders, cubed, sum to no
+# more than that of so many of order 3.
+_SMALL_ORDER, _FEW = 6, 64
 # Matrices that no precision decides are eliminated exactly if that takes so many seconds at most.
 _LONGEST = 2.0
 # A double with one of its last bits set may be a number that was rounded.
@@ -92,7 +93,7 @@ class Problem:
     @cached_property
     def integers(self) -> list[exact.Integer] | None:
         """The exact determinants of a few small matrices, else None."""
-        if self.order > _SMALL_ORDER or (self.count > _FEW and self.order):
+        if self.order > _SMALL_ORDER or self.count * self.order**3 > 27 * _FEW:
             return None
         field, host = self.inputs.is_complex, self.host
         return [exact.determinant(host[..., i, :, :], field) for i in range(self.count)]
