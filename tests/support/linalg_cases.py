@@ -66,7 +66,7 @@ def rational_solution(a, b, weights=None):
     r = right - left * x
     squares = r.transpose() * scale * r
     inverse = normal.inv()
-    solution = _values(x)
+    solution = values_of(x)
     return (
         solution,
         [_fraction(squares[k, k]) for k in range(solution.shape[1])],
@@ -78,7 +78,7 @@ def shortest_solution(a, b):
     """The exact solution of fewer equations than unknowns that is shortest, of limbs as held."""
     left, right = _rational(a), _rational(b)
     adjoint = left.transpose()
-    return _values(adjoint * (left * adjoint).solve(right))
+    return values_of(adjoint * (left * adjoint).solve(right))
 
 
 def _rational(a):
@@ -87,7 +87,8 @@ def _rational(a):
     return flint.fmpq_mat(*values.shape, flat)
 
 
-def _values(x):
+def values_of(x):
+    """The entries of a rational matrix, as fractions."""
     found = [_fraction(v) for v in x.entries()]
     return np.array(found, dtype=object).reshape(x.nrows(), x.ncols())
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import Precision
@@ -19,7 +18,7 @@ from mdqr.linalg._shared.statistics import Measured, Statistics
 from mdqr.linalg._solve.answer import Report, Scaled
 from mdqr.linalg._solve.data_error import DataErrors, moved, solution_error
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.system import System, take_rows
+from mdqr.linalg._solve.system import System, sum_of_squares, take_rows
 
 # Matrices with so many entries are factored for what is printed.
 _QUICK = 2**14
@@ -203,19 +202,6 @@ def _total(fit: Fit) -> tuple[Block, Block, Block]:
     b = fit.b
     least = (b.block.shape[-2] * fit.inputs.work.eps) ** 2 * sum_of_squares(fit.system, b.block)[0]
     return sum_of_squares(fit.system, centred(fit)), b.exponents, least
-
-
-def sum_of_squares(system: System, r: Block) -> Block:
-    """Return the weighted sums of squares of the columns of `r`: a real block ``(..., k)``."""
-    weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
-    return inner_products(system.backend, system.kind, r, weighted)
-
-
-def inner_products(backend: Backend, kind: Kind, x: Block, y: Block) -> Block:
-    """Return the real parts of ``x^H y``, column by column: a real block ``(..., k)``."""
-    left, right = x.swapaxes(-1, -2)[..., None, :], y.swapaxes(-1, -2)[..., :, None]
-    total = backend.matmul(left, right, conj_a=kind.is_complex, kind=kind)[..., 0, 0]
-    return total[0] if kind.is_complex else total
 
 
 def centred(fit: Fit) -> Block:

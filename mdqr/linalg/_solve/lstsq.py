@@ -39,11 +39,11 @@ from mdqr.linalg._solve.data_error import (
     relative_error,
     require_certain_zeros,
 )
-from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant, inner_products, sum_of_squares
+from mdqr.linalg._solve.info import Fit, LstsqInfo, has_constant
 from mdqr.linalg._solve.minimum_norm.deficient import Problem as RankProblem
 from mdqr.linalg._solve.minimum_norm.deficient import by_rank, weighted_rows
 from mdqr.linalg._solve.minimum_norm.wide import Wide
-from mdqr.linalg._solve.system import System
+from mdqr.linalg._solve.system import System, inner_products
 from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
 from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
 from mdqr.linalg._solve.weights import Weights, weights_of
@@ -439,11 +439,12 @@ def _result(
     batched: bool,
 ) -> LstsqResult:
     """Wrap everything; `rows` tells those of positive weight."""
-    r, size = found.r, moduli(found.x, inputs.is_complex)
+    size = moduli(found.x, inputs.is_complex)
     constant = has_constant(inputs.blocks[0], inputs.kind, rows, found.system.checks)
-    squares = inputs.backend.ldexp(sum_of_squares(found.system, r.block), 2 * r.exponents)
+    sums = found.squares
+    squares = inputs.backend.ldexp(sums.block, 2 * sums.exponents)
     info = LstsqInfo(
-        partial(_fit_of_answer, found, inputs, r, rows, is_vector, size, errors, constant),
+        partial(_fit_of_answer, found, inputs, rows, is_vector, size, errors, constant),
         partial(_report, found, is_vector),
         inputs.precision,
         method=found.method,
@@ -494,7 +495,6 @@ def _report(answer: Answer, is_vector: bool) -> Report:
 def _fit_of_answer(
     found: Answer,
     inputs: Inputs,
-    r: Scaled,
     rows: Block | None,
     is_vector: bool,
     size: Block,
@@ -502,7 +502,7 @@ def _fit_of_answer(
     constant: Block,
 ) -> Fit:
     """Return what statistics need of an answer."""
-    known = r, rows, is_vector, size, errors, constant, found.held
+    known = found.r, rows, is_vector, size, errors, constant, found.held
     return Fit(inputs, found.system, found.b, *known)
 
 

@@ -297,3 +297,16 @@ def _row_order(checks: Checks, bits: Block, *, weighted: bool) -> Block | None:
     if not checks.settle(wide.any())[0]:
         return None
     return xp.where(wide, order, xp.arange(order.shape[-1]))
+
+
+def sum_of_squares(system: System, r: Block) -> Block:
+    """Return the weighted sums of squares of the columns of `r`: a real block ``(..., k)``."""
+    weighted = r if system.weight is None else system.binary("multiply", system.weight, r)
+    return inner_products(system.backend, system.kind, r, weighted)
+
+
+def inner_products(backend: Backend, kind: Kind, x: Block, y: Block) -> Block:
+    """Return the real parts of ``x^H y``, column by column: a real block ``(..., k)``."""
+    left, right = x.swapaxes(-1, -2)[..., None, :], y.swapaxes(-1, -2)[..., :, None]
+    total = backend.matmul(left, right, conj_a=kind.is_complex, kind=kind)[..., 0, 0]
+    return total[0] if kind.is_complex else total

@@ -18,6 +18,7 @@ from mdqr.linalg._solve.minimum_norm import answer as minimum_norm
 from mdqr.linalg._solve.minimum_norm.wide import Wide
 from mdqr.linalg._solve.rank import Decisive
 from mdqr.linalg._solve.refine import ladder
+from mdqr.linalg._solve.refine.normal import by_normal_equations
 from mdqr.linalg._solve.refine.rounds import ROOM
 from mdqr.linalg._solve.system import Items, System, taken
 from mdqr.linalg._solve.ways.mixed import Mixed, Served, all_items
@@ -143,6 +144,9 @@ def _refined(problem: Problem, left: np.ndarray, *, at_any_cost: bool) -> list[S
         wide = minimum_norm.refined(problem.system, *problem[1:4], problem.callback)
         return [] if wide is None else Served.of(*wide, all_items(left.shape))
     part = problem if left.all() else problem.take(np.nonzero(left))
+    found = by_normal_equations(*part[:4], part.callback)
+    if found:
+        return found
     found = ladder.refined(*part[:4], part.callback, at_any_cost=at_any_cost)
     return found if left.all() else [each.within(np.nonzero(left)) for each in found]
 
