@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import mdqr
 from mdqr.linalg import EigResult, LinAlgError, companion, eig, eigh, eigvals, inv, qr, roots
-from mdqr.linalg._general import decomposition
+from mdqr.linalg._general.subspaces import decomposition
 
 multiples = st.sampled_from([mdqr.dd, mdqr.qd, mdqr.od])
 

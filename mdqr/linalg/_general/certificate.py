@@ -12,7 +12,7 @@ from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr._precision import PRECISIONS
 from mdqr.linalg._general.correction import corrected
-from mdqr.linalg._general.newton import Basis
+from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK, Disks, Together, disks, over_blocks
 

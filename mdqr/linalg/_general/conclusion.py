@@ -12,7 +12,7 @@ from mdqr._limbs.planes import Block
 from mdqr.linalg._factor.lu import permuted
 from mdqr.linalg._general.certificate import Certified, distances, perturbation, together
 from mdqr.linalg._general.matrix import Problem
-from mdqr.linalg._general.newton import Basis, inverse_step
+from mdqr.linalg._general.subspaces.newton import Basis, inverse_step
 from mdqr.linalg._general.vector_bounds import (
     distances_of,
     lengths_of,

@@ -11,7 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.triangular import substitute
-from mdqr.linalg._general.newton import Basis
+from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.operands import precision_for
 
 # Larger sums of corrections of a vector are of no use.

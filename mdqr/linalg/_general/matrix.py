@@ -10,10 +10,10 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._general.balancing import balanced
 from mdqr.linalg._general.certificate import Certified, Remainder
-from mdqr.linalg._general.decomposition import decomposed
-from mdqr.linalg._general.newton import Basis
+from mdqr.linalg._general.subspaces.balancing import balanced
+from mdqr.linalg._general.subspaces.decomposition import decomposed
+from mdqr.linalg._general.subspaces.newton import Basis
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import precision_for
 

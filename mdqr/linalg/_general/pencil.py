@@ -12,8 +12,8 @@ from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor import lu
 from mdqr.linalg._general.certificate import Certified, Remainder
-from mdqr.linalg._general.decomposition import decomposed
-from mdqr.linalg._general.newton import Basis, inverse_step
+from mdqr.linalg._general.subspaces.decomposition import decomposed
+from mdqr.linalg._general.subspaces.newton import Basis, inverse_step
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.disks import SLACK

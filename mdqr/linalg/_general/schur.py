@@ -13,9 +13,9 @@ from mdqr._limbs.planes import Kind
 from mdqr._precision import Precision
 from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._general.operands import operands
-from mdqr.linalg._general.qr_algorithm import triangular
-from mdqr.linalg._general.real_form import quasi_triangular
 from mdqr.linalg._general.schur_info import ErrorsOfForm, SchurInfo
+from mdqr.linalg._general.subspaces.qr_algorithm import triangular
+from mdqr.linalg._general.subspaces.real_form import quasi_triangular
 from mdqr.linalg._shared.operands import memory_guard
 
 

@@ -13,8 +13,8 @@ from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._factor.lu import permuted
 from mdqr.linalg._factor.triangular import substitute
 from mdqr.linalg._general.certificate import Certified, distances
-from mdqr.linalg._general.newton import Basis
-from mdqr.linalg._general.splitting import eigenvectors
+from mdqr.linalg._general.subspaces.newton import Basis
+from mdqr.linalg._general.subspaces.splitting import eigenvectors
 from mdqr.linalg._spectral.disks import conjugates
 
 

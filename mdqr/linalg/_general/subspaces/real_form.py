@@ -11,7 +11,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._functions.sequences import stack
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._general.qr_algorithm import EXCEPTIONAL, MOST_STEPS, to_hessenberg
+from mdqr.linalg._general.subspaces.qr_algorithm import EXCEPTIONAL, MOST_STEPS, to_hessenberg
 from mdqr.linalg._shared.operands import precision_for
 
 

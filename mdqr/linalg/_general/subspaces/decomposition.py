@@ -8,9 +8,15 @@ from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._general.newton import Basis, converged, from_lapack, inverse_step, refined
-from mdqr.linalg._general.qr_algorithm import triangular
-from mdqr.linalg._general.splitting import split
+from mdqr.linalg._general.subspaces.newton import (
+    Basis,
+    converged,
+    from_lapack,
+    inverse_step,
+    refined,
+)
+from mdqr.linalg._general.subspaces.qr_algorithm import triangular
+from mdqr.linalg._general.subspaces.splitting import split
 from mdqr.linalg._shared.operands import precision_for
 from mdqr.linalg._spectral.jacobi import adjoint
 

@@ -1,0 +1,1 @@
+"""Invariant subspaces of scaled matrices: LAPACK and products, or the QR algorithm."""
