@@ -113,7 +113,8 @@ def perturbation(
     norm = rows.max(axis=-1)[:, None, None]
     columns = bound.max(axis=-2)[:, None, :] / np.where(norm < 0.5, 1 - norm, 0.0)
     moduli = (bound + rows[:, :, None] * columns) * SLACK * SLACK
-    return Perturbation(z, np.nan_to_num(moduli, nan=np.inf, posinf=np.inf), of_g * SLACK)
+    moduli[np.isnan(moduli)] = np.inf
+    return Perturbation(z, moduli, of_g * SLACK)
 
 
 def distances(backend: Backend, x: Block, y: Block, kind: Kind) -> np.ndarray:

@@ -44,19 +44,19 @@ def normalised(backend: Backend, x: Block, kind: Kind, is_real: np.ndarray) -> B
     Imaginary parts of those that `is_real` ``(batch, n)`` names become zero.
     """
     real, top = kind.real, scaling.column_exponents(x, True)
-    x = backend.ldexp(x, np.broadcast_to(-top[..., None, :], x.shape[2:]), is_complex=True)
+    x = backend.ldexp(x, -top[..., None, :], is_complex=True)
     rows = x.swapaxes(-1, -2)
     place = abs(to_native(np, rows, True)).argmax(axis=-1)[..., None]
     pivot = np.take_along_axis(rows, place[None, None], axis=-1)
     size = planes.complexify(backend.unary("abs", pivot, kind=kind))
     phase = backend.binary("divide", planes.conjugate(pivot), size, kind=kind)
-    rows = backend.binary("multiply", rows, np.broadcast_to(phase, rows.shape), kind=kind)
+    rows = backend.binary("multiply", rows, phase, kind=kind)
     np.put_along_axis(rows[1], place[None], 0.0, axis=-1)
     rows[1] = np.where(is_real[..., None], 0.0, rows[1])
     squares = [backend.unary("square", part, kind=real) for part in rows]
     total = backend.reduce("sum", backend.binary("add", *squares, kind=real), kind=real)
     length = planes.complexify(backend.unary("sqrt", total, kind=real))[..., None]
-    rows = backend.binary("divide", rows, np.broadcast_to(length, rows.shape), kind=kind)
+    rows = backend.binary("divide", rows, length, kind=kind)
     return rows.swapaxes(-1, -2)
 
 

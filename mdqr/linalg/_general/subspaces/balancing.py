@@ -17,6 +17,9 @@ _MOST_POWER = 510
 _WORTH = 0.9
 # Shorter rows and columns count as that part of the longest one.
 _SHORTEST = 2.0**-8
+# No power of two makes a row and its column shorter together where their squares, as binary
+# logarithms, are nearer.
+_BALANCED = 2.0
 # Passes end when logarithms of factors change by less.
 _SMALL = 0.1
 
@@ -49,6 +52,9 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
     n = sizes.shape[-1]
     squares = 2 * sizes
     logs = np.zeros(sizes.shape[:-1])
+    apart = _norms(squares, -1) - _norms(squares, -2)
+    if (abs(apart) < _BALANCED).all():
+        return logs.astype(np.int64)
     for _ in range(_MOST_PASSES):
         moved, least = 0.0, _norms(squares, -1).max(axis=-1) + 2 * np.log2(_SHORTEST)
         for i in range(n):
@@ -57,8 +63,12 @@ def balancing_powers(sizes: np.ndarray) -> np.ndarray:
             )
             step = 0.25 * (row - column)
             # Only the distances of powers matter.
-            spread = np.ptp(np.column_stack([np.delete(logs, i, 1), logs[:, i] + step]), axis=1)
+            trial = logs.copy()
+            trial[:, i] += step
+            spread = trial.max(axis=1) - trial.min(axis=1)
             step = np.where(np.isfinite(step) & (spread <= 2 * _MOST_POWER), step, 0.0)
+            if not step.any():
+                continue
             logs[:, i] += step
             moved = max(moved, float(abs(step).max(initial=0.0)))
             change = 2 * step[:, None]

@@ -54,7 +54,8 @@ def decomposed(backend: Backend, a: Block, kind: Kind, *, is_real: bool) -> Basi
 
 def _together(labels: np.ndarray) -> np.ndarray:
     """Return in which matrices of a batch eigenvalues have not been split."""
-    return np.asarray((np.diff(np.sort(labels, axis=-1), axis=-1) == 0).any(axis=-1))
+    ordered = np.sort(labels, axis=-1)
+    return np.asarray((ordered[:, 1:] == ordered[:, :-1]).any(axis=-1))
 
 
 def _by_qr(backend: Backend, a: Block, kind: Kind) -> Basis:
@@ -125,9 +126,11 @@ def _scaled(backend: Backend, found: Basis) -> Basis:
     # Below the diagonal are rounding errors.
     found = found._replace(m=np.triu(found.m))
     powers = scaling.column_exponents(found.x, True)
+    if not powers.any():
+        return found
     rows, columns = powers[..., :, None], powers[..., None, :]
     return found._replace(
-        x=backend.ldexp(found.x, np.broadcast_to(-columns, found.x.shape[2:]), is_complex=True),
-        y=backend.ldexp(found.y, np.broadcast_to(rows, found.y.shape[2:]), is_complex=True),
+        x=backend.ldexp(found.x, -columns, is_complex=True),
+        y=backend.ldexp(found.y, rows, is_complex=True),
         m=backend.ldexp(found.m, rows - columns, is_complex=True),
     )

@@ -113,35 +113,26 @@ def _step(
     r = backend.matmul(a, x, kind=kind)
     r = backend.matmul(x, m, c=r, subtract=True, kind=kind)
     z, one = _small_product(backend, y, r, kind), planes.diagonal(m)
-    gaps = backend.binary(
-        "subtract",
-        np.broadcast_to(one[..., None, :], m.shape),
-        np.broadcast_to(one[..., :, None], m.shape),
-        kind=kind,
-    )
+    gaps = backend.binary("subtract", one[..., None, :], one[..., :, None], kind=kind)
     half = Kind(max(kind.limbs // 2, 1), True)
     near = abs(to_native(np, gaps, True))
     ratios = abs(to_native(np, z, True)) / near
-    labels = _joined(
-        labels, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf) > limit[:, None, None]
-    )
+    ratios[np.isnan(ratios)] = np.inf
+    labels = _joined(labels, ratios > limit[:, None, None])
     same = labels[:, :, None] == labels[:, None, :]
     gaps = np.where(same, np.nan, planes.first_limbs(gaps, True, half.limbs))
     e = backend.binary("divide", planes.first_limbs(z, True, half.limbs), gaps, kind=half)
     # An infinite correction is none.
     usable = sound[:, None, None] & ~same
     e = np.where(usable & np.isfinite(e).all(axis=(0, 1)), e, 0.0)
-    size = (
-        np.where(same, 0.0, np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))
-        .sum(axis=-1)
-        .max(axis=-1)
-    )
+    size = np.where(same, 0.0, ratios).sum(axis=-1).max(axis=-1)
     m = np.where(same, backend.binary("add", m, z, kind=kind), 0.0)
-    # E takes M for diagonal.
-    coupled = abs(to_native(np, m, True)).sum(axis=-1) - abs(
-        to_native(np, planes.diagonal(m), True)
-    )
-    factor = size + (coupled / np.where(same, np.inf, near).min(axis=-1)).max(axis=-1)
+    factor = size
+    if same.sum() > labels.size:
+        # E takes M for diagonal.
+        sizes = abs(to_native(np, m, True))
+        coupled = sizes.sum(axis=-1) - planes.diagonal(sizes)
+        factor = size + (coupled / np.where(same, np.inf, near).min(axis=-1)).max(axis=-1)
     x = backend.binary("add", x, _small_product(backend, x, e, kind), kind=kind)
     y = backend.binary("subtract", y, _small_product(backend, e, y, kind), kind=kind)
     return Basis(x, y, m, labels, sound), size, factor
@@ -163,8 +154,10 @@ def inverse_step(backend: Backend, x: Block, y: Block, kind: Kind) -> Block:
 
 def _joined(labels: np.ndarray, linked: np.ndarray) -> np.ndarray:
     """Return labels for which linked pairs of each matrix are together."""
-    linked = linked | linked.swapaxes(-1, -2) | (labels[:, :, None] == labels[:, None, :])
-    found = labels.copy()
+    linked = linked | (labels[:, :, None] == labels[:, None, :])
+    if linked.sum() == labels.size:
+        return labels
+    linked, found = linked | linked.swapaxes(-1, -2), labels.copy()
     for i in np.flatnonzero(linked.sum(axis=(-2, -1)) > labels.shape[-1]):
         found[i] = components(linked[i])
     return found
