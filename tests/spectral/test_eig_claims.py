@@ -233,6 +233,11 @@ def test_regular_pairs_are_not_refused(multiple, rng):
     a[1, 2] = a[1, 2] + 2.0**-300
     found = eig(a, b)
     assert found.info.error_bound.min() < math.inf
+    a[1, 2] = mdqr.od(6) + 2.0**-1000
+    with pytest.warns(mdqr.PrecisionWarning, match="eig: a - s b is regular, but too near"):
+        found = eig(a, b, left=True)
+    assert np.isinf(found.info.error_bound).all()
+    assert np.isinf(found.info.vector_bound).all()
     x, y = (mdqr.random.normal((4, 4), precision=multiple, rng=rng) for _ in range(2))
     powers = rng.integers(-110, 111, (4, 1)) + rng.integers(-110, 111, 4)
     check(x * 2.0**powers, y * 2.0**powers)

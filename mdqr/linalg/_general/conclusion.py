@@ -48,6 +48,9 @@ class Wanted(NamedTuple):
 class Conclusion:
     """Eigenvalues in their order, vectors, and bounds ``(batch, n)``, the latter when asked for."""
 
+    # Whether some limbs were enough for an inverse: of pairs next to singular ones none may be.
+    resolved = True
+
     def __init__(self, problem: Problem, known: Certified, wanted: Wanted) -> None:
         self._problem, self._known, self._wanted = problem, known, wanted
         backend, kind = problem.backend, problem.kind

@@ -65,7 +65,9 @@ def eig(
     -----
     PrecisionWarning
         If errors of the entries, `data_error` or that of rounding, leave an eigenvalue no digit.
-        Entries that end before the last place of their precision count as exact here.
+        Entries that end before the last place of their precision count as exact here. Also if a
+        pair is regular, but so near a singular one that no precision tells: its eigenvalues and
+        their bounds are infinite.
 
     See Also
     --------

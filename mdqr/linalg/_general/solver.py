@@ -80,7 +80,9 @@ def _of_pair(
             raise np.linalg.LinAlgError(
                 f"{function}: a - s b{where} is singular for every s: no eigenvalues are determined"
             )
-    return found or _found(unknown(backend, a, b, kind), wanted)[0]
+    found = found or _found(unknown(backend, a, b, kind), wanted)[0]
+    found.resolved = False
+    return found
 
 
 def info_of(given: Operands, found: list[Conclusion]) -> EigInfo:
@@ -110,7 +112,15 @@ def warn_of_data(
     stacklevel: int,
     info: EigInfo | None = None,
 ) -> None:
-    """Warn where entries, taken as rounded, leave an eigenvalue no digit."""
+    """Warn where entries, taken as rounded, or the highest precision leave a value no digit."""
+    if not all(one.resolved for one in found):
+        warnings.warn(
+            f"{function}: a - s b is regular, but too near a singular pair for "
+            f"{PRECISIONS[-1].name}: eigenvalues have no digit",
+            PrecisionWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return
     if not given.rounded or not any(one.may_lose_all_digits().any() for one in found):
         return
     info = info or info_of(given, found)
