@@ -119,13 +119,18 @@ def _summary(found: Any) -> str:
         "unknowns": ", ".join(map(printable, found.system.variables)),
         "precision": f"{found.coeffs.precision.name} ({found.coeffs.precision.digits} digits)",
         "condition": f"{found.info.condition:.3g} (Jacobian at the start)",
+        "start": f"moved by {found.info.start_distance:.2g} of its size",
     }
     if found.degree >= 4:
         radius = found.radius()
         place = complex(radius.location)
-        size = f"{float(radius.value):.10g} +- {radius.uncertainty:.1g}"
-        near = f", at {place:.6g} from t0, by {radius.method}" if np.isfinite(abs(place)) else ""
-        lines["radius"] = size + near
+        if np.isfinite(radius.uncertainty):
+            size = f"{float(radius.value):.10g} +- {radius.uncertainty:.1g}"
+            lines["radius"] = f"{size}, at {place:.6g} from t0, by {radius.method}"
+        elif np.isfinite(abs(place)):
+            lines["radius"] = f"perhaps {float(radius.value):.3g}: these orders do not tell"
+        else:
+            lines["radius"] = "none found in these orders"
     width = max(map(len, lines))
     return "\n".join(f"{name:<{width}}  {value}" for name, value in lines.items())
 
@@ -150,6 +155,7 @@ def write(path: Path, found: Any) -> None:
         "degree": found.degree,
         "digits": [int(digits) for digits in found.digits],
         "condition": found.info.condition,
+        "start_distance": found.info.start_distance,
         "series": rows,
     }
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

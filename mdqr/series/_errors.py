@@ -33,20 +33,30 @@ class SingularJacobianError(np.linalg.LinAlgError):
 
 
 class NotASolutionError(ValueError):
-    """Newton's method does not lead from the start point to a solution.
+    """Newton's method does not lead from the start point to a solution near it.
 
     Attributes
     ----------
     residual : float
-        The largest value of an equation at the last point, relative to the sum of its terms.
+        The largest value of an equation at the last point, relative to the sum of its terms; 0
+        where a solution was found that is too far away.
+    distance : float or None
+        The relative distance of that solution.
     """
 
-    def __init__(self, residual: float) -> None:
-        super().__init__(
-            f"x0 is not near a solution at t0: equations are left with {residual:.1e} of the sum "
-            "of their terms; give a better start point, or another t0"
-        )
-        self.residual = residual
+    def __init__(self, residual: float, distance: float | None = None, most: float = 0.0) -> None:
+        if distance is None:
+            message = (
+                f"x0 is not near a solution at t0: equations are left with {residual:.1e} of the "
+                "sum of their terms; give a better start point, or another t0"
+            )
+        else:
+            message = (
+                f"the solution that Newton's method leads to is at a relative distance of "
+                f"{distance:.2g} from x0, which is more than max_distance = {most:g}"
+            )
+        super().__init__(message)
+        self.residual, self.distance = residual, distance
 
 
 for _error in (SingularJacobianError, NotASolutionError):

@@ -7,7 +7,18 @@ import os
 
 from tqdm import tqdm
 
-from . import determinants, eigenvalues, factors, judge, polynomials, spectra, tensors, updates
+from . import (
+    determinants,
+    eigenvalues,
+    factors,
+    judge,
+    polynomials,
+    radii,
+    series_families,
+    spectra,
+    tensors,
+    updates,
+)
 from .findings import Findings
 from .problems import limbs, near_limit, of_zeros, problem, wide
 from .verdicts import truths
@@ -64,6 +75,10 @@ FUNCTIONS = {
     "pinv": spectra.pinv,
     "eig": eigenvalues.eig,
     "eig of pairs": eigenvalues.pencil,
+    "radius": radii.radius,
+    "pade": series_families.pade,
+    "powers of series": series_families.powers,
+    "texts of systems": series_families.texts,
 }
 
 

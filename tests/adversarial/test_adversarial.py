@@ -139,6 +139,10 @@ COUNTS = {
     "tensorcore": (60, 5_000),
     "eig": (40, 20_000),
     "eig of pairs": (60, 20_000),
+    "radius": (20, 20_000),
+    "pade": (60, 20_000),
+    "powers of series": (100, 20_000),
+    "texts of systems": (100, 20_000),
 }
 
 

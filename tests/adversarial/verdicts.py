@@ -34,6 +34,7 @@ DEFECTS = {
     "counts_wrong": "a disk that has one root, as it says, has more",
     "order_wrong": "roots do not follow each other by decreasing modulus",
     "symmetry_lost": "roots of a real polynomial are not exactly real, or exactly conjugate",
+    "other_degrees": "the approximant of a quotient has other degrees",
     "leaked_warning": "a warning of another kind than PrecisionWarning",
 }
 

@@ -142,7 +142,7 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     if not bool(mdqr.isfinite(c[: L + M + 1]).all()):
         raise ValueError(f"[{L}/{M}] needs finite coefficients up to order {L + M}")
     unit = Unit.of(c[: L + M + 1])
-    found = level_pade(unit.inward(c), L, M)
+    found, _ = level_pade(unit.inward(c), L, M)
     at = found.error_order
     return Pade(
         unit.outward(found.numerator),
@@ -152,8 +152,11 @@ def pade(series: PowerSeries, L: int, M: int) -> Pade:
     )
 
 
-def level_pade(c: MDArray, L: int, M: int) -> Pade:
-    """Return an approximant of coefficients near one size, on the host."""
+def level_pade(c: MDArray, L: int, M: int) -> tuple[Pade, np.ndarray]:
+    """Return an approximant of coefficients near one size, on the host.
+
+    Also what rounding may do to the coefficients of the denominator.
+    """
     while True:
         q, spread, missing = _denominator(c, L, M, L + M)
         if not missing:
@@ -161,9 +164,9 @@ def level_pade(c: MDArray, L: int, M: int) -> Pade:
         L, M = max(L - missing, 0), M - missing
     lower = _certain(c, q, spread, L)
     if lower != (L, M):
-        shorter, _, missing = _denominator(c, *lower, L + M)
+        shorter, error, missing = _denominator(c, *lower, L + M)
         if not missing and _fits(c, shorter, lower[0], L + M):
-            q, L = shorter, lower[0]
+            q, spread, L = shorter, error, lower[0]
     product = multiply(extended(q, c.shape[-1]), c)
     with np.errstate(invalid="ignore"):
         held = abs(product).to_numpy() > _rounding(q, c)
@@ -171,9 +174,9 @@ def level_pade(c: MDArray, L: int, M: int) -> Pade:
     behind = np.flatnonzero(held[L + 1 :])
     if behind.size:
         at = L + 1 + int(behind[0])
-        return Pade(numerator, q, product[at].copy(), at)
+        return Pade(numerator, q, product[at].copy(), at), spread
     none = mdqr.array(math.nan, precision=c.precision, dtype=complex if c.is_complex else None)
-    return Pade(numerator, q, none, c.shape[-1])
+    return Pade(numerator, q, none, c.shape[-1]), spread
 
 
 def _denominator(c: MDArray, L: int, M: int, last: int) -> tuple[MDArray, np.ndarray, int]:

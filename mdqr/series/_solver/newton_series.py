@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import PrecisionWarning, shortened
 from mdqr._functions.creation import array
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision, as_precision
+from mdqr.series._errors import NotASolutionError, required
 from mdqr.series._solver import newton, online
 from mdqr.series._solver.equations import Equations, sizes
 from mdqr.series._solver.scaling import growth
@@ -22,6 +24,8 @@ from mdqr.series._systems.system import System
 _METHODS = ("auto", "online", "newton")
 # Orders from which the growth of more coefficients is estimated, in float64.
 _GROWTH = 8
+# Relative distances from which a solution may be another one than was meant.
+_FAR = 0.03
 # Orders may differ by so many bits, else they are found again, with t scaled otherwise.
 _MOST_BITS, _MOST_TRIALS = 256, 8
 
@@ -35,6 +39,7 @@ def newton_series(
     t0: Any = 0,
     method: str = "auto",
     verify: bool = False,
+    max_distance: float | None = None,
     device: str | None = None,
     callback: Callable[[str, int, int], object] | None = None,
 ) -> SeriesSolution:
@@ -57,6 +62,9 @@ def newton_series(
         time and memory and serves as a check. "auto" is "online".
     verify : bool, optional
         Solve again in the next precision, and measure the digits by that.
+    max_distance : float, optional
+        The largest relative distance, ``info.start_distance``, by which the solution may be from
+        `x0`; beyond it `NotASolutionError` is raised. By default a warning is given beyond 0.03.
     device : str, optional
         "cpu" or "cuda"; where x0 is, by default.
     callback : callable, optional
@@ -72,7 +80,10 @@ def newton_series(
     SingularJacobianError
         If the Jacobian at the start is singular: then x is no power series in t.
     NotASolutionError
-        If Newton's method does not lead from x0 to a solution at t0.
+        If Newton's method does not lead from x0 to a solution at t0, or to one beyond
+        `max_distance`.
+    TypeError
+        If `system` is none, or `degree` no integer.
     ValueError
         If shapes do not fit, there are fewer equations than unknowns, an option is unknown, or
         there is no higher precision to verify by; if x0 or t0 is not finite, or coefficients leave
@@ -80,6 +91,8 @@ def newton_series(
 
     Warns
     -----
+    UserWarning
+        If the solution is farther from `x0` than 0.03 of its size: perhaps it is another one.
     PrecisionWarning
         With ``verify=True``: if an order has fewer than half of the digits of the precision.
 
@@ -104,14 +117,22 @@ def newton_series(
     >>> s["x"](0).to_strings(50).item()
     '1.4142135623730950488016887242096980785696718753769'
     """
-    precision = as_precision(precision)
+    required("newton_series", "system", system, System)
+    precision, degree = as_precision(precision), operator.index(degree)
     if method not in _METHODS:
-        raise ValueError(f'method must be "auto", "online" or "newton"; got {method!r}')
+        raise ValueError(
+            f'method must be "auto", "online" or "newton"; got {shortened(repr(method))}'
+        )
     if degree < 0:
         raise ValueError(f"degree must be at least 0; got {degree}")
     higher = _higher(precision) if verify else None
     x, point = _operands(system, x0, t0, precision, device)
     equations, begin = _start(system, point, x)
+    distance = _distance(equations, begin, x)
+    if max_distance is not None and not distance <= max_distance:
+        raise NotASolutionError(0.0, distance, max_distance)
+    if max_distance is None:
+        warn_far("newton_series", distance)
     history: list[int] = []
 
     def expand(equations: Equations) -> Block:
@@ -123,7 +144,8 @@ def newton_series(
     equations, values = _in_range(equations, begin, degree, expand)
     way = "newton" if method == "newton" else "online"
     exponent = equations.exponents(x.shape[:-1])
-    info = SeriesInfo(way, begin.steps, begin.inverse.condition, exponent, history, higher)
+    condition = begin.inverse.condition
+    info = SeriesInfo(way, begin.steps, condition, distance, exponent, history, higher)
     found = SeriesSolution(system, point, precision, equations, begin, values, info)
     if not higher:
         return found
@@ -187,6 +209,28 @@ def _start(system: System, t0: MDArray, x: MDArray) -> tuple[Equations, online.S
         return equations, begin
     equations = Equations.of(system, t0, np.where(noise, 0.0, size), x.device)
     return equations, online.start(equations, x._block, x.precision)
+
+
+def _distance(equations: Equations, begin: online.Start, x: MDArray) -> float:
+    """Return how far solutions are from start points, relative to the larger, the worst of all."""
+    kind, n = equations.kind, equations.variables
+    backend, given = equations.backend, equations.inward(x._block)
+    found = begin.values[..., :n, 0]
+    moved = equations.size(backend.binary("subtract", found, given, kind=kind))
+    size = backend.xp.maximum(equations.size(found), equations.size(given))
+    top = size.max(axis=-1)
+    ratio = moved.max(axis=-1) / backend.xp.where(top > 0, top, 1.0)
+    return float(ratio.max())
+
+
+def warn_far(function: str, distance: float) -> None:
+    """Warn the caller of a public function where Newton's method went far from a start point."""
+    if distance > _FAR:
+        warnings.warn(
+            f"{function}: the solution at t0 is at a relative distance of {distance:.2g} from x0; "
+            "perhaps it is not the one that was meant",
+            stacklevel=3,
+        )
 
 
 def _on_host(block: Block) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.series._solver.newton_series import newton_series
+from mdqr.series._errors import required
+from mdqr.series._solver.newton_series import newton_series, warn_far
 from mdqr.series._systems.system import System
 
 
@@ -38,8 +41,13 @@ def recommended_precision(
     ------
     ValueError
         If even the highest precision has fewer; the message says from which order on.
-    SingularJacobianError, NotASolutionError
+    SingularJacobianError, NotASolutionError, TypeError
         As `newton_series`.
+
+    Warns
+    -----
+    UserWarning
+        As `newton_series`, if the solution is far from `x0`.
 
     Notes
     -----
@@ -53,13 +61,18 @@ def recommended_precision(
     >>> series.recommended_precision(h, [1], degree=31, digits=20)
     mdqr.dd
     """
+    required("recommended_precision", "system", system, System)
+    degree = operator.index(degree)
     found = np.zeros(degree + 1)
     for precision in PRECISIONS:
         if precision.digits < digits:
             continue
-        s = newton_series(system, x0, degree=degree, precision=precision, t0=t0)
+        s = newton_series(
+            system, x0, degree=degree, precision=precision, t0=t0, max_distance=math.inf
+        )
         found = s.digits.reshape(-1, degree + 1).min(axis=0)
         if found.min() >= digits:
+            warn_far("recommended_precision", s.info.start_distance)
             return precision
     bad = int(np.flatnonzero(found < digits)[0])
     raise ValueError(

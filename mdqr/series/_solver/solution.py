@@ -20,7 +20,7 @@ from mdqr.series._arithmetic.series import PowerSeries
 from mdqr.series._solver.digits import perturbed
 from mdqr.series._solver.equations import Equations
 from mdqr.series._solver.online import Start
-from mdqr.series._systems.system import System
+from mdqr.series._systems.system import System, some_names
 
 # What limbs below the range make, at most.
 _LOST = 2.0**-1070
@@ -39,6 +39,9 @@ class SeriesInfo:
     condition : float
         Estimated condition of the Jacobian there: the norm of the matrix times that of its inverse,
         the worst of a batch.
+    start_distance : float
+        How far the solution at t0 is from the start point, relative to the larger of both, the
+        largest of a batch. Unknowns count in the units in which the equations depend on them alike.
     exponent : int or numpy.ndarray
         The series were computed in s with ``t = t0 + 2**exponent s``; for a batch, of each start
         point.
@@ -51,6 +54,7 @@ class SeriesInfo:
     method: str
     start_steps: int
     condition: float
+    start_distance: float
     exponent: int | np.ndarray
     orders: list[int] = field(default_factory=list)
     verified: Precision | None = None
@@ -107,7 +111,7 @@ class SeriesSolution:
 
     def __repr__(self) -> str:
         return (
-            f"<SeriesSolution in {', '.join(self.system.variables)} about t0 = {self._place}, "
+            f"<SeriesSolution in {some_names(self.system.variables)} about t0 = {self._place}, "
             f"degree {self.degree}, {self._precision}>"
         )
 
@@ -133,7 +137,7 @@ class SeriesSolution:
         """Return the series of one unknown, by its name or place."""
         if isinstance(key, str):
             if key not in self.system.variables:
-                raise KeyError(f"no unknown {key!r}; there are {', '.join(self.system.variables)}")
+                raise KeyError(f"no unknown {key!r}; there are {some_names(self.system.variables)}")
             key = self.system.variables.index(key)
         return PowerSeries(self.coeffs[..., key, :], variable=self._variable)
 

@@ -15,8 +15,8 @@ from mdqr._functions.creation import array
 from mdqr._precision import Precision, as_precision
 from mdqr.series._analysis.pade import Pade, pade
 from mdqr.series._arithmetic.series import PowerSeries
-from mdqr.series._errors import NotASolutionError, SingularJacobianError
-from mdqr.series._solver.newton_series import newton_series
+from mdqr.series._errors import NotASolutionError, SingularJacobianError, required
+from mdqr.series._solver.newton_series import newton_series, warn_far
 from mdqr.series._solver.solution import SeriesSolution
 from mdqr.series._solver.steps import Distances, Predictor
 from mdqr.series._systems.system import System
@@ -25,11 +25,13 @@ from mdqr.series._systems.system import System
 # Barel and J. Verschelde 2020.
 _POLE, _CURVATURE = 0.5, 0.005
 _LONGEST, _MOST_STEPS = 0.1, 1000
+# A step that leaves less than this part of the way goes to the end.
+_LAST = 2.0**-20
 _AT_END = "the path has its end"
 _NOT_FINITE = "coefficients or derivatives leave the range of doubles"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Piece:
     """A Pade approximant of each unknown in ``t - t0``, for t from t0 to `stop`."""
 
@@ -38,13 +40,17 @@ class Piece:
     coeffs: MDArray
     degrees: tuple[int, int]
 
+    def __repr__(self) -> str:
+        degrees = "/".join(map(str, self.degrees))
+        return f"<Piece from t = {self.t0:g} to {self.stop:g}, approximants [{degrees}]>"
+
     @cached_property
     def approximants(self) -> list[Pade]:
         """The approximants, made of the series ``(n, d + 1)`` when they are asked for."""
         return [pade(PowerSeries(row), *self.degrees) for row in self.coeffs]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Path:
     """A solution path from a start point.
 
@@ -53,7 +59,7 @@ class Path:
     t : numpy.ndarray
         The values of the parameter at the steps, float64.
     x : MDArray
-        Solutions there, ``(len(t), n)``, refined to all digits.
+        Solutions there, ``(len(t), n)``, refined to the digits that their condition leaves.
     radius : numpy.ndarray
         Estimated distances of the nearest singularity at each step but the last.
     pieces : list of Piece
@@ -70,6 +76,13 @@ class Path:
     pieces: list[Piece]
     success: bool
     reason: str
+
+    def __repr__(self) -> str:
+        steps = len(self.t) - 1
+        return (
+            f"<Path from t = {self.t[0]:g} to {self.t[-1]:g} in {steps} steps, "
+            f"{self.x.shape[-1]} unknowns, {self.x.precision}: {self.reason}>"
+        )
 
     def __call__(self, t: float) -> MDArray:
         """Return approximate unknowns ``(n,)`` at a value of the parameter on the path.
@@ -135,9 +148,16 @@ def track(
     ------
     NotASolutionError, SingularJacobianError
         As `newton_series`, at the start.
+    TypeError
+        If `system` is none.
     ValueError
         If there are more equations than unknowns, an option is out of range, or t0, t_end or x0 is
         not finite.
+
+    Warns
+    -----
+    UserWarning
+        As `newton_series`, if the solution at t0 is far from a start point.
 
     Notes
     -----
@@ -154,6 +174,7 @@ def track(
     >>> float(series.track(h, [1.0]).x[-1, 0])
     2.0
     """
+    required("track", "system", system, System)
     n = len(system.variables)
     if system.equations != n:
         raise ValueError(f"{system.equations} equations in {n} unknowns; as many are needed")
@@ -169,6 +190,7 @@ def track(
         return []
     starts = x.reshape(-1, n)
     paths = _Paths(system, starts, interval, approximant, min_step)
+    warn_far("track", paths.start_distance)
     while paths.active.size:
         done = paths.finished
         paths.advance()
@@ -197,8 +219,10 @@ class _Paths:
         self._t = np.full(count, self._begin)
         self._distance = Distances(system)
         s = newton_series(
-            system, starts, degree=self._degree, precision=starts.precision, t0=self._t
-        )
+            system, starts, degree=self._degree, precision=starts.precision, t0=self._t,
+            max_distance=np.inf,
+        )  # fmt: skip
+        self.start_distance = s.info.start_distance
         self._like = s.coeffs[:0]
         self._series = _expansions(s)
         self._times: list[list[float]] = [[self._begin] for _ in range(count)]
@@ -286,7 +310,9 @@ class _Paths:
         # Where nothing is left out, no distance limits a step.
         curved = np.where(error > 0, curved, np.inf)
         left = abs(self._end - self._t[which])
-        steps = np.minimum.reduce([_POLE * radius, curved, np.full(len(which), _LONGEST), left])
+        steps = np.minimum.reduce([_POLE * radius, curved, np.full(len(which), _LONGEST)])
+        # Rounding errors of t shall not leave a last step of their size.
+        steps = np.where(steps >= left * (1 - _LAST), left, steps)
         self._step[which], self._radius[which], self._planned[which] = steps, radius, True
         self._apart[which] = distance
         for place, i in enumerate(which):
@@ -339,7 +365,10 @@ class _Paths:
         precision, device = self._like.precision, self._like.device
         starts = array(x, precision=precision, device=device)
         try:
-            s = newton_series(self._system, starts, degree=self._degree, precision=precision, t0=t)
+            s = newton_series(
+                self._system, starts, degree=self._degree, precision=precision, t0=t,
+                max_distance=np.inf,
+            )  # fmt: skip
         except (NotASolutionError, SingularJacobianError):
             if len(which) == 1:
                 return {}

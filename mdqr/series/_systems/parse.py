@@ -13,17 +13,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
+from mdqr._errors import shortened
 from mdqr.series._systems import polynomial as poly
 from mdqr.series._systems.polynomial import Polynomial
 
+_T = TypeVar("_T")
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|[-+*/^();]))"
 )
 _IMAGINARY = ("i", "I", "j")
 MOST_TEXT, MOST_DEPTH, MOST_EXPONENT = 1_000_000, 100, 10_000
+# Exponents of all terms of a system together: each term has one for every variable.
+MOST_EXPONENTS = 20_000_000
 
 
 class _Token(NamedTuple):
@@ -61,7 +65,8 @@ class _Reader:
     """One text, and the place where it is read."""
 
     def __init__(self, text: str, names: Sequence[str]) -> None:
-        self._text, self._names = text, list(names)
+        self._text, self._names = text, {name: i for i, name in enumerate(names)}
+        self._work = poly.Work()
         self._tokens, self._next, self._depth = list(_tokens(text)), 0, 0
 
     def whole(self) -> Polynomial:
@@ -76,8 +81,9 @@ class _Reader:
         found: Polynomial = {}
         sign = self._take("+", "-")
         while True:
-            term = self._product()
-            found = poly.add(found, poly.negative(term) if sign == "-" else term)
+            self._checked(poly.add_to, found, self._product(), -1 if sign == "-" else 1)
+            if len(found) * len(self._names) > MOST_EXPONENTS:
+                self._refuse(f"more than {MOST_EXPONENTS} exponents in all terms before")
             sign = self._take("+", "-")
             if not sign:
                 return found
@@ -89,7 +95,7 @@ class _Reader:
             factor = self._power()
             if sign == "/":
                 factor = self._inverse(factor, start)
-            found = self._checked(poly.multiply, found, factor)
+            found = self._checked(poly.multiply, found, factor, self._work)
         return found
 
     def _power(self) -> Polynomial:
@@ -100,7 +106,7 @@ class _Reader:
         if token.kind != "number" or not token.text.isdigit() or len(token.text) > 9:
             self._refuse("an exponent must be a natural number, not")
         self._next += 1
-        return self._checked(poly.power, base, int(token.text), len(self._names))
+        return self._checked(poly.power, base, int(token.text), len(self._names), self._work)
 
     def _atom(self) -> Polynomial:
         token, count = self._peek(), len(self._names)
@@ -118,12 +124,12 @@ class _Reader:
             return poly.constant(poly.Gaussian(_exact(token, self._text), Fraction(0)), count)
         if token.kind == "name" and token.text in self._names:
             self._next += 1
-            return poly.variable(self._names.index(token.text), count)
+            return poly.variable(self._names[token.text], count)
         if token.kind == "name" and token.text in _IMAGINARY:
             self._next += 1
             return poly.constant(poly.IMAGINARY, count)
         if token.kind == "name":
-            known = ", ".join(self._names)
+            known = shortened(", ".join(self._names))
             self._refuse(f"unknown variable (there are {known}):")
         return self._refuse("a number, a variable or a parenthesis is missing before")
 
@@ -134,7 +140,7 @@ class _Reader:
             self._refuse("only numbers that are not zero may divide, not")
         return {constant: factor[constant].inverse()}
 
-    def _checked(self, function: Callable[..., Polynomial], *arguments: Any) -> Polynomial:
+    def _checked(self, function: Callable[..., _T], *arguments: Any) -> _T:
         try:
             return function(*arguments)
         except poly.TooLarge as error:
@@ -152,13 +158,13 @@ class _Reader:
 
     def _refuse(self, why: str) -> NoReturn:
         token = self._peek()
-        what = "the end" if token.kind == "end" else repr(token.text)
+        what = "the end" if token.kind == "end" else _shown(token.text)
         raise ValueError(f"{_shown(self._text)}: {why} {what} at position {token.position + 1}")
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, place = [], 0
-    while place < len(text.rstrip()):
+    found, place, end = [], 0, len(text.rstrip())
+    while place < end:
         match = _TOKEN.match(text, place)
         if match is None:
             start = len(text) - len(text[place:].lstrip())
@@ -174,11 +180,11 @@ def _exact(token: _Token, text: str) -> Fraction:
     _, _, exponent = token.text.lower().partition("e")
     if exponent and (len(exponent) > 7 or abs(int(exponent)) > MOST_EXPONENT):
         raise ValueError(
-            f"{_shown(text)}: the exponent of {token.text!r} at position {token.position + 1} is "
-            f"beyond {MOST_EXPONENT}"
+            f"{_shown(text)}: the exponent of {_shown(token.text)} at position "
+            f"{token.position + 1} is beyond {MOST_EXPONENT}"
         )
     return Fraction(token.text)
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(shortened(text))

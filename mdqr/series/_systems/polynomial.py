@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-# An expanded system may have so many terms, and no exponent may be larger.
-MOST_TERMS, MOST_DEGREE = 300_000, 10_000
+# A product may have so many terms, no exponent may be larger, and no coefficient longer.
+MOST_TERMS, MOST_DEGREE, MOST_BITS = 300_000, 10_000, 40_000
+# Products of terms that one text may take: numbers of 256 bits more count as one more.
+MOST_WORK, _UNIT = 1_000_000, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,13 @@ class Gaussian:
 
     def __neg__(self) -> Gaussian:
         return Gaussian(-self.real, -self.imag)
+
+    @property
+    def bits(self) -> int:
+        """How long its numerators and denominators are, the longest."""
+        return max(
+            n.bit_length() for x in (self.real, self.imag) for n in (x.numerator, x.denominator)
+        )
 
     def inverse(self) -> Gaussian:
         """Return 1 over it; ZeroDivisionError for zero."""
@@ -55,53 +64,94 @@ def variable(index: int, variables: int) -> Polynomial:
     return {tuple(int(i == index) for i in range(variables)): ONE}
 
 
-def add(a: Polynomial, b: Polynomial) -> Polynomial:
-    """Return a sum."""
-    found = dict(a)
-    for exponents, value in b.items():
-        total = found.get(exponents, ZERO) + value
-        if total == ZERO:
-            found.pop(exponents, None)
+class Work:
+    """What one text may still take."""
+
+    def __init__(self) -> None:
+        self._left = MOST_WORK
+
+    def spend(self, products: int, bits: int) -> None:
+        """Take off products of terms whose coefficients have so many bits.
+
+        Raises
+        ------
+        TooLarge
+            If no more are left.
+        """
+        self._left -= products * (1 + bits // _UNIT)
+        if self._left < 0:
+            raise TooLarge(f"expanding it takes more than {MOST_WORK} products of terms")
+
+
+def add_to(total: Polynomial, term: Polynomial, sign: int) -> None:
+    """Add a polynomial, times 1 or -1, to another.
+
+    Raises
+    ------
+    TooLarge
+        If a coefficient gets too long.
+    """
+    for exponents, value in term.items():
+        value = value if sign > 0 else -value
+        if exponents in total:
+            value = _checked(total[exponents] + value)
+        if value == ZERO:
+            total.pop(exponents, None)
         else:
-            found[exponents] = total
-    return found
+            total[exponents] = value
 
 
-def negative(a: Polynomial) -> Polynomial:
-    """Return it with the other sign."""
-    return {exponents: -value for exponents, value in a.items()}
+def _checked(value: Gaussian) -> Gaussian:
+    if value.bits > MOST_BITS:
+        raise TooLarge(f"a coefficient has more than {MOST_BITS} bits")
+    return value
 
 
-def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+def _bits(a: Polynomial) -> int:
+    return max((value.bits for value in a.values()), default=0)
+
+
+def multiply(a: Polynomial, b: Polynomial, work: Work) -> Polynomial:
     """Return a product.
 
     Raises
     ------
     TooLarge
-        If it might have too many terms, or has too high a degree.
+        If it might have too many terms or too long coefficients, has too high a degree, or takes
+        more than is left of the work.
     """
     if len(a) * len(b) > MOST_TERMS:
         raise TooLarge(f"a product of {len(a)} and {len(b)} terms has more than {MOST_TERMS}")
+    bits = _bits(a) + _bits(b)
+    if bits > 2 * MOST_BITS:
+        raise TooLarge(f"a coefficient has more than {MOST_BITS} bits")
+    work.spend(len(a) * len(b), bits)
     found: Polynomial = {}
     for first, u in a.items():
         for second, v in b.items():
             exponents = tuple(map(int.__add__, first, second))
             found[exponents] = found.get(exponents, ZERO) + u * v
-    for exponents in found:
+    for exponents, value in found.items():
+        _checked(value)
         if sum(exponents) > MOST_DEGREE:
             raise TooLarge(f"degree {sum(exponents)} is above {MOST_DEGREE}")
     return {exponents: value for exponents, value in found.items() if value != ZERO}
 
 
-def power(a: Polynomial, exponent: int, variables: int) -> Polynomial:
+def power(a: Polynomial, exponent: int, variables: int, work: Work) -> Polynomial:
     """Return a power with a natural exponent, by squaring."""
     if exponent > MOST_DEGREE:
         raise TooLarge(f"the exponent {exponent} is above {MOST_DEGREE}")
+    if len(a) == 1 and ONE in a.values():
+        (powers,) = a
+        if exponent * sum(powers) > MOST_DEGREE:
+            raise TooLarge(f"degree {exponent * sum(powers)} is above {MOST_DEGREE}")
+        return {tuple(exponent * power for power in powers): ONE}
     found = constant(ONE, variables)
     while exponent:
         if exponent & 1:
-            found = multiply(found, a)
+            found = multiply(found, a, work)
         exponent >>= 1
         if exponent:
-            a = multiply(a, a)
+            a = multiply(a, a, work)
     return found

@@ -18,6 +18,9 @@ from mdqr.series._systems.formats import system_text
 from mdqr.series._systems.polynomial import MOST_DEGREE, ZERO, Gaussian, Polynomial
 from mdqr.series._systems.products import Products
 
+# Names in a line of text.
+_MOST_SHOWN = 8
+
 
 class System:
     """A polynomial system ``F(x, t) = 0`` of m equations in n unknowns and a parameter t.
@@ -58,7 +61,7 @@ class System:
     def __repr__(self) -> str:
         many = "equation" if self.equations == 1 else "equations"
         return (
-            f"<System of {self.equations} {many} in {', '.join(self.variables)} and the parameter "
+            f"<System of {self.equations} {many} in {some_names(self.variables)} and the parameter "
             f"{self.parameter}, {len(self._equation)} terms>"
         )
 
@@ -89,13 +92,22 @@ class System:
         TypeError
             If an equation is not a string.
         ValueError
-            If one cannot be read, with the position, or has too many terms.
+            If one cannot be read, with the position, or has too many terms or too long numbers.
         """
-        names = _names(variables, parameter)
+        if isinstance(equations, str):
+            raise TypeError("equations must be a list of strings; from_text takes one text")
+        names, found, size = _names(variables, parameter), [], 0
         for text in equations:
             if not isinstance(text, str):
                 raise TypeError(f"equations must be strings; got {type(text).__name__}")
-        return cls._of([parse.polynomial(text, names) for text in equations], names)
+            found.append(parse.polynomial(text, names))
+            size += len(found[-1]) * len(names)
+            if size > parse.MOST_EXPONENTS:
+                raise ValueError(
+                    f"the terms have more than {parse.MOST_EXPONENTS} exponents, one for each of "
+                    f"{len(names)} variables; from_arrays takes large systems"
+                )
+        return cls._of(found, names)
 
     @classmethod
     def from_text(
@@ -107,13 +119,16 @@ class System:
         ----------
         text : str
             Equations as `from_strings` has them, one a line or each ended by a semicolon; of
-            PHCpack, with the number of equations in front; of Bertini, with its declarations of
-            variables and functions. What follows ``#`` or ``%`` is left out.
+            PHCpack, with the number of equations in front, or that and the number of unknowns,
+            where what follows the last equation (a title, solutions) is not read; of Bertini, with
+            its declarations of variables and functions. What follows ``#`` or ``%`` is left out.
         variables : sequence of str, optional
             The unknowns; by default those that the text declares, or all names in it but the
             parameter and ``i``, ``I``, ``j``, in the order in which they come.
         parameter : str, optional
-            The parameter; by default Bertini's path variable, or t.
+            The parameter, a name that need not be in the text; by default Bertini's path variable,
+            or t. In texts of PHCpack t may be an unknown: where there are no more names, with t,
+            than equations, it has to be given.
 
         Returns
         -------
@@ -122,8 +137,10 @@ class System:
 
         Raises
         ------
+        TypeError
+            If `text` is no string.
         ValueError
-            If an equation cannot be read, or counts do not fit.
+            If an equation cannot be read, counts do not fit, or the parameter has to be given.
 
         Examples
         --------
@@ -135,6 +152,8 @@ class System:
         >>> series.System.from_text("x*y - t; x^2 + y^2 - 1;")
         <System of 2 equations in x, y and the parameter t, 5 terms>
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string; got {type(text).__name__}")
         found = system_text(text, None if variables is None else list(variables), parameter)
         return cls.from_strings(found.equations, found.variables, found.parameter)
 
@@ -374,6 +393,14 @@ def _objects(rows: list[list[Fraction]], shape: tuple[int, int]) -> np.ndarray:
     for i, row in enumerate(rows):
         found[i] = row
     return found
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return names for a line of text: of many the first, the last and how many there are."""
+    if len(names) <= _MOST_SHOWN:
+        return ", ".join(names)
+    first = ", ".join(names[: _MOST_SHOWN - 2])
+    return f"{first}, ..., {names[-1]} ({len(names)} unknowns)"
 
 
 def _names(variables: Sequence[str], parameter: str) -> list[str]:
