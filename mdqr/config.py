@@ -18,6 +18,10 @@ from mdqr._backend.host import backend
 __all__ = ["set_num_threads", "set_workspace", "show"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def set_num_threads(n: SupportsIndex) -> None:
     """Set the number of threads of the kernels on the CPU; results do not depend on it.
 

@@ -15,6 +15,11 @@ from mdqr._precision import PRECISIONS
 
 __all__ = ["convergence", "digits", "poles", "refinement", "residuals", "singular_values"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _DOUBLE = PRECISIONS[0]
 
 

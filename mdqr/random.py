@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["normal", "uniform"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _WORD = 53
 
 

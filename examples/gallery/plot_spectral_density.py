@@ -85,12 +85,24 @@ right = mdqr.broadcast_to(smeared, (len(lambdas), *smeared.shape))
 g = solve(matrices, right)
 density = mdqr.einsum("ltk,t->lk", g, data).to_numpy()
 spread = mdqr.sqrt(mdqr.einsum("ltk,t->lk", g**2, error**2)).to_numpy()
-in_float64 = np.linalg.solve(matrices.to_numpy(), right.to_numpy())
+
+
+def solve_in_float64(matrix, right):
+    """Solve in float64, or return NaN where LAPACK meets a zero pivot, as not all machines do."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        return np.full(right.shape, np.nan)
+
+
+pairs = zip(matrices.to_numpy(), right.to_numpy(), strict=True)
+in_float64 = np.stack([solve_in_float64(*pair) for pair in pairs])
 in_float64 = np.einsum("ltk,t->lk", in_float64, data.to_numpy())
 
 # %%
 # Digits by the number of times, and the plateau with the band of the data's errors. Rounding errors
-# lead float64 to a plateau too, and to a wrong density.
+# lead float64 to a plateau too, and to a wrong density; where its matrix is singular there is no
+# answer to draw.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2))
 for name, each in digits.items():

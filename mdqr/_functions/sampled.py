@@ -238,6 +238,12 @@ def interp(
     start, stop = points[place], points[behind]
     slope = (values[behind] - values[place]) / comparison.where(stop == start, 1, stop - start)
     found = values[place] + slope * (wanted - start)
+    # Beside a point at infinity there is no line: the value at the other point, or at both.
+    found = comparison.where(
+        comparison.isnan(found), values[behind] + slope * (wanted - stop), found
+    )
+    is_level = (values[place] == values[behind]) & ~comparison.isnan(wanted)
+    found = comparison.where((wanted == start) | is_level, values[place], found)
     found = comparison.where(wanted == stop, values[behind], found)
     found = comparison.where(wanted < points[0], values[0] if left is None else left, found)
     return comparison.where(wanted > points[-1], values[-1] if right is None else right, found)

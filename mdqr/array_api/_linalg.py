@@ -55,12 +55,9 @@ def vector_norm(
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """Return powers of square matrices; negative ones by the solution of a system."""
+    """Return powers of square matrices; negative ones are those of the inverse."""
     (given,) = dispatch.of_floats("matrix_power", x)
-    if n >= 0:
-        return linalg.matrix_power(given, n)
-    identity = linalg.matrix_power(given, 0)
-    return linalg.solve(linalg.matrix_power(given, -n), identity)
+    return linalg.matrix_power(given, n)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:

@@ -129,3 +129,7 @@ def __getattr__(name: str) -> NoReturn:
             "nearest float64 values"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -38,3 +38,7 @@ def __getattr__(name: str) -> Any:
     if name == "plot":
         return _import_module("mdqr.series.plot")
     raise AttributeError(f"module 'mdqr.series' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

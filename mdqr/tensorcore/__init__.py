@@ -24,5 +24,10 @@ __all__ = [
     "qr",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 for _class in (Basis, Factors, LowRank, LstsqInfo, LstsqResult, QRInfo, QRResult):
     _class.__module__ = "mdqr.tensorcore"

@@ -34,3 +34,7 @@ __all__ = [
     "pairs",
     "ulp_error",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -282,3 +282,11 @@ def test_grids_are_complex_where_their_vectors_are(copy):
 def test_places_of_values_that_are_not_zero(value):
     got = np.argwhere(mdqr.array(value, precision="qd"))
     np.testing.assert_array_equal(got, np.argwhere(np.array(value)), strict=True)
+
+
+def test_places_of_flattened_values_are_a_vector(precision):
+    a = mdqr.arange(4, precision=precision).reshape(2, 2)
+    assert mdqr.take_along_axis(a, [3, 0], None).to_numpy().tolist() == [3, 0]
+    for take in (mdqr.take_along_axis, np.take_along_axis):
+        with pytest.raises(ValueError, match="places are a vector"):
+            take(a, np.zeros((2, 2), dtype=int), None)

@@ -196,3 +196,20 @@ def test_windows_of_a_convolution_take_no_memory():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 20 * x.limbs.nbytes  # copies of all windows: 6000 times
+
+
+def test_points_at_infinity_are_those_of_numpy(multiple, rng):
+    """Between a finite point and one at infinity they were NaN."""
+    ends = [-np.inf, -1.0, 0.0, 1.0, 2.5, np.inf]
+    for _ in range(60):
+        points = np.unique(rng.choice(ends, 4))
+        values = rng.choice([0.0, 1.0, 2.0, -3.0, np.inf, -np.inf], points.size)
+        x = rng.choice([*ends, -0.5, 0.3, 4.0, np.nan], 5)
+        x = np.nan_to_num(x) if points.size == 1 else x
+        with np.errstate(all="ignore"):
+            wanted = np.interp(x, points, values)
+            got = mdqr.interp(mdqr.array(x, precision=multiple), points, values)
+        np.testing.assert_array_almost_equal_nulp(
+            np.nan_to_num(got.to_numpy()), np.nan_to_num(wanted), 4
+        )
+        np.testing.assert_array_equal(np.isnan(got.to_numpy()), np.isnan(wanted))

@@ -213,3 +213,24 @@ def test_the_average_of_nothing_is_its_mean():
     assert np.isnan(mdqr.average(empty, 0).to_numpy()).all()
     with pytest.raises(ZeroDivisionError):
         mdqr.average(empty, 0, weights=np.zeros((0, 2)))
+
+
+def test_places_of_percentiles_lose_no_digits(precision, rng):
+    """In d the error was up to 12 eps: the place p / 100 (n - 1) was rounded."""
+    for _ in range(40):
+        values, parts = rng.normal(size=int(rng.integers(2, 60))), rng.uniform(0, 100, 4)
+        got = mdqr.percentile(mdqr.array(values, precision=precision), parts)
+        ordered = sorted(map(Fraction, values))
+        for part, value in zip(map(Fraction, parts), got, strict=True):
+            place = part * (len(values) - 1) / 100
+            low, high = ordered[int(place)], ordered[min(int(place) + 1, len(values) - 1)]
+            error = Fraction(*value.as_integer_ratio()) - low - (place - int(place)) * (high - low)
+            assert abs(error) <= 3 * Fraction(precision.eps) * max(abs(low), abs(high))
+
+
+def test_parts_may_have_the_precision(multiple):
+    part = mdqr.array("0.1", precision=multiple)
+    for quantile in (mdqr.quantile, np.quantile):
+        assert mdqr.allclose(quantile([1.0, 2.0], part), multiple("1.1"))
+    with pytest.raises(TypeError, match="no operand is an MDArray"):
+        mdqr.quantile([1.0, 2.0], 0.1)

@@ -66,6 +66,9 @@ LATER = {
         "mdqr.series.plot": "it is loaded when it is asked for",
     },
     "mdqr.series": {"mdqr.series.plot": "it is loaded when it is asked for"},
+    "mdqr.linalg._products.standard": {
+        "mdqr.linalg._solve.solve": "inverses of matrix_power lie above"
+    },
     "mdqr.linalg._update.operands": {
         "mdqr.linalg._update.arithmetic.cuda_floats": "CUDA is loaded for the first array on a GPU"
     },

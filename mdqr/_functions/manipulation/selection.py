@@ -65,7 +65,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
     indices : array_like of int
         The places, as `mdqr.argsort` returns them; the other axes broadcast.
     axis : int, optional
-        The axis; None: both are flattened.
+        The axis; None: the values are flattened, and the places are a vector.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
     IndexError
         If a place is out of bounds, or no integer.
     ValueError
-        If the numbers of axes differ.
+        If the numbers of axes differ, or `axis` is None and the places are no vector.
 
     Examples
     --------
@@ -90,6 +90,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> MDArray:
     given = operand(arr)
     xp = planes.namespace(given._block)
     index = integers(indices, given._block)
+    if axis is None and index.ndim != 1:
+        raise ValueError(f"places are a vector where axis is None; got shape {index.shape}")
     if axis is None:
         return take_along_axis(given.ravel(), index.reshape(-1), 0)
     if index.ndim != given.ndim:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
-from mdqr._core.promotion import precisions_in
+from mdqr._core.base import ArrayBase
+from mdqr._core.promotion import precisions_in, unwrapped
 from mdqr._errors import advised
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import moveaxis, operand
 from mdqr._functions.ordering.sorting import sort
+from mdqr._precision import PRECISIONS
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
@@ -63,11 +65,8 @@ def quantile(
     >>> mdqr.quantile(mdqr.arange(5, precision=mdqr.qd), [0.25, 0.625]).to_numpy()
     array([1. , 2.5])
     """
-    given = operand(a)
-    if given.is_complex:
-        raise TypeError("quantiles are of real values; take a.real and a.imag")
-    parts = _beside(given, q)
-    return _quantile(given, parts, axis, method, keepdims)
+    given = _real(a, q)
+    return _quantile(given, _beside(given, q), axis, method, keepdims)
 
 
 def percentile(
@@ -100,9 +99,8 @@ def percentile(
     >>> float(mdqr.percentile(mdqr.arange(5, precision=mdqr.qd), 75))
     3.0
     """
-    given = operand(a)
-    parts = _beside(given, q) / 100
-    return quantile(given, parts, axis, method=method, keepdims=keepdims)
+    given = _real(a, q)
+    return _quantile(given, _beside(given, q), axis, method, keepdims, whole=100)
 
 
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
@@ -136,16 +134,32 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     return _quantile(given, half, axis, "linear", keepdims)
 
 
+def _real(a: Any, q: Any) -> MDArray:
+    """Return the values as a real array, of the precision of the parts if they have none."""
+    lacks = isinstance(q, ArrayBase) and not precisions_in(unwrapped(a))
+    given = asarray(a, precision=q.precision, device=q.device) if lacks else operand(a)
+    if given.is_complex:
+        raise TypeError("quantiles are of real values; take a.real and a.imag")
+    return given
+
+
 def _beside(a: MDArray, q: Any) -> MDArray:
     """Return parts as an array: of their own precision, or of that of `a` where it lives."""
     return asarray(q) if precisions_in(q) else asarray(q, precision=a.precision, device=a.device)
 
 
 @advised
-def _quantile(a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool) -> MDArray:
+def _quantile(
+    a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool, whole: int = 1
+) -> MDArray:
+    """Return quantiles of the parts ``q / whole``.
+
+    Places among the values have twice the limbs of `q`, if a precision has them: of those in front
+    of the point none are lost behind it.
+    """
     if method not in (*_METHODS, "nearest"):
         raise ValueError(f"method is one of {[*_METHODS, 'nearest']}; got {method!r}")
-    if not bool(((q >= 0) & (q <= 1)).all()):
+    if not bool(((q >= 0) & (q <= whole)).all()):
         raise ValueError(f"parts lie between 0 and 1, percentages between 0 and 100; got {q}")
     reduced = () if is_only_axis(axis, a.ndim) else counted_axes(axis, a.ndim)
     kept = [i for i in range(a.ndim) if i not in reduced]
@@ -156,11 +170,12 @@ def _quantile(a: MDArray, q: MDArray, axis: Axis, method: str, keepdims: bool) -
     if not count:
         raise ValueError(f"there are no values to choose from: axis {axis} of shape {a.shape}")
     ordered = sort(rows, -1)
-    position = q * (count - 1)
+    wide = next((p for p in PRECISIONS if p > q.precision), q.precision)
+    position = q.astype(wide) * (count - 1) / whole
     if method == "nearest":
         position = elementwise.rint(position)
     low = elementwise.floor(position)
-    part = _METHODS.get(method, _METHODS["linear"])(position - low)
+    part = _METHODS.get(method, _METHODS["linear"])((position - low).astype(q.precision))
     place = low.limbs[0].astype(np.int64)  # small integers have one limb
     below = ordered[..., place]
     above = ordered[..., (place + 1).clip(0, count - 1)]

@@ -129,21 +129,24 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     a : array_like
         Square matrices; leading axes are batches.
     n : int
-        The exponent, not negative: multiply by the solution of a system for an inverse.
+        The exponent. A negative one is that of the inverse, which is found first.
     precision : Precision or str, optional
         The precision of the power; by default that of `a`.
 
     Returns
     -------
     MDArray
-        The powers. Each product in turn has the error of `mdqr.linalg.matmul`.
+        The powers. Each product in turn has the error of `mdqr.linalg.matmul`, an inverse that of
+        `mdqr.linalg.inv`.
 
     Raises
     ------
     ValueError
-        If the matrices are not square, or `n` is negative.
+        If the matrices are not square.
     TypeError
         If `n` is no integer.
+    numpy.linalg.LinAlgError
+        If `n` is negative and a matrix is singular; see `mdqr.linalg.inv`.
 
     Examples
     --------
@@ -156,7 +159,9 @@ def matrix_power(a: Any, n: int, *, precision: Precision | str | None = None) ->
     if given.ndim < 2 or given.shape[-1] != given.shape[-2]:
         raise ValueError(f"matrix_power wants square matrices; got shape {given.shape}")
     if exponent < 0:
-        raise ValueError(f"matrix_power wants an exponent from 0; got {n}: solve systems instead")
+        from mdqr.linalg._solve.solve import inv
+
+        given, exponent = inv(given), -exponent
     if not exponent:
         identity = filled.zeros_like(given)
         planes.set_unit_diagonal(identity._block, identity.is_complex)
