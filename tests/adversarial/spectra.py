@@ -109,6 +109,7 @@ def pinv(seed, index):
     (m, n), bound = x.shape, info.error_bound
     values, at = _integers(limbs(x))
     for i, j in np.ndindex(m, n):
+        verdict.components += 1
         exact = [
             _fraction(inverse[i + m * part, j]) * Fraction(2) ** -power for part in range(len(ints))
         ]
@@ -116,14 +117,8 @@ def pinv(seed, index):
             abs(Fraction(int(values[part, i, j])) * Fraction(2) ** at - e)
             for part, e in enumerate(exact)
         ]
-        _compare(verdict, math.hypot(*map(_up, error)) if len(error) > 1 else error[0], bound[i, j])
+        _compare(verdict, _root(sum(e * e for e in error)), float(bound[i, j]))
     return given, verdict
-
-
-def _up(value):
-    """A double no smaller than a fraction."""
-    found = float(value)
-    return math.nextafter(found, math.inf) if value else 0.0
 
 
 def _complex(x):

@@ -143,6 +143,10 @@ COUNTS = {
     "pade": (60, 20_000),
     "powers of series": (100, 20_000),
     "texts of systems": (100, 20_000),
+    "svd": (30, 20_000),
+    "eigh": (30, 20_000),
+    "eigh of two": (30, 20_000),
+    "pinv": (30, 20_000),
 }
 
 
