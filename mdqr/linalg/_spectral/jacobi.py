@@ -36,6 +36,7 @@ _MIXED = 8
 _GOLDEN = 0.6180339887498949
 # So many powers of two an entry may be away from 1.
 _NEAR = 3
+_LOW, _HIGH = (1022 - _NEAR) << 52, (1023 + _NEAR) << 52  # the bits of these entries
 # Largest vectors are near that power of two, so that the limbs of far smaller ones stay in range.
 ROOM = 480
 
@@ -138,12 +139,12 @@ def _unitary(backend: Backend, v: Block, kind: Kind) -> Block:
     v = planes.widen(v, field, kind.limbs)
     one = kind.identity(backend.xp, v.shape[kind.lead :])
     while good < kind.limbs:
-        # (1 - e)^(-1/2) is 1 + e / 2 + 3 e^2 / 8 but for a cube; of the square few limbs count.
-        off = backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
+        # (1 - 2 h)^(-1/2) is 1 + h + 3 h^2 / 2 but for a cube; of the square few limbs count.
+        off = 0.5 * backend.matmul(v, adjoint(v, kind), c=one, subtract=True, kind=kind)
         first = planes.first_limbs(off, field, good)
         square = backend.matmul(first, first, kind=Kind(good, field))
-        square = _times(backend, square, 0.375, Kind(good, field))
-        off = backend.binary("add", 0.5 * off, square, kind=kind)
+        for term in (square, 0.5 * square):
+            off = backend.binary("add", off, term, kind=kind)
         v = backend.matmul(off, v, c=v, kind=kind)
         # Some bits of three times as many are lost in the size of matrices.
         good *= 2
@@ -223,15 +224,17 @@ def _small_turns(
     gap = backend.binary("subtract", rows, squares[..., None, :], kind=kind)
     sizes = abs(to_native(xp, squares, field))
     cosine = abs(to_native(xp, gram, field)) / xp.sqrt(sizes[..., :, None] * sizes[..., None, :])
-    others = xp.eye(n) == 0
-    turned = (cosine > tolerance) & others
+    # The diagonal takes no part; what is not a number is no angle.
+    planes.diagonal(cosine)[...] = 0.0
+    turned = cosine > tolerance
     w = backend.binary("divide", gram, gap, kind=kind)
     angle = abs(to_native(xp, w, field))
+    planes.diagonal(angle)[...] = math.inf
     angle = xp.maximum(angle, angle.swapaxes(-1, -2))
     # Orthogonal pairs stay, unless lengths differ: cosines below the tolerance add up.
-    active = turned | ((angle <= 16 * tolerance) & others)
+    active = turned | (angle <= 16 * tolerance)
     w = xp.where(active, w, 0.0)
-    angle = xp.where(angle < 1.0, xp.where(active, angle, 0.0), xp.where(turned, 1.0, 0.0))
+    angle = xp.where(active, xp.where(angle < 1.0, angle, 1.0), 0.0)
     largest = fetch(
         scaling.largest(angle.sum(axis=-1), None, 0.0),
         scaling.largest(xp.where(turned, cosine, 0.0), None, 0.0),
@@ -322,11 +325,11 @@ def _normalised(backend: Backend, x: Block, exponents: Block, kind: Kind) -> tup
     Vectors of zeros have the exponent of the largest.
     """
     bits = scaling.largest(scaling.magnitude_bits(x, kind.is_complex), -1, 0)
+    if isinstance(bits, np.ndarray) and bits.size and bits.min() >= _LOW and bits.max() < _HIGH:
+        return x, exponents
     more = scaling.exponents_of(bits)
     # Powers of two that many vectors have in common cost less.
     more = backend.xp.where(abs(more) <= _NEAR, 0, more)
-    if isinstance(more, np.ndarray) and not more.any() and bits.all():
-        return x, exponents
     top = scaling.largest(exponents + more, -1, 0, keepdims=True)
     found = backend.xp.where(bits > 0, exponents + more, top)
     return backend.ldexp(x, -more[..., None], is_complex=kind.is_complex), found
