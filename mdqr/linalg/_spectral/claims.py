@@ -20,7 +20,7 @@ from mdqr.linalg._spectral import residual_bounds as pencil
 from mdqr.linalg._spectral import singular_bounds as singular
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.info import Proven, SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint, descending
+from mdqr.linalg._spectral.jacobi import adjoint, ascending
 from mdqr.linalg._spectral.residual_bounds import Bounds, Remainders
 from mdqr.linalg._spectral.singular_bounds import Triples
 
@@ -124,7 +124,7 @@ def of_hermitian(given: Held, refined: Any) -> Proven:
     x = backend.ldexp(host_block(given.vectors[0]), (of_b >> 1)[:, None, None], is_complex=field)
     found = pencil.remainders(backend, a, b, x, w, kind)
     apart = pencil.distances(backend, w, kind)
-    stored = pencil.bounds(apart, found)
+    stored = pencil.bounds(apart, found, abs(w[0]))
     sizes, of_x = abs(w[0]), pencil.known(x, kind).sizes
     moved = _moved(of_x, e) * SLACK
     changed = np.zeros_like(moved) if f is None else _moved(of_x, f) * SLACK
@@ -132,7 +132,7 @@ def of_hermitian(given: Held, refined: Any) -> Proven:
         found.z + moved + changed * sizes[:, None, :] + _MORE,
         found.g + changed + _MORE * (b is not None),
     )
-    within = pencil.bounds(apart, data).values
+    within = pencil.bounds(apart, data, abs(w[0])).values
     if b is None:
         within = np.minimum(within, stored.values + _norm(e))
     size_a = abs(to_native(np, a, field))
@@ -149,8 +149,12 @@ def of_hermitian(given: Held, refined: Any) -> Proven:
             more, (one, two, of) = Kind(limbs, field), (y[..., chosen, :, :] for y in (a, b, x))
             again = refined(backend, one, two, w[:, chosen], of, more)
             left = pencil.remainders(backend, one, two, again.vectors, again.values, more)
-            proven = pencil.bounds(pencil.distances(backend, again.values, more), left).values
-            order = descending(np, again.values)[..., ::-1]
+            proven = pencil.bounds(
+                pencil.distances(backend, again.values, more), left, abs(again.values[0])
+            ).values
+            order = ascending(np, again.values)
+            if order is None:
+                return again.values, proven
             proven = np.take_along_axis(proven, order, axis=-1)
             return permuted(again.values[..., None], order)[..., 0], proven
 

@@ -35,7 +35,7 @@ from mdqr.linalg._shared.operands import (
 from mdqr.linalg._spectral import claims
 from mdqr.linalg._spectral.definite_pair import Pairs, refined
 from mdqr.linalg._spectral.info import SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint, descending, orthogonalise
+from mdqr.linalg._spectral.jacobi import adjoint, ascending, orthogonalise
 from mdqr.linalg._spectral.svd import of_tall
 
 # Eigenvalues no larger than that, beside the largest, are noise in float64.
@@ -364,9 +364,7 @@ def _solved_pair(
             PrecisionWarning,
             stacklevel=4,
         )
-    order = descending(backend.xp, found.values)[..., ::-1]
-    rows = permuted(found.vectors.swapaxes(-1, -2), order)
-    return permuted(found.values[..., None], order)[..., 0], rows.swapaxes(-1, -2)
+    return _in_order(backend.xp, found.values, found.vectors)
 
 
 def _part(function: str, subset: Any, n: int) -> slice:
@@ -443,6 +441,13 @@ def _solved(inputs: Inputs, a: Block) -> tuple[Block, Block]:
     values = backend.binary("multiply", rows_, image.swapaxes(-1, -2), kind=kind)
     values = backend.reduce("sum", values, kind=kind)
     values = backend.ldexp(values[0] if field else values, top[:, None])
-    order = descending(xp, values)[..., ::-1]
-    values = permuted(values[..., None], order)[..., 0]
-    return values, permuted(rows, order).swapaxes(-1, -2)
+    return _in_order(xp, values, vectors)
+
+
+def _in_order(xp: Any, values: Block, vectors: Block) -> tuple[Block, Block]:
+    """Return values, the least first, and vectors as columns."""
+    order = ascending(xp, values)
+    if order is None:
+        return values, vectors
+    rows = permuted(vectors.swapaxes(-1, -2), order)
+    return permuted(values[..., None], order)[..., 0], rows.swapaxes(-1, -2)

@@ -214,7 +214,7 @@ def _small_turns(
     And the divisors in float64, a norm of W, at least 1 if a modulus is, and the largest cosine of
     pairs that are not orthogonal; 0 if all are.
     """
-    xp, n, field = backend.xp, int(gram.shape[-1]), kind.is_complex
+    xp, field = backend.xp, kind.is_complex
     squares = planes.diagonal(gram)
     rows = squares[..., :, None]
     if not _are_equal(exponents):
@@ -428,15 +428,26 @@ def _are_equal(exponents: Block) -> bool:
     return bool((exponents == exponents[..., :1]).all())
 
 
-def descending(xp: Any, values: Block) -> Block:
-    """Return the order of rows of normalised values by all limbs, the largest first."""
-    order = (-values[0]).argsort(axis=-1, kind="stable")
-    if xp is np:
-        known = np.take_along_axis(values[0], order, axis=-1)
-        if (known[..., 1:] < known[..., :-1]).all():
-            return order
+def descending(xp: Any, values: Block) -> Block | None:
+    """Return the order of rows of normalised values by all limbs, the largest first.
+
+    None where they are in that order in host memory, by the first limbs.
+    """
+    first = values[0]
+    if xp is np and (first[..., 1:] < first[..., :-1]).all():
+        return None
     order = xp.broadcast_to(xp.arange(values.shape[-1]), values.shape[1:])
     for limb in values[::-1]:
         known = xp.take_along_axis(limb, order, axis=-1)
         order = xp.take_along_axis(order, (-known).argsort(axis=-1, kind="stable"), axis=-1)
     return order
+
+
+def ascending(xp: Any, values: Block) -> Block | None:
+    """Return the order with the least first; None where values are in it."""
+    if xp is np and (values[0][..., 1:] > values[0][..., :-1]).all():
+        return None
+    order = descending(xp, values)
+    if order is None:
+        order = xp.broadcast_to(xp.arange(values.shape[-1]), values.shape[1:])
+    return order[..., ::-1]

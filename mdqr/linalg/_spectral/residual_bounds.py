@@ -17,7 +17,7 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind
 from mdqr.linalg._shared.operands import precision_for
-from mdqr.linalg._spectral.disks import SLACK, disks
+from mdqr.linalg._spectral.disks import SLACK, Disks, disks
 from mdqr.linalg._spectral.jacobi import adjoint
 
 # Entries are near 1: more than what underflow takes from any sum.
@@ -155,14 +155,19 @@ def amplified(found: Remainders) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def bounds(apart: np.ndarray, found: Remainders) -> Bounds:
-    """Return what the remainders prove of values these distances apart.
+def bounds(apart: np.ndarray, found: Remainders, sizes: np.ndarray) -> Bounds:
+    """Return what the remainders prove of values of these sizes, these distances apart.
 
     The sine is at most the length of a column of Z, as a residual, over the gap (C. Davis and
     W. M. Kahan, The rotation of eigenvectors by a perturbation III, 1970).
     """
     moduli, n = amplified(found), found.z.shape[-1]
     proven = disks(apart, moduli)
+    # The similarity by the roots of the sizes: small values are not moved by what large ones err.
+    least = sizes.max(axis=-1, keepdims=True, initial=0.0) * _LEAST
+    roots = np.sqrt(np.maximum(sizes, least))
+    graded = disks(apart, moduli * (SLACK * roots[:, :, None] / roots[:, None, :]))
+    proven = Disks(*map(np.minimum, proven, graded))
     gaps = apart / SLACK - proven.radii[..., None, :]
     gaps[..., np.arange(n), np.arange(n)] = np.inf
     gap = gaps.min(axis=-1, initial=np.inf)

@@ -89,7 +89,7 @@ def of_values(backend: Backend, s: Block, found: Sides, kind: Kind) -> Bounds:
     """Return what is proven of singular values and of both their vectors."""
     n = s.shape[-1]
     apart = distances(backend, np.concatenate([s, planes.negate(s, False)], axis=-1), kind)
-    proven = bounds(apart, found.both)
+    proven = bounds(apart, found.both, np.tile(s[0], 2))
     radii, sizes, outside = proven.values[:, :n], s[0], found.outside[:, None]
     # Of A times the projection on the span of U; the rest adds its square.
     least = 2 * (sizes / SLACK - radii)

@@ -463,20 +463,22 @@ def _sorted(inputs: Inputs, found: Orthogonal, top: Block) -> tuple[Block, Block
     squares = backend.reduce("sum", backend.unary("square", parts, kind=real), kind=real)
     lengths = backend.unary("sqrt", squares, kind=real)
     values = backend.ldexp(lengths, found.exponents + top[:, None])
-    order = descending(xp, values)
-    values = permuted(values[..., None], order)[..., 0]
-    lengths = permuted(lengths[..., None], order)
+    x, v, order = found.x, found.v, descending(xp, values)
+    if order is not None:
+        values, lengths = (permuted(y[..., None], order)[..., 0] for y in (values, lengths))
+        x, v = permuted(x, order), permuted(v, order)
+    lengths = lengths[..., None]
     # Values below the range count as zeros.
     zero = (scaling.magnitude_bits(values, False) == 0)[..., None]
     lengths[0] = xp.where(zero, 1.0, lengths[0])
     divisor = planes.complexify(lengths) if field else lengths
-    units = backend.binary("divide", permuted(found.x, order), divisor, kind=kind)
+    units = backend.binary("divide", x, divisor, kind=kind)
     if fetch(zero.any())[0]:
         # What is orthogonal to the others takes the place of vectors of zeros.
         units = xp.where(zero, 0.0, units)
         q = _factored(inputs, units.swapaxes(-1, -2)).signed_q(int(units.shape[-2]))
         units = xp.where(zero, q.swapaxes(-1, -2), units)
-    return units, values, permuted(found.v, order)
+    return units, values, v
 
 
 def _completed(inputs: Inputs, q: Block) -> Block:
