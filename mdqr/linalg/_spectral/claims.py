@@ -13,14 +13,14 @@ from mdqr._backend.protocol import Backend
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.device import host_block
 from mdqr._limbs.planes import Block, Kind
-from mdqr.linalg._factor.lu import flat, permuted
+from mdqr.linalg._factor.lu import flat
 from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._spectral import residual_bounds as pencil
 from mdqr.linalg._spectral import singular_bounds as singular
 from mdqr.linalg._spectral.disks import SLACK
 from mdqr.linalg._spectral.info import Proven, SpectralInfo
-from mdqr.linalg._spectral.jacobi import adjoint, ascending
+from mdqr.linalg._spectral.jacobi import adjoint
 from mdqr.linalg._spectral.residual_bounds import Bounds, Remainders
 from mdqr.linalg._spectral.singular_bounds import Triples
 
@@ -107,8 +107,11 @@ def _near_one(backend: Backend, a: Block, field: bool, *, even: bool = False) ->
 
 
 @np.errstate(all="ignore")
-def of_hermitian(given: Held, refined: Any) -> Proven:
-    """Return what is proven of all eigenvalues of one or two matrices, and their vectors."""
+def of_hermitian(given: Held, again: Any) -> Proven:
+    """Return what is proven of all eigenvalues of one or two matrices, and their vectors.
+
+    ``again(matrices, is_complex, limbs)`` returns their values and vectors in so many limbs.
+    """
     kind, field = given.kind, given.kind.is_complex
     a, *rest = (host_block(x) for x in given.matrices)
     e, *rest_e = (_entry_errors(given, i) for i in range(len(given.matrices)))
@@ -142,23 +145,15 @@ def of_hermitian(given: Held, refined: Any) -> Proven:
     condition = condition if b is None else condition + own
     vectors = np.sqrt(2.0) * stored.sines + stored.lengths + given.rounding * np.sqrt(own)
     back, zero = (top - of_b)[:, None], _zero(a, field)
-    values = stored.values
-    if rest:
 
-        def in_more(chosen: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
-            more, (one, two, of) = Kind(limbs, field), (y[..., chosen, :, :] for y in (a, b, x))
-            again = refined(backend, one, two, w[:, chosen], of, more)
-            left = pencil.remainders(backend, one, two, again.vectors, again.values, more)
-            proven = pencil.bounds(
-                pencil.distances(backend, again.values, more), left, abs(again.values[0])
-            ).values
-            order = ascending(np, again.values)
-            if order is None:
-                return again.values, proven
-            proven = np.take_along_axis(proven, order, axis=-1)
-            return permuted(again.values[..., None], order)[..., 0], proven
+    def in_more(chosen: np.ndarray, limbs: int) -> tuple[Block, np.ndarray]:
+        more, parts = Kind(limbs, field), [y[..., chosen, :, :] for y in (a, b) if y is not None]
+        far, x, _ = again(parts, field, limbs)
+        left = pencil.remainders(backend, parts[0], parts[1] if rest else None, x, far, more)
+        apart = pencil.distances(backend, far, more)
+        return far, pencil.bounds(apart, left, abs(far[0])).values
 
-        values = _sharper(backend, w, values, kind.limbs, in_more)
+    values = _sharper(backend, w, stored.values, kind.limbs, in_more)
     values = np.where(zero, 0.0, _scaled(values, back))
     within = np.where(zero & (_norm(e) <= _MORE), 0.0, _scaled(within, back))
     return Proven(values, _usable(vectors, stored), within, condition)

@@ -11,10 +11,9 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
-from mdqr._backend.protocol import Backend
 from mdqr._errors import PrecisionWarning
 from mdqr._limbs import planes, scaling
-from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._factor.cholesky import checked_factor
 from mdqr.linalg._factor.lu import flat, permuted
@@ -300,7 +299,7 @@ def _claims(
     )
     n = inputs.shape(0)[-1]
     shape = (*inputs.shape(0)[:-2], len(range(n)[found.part]))
-    made = partial(claims.of_hermitian, refined=partial(_refined, inputs))
+    made = partial(claims.of_hermitian, again=partial(_again, function))
     return claims.info_of(inputs, held, made, found.part, shape)
 
 
@@ -331,24 +330,35 @@ def _decomposed(
         if triangle is None:
             values, vectors = _solved(inputs, matrix)
         else:
-            values, vectors = _solved_pair(function, inputs, matrices, reduced, triangle)
+            values, vectors, change = _solved_pair(inputs, matrices, reduced, triangle)
+            if not change <= _FEW_DIGITS:
+                warnings.warn(
+                    f"{function}: the condition of b leaves the eigenvalues few of the digits of "
+                    f"{inputs.work.name}; info.digits of eigh says how many, a higher precision "
+                    "has more",
+                    PrecisionWarning,
+                    stacklevel=3,
+                )
         shape = (inputs.work.limbs, *inputs.shape(0)[:-2], 1, n)
         checks.require_in_range(function, "the eigenvalues", values.reshape(shape), False)
         checks.settle()
     return _Found(inputs, matrices, uplo, values, vectors, part)
 
 
-def _refined(
-    inputs: Inputs, backend: Backend, a: Block, b: Block, w: Block, x: Block, kind: Kind
-) -> Pairs:
-    """Return the pairs of two matrices in the precision of `kind`."""
-    inputs = inputs._replace(work=precision_for(kind.limbs), blocks=[a])
-    return refined(backend, a, b, w, x, kind, partial(_solved, inputs))
+def _again(function: str, matrices: list[Block], is_complex: bool, limbs: int) -> Pairs:
+    """Return the pairs of one or two Hermitian matrices ``(batch, n, n)`` in so many limbs."""
+    precision = precision_for(limbs)
+    blocks = [planes.widen(each, is_complex, limbs) for each in matrices]
+    inputs = Inputs(precision, precision, is_complex, blocks)
+    if len(matrices) == 1:
+        return Pairs(*_solved(inputs, blocks[0]), 0.0)
+    inputs, blocks, reduced, triangle = _reduced(function, inputs, blocks[0], "L")
+    return _solved_pair(inputs, blocks, reduced, triangle)
 
 
 def _solved_pair(
-    function: str, inputs: Inputs, matrices: list[Block], reduced: Block, triangle: Triangle
-) -> tuple[Block, Block]:
+    inputs: Inputs, matrices: list[Block], reduced: Block, triangle: Triangle
+) -> Pairs:
     """Return eigenvalues and eigenvectors of two matrices, from those of ``L^-1 a L^-H`` on."""
     backend, kind, checks = inputs.backend, inputs.kind, Checks()
     values, vectors = _solved(inputs, flat(reduced, kind.is_complex))
@@ -356,15 +366,8 @@ def _solved_pair(
     vectors = flat(triangle.solve(vectors.reshape(shape), "C", checks=checks), kind.is_complex)
     checks.settle()
     a, b = matrices
-    found = _refined(inputs, backend, a, b, values, vectors, kind)
-    if not found.change <= _FEW_DIGITS:
-        warnings.warn(
-            f"{function}: the condition of b leaves the eigenvalues few of the digits of "
-            f"{inputs.work.name}; info.digits of eigh says how many, a higher precision has more",
-            PrecisionWarning,
-            stacklevel=4,
-        )
-    return _in_order(backend.xp, found.values, found.vectors)
+    found = refined(backend, a, b, values, vectors, kind, partial(_solved, inputs))
+    return Pairs(*_in_order(backend.xp, found.values, found.vectors), found.change)
 
 
 def _part(function: str, subset: Any, n: int) -> slice:
