@@ -159,10 +159,18 @@ def svd(
     any case to ``40 k eps`` of the largest one. Entries that are no more than ``2**-1000`` of the
     largest one lose digits in od, and values below ``2**-1074`` are zero.
 
+    ``info.error_bound`` proves what is right of each value, little above its true error, and
+    ``info.vector_bound`` how far vectors are from exact ones: residuals in twice the limbs over
+    distances of values, and where bounds are loose the decomposition in more limbs
+    (docs/explanation/singular-values.md). ``info.data_error_bound`` is for all `a` within their
+    errors. No warning says that these leave a value no digit: each matrix without full rank has
+    such a value.
+
     The limbs are the same for any number of threads of mdqr, but depend on the LAPACK that starts
     the rotations, thus on its version and its threads, and on the other matrices of a batch.
 
-    Columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New fast and
+    Where LAPACK finds values within ``2**30`` of each other its vectors turn the columns. Otherwise
+    columns are sorted by length and factored, R^H again (Z. Drmac and K. Veselic, New fast and
     accurate Jacobi SVD algorithm, 2008), and the rows of the second R made orthogonal: by LAPACK
     for those of like size, by products once all angles are small, by Jacobi rotations otherwise.
 
