@@ -18,6 +18,8 @@ _FIRST_STEPS = 6
 # The relative size of a last step: the next one would be far below rounding.
 _LAST = 2.0**-24
 _EPS = 2.0**-52
+# The angle of the first start on a circle: no root of a real polynomial is likely to be there.
+_TURN = 0.7
 
 
 def starts(p: Polynomial) -> list[Point]:
@@ -58,7 +60,7 @@ class _Iteration:
         for count, log in polygon(p):
             exponent = floor(log + 0.5)
             for k in range(count):
-                angle = 2 * pi * (k / count + done / p.degree) + 0.7
+                angle = 2 * pi * (k / count + done / p.degree) + _TURN
                 self.values.append(2.0 ** (log - exponent) * exp(1j * angle))
                 self.exponents.append(exponent)
             done += count
