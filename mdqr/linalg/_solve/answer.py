@@ -17,7 +17,7 @@ from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.structure import reached
 from mdqr.linalg._solve.system import System, sum_of_squares
 
-_SMALLEST = 2.0**-1074
+_SMALLEST, _NORMAL = 2.0**-1074, 2.0**-1021
 # Components are promised to so many eps.
 _PROMISED = 4.0
 # For the rounding of float64 in moduli, quotients and sums of bounds, and that of what is cut off;
@@ -251,11 +251,7 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
         for block in (x, low):
             if block is not None:
                 terms.append(backend.ldexp(block, shift, is_complex=field))
-                same = backend.ldexp(terms[-1], -shift, is_complex=field) == block
-                same = same.all(axis=tuple(range(system.kind.lead)))
-                # Half of 2^-1074 of each limb, in both parts of a complex value.
-                most = planes.limb_count(block, field) * _SMALLEST
-                lost = lost + xp.where(same, 0.0, most)
+                lost = lost + _lost(system, block, terms[-1], shift)
     x = _added(system, terms, min(answer.limbs, planes.limb_count(terms[0], field)))
     size = moduli(x, field)
     cut = moduli(_added(system, [*terms, planes.negate(x, field)], 1), field) + lost
@@ -270,6 +266,18 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     bound = xp.where(xp.isnan(bound), xp.inf, bound * _UP)
     kept = xp.isfinite(size) & (relative <= _PROMISED * answer.eps)
     return Unknowns(x, bound, relative, kept.all(axis=(-2, -1)))
+
+
+def _lost(system: System, block: Block, shifted: Block, shift: Block) -> Block | float:
+    """Bound what a block lost to underflow when it was multiplied by ``2**shift``."""
+    xp, field = system.backend.xp, system.kind.is_complex
+    small = (abs(shifted) < _NORMAL) & (block != 0)
+    if xp is np and not small.any():
+        return 0.0
+    same = system.backend.ldexp(shifted, -shift, is_complex=field) == block
+    # Half of 2^-1074 of each limb, in both parts of a complex value.
+    most = planes.limb_count(block, field) * _SMALLEST
+    return xp.where(same.all(axis=tuple(range(system.kind.lead))), 0.0, most)
 
 
 @np.errstate(over="ignore")

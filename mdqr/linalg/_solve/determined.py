@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,16 @@ from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
 from mdqr.linalg._shared.caller import Caller
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.data_error import Errors
 from mdqr.linalg._shared.info import Info
-from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit
 from mdqr.linalg._solve.answer import Answer, Scaled, moduli
-from mdqr.linalg._solve.data_error import DataErrors, moved, relative_error, solution_error
+from mdqr.linalg._solve.data_error import (
+    DataErrors,
+    data_errors,
+    moved,
+    relative_error,
+    solution_error,
+)
 from mdqr.linalg._solve.householder.componentwise import lowest_bits
 from mdqr.linalg._solve.system import System
 
@@ -24,71 +30,82 @@ from mdqr.linalg._solve.system import System
 _SPARE = 10
 
 
-def info_of(
-    caller: Caller,
-    inputs: Inputs,
-    found: Answer,
-    condition: Any,
-    errors: DataErrors,
-    is_vector: bool,
-) -> Info:
+class Data(NamedTuple):
+    """The operands of a square system.
+
+    `blocks` are those of `inputs` with one batch, b as columns; `given` are a and b as they came,
+    or a alone, where b is exact; `data_error` is that of the public function.
+    """
+
+    caller: Caller
+    inputs: Inputs
+    blocks: list[Block]
+    given: tuple[Any, ...]
+    data_error: Mapping[str, Any] | None
+    is_vector: bool
+
+    @property
+    def precision(self) -> Precision:
+        """The precision to which the entries of a are known."""
+        return data_precision(self.given[0], self.inputs.work)
+
+    def errors(self, checks: Checks) -> DataErrors:
+        """Return the errors of the operands, by default those of rounded entries."""
+        units = [entry_unit(x, data_precision(x, self.inputs.work)) for x in self.given]
+        a, b = (*units, 0.0)[:2]
+        function = self.caller.function
+        inputs = self.inputs._replace(blocks=self.blocks)
+        return data_errors(function, self.data_error, (a, b), inputs, self.is_vector, checks)
+
+
+def info_of(data: Data, found: Answer, condition: np.ndarray) -> Info:
     """Return what is known of the errors of a solution; the operands may be changed afterwards."""
-    inputs = inputs._replace(blocks=[block.copy() for block in inputs.blocks])
+    inputs, errors = data.inputs, data.errors(Checks())
     size = moduli(found.x, inputs.is_complex)
+    data = data._replace(blocks=[block.copy() for block in data.blocks])
 
     def shown(values: np.ndarray) -> np.ndarray:
-        return values[..., 0] if is_vector else values
-
-    def of_data() -> np.ndarray:
-        own = shown(found.report.bound)
-        return own + _moved(caller, inputs, size, found.held, errors, is_vector)
+        return values[..., 0] if data.is_vector else values
 
     return Info(
         inputs.precision,
         lambda: shown(fetch(size)[0]),
         lambda: shown(found.report.bound),
-        of_data,
-        condition=condition,
+        lambda: shown(found.report.bound) + _moved(data, size, found.held, errors),
+        condition=condition if condition.ndim else float(condition),
         bound_kind=found.bound_kind,
     )
 
 
-def _moved(
-    caller: Caller,
-    inputs: Inputs,
-    x: Block,
-    held: Block | None,
-    errors: DataErrors,
-    is_vector: bool,
-) -> np.ndarray:
+def _moved(data: Data, x: Block, held: Block | None, errors: DataErrors) -> np.ndarray:
     """Return by how much errors of the data may move a solution, of which the moduli are given."""
-    backend, kind, (a, b) = inputs.backend, inputs.kind, inputs.blocks
+    backend, kind, (a, b) = data.inputs.backend, data.inputs.kind, data.blocks
     rows = scaling.row_powers(scaling.magnitude_bits(a, kind.is_complex))
-    system = System.of(caller, backend, a, Checks(), kind=kind, rows=rows)
+    system = System.of(data.caller, backend, a, Checks(), kind=kind, rows=rows)
     near, powers = backend.balance_columns(b, rows, is_complex=kind.is_complex)
     nothing = Scaled(backend.xp.zeros_like(near), -powers)
     found = moved(system, Scaled(near, -powers), nothing, x, errors)
-    return solution_error(system, found, held, errors, is_vector)
+    return solution_error(system, found, held, errors, data.is_vector)
 
 
-def warn_if_undetermined(
-    caller: Caller, inputs: Inputs, data: Precision, errors: Errors, condition: np.ndarray
-) -> None:
+def warn_if_undetermined(data: Data, condition: np.ndarray) -> None:
     """Warn where entries were rounded to a precision in which they do not determine x."""
-    a = inputs.blocks[0]
-    eps, worst = data.eps, float(np.max(condition, initial=1.0))
-    if not worst * eps * a.shape[-1] >= 1.0:
+    a, growth = data.blocks[0], float(condition.max()) * data.blocks[0].shape[-1]
+    if growth * data.precision.eps < 1.0:
         return
-    if isinstance(errors.rtol, float):
-        # Of entries that are said nothing of.
-        if not _may_be_rounded(a, data, inputs.is_complex):
-            return
-    elif not worst * 2.0 * relative_error(a, errors, inputs.is_complex) * a.shape[-1] >= 1.0:
+    given = data.data_error or {}
+    if "a_rtol" not in given and "a_atol" not in given:
+        doubtful = _may_be_rounded(a, data.precision, data.inputs.is_complex)
+    else:
+        errors = data.errors(Checks()).a
+        doubtful = growth * 2.0 * relative_error(a, errors, data.inputs.is_complex) >= 1.0
+    if not doubtful:
         return
+    caller = data.caller
     warn_of_precision(
         f"{caller.function}: {caller.a} is singular to the precision of its entries (condition "
-        f"about {worst:.1e}): the result is that of the entries as they are given, and if those "
-        "are rounded, few or none of its digits mean anything in any precision"
+        f"about {float(condition.max()):.1e}): the result is that of the entries as they are "
+        "given, and if those are rounded, few or none of its digits mean anything in any precision"
         + (" (info.data_digits of return_info=True tells)" if caller.has_options else "")
     )
 

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from mdqr._array.array import MDArray
 from mdqr._limbs import scaling
 from mdqr._limbs.planes import Kind
-from mdqr._precision import Precision
+from mdqr._precision import PRECISIONS, Precision
 from mdqr.linalg._shared.caller import INV, SOLVE, Caller
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error
-from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import (
     Callback,
     Inputs,
     broadcast_batch,
     check_callback,
-    data_precision,
-    entry_unit,
     gather,
     memory_guard,
     right_hand_side,
     square_order,
 )
 from mdqr.linalg._solve.answer import Answer
-from mdqr.linalg._solve.data_error import NAMES, data_errors
+from mdqr.linalg._solve.data_error import NAMES
 from mdqr.linalg._solve.deficiency import require_columns
-from mdqr.linalg._solve.determined import info_of, warn_if_undetermined
+from mdqr.linalg._solve.determined import Data, info_of, warn_if_undetermined
 from mdqr.linalg._solve.rank import Decisive, require_regular
 from mdqr.linalg._solve.system import System
 from mdqr.linalg._solve.ways.methods import Problem, answer, check_method
-from mdqr.linalg._solve.ways.small import small_solution
+from mdqr.linalg._solve.ways.small import SmallAnswer, small_solution
 
 
 def solve(
@@ -118,10 +113,8 @@ def solve(
     check_data_error("solve", data_error, NAMES[:2])
     inputs = gather(a, b, precision=precision)
     n = square_order("solve", "a", inputs.shape(0))
-    data = Data(data_error, *_known(a, inputs), _known(b, inputs)[1])
     with memory_guard("solve", inputs, 5 * n * n, "take fewer unknowns"):
-        x, info = _solved(SOLVE, inputs, data, method, callback, verified)
-    return (x, info()) if return_info else x
+        return _solved(SOLVE, inputs, (a, b), data_error, method, callback, verified, return_info)
 
 
 def inv(
@@ -194,67 +187,69 @@ def inv(
     check_data_error("inv", data_error, NAMES[:1])
     inputs = gather(a, precision=precision)
     n, field, xp = square_order("inv", "a", inputs.shape(0)), inputs.is_complex, inputs.backend.xp
-    data = Data(data_error, *_known(a, inputs), 0.0)
     inputs = inputs._replace(blocks=[*inputs.blocks, Kind(1, field).identity(xp, (n, n))])
     with memory_guard("inv", inputs, 6 * n * n, "take fewer unknowns"):
-        x, info = _solved(INV, inputs, data, method, callback, verified)
-    return (x, info()) if return_info else x
-
-
-class Data(NamedTuple):
-    """What is known of the data: `data_error`, the precision of a, and units of a and b."""
-
-    given: Mapping[str, Any] | None
-    precision: Precision
-    a: float
-    b: float
-
-
-def _known(value: Any, inputs: Inputs) -> tuple[Precision, float]:
-    """Return the precision to which entries are known, and half a unit of their last place."""
-    precision = data_precision(value, inputs.work)
-    return precision, entry_unit(value, precision)
+        return _solved(INV, inputs, (a,), data_error, method, callback, verified, return_info)
 
 
 def _solved(
     caller: Caller,
     inputs: Inputs,
-    data: Data,
+    given: tuple[Any, ...],
+    data_error: Mapping[str, Any] | None,
     method: str,
     callback: Callback | None,
     verified: bool,
-) -> tuple[MDArray, Callable[[], Info]]:
-    """Take the cheapest way that shows all digits; return what makes the info, too."""
+    return_info: bool,
+) -> Any:
+    """Take the cheapest way that shows all digits."""
     function, n = caller.function, inputs.shape(0)[-1]
-    field, work, checks = inputs.is_complex, inputs.work, Checks()
     right, is_vector = right_hand_side(function, inputs.blocks[1], inputs.shape(1), n)
-    batch, (a, b) = broadcast_batch(function, [inputs.blocks[0], right], field)
-    inputs = inputs._replace(blocks=[a, b])
-    errors = data_errors(function, data.given, (data.a, data.b), inputs, is_vector, checks)
-    limit = n * work.eps
-    found: Answer
-    small = None if callback else small_solution(inputs, a, b, method, limit)
-    if small is not None and small.promised:
+    _, blocks = broadcast_batch(function, [inputs.blocks[0], right], inputs.is_complex)
+    data = Data(caller, inputs, blocks, given, data_error, is_vector)
+    checks = Checks()
+    if data_error is not None:
+        data.errors(checks)
         checks.settle()
+    limit = n * inputs.work.eps
+    small = None if callback else small_solution(inputs, blocks[0], blocks[1], method, limit)
+    found: Answer
+    if small is not None and small.promised:
         found, condition = small, small.found.condition
     else:
-        checks.require_finite(function, caller.a, a, field)
-        checks.require_finite(function, caller.b, b, field)
-        bits = scaling.magnitude_bits(a, field)
-        require_columns(caller, checks, bits)
-        rows = scaling.row_powers(bits)
-        system = System.of(
-            caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
-        )
-
-        def decide(system: System, found: Decisive) -> np.ndarray:
-            require_regular(system, found, work)
-            return np.full(found.value.shape, n)
-
-        problem = Problem(system, b, inputs, limit, decide, callback)
-        found, condition, _ = answer(problem, method, small, verified=verified)
-        found.warn(condition)
-    warn_if_undetermined(caller, inputs, data.precision, errors.a, condition)
+        found, condition = _scaled(data, checks, small, limit, method, callback, verified)
+    # Most are good enough for all data.
+    if condition.size and n * condition.max() * PRECISIONS[0].eps >= 1.0:
+        warn_if_undetermined(data, condition)
     x = inputs.wrap(found.x[..., 0] if is_vector else found.x)
-    known = condition if batch else float(condition)
-    return x, partial(info_of, caller, inputs, found, known, errors, is_vector)
+    return (x, info_of(data, found, condition)) if return_info else x
+
+
+def _scaled(
+    data: Data,
+    checks: Checks,
+    small: SmallAnswer | None,
+    limit: float,
+    method: str,
+    callback: Callback | None,
+    verified: bool,
+) -> tuple[Answer, np.ndarray]:
+    """Return the answer of scaled systems, and their conditions."""
+    (caller, inputs, (a, b), *_), n = data, data.blocks[0].shape[-1]
+    for name, block in zip(caller[1:], (a, b), strict=True):
+        checks.require_finite(caller.function, name, block, inputs.is_complex)
+    bits = scaling.magnitude_bits(a, inputs.is_complex)
+    require_columns(caller, checks, bits)
+    rows = scaling.row_powers(bits)
+    system = System.of(
+        caller, inputs.backend, a, checks, kind=inputs.kind, rows=rows, callback=callback
+    )
+
+    def decide(system: System, found: Decisive) -> np.ndarray:
+        require_regular(system, found, inputs.work)
+        return np.full(found.value.shape, n)
+
+    problem = Problem(system, b, inputs, limit, decide, callback)
+    found, condition, _ = answer(problem, method, small, verified=verified)
+    found.warn(condition)
+    return found, condition
