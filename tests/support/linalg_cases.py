@@ -81,6 +81,12 @@ def shortest_solution(a, b):
     return values_of(adjoint * (left * adjoint).solve(right))
 
 
+def rational_inverse(a):
+    """The inverse of a square matrix of fractions."""
+    flat = [flint.fmpq(int(v.numerator), int(v.denominator)) for v in a.ravel()]
+    return values_of(flint.fmpq_mat(*a.shape, flat).inv())
+
+
 def _rational(a):
     values = fractions(a)
     flat = [flint.fmpq(int(v.numerator), int(v.denominator)) for v in values.ravel()]
