@@ -167,3 +167,39 @@ def test_progress():
     lu_factor(np.eye(20), precision=mdqr.dd, callback=lambda *told: seen.append(told))
     assert seen[-1] == ("factor", 20, 20)
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+
+
+@given(
+    st.sampled_from(PRECISIONS),
+    st.integers(1, 5),
+    st.integers(-400, 400),
+    st.integers(-1000, 400),
+    st.sampled_from(["lu", "cholesky"]),
+    st.integers(0, 2**32 - 1),
+)
+def test_solutions_in_extreme_units(precision, n, power, right, method, seed):
+    """Only limbs of the solution itself are below the smallest doubles."""
+    rng = np.random.default_rng(seed)
+    a = mdqr.random.normal((n, n), precision=precision, rng=rng)
+    if method == "cholesky":
+        a = a @ a.T + n * mdqr.eye(n, precision=precision)
+    a = a * 2.0**power
+    b = mdqr.random.normal((n,), precision=precision, rng=rng) * 2.0**right
+    try:
+        if method == "lu":
+            factors = lu_factor(a)
+            x = lu_solve(factors, b)
+            lower, upper, order = parts(factors)
+        else:
+            lower = mdqr.linalg.cholesky(a)
+            x, upper, order = mdqr.linalg.cho_solve((lower, True), b), lower.T, np.arange(n)
+    except LinAlgError as error:
+        assert "beyond the largest double" in str(error)  # noqa: PT017
+        return
+    size, exact = cases.fractions(x), (cases.fractions(y) for y in (lower, upper, a, b))
+    left, right, given_a, given_b = exact
+    grown = (abs(left) @ abs(right))[np.argsort(order)]
+    error = abs(given_b - given_a @ size)
+    bound = Fraction((3.5 * n + 192) * precision.eps) * (grown @ abs(size))
+    lost = Fraction(precision.limbs, 2**1074) * abs(given_a).sum(axis=-1)
+    assert (error <= bound + lost).all()

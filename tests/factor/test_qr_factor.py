@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import mdqr
+from mdqr import PrecisionWarning
 from mdqr._precision import PRECISIONS
 from mdqr.linalg import qr, qr_factor
 from mdqr.testing import assert_same_bits
@@ -118,3 +120,20 @@ def test_factor_solve_refuses_singular_matrices(multiple):
     message = r"^QRFactor.solve: .* singular to working precision \(condition about .*lstsq refines"
     with pytest.raises(np.linalg.LinAlgError, match=message):
         qr_factor(a).solve(np.ones(3))
+
+
+def test_lost_digits_are_told(multiple):
+    """More than half of the digits of an unrefined solution: then `lstsq` is named."""
+    n = {"dd": 20, "qd": 40, "od": 80}[multiple.name]
+    i = mdqr.arange(1, n + 1, precision=multiple)
+    hilbert = 1 / (i[:, None] + i - 1)
+    f = qr_factor(hilbert)
+    for _ in range(2):
+        with pytest.warns(
+            PrecisionWarning, match=r"QRFactor.solve: about \d+ of \d+ digits"
+        ) as caught:
+            f.solve(hilbert.sum(axis=1))
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qr_factor(mdqr.eye(n, precision=multiple)).solve(i)

@@ -260,8 +260,10 @@ def lu_solve(
     Notes
     -----
     ``(op(A) + E) x = b`` with ``abs(E) <= (3 n + 8 log2(n) + 88) eps P^T abs(L) abs(U)``
-    (N. J. Higham, chapter 9), for transposes with the bound transposed: the solution is not
-    refined, since A is not known.
+    (N. J. Higham, chapter 9), for transposes with the bound transposed, up to components of the
+    solution below the smallest doubles, or that lose limbs there: N of ``2**-1074`` at most, for N
+    limbs. What lies between is scaled by powers of two. The solution is not refined, since A is not
+    known: an ill-conditioned A costs digits without a warning, and `solve` says how many.
 
     Examples
     --------
@@ -298,10 +300,14 @@ def lu_solve(
         )
         for low in (True, False)
     )
+    # What lies between is near 1, as b then is: only the solution itself may underflow.
+    near, powers = backend.balance_columns(right, None, is_complex=kind.is_complex)
+    known: dict[str, Any] = {"checks": checks, "entries": lambda: block}
+    last = known | {"undo": (backend.xp.zeros(n, dtype=np.int64), powers)}
     if letter == "N":
-        x = upper.solve(lower.solve(_permuted(right, order, kind)), checks=checks)
+        x = upper.solve(lower.solve(_permuted(near, order, kind), **known), **last)
     else:
-        y = lower.solve(upper.solve(right, letter, checks=checks), letter, checks=checks)
+        y = lower.solve(upper.solve(near, letter, **known), letter, **last)
         x = _permuted(y, order.argsort(axis=-1), kind)
     checks.settle()
     return inputs.wrap(x[..., 0] if is_vector else x)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from functools import cached_property, reduce
 from typing import Any, Literal
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import together
-from mdqr._errors import all_advised
+from mdqr._errors import PrecisionWarning, all_advised
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -156,6 +160,11 @@ class QRFactor:
         numpy.linalg.LinAlgError
             If `a` is singular to working precision, so that no digit would be right, `b` is not
             finite, or the solution overflows.
+
+        Warns
+        -----
+        PrecisionWarning
+            If the condition of `a` leaves less than half of the digits, with how many are left.
         """
         m, n = self.shape[-2:]
         if m < n:
@@ -180,11 +189,26 @@ class QRFactor:
             )
             parts.append(x)
         checks.settle()
+        self._warn_of_loss(worst)
         x = reduce(lambda x, y: backend.binary("add", x, y, kind=kind), parts)
         return operand.wrap(x[..., 0] if is_vector else x)
 
+    def _warn_of_loss(self, worst: np.ndarray) -> None:
+        """Warn if a condition costs more than half of the digits."""
+        digits = self._inputs.precision.digits
+        work = -math.log10(self._inputs.work.eps * max(self.shape[-1], 1))
+        left = work - math.log10(max(float(worst), 1.0))
+        if left < digits / 2:
+            warnings.warn(
+                f"QRFactor.solve: about {max(left, 0.0):.0f} of {digits} digits are right, since "
+                f"the condition of a is about {float(worst):.1e}; lstsq refines the solution, and "
+                "says how many digits each component has",
+                PrecisionWarning,
+                stacklevel=4,
+            )
+
     @cached_property
-    def _prepared(self) -> tuple[Triangle, Block]:
+    def _prepared(self) -> tuple[Triangle, np.ndarray]:
         """The triangle R of scaled columns, and the largest condition number of the batch."""
         factors, checks = self._scaled.factors, Checks()
         triangle = Triangle(
