@@ -181,3 +181,17 @@ def test_passes_of_orthogonalisation(distance, wanted, rng, monkeypatch):
     passes.clear()
     cases.accept(wider, *qr_insert(*qr(a), u, 0, "col", check=False, **options))
     assert len(passes) == 3
+
+
+def test_new_columns_are_as_orthogonal_as_old_ones(dtype, rng):
+    """In d what a pass leaves along Q shows at once: a few eps, as after a factorisation."""
+    worst = 0.0
+    for _ in range(40):
+        a, u = (rng.random(shape).astype(dtype) for shape in ((12, 7), (12, 3)))
+        if dtype is complex:
+            a, u = a + 1j * rng.random(a.shape), u + 1j * rng.random(u.shape)
+        q, r = np.linalg.qr(a)
+        for k in range(8):
+            found = np.asarray(qr_insert(q, r, u, k, which="col", method="update").Q)
+            worst = max(worst, abs(found.conj().T @ found - np.eye(10)).max())
+    assert worst <= 9 * mdqr.d.eps

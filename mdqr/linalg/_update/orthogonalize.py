@@ -17,8 +17,8 @@ _MOST_PASSES = 4
 _UNCHECKED_PASSES = 3
 
 # A pass is the last if new directions keep so much of their length: rounding errors along Q grow by
-# no more than its reciprocal.
-_KEPT = 0.25
+# its reciprocal, for float64 the whole of what the update adds to them.
+_KEPT = 0.5
 
 # What is left of a column is nothing below so many eps of its length.
 _NOTHING = 64.0
