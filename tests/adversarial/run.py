@@ -10,6 +10,7 @@ from tqdm import tqdm
 from . import (
     determinants,
     eigenvalues,
+    extremes,
     factors,
     judge,
     polynomials,
@@ -66,6 +67,9 @@ FUNCTIONS = {
     "solve_triangular": factors.solve_triangular,
     "qr_factor": factors.qr_factor,
     "det": determinants.determinant,
+    "repair": extremes.repaired,
+    "lu_solve and cho_solve": extremes.by_factors,
+    "streams without data": extremes.stream,
     "UpdatableLstsq": updates.updatable,
     "tensorcore": tensors.tensor,
     "roots": polynomials.roots,
