@@ -48,9 +48,9 @@ def calls(a, b):
 
 @pytest.mark.parametrize("batch", [(), (2,)], ids=str)
 def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng):
-    g = mdqr.random.normal((*batch, 5, 5), precision=multiple, dtype=dtype, rng=rng)
-    a = g @ (g.mT.conj() if dtype is complex else g.mT) + mdqr.eye(5, precision=multiple)
-    b = cases.random(5, 2, multiple, dtype, rng)
+    g = mdqr.random.normal((*batch, 7, 7), precision=multiple, dtype=dtype, rng=rng)
+    a = g @ (g.mT.conj() if dtype is complex else g.mT) + mdqr.eye(7, precision=multiple)
+    b = cases.random(7, 2, multiple, dtype, rng)
     wanted = list(calls(a, b))
     install(monkeypatch)
     for found, known in zip(calls(to_device(a), to_device(b)), wanted, strict=True):
@@ -61,7 +61,7 @@ def test_limbs_beside_those_of_the_host(multiple, dtype, batch, monkeypatch, rng
 
 def test_determinants_that_take_more_limbs(monkeypatch, rng):
     """Of a batch the matrices near singular ones are factored again, on the device."""
-    a = mdqr.random.normal((3, 4, 4), precision=mdqr.dd, rng=rng)
+    a = mdqr.random.normal((3, 7, 7), precision=mdqr.dd, rng=rng)
     a[1, 3] = a[1, 2]
     a[1, 3, 0] += 2.0**-80
     wanted = det(a)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._limbs.exact import LOWEST, ratio_to_limbs, sum_of_units
+from mdqr._limbs.planes import Block, namespace
+from mdqr._limbs.scaling import largest
 
 _MANTISSA = 2**52 - 1
 # Twice the exponents of all doubles.
@@ -89,27 +91,33 @@ def seconds(matrix: np.ndarray, is_complex: bool) -> float:
     return (4 if is_complex else 1) * _STEP * n**3 * (1.0 + (n * span / _BITS) ** 1.6)
 
 
-def grid(matrices: np.ndarray, lead: int) -> np.ndarray:
+def grid(matrices: Block, is_complex: bool) -> Block:
     """Return exponents of units of which determinants are integral multiples, int64 ``(batch,)``.
 
-    `matrices` are limbs with `lead` axes before that of the batch. Entries are multiples of powers
-    of two of their rows times those of their columns.
+    Entries ``([2,] limbs, batch, n, n)`` are multiples of powers of two of their rows times those
+    of their columns.
     """
+    xp = namespace(matrices)
     sizes, exponents = _doubles(matrices)
-    lowest = np.frexp((sizes & -sizes).astype(np.float64))[1] - 1
-    exponents = np.where(sizes != 0, exponents + lowest, _FAR)
-    exponents = exponents.min(axis=tuple(range(lead)))
-    rows = exponents.min(axis=-1, initial=_FAR)
-    columns = (exponents - rows[..., None]).min(axis=-2, initial=_FAR)
+    lowest = xp.frexp((sizes & -sizes).astype(np.float64))[1] - 1
+    exponents = xp.where(sizes != 0, exponents + lowest, _FAR)
+    exponents = _least(exponents, tuple(range(1 + is_complex)))
+    rows = _least(exponents, -1)
+    columns = _least(exponents - rows[..., None], -2)
     return (rows.sum(axis=-1) + columns.sum(axis=-1)).astype(np.int64)
 
 
-def _doubles(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _least(values: Block, axis: int | tuple[int, ...]) -> Block:
+    return -largest(-values, axis, -_FAR)
+
+
+def _doubles(x: Block) -> tuple[Block, Block]:
     """Return integers m and e with ``x = m 2**e``, by bits: subnormals may be flushed."""
-    bits = np.ascontiguousarray(x).view(np.int64)
+    xp = namespace(x)
+    bits = xp.ascontiguousarray(x).view(np.int64)
     biased = bits >> 52 & 0x7FF
     size = bits & _MANTISSA | (biased > 0).astype(np.int64) << 52
-    return np.where(bits < 0, -size, size), np.maximum(biased, 1) + (LOWEST - 1)
+    return xp.where(bits < 0, -size, size), xp.maximum(biased, 1) + (LOWEST - 1)
 
 
 def _integers(parts: np.ndarray) -> tuple[list[list[list[int]]], int]:

@@ -107,9 +107,7 @@ class Problem:
         with memory_guard(self.function, self.inputs, 6 * self.order**2, "take fewer unknowns"):
             a, powers = self._balanced
             shift = powers.sum(axis=(-2, -1)) // max(self.order, 1)
-            units = self.backend.xp.asarray(
-                exact.grid(self.host, kind.lead).tolist(), dtype=np.int64
-            )
+            units = exact.grid(self.given, kind.is_complex)
             found, kind = elimination.with_all_digits(
                 self._elimination, a, units + shift, self.target
             )
