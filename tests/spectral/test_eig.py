@@ -110,7 +110,7 @@ def test_toeplitz(multiple):
     n = 30
     a = np.eye(n) + 4 * np.eye(n, k=-1) + np.eye(n, k=1) / 4
     found = eig(mdqr.array(a, precision=multiple))
-    with mpmath.workdps(140):
+    with mpmath.workdps(300):
         wanted = [1 + 2 * mpmath.cospi(mpmath.mpf(k) / (n + 1)) for k in range(1, n + 1)]
     assert each_within(values_of(found.eigenvalues), found.info.error_bound, wanted)
     assert found.info.error_bound.max() <= 100 * multiple.eps
@@ -126,7 +126,7 @@ def test_chebyshev_companion(multiple):
     apart = abs(found.eigenvalues - by_roots.roots[order]).to_numpy()
     # The first row of the matrix is exact: coefficients over a power of two.
     assert (apart <= found.info.error_bound + by_roots.radii[order]).all()
-    with mpmath.workdps(140):
+    with mpmath.workdps(300):
         wanted = [mpmath.cospi((k + mpmath.mpf(0.5)) / 16) for k in range(16)]
     assert each_within(values_of(found.eigenvalues), found.info.error_bound, wanted)
 

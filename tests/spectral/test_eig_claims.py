@@ -173,7 +173,7 @@ def test_errors_of_data_that_are_given(rng):
 
 def _nearly_singular(precision):
     """A determinant of 2**96, by entries that fill dd."""
-    k, m = 2**105 + 1, 2**48
+    k, m = 2**105 + 0x1234567890ABD, 2**48
     return mdqr.array([[k, k + m], [k - m, k]], precision=precision)
 
 

@@ -23,7 +23,7 @@ from mdqr.linalg._shared.operands import (
     square_order,
 )
 
-# Bits at the end of a double that are zeros in short decimals and integers only.
+# Bits at the end of a limb, which are zeros in short numbers only.
 _LAST_BITS = 2**20 - 1
 
 
@@ -86,8 +86,6 @@ def _may_be_rounded(block: Block, is_complex: bool, limbs: int) -> bool:
     if planes.limb_count(block, is_complex) < limbs:
         return False
     last = block[:, limbs - 1] if is_complex else block[limbs - 1]
-    if limbs > 1:
-        return bool(last.any())
     return bool((np.ascontiguousarray(last).view(np.int64) & _LAST_BITS).any())
 
 
