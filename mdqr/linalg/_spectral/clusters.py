@@ -146,6 +146,8 @@ class Search:
         if self.p.is_real and not disk.z.im:
             points = _symmetric(points)
         inner = Search(self.p, self.target, points)
+        # Where roots lie near each other a disk is proven of points that are nearer still.
+        inner._move(2 * bits)
         inner._isolate(2 * bits)
         if len(inner.pending) < m:
             inner._finish(2 * bits)

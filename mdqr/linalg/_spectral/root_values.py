@@ -96,15 +96,12 @@ class Found:
     def __init__(self, given: Given, values: list[Value], disks: Disks, limbs: int) -> None:
         self._given, self._values = given, values
         zeros = given.zeros
+        self.radii, self.counts = disks
         rows = [[value.limbs[part] for value in values] for part in (0, 1)]
         empty = np.zeros((2, 0, limbs))
         block = np.array(rows, dtype=np.float64) if values else empty
         block = np.concatenate([block, np.zeros((2, zeros, limbs))], axis=1) if zeros else block
         self.block = np.ascontiguousarray(block.transpose(0, 2, 1))
-        self.radii = np.concatenate([disks.radii, np.zeros(zeros)]) if zeros else disks.radii
-        self.counts = (
-            np.concatenate([disks.counts, np.full(zeros, zeros)]) if zeros else disks.counts
-        )
 
     def sizes(self) -> np.ndarray:
         """Return the moduli of the values."""
@@ -185,7 +182,8 @@ def found_roots(given: Given, precision: Precision) -> Found:
     """Return the roots of a polynomial, rounded to a precision."""
     p = given.p
     if p is None or not p.degree:
-        return Found(given, [], Disks(np.zeros(0), np.zeros(0, np.int64)), precision.limbs)
+        zeros = Disks(np.zeros(given.zeros), np.full(given.zeros, given.zeros))
+        return Found(given, [], zeros, precision.limbs)
     search = Search(p, precision.bits + _GUARD)
     resolved = search.run()
     disks = search.disks if resolved else _unresolved(p, search)
@@ -195,8 +193,9 @@ def found_roots(given: Given, precision: Precision) -> Found:
     known: dict[Point, Value] = {}
     values = [_rounded(disk, precision.limbs, known) for disk in _ordered(disks)]
     values = [value for value in values for _ in range(value.disk.multiplicity if resolved else 1)]
-    counts = np.array([value.disk.multiplicity for value in values])
-    radii = np.array([value.radius for value in values])
+    counts = np.array([value.disk.multiplicity for value in values] + [given.zeros] * given.zeros)
+    # Roots that are exactly zero have a disk of a point.
+    radii = np.array([value.radius for value in values] + [0.0] * given.zeros)
     if search.is_close or min(value.disk.z.log for value in values) < -900:
         # Disks of rounded values may meet where those of exact ones do not.
         counts = np.maximum(counts, _linked(values, radii))
@@ -297,11 +296,12 @@ def _rounded(disk: Disk, limbs: int, known: dict[Point, Value]) -> Value:
 
 
 def _linked(values: list[Value], radii: np.ndarray) -> np.ndarray:
-    """Return how many of the disks about values meet each other, directly or not."""
+    """Return how many of the disks about values, and zeros, meet each other, directly or not."""
     points = [
         Point(sum_of_units(value.limbs[0]), sum_of_units(value.limbs[1]), LOWEST)
         for value in values
     ]
+    points += [Point(0, 0, 0)] * (len(radii) - len(points))
     exponent = round(sum(value.disk.z.log for value in values) / len(values))
     with np.errstate(all="ignore"):
         return linked(distances(points, exponent), np.ldexp(radii, -exponent) + 2.0**-1070).counts
