@@ -147,6 +147,7 @@ COUNTS = {
     "eigh": (30, 20_000),
     "eigh of two": (30, 20_000),
     "pinv": (30, 20_000),
+    "roots": (20, 5_000),
 }
 
 
@@ -163,7 +164,8 @@ def test_many(name):
 
 # What random problems found: a bound that left out what scaling lost to underflow; columns of U
 # that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of
-# NumPy; a bound and a sum of squares at the ends of the range.
+# NumPy; a bound and a sum of squares at the ends of the range; roots that round to zero beside
+# those that are zero; three real ones 1e-64 apart that were not told apart.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
@@ -185,6 +187,9 @@ def test_many(name):
         ("lstsq", 818, 7538),
         ("lstsq near its limit", 818, 7073),
         ("lstsq near its limit", 818, 3494),
+        ("roots", 11, 77),
+        ("roots", 11, 1022),
+        ("roots", 11, 1188),
     ],
 )
 def test_found_once(name, seed, index):

@@ -274,3 +274,29 @@ def test_limbs_do_not_depend_on_starts(monkeypatch, rng):
     wanted = roots(p).roots.limbs
     monkeypatch.setattr("mdqr.linalg._spectral.aberth._TURN", 0.4)
     assert (roots(p).roots.limbs == wanted).all()
+
+
+def test_a_root_that_rounds_to_zero_beside_those_that_are():
+    """Their disks meet: that of the tiny one has three roots."""
+    with pytest.warns(mdqr.PrecisionWarning):
+        found = roots([2.0**1000, 2.0**-120, 0.0, 0.0], data_error={"p_atol": 2.0**-1000})
+    assert not found.roots.limbs.any()
+    assert found.counts.tolist() == [3, 3, 3]
+    assert found.radii[0] > 0
+    assert found.radii[1:].tolist() == [0, 0]
+
+
+def test_real_roots_near_each_other_are_real():
+    """Three of them, 2**-213 apart, in numbers of 424 bits."""
+    near = Fraction(1, 2**213)
+    p = [Fraction(1)]
+    for r in (Fraction(3, 4) - 2 * near, Fraction(3, 4) + near, Fraction(3, 4) + 3 * near, 2):
+        p = [x - r * y for x, y in zip([*p, 0], [0, *p], strict=True)]
+    p = mdqr.array(p, precision=mdqr.od)
+    found = roots(p)
+    exact = polynomial_roots(list(p.to_fractions()))
+    with mpmath.workprec(BITS):
+        assert each_within([mpmath.mpc(z) for z in found.roots.to_mpmath()], found.radii, exact)
+    assert not found.roots.imag.limbs.any() or any(z.imag for z in exact)
+    assert found.counts.tolist() == [1] * 4
+    assert (found.radii <= mdqr.od.eps * 2).all()
