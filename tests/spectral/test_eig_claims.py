@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from adversarial import spectra
+from adversarial import eigenvalues
 from adversarial.problems import limbs
 from adversarial.verdicts import Verdict
 from hypothesis import given
@@ -28,15 +28,15 @@ def judged(a, b=None, found=None):
     """The verdict on an answer, whose bounds hold."""
     found = found or eig(a, b, left=True)
     verdict = Verdict()
-    with spectra._precision():
-        first = spectra._matrix(limbs(a))
+    with eigenvalues._precision():
+        first = eigenvalues._matrix(limbs(a))
         if b is None:
-            wanted, second = spectra._eigenvalues(limbs(a)), spectra._identity(a.shape[-1])
+            wanted, second = eigenvalues._eigenvalues(limbs(a)), eigenvalues._identity(a.shape[-1])
         else:
-            wanted = spectra._roots(spectra._determinant(limbs(a), limbs(b)))
-            second = spectra._matrix(limbs(b))
-        spectra._judge_values(found, found.info.error_bound, wanted, verdict)
-        spectra._judge_vectors(found, first, second, verdict)
+            wanted = eigenvalues._roots(eigenvalues._determinant(limbs(a), limbs(b)))
+            second = eigenvalues._matrix(limbs(b))
+        eigenvalues._judge_values(found, found.info.error_bound, wanted, verdict)
+        eigenvalues._judge_vectors(found, first, second, verdict)
     return verdict
 
 
@@ -144,12 +144,12 @@ def test_errors_of_data(precision, scale, rng):
     found, unit = eig(a), 2.0**-precision.bits
     bounds, near = found.info.data_error_bound, 0
     assert (bounds >= found.info.error_bound).all()
-    with spectra._precision():
-        values = spectra._values(found.eigenvalues)
+    with eigenvalues._precision():
+        values = eigenvalues._values(found.eigenvalues)
         for _ in range(10):
-            wanted = spectra._eigenvalues(limbs(_moved(a, unit, rng)))
-            assert spectra._within(values, bounds, wanted)
-            near += not spectra._within(values, bounds * _TOO_SMALL, wanted)
+            wanted = eigenvalues._eigenvalues(limbs(_moved(a, unit, rng)))
+            assert eigenvalues._within(values, bounds, wanted)
+            near += not eigenvalues._within(values, bounds * _TOO_SMALL, wanted)
     assert near
     assert (found.info.data_digits <= found.info.digits).all()
 
@@ -248,10 +248,10 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
     """The exact errors are within the bounds, and not within smaller ones."""
     a = mdqr.random.normal((4, 4), precision=precision, dtype=dtype, rng=rng) * 2.0**power
     found = schur(a)
-    with spectra._precision():
-        x, t, z = (spectra._matrix(limbs(each)) for each in (a, *found))
-        adjoint = spectra._adjoint(z)
-        errors = [_norm(x - z * t * adjoint), _norm(adjoint * z - spectra._identity(4))]
+    with eigenvalues._precision():
+        x, t, z = (eigenvalues._matrix(limbs(each)) for each in (a, *found))
+        adjoint = eigenvalues._adjoint(z)
+        errors = [_norm(x - z * t * adjoint), _norm(adjoint * z - eigenvalues._identity(4))]
     bounds = [float(found.info.error_bound), float(found.info.departure)]
     for error, bound in zip(errors, bounds, strict=True):
         assert error <= bound
@@ -265,4 +265,4 @@ def test_schur_says_what_is_proven(precision, dtype, power, rng):
 
 
 def _norm(x):
-    return float(sum((abs(y) ** 2 for y in x.entries()), spectra.flint.arb(0)).sqrt())
+    return float(sum((abs(y) ** 2 for y in x.entries()), eigenvalues.flint.arb(0)).sqrt())
