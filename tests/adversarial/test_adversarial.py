@@ -165,7 +165,7 @@ def test_many(name):
 # What random problems found: a bound that left out what scaling lost to underflow; columns of U
 # that were infinite; residuals in parts that cancel; weights of 2^-1000 and less; warnings of
 # NumPy; a bound and a sum of squares at the ends of the range; roots that round to zero beside
-# those that are zero; three real ones 1e-64 apart that were not told apart.
+# those that are zero; three real ones 1e-64 apart that were not told apart; a subnormal radius.
 @pytest.mark.parametrize(
     ("name", "seed", "index"),
     [
@@ -190,6 +190,7 @@ def test_many(name):
         ("roots", 11, 77),
         ("roots", 11, 1022),
         ("roots", 11, 1188),
+        ("roots", 23, 480),
     ],
 )
 def test_found_once(name, seed, index):

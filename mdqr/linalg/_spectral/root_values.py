@@ -168,7 +168,7 @@ class Found:
         points = spread(whole, points, errors)
         found = enclosed(whole, points, errors, bits + 64 + 4 * p.degree.bit_length())
         bounds = found.radii + [_length(z.minus(x)) for z, x in zip(points, self._at, strict=False)]
-        bounds = np.maximum(bounds * (1 + 2.0**-40), self.radii[: len(bounds)])
+        bounds = np.maximum(bounds * (1 + 2.0**-40) + 4 * _LEAST, self.radii[: len(bounds)])
         return np.concatenate([bounds, np.zeros(given.zeros - zeros)])
 
     @property
@@ -290,7 +290,8 @@ def _rounded(disk: Disk, limbs: int, known: dict[Point, Value]) -> Value:
     if abs(re[0]) < inf and abs(im[0]) < inf:
         cut = z.minus(Point(sum_of_units(re), sum_of_units(im), LOWEST))
         log = log_sum(disk.log_radius, log_of(cut.re, cut.im) + cut.unit) + 2.0**-18
-        radius = max(2.0 ** min(log, 1023.0), _LEAST) if log < 1023 else inf
+        # Powers below the normal doubles are rounded to nearest: one unit more.
+        radius = 2.0 ** min(log, 1023.0) + _LEAST if log < 1023 else inf
     found = known[z] = Value(disk, (re, im), radius)
     return found
 
