@@ -143,7 +143,7 @@ def roots(
     [3, 3, 3]
     >>> found = mdqr.linalg.roots([1, 0, -2], data_error={"p_atol": 1e-6}, precision="dd")
     >>> found.info.data_digits.round(1).tolist()
-    [6.3, 6.3]
+    [6.0, 6.0]
     """
     return found_with_info("roots", p, data_error, precision, stacklevel=3)
 
