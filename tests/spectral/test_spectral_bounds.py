@@ -121,6 +121,18 @@ def test_vectors(dtype, shape, rng):
         assert (error >= near.info.vector_bound * 2.0**-10).any()
 
 
+def test_vectors_of_a_pair(dtype, rng):
+    """In the norm of b, which of vectors of dd against those of od is a product in od."""
+    a, g = hermitian(5, mdqr.dd, dtype, rng), cases.random(5, 5, mdqr.dd, dtype, rng, cond=1e4)
+    b = g.mT.conj() @ g
+    b = (b + b.mT.conj()) / 2
+    near, far = eigh(a, b=b), eigh(a, b=b, precision=mdqr.od)
+    g = mdqr.linalg.cholesky(b, upper=True, precision=mdqr.od)
+    error = off(g @ near.eigenvectors, g @ far.eigenvectors)
+    assert (error <= near.info.vector_bound).all()
+    assert (error >= near.info.vector_bound * 2.0**-10).any()
+
+
 def test_vectors_of_equal_values_are_not_determined(multiple):
     a = mdqr.diag(mdqr.array([1, 1, 2], precision=multiple))
     assert np.isinf(eigh(a).info.vector_bound).tolist() == [True, True, False]
@@ -216,3 +228,23 @@ def test_pseudoinverse_of_missing_rank_has_no_bound(multiple):
     assert x.shape == info.error_bound.shape
     assert np.isinf(info.error_bound).all()
     assert (info.digits == 0).all()
+
+
+@pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, "fro"])
+def test_condition_of_singular_matrices(multiple, p):
+    """As NumPy's: infinite for zeros and zero pivots, about 1 / eps where rounding is left."""
+    zero, one = mdqr.zeros((2, 2), precision=multiple), mdqr.eye(2, precision=multiple)
+    found = mdqr.linalg.cond(mdqr.stack([zero, one]), p).to_numpy()
+    assert found.tolist() == [np.inf, 2.0 if p == "fro" else 1.0]
+    found = float(mdqr.linalg.cond(mdqr.array([[1, 2], [2, 4]], precision=multiple), p))
+    if p in (None, 2, -2):
+        assert found <= 100 * multiple.eps if p == -2 else found >= 0.01 / multiple.eps
+    else:
+        assert found == np.inf
+
+
+@pytest.mark.parametrize("p", [None, 1, -2, "fro", "nuc"])
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0)])
+def test_no_condition_without_entries(p, shape):
+    with pytest.raises(ValueError, match="cond: a matrix without entries has no condition"):
+        mdqr.linalg.cond(np.zeros(shape), p)
