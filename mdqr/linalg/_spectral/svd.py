@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast, overload
 
+import numpy as np
+
 from mdqr._array.array import MDArray
 from mdqr._backend.blocks import from_native, to_native
 from mdqr._limbs import planes, scaling
@@ -41,8 +43,10 @@ _MOST_AGAIN = 8
 _LITTLE = 2.0**-8
 # Columns need no R while singular values are no further apart, and there are no more rows than that
 # many times the columns.
-_NEAR = 2.0**-30
+_NEAR = 2.0**30
 _FEW_ROWS = 2
+# Values within that of each other are as right by rows as by columns.
+_EVEN = 16.0
 # Logarithms of products of squared lengths that differ less decide nothing.
 _ALIKE = 2.0
 
@@ -341,7 +345,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
         near = backend.ldexp(a, -top[:, None, None], is_complex=field)
     a = near
     turned = None
-    if m == n:
+    if m == n and (start is None or start[2] > _EVEN):
         turned = _smaller_by_rows(inputs, a, start is not None)
     if turned is not None:
         a = xp.where(turned, adjoint(a, kind), a)
@@ -350,7 +354,7 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
         rows = planes.conjugate(rows) if field else rows
     else:
         left, right, rows = None, None, a.swapaxes(-1, -2)
-        u, vh = start
+        u, vh, _ = start
         v = vh.conj()
         start = from_native(
             xp, v if turned is None else xp.where(turned, u.swapaxes(-1, -2), v), field
@@ -366,12 +370,18 @@ def of_tall(inputs: Inputs, a: Block, vectors: bool) -> Decomposed:
     return Decomposed(u, values, v)
 
 
-def _of_lapack(inputs: Inputs, a: Block) -> tuple[Any, Any] | None:
-    """Return float64 singular vectors U and V^H; None where values are too far apart for them."""
+@np.errstate(all="ignore")
+def _of_lapack(inputs: Inputs, a: Block) -> tuple[Any, Any, float] | None:
+    """Return float64 singular vectors U and V^H, and the largest ratio of values.
+
+    None where values are too far apart for float64.
+    """
     xp = inputs.backend.xp
     u, sizes, vh = xp.linalg.svd(to_native(xp, a, inputs.is_complex), full_matrices=False)
-    (near,) = fetch((sizes[..., -1] > _NEAR * sizes[..., 0]).all())
-    return (u, vh) if near else None
+    # LAPACK may return -0.
+    ratios = sizes[..., 0] / abs(sizes[..., -1])
+    ratio = float(fetch(scaling.largest(ratios, None, 1.0))[0])
+    return (u, vh, ratio) if ratio < _NEAR else None
 
 
 def _smaller_by_rows(inputs: Inputs, a: Block, near: bool) -> Block | None:
