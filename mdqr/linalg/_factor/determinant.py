@@ -193,7 +193,7 @@ def _determinants(problem: Problem) -> tuple[Block, Block | None, Kind]:
             _raise_overflow()
         block = np.array(parts).reshape(len(known), 1 + field, limbs).transpose(1, 2, 0)
         block = problem.backend.xp.asarray((block if field else block[0]).copy())
-        return block, None, problem.wide
+        return block, None, Kind(limbs, field)
     found = problem.scaled
     kind = Kind(int(found.value.shape[field]), field)
     wide = problem.backend.ldexp(found.value, found.exponent, is_complex=field)

@@ -21,7 +21,7 @@ from mdqr.linalg._factor.determinants import elimination, exact
 from mdqr.linalg._factor.determinants.elimination import Elimination, Scaled
 from mdqr.linalg._factor.determinants.inverse import moduli
 from mdqr.linalg._shared.checks import Checks, fetch
-from mdqr.linalg._shared.data_error import check_data_error, operand_errors
+from mdqr.linalg._shared.data_error import Errors, check_data_error, operand_errors
 from mdqr.linalg._shared.operands import (
     data_precision,
     entry_unit,
@@ -58,15 +58,26 @@ class Problem:
         self.order = square_order(function, "a", inputs.shape(0))
         self.batch = inputs.shape(0)[:-2]
         checks.require_finite(function, "a", inputs.blocks[0], inputs.is_complex)
-        known = data_precision(a, inputs.work)
-        self._limbs_of_data = known.limbs
-        self._data_error_given = data_error is not None
-        self._errors = operand_errors(
-            function, data_error, "a", inputs.shape(0), entry_unit(a, known), inputs, checks
-        )
+        self._matrices, self._data_error_given = a, data_error is not None
+        if data_error is not None:
+            self._errors = self._errors_of(data_error, checks)
         checks.settle()
         self.given = lu.flat(inputs.blocks[0], inputs.is_complex)
         self.target = math.log2((4 * self.order + 31) * inputs.precision.eps)
+
+    def _errors_of(self, data_error: Mapping[str, Any] | None, checks: Checks) -> Errors:
+        inputs, unit = self.inputs, entry_unit(self._matrices, self._data_precision)
+        shape = inputs.shape(0)
+        return operand_errors(self.function, data_error, "a", shape, unit, inputs, checks)
+
+    @cached_property
+    def _data_precision(self) -> Precision:
+        return data_precision(self._matrices, self.inputs.work)
+
+    @cached_property
+    def _errors(self) -> Errors:
+        """The errors of the entries, of which nothing was said."""
+        return self._errors_of(None, Checks())
 
     @property
     def backend(self) -> Backend:
@@ -209,7 +220,7 @@ class Problem:
 
     def _may_be_rounded(self) -> Block:
         """Return whether the entries of a matrix may have been rounded, bool ``(batch,)``."""
-        field, limbs = self.inputs.is_complex, self._limbs_of_data
+        field, limbs = self.inputs.is_complex, self._data_precision.limbs
         front = planes.limb_count(self.given, field)
         if front < limbs:
             return self.backend.xp.zeros(self.count, dtype=bool)
