@@ -131,10 +131,11 @@ def powers(seed, index):
     r = Draw(f"powers/{seed}/{index}")
     precision, degree = r.choice(PRECISIONS), r.randint(0, 8)
     spread = r.choice([0, 0, 5, 15])
+    unit = Fraction(1, 2**precision.bits)
     exact = [
-        Fraction(r.wide(precision.bits), 2**precision.bits) * Fraction(2) ** r.randint(-spread, spread)
+        r.wide(precision.bits) * unit * Fraction(2) ** r.randint(-spread, spread)
         for _ in range(degree + 1)
-    ]  # fmt: skip
+    ]
     c = mdqr.array(np.array(exact, dtype=object), precision=precision)
     exact = list(c.to_fractions())
     n, kind = r.randint(-3, 5), r.choice(_TYPES)

@@ -113,3 +113,21 @@ def test_files_that_are_no_systems(tmp_path, capsys):
     assert f"{path}: 'x +': a number, a variable" in capsys.readouterr().err
     assert main(["series", str(tmp_path / "none"), "--start", "1", "--degree", "3"]) == 2
     assert "No such file" in capsys.readouterr().err
+
+
+def test_starts_that_moved(file, capsys):
+    """Newton's method may lead to another solution than was meant."""
+    assert main(["series", str(file), "--start", "5,-3", "--degree", "4"]) == 0
+    out, err = capsys.readouterr()
+    assert re.search(r"^start +moved by [\d.]+ of its size$", out, re.MULTILINE)
+    assert "the solution at t0 is at a relative distance" in out + err
+
+
+def test_texts_of_phcpack(tmp_path, capsys):
+    path = tmp_path / "system"
+    path.write_text("1\n x1^2 - 1 - t;\n\nTITLE : one\n", encoding="utf-8")
+    assert main(["series", str(path), "--start", "1", "--degree", "4"]) == 0
+    assert "x1" in capsys.readouterr().out
+    path.write_text("2\nx*t - 1;\nx + t - 3;\n", encoding="utf-8")
+    assert main(["series", str(path), "--start", "1,1", "--degree", "4"]) == 2
+    assert "--parameter" in capsys.readouterr().err

@@ -10,7 +10,16 @@ import pytest
 from series_acceptance import QUOTIENT, VIVIANI, VIVIANI_START
 
 import mdqr
-from mdqr.series import PowerSeries, System, newton_series, pade, radius
+from mdqr.series import (
+    PowerSeries,
+    System,
+    newton_series,
+    pade,
+    radius,
+    recommended_precision,
+    track,
+)
+from mdqr.series._analysis.units import ldexp
 
 
 def quotient(degree, precision):
@@ -95,8 +104,63 @@ def test_poles_and_zeros_have_radii():
 
 
 @pytest.mark.parametrize(
+    ("function", "degrees", "order", "error"),
+    [
+        (lambda t: t.cos(), (1, 1), 2, Fraction(-1, 2)),
+        (lambda t: t.cos(), (3, 3), 6, Fraction(1, 480)),
+        (lambda t: (1 + t * t).sqrt(), (2, 2), 6, Fraction(1, 32)),
+        (lambda t: t**3, (2, 2), 3, 1),
+        (lambda t: 1 / (1 + t**4), (2, 3), 4, -1),
+        (lambda t: 1 / (1 + t**4), (4, 4), 13, math.nan),
+    ],
+)
+def test_errors_of_even_and_odd_series(multiple, function, degrees, order, error):
+    """The coefficient behind the degrees is zero there for the structure of the table."""
+    found = pade(function(PowerSeries.variable(12, precision=multiple)), *degrees)
+    assert found.error_order == order
+    assert float(found.error) == pytest.approx(float(error), rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("power", [-30, -7, 1, 20])
+def test_approximants_in_any_unit(precision, power):
+    """Degrees were dropped where rows are graded: the same limbs times powers of two."""
+    c = PowerSeries.variable(12, precision=precision).exp().coeffs
+    steps = np.arange(13)
+    one, other = (pade(PowerSeries(x), 4, 4) for x in (c, ldexp(c, power * steps + 3)))
+    for mine, theirs, size in (
+        (one.denominator, other.denominator, 0),
+        (one.numerator, other.numerator, 3),
+    ):
+        assert len(mine) == len(theirs) == 5
+        assert (ldexp(mine, power * steps[:5] + size) == theirs).all()
+
+
+def test_degrees_without_rounding_errors(precision):
+    """[0/4] of 1 / (1 + t) had coefficients of 2e-16, and three poles near 1e5."""
+    t = PowerSeries.variable(12, precision=precision)
+    assert pade(1 / (1 + t), 0, 4).denominator.to_numpy().tolist() == [1.0, 1.0]
+    both = pade((1 + t) * (2 - t) / ((1 - 2 * t) * (1 - t * 3)), 5, 4)
+    assert (len(both.numerator), len(both.denominator)) == (3, 3)
+    assert len(pade(1 + t / 3, 3, 3).numerator) == 2
+
+
+def test_series_that_are_no_series():
+    for call in (
+        lambda: pade([1, 2, 3], 1, 1),
+        lambda: radius(mdqr.dd([1.0] * 9)),
+        lambda: PowerSeries.variable(3, precision="dd").compose(2),
+        lambda: newton_series("x", [1], degree=2, precision="dd"),
+        lambda: track([], [1]),
+        lambda: recommended_precision(1, [1], degree=2),
+    ):
+        with pytest.raises(TypeError, match="must be a mdqr"):
+            call()
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda t: pade(t / math.inf * math.inf, 1, 1), "needs finite coefficients"),
         (lambda t: pade(t, 2, 2), r"\[2/2\] needs a series of degree 4; this has 3"),
         (lambda t: pade(t, -1, 2), "degrees must be at least 0"),
         (lambda t: pade(PowerSeries([[1, 2]], precision="dd"), 0, 1), "pade takes one series"),

@@ -255,3 +255,35 @@ def test_constants_alone():
     np.testing.assert_array_equal(s.to_numpy(), [[0.5, 0.5, 0, 0]])
     with pytest.raises(SingularJacobianError, match="rank 0 < 1"):
         newton_series(System.from_strings(["t"], ["x"]), [0], degree=3, precision="dd")
+
+
+def test_starts_far_from_the_solution():
+    """Newton's method may lead to another solution than was meant."""
+    system = System.from_strings(["x^2 + y^2 - 1 - t", "x - y"], ["x", "y"])
+    with pytest.warns(UserWarning, match="newton_series: the solution at t0 is at a relative dist"):
+        s = newton_series(system, [5.0, -3.0], degree=3, precision="qd")
+    assert s.info.start_distance == pytest.approx((5 + 0.5**0.5) / 5)
+    with pytest.raises(NotASolutionError, match="more than max_distance") as caught:
+        newton_series(system, [5.0, -3.0], degree=3, precision="dd", max_distance=0.1)
+    assert caught.value.distance == pytest.approx(s.info.start_distance)
+    near = newton_series(system, [0.7, 0.7], degree=3, precision="dd", max_distance=0.02)
+    assert near.info.start_distance == pytest.approx(1 - 0.7 * 2**0.5)
+    with pytest.warns(UserWarning, match="recommended_precision: the solution"):
+        recommended_precision(system, [5.0, -3.0], degree=3)
+
+
+def test_claimed_digits_are_near_the_truth():
+    """Errors of 2^-10 as much would be false: three digits more."""
+    system, a, _ = triangular_exponential(8, 31, mdqr.od)
+    for precision in ("d", "dd"):
+        s = newton_series(system, np.ones(8), degree=31, precision=precision)
+        exact = [[x**k / math.factorial(k) for k in range(32)] for x in a]
+        found = s.coeffs.to_fractions()
+        wrong = [max(abs(found[i, k] - exact[i][k]) for i in range(8)) for k in range(32)]
+        size = [max(abs(exact[i][k]) for i in range(8)) for k in range(32)]
+        true = np.array(
+            [-math.log10(w / z) if w else np.inf for w, z in zip(wrong, size, strict=True)]
+        )
+        few = (s.digits > 0) & (s.digits < s.coeffs.precision.digits)
+        assert (s.digits <= true + 1e-6).all()
+        assert (s.digits[few] + 10 * math.log10(2) > true[few]).any()

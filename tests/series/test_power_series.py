@@ -210,6 +210,52 @@ def test_scalars_of_all_kinds(number):
     assert (number / (1 + t)).coeffs[0] == exact
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        float, np.float64, np.float32, np.int16, Fraction, Decimal, mpmath.mpf, mpmath.mpc, complex,
+        np.array, sympy.Integer, lambda n: mdqr.array(n, precision="d"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 5])
+def test_integers_of_all_types_are_exponents(multiple, kind, n):
+    """What was no int went through a root of float64."""
+    s = PowerSeries(mdqr.array([10, 3, 7], precision=multiple) / 3)
+    assert ((s ** kind(n)).coeffs == (s**n).coeffs).all()
+    t = PowerSeries.variable(2, precision=multiple)
+    if n >= 0:
+        assert ((t ** kind(n)).coeffs == (t**n).coeffs).all()
+
+
+def test_other_exponents(multiple):
+    s = PowerSeries(mdqr.array([10, 3, 7], precision=multiple) / 3)
+    assert (s.root(1).coeffs == s.coeffs).all()
+    third = s ** Fraction(1, 3)
+    for exponent in (sympy.Rational(1, 3), mdqr.array(Fraction(1, 3), precision="od")):
+        assert abs((s**exponent).coeffs - third.coeffs).max() <= 16 * multiple.eps
+    assert (s ** mdqr.od(2)).precision is mdqr.od
+    assert (s**True).coeffs[0] == s.coeffs[0]
+    for wrong, error in (("2", TypeError), ([2, 3], ValueError), (math.nan, ValueError)):
+        with pytest.raises(error, match="exponent"):
+            s**wrong
+
+
+@pytest.mark.parametrize("start", [0.3 + 40j, -1.3 - 80j, 0.3 + 0.9j, 1.5 - 1.1j, 2 + 800j])
+def test_tangents_far_from_the_real_axis(multiple, start):
+    """Sine over cosine lost all digits, and was NaN from 710 on."""
+    found = PowerSeries([start, 1, 0.25, 0], precision=multiple).tan().to_mpmath()
+    with mpmath.workdps(900):
+        exact = mpmath.taylor(lambda t: mpmath.tan(mpmath.mpc(start) + t + t * t / 4), 0, 3)
+        for value, wanted in zip(found, exact, strict=True):
+            # Of what is below 1e-160 lower limbs are lost.
+            assert abs(value - wanted) <= 2**8 * multiple.eps * abs(wanted) + mpmath.mpf(2) ** -1074
+
+
+def test_reversions_that_overflow_are_not_finite():
+    found = PowerSeries([0, 1e-200, 1e200, 1], precision="dd").extended(9).reversion()
+    assert not mdqr.isfinite(found.coeffs).all()
+
+
 def test_precisions_mix():
     """As for arrays, the higher one wins."""
     x, y = (PowerSeries.variable(3, precision=p, at=1) for p in ("dd", "od"))

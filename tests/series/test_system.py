@@ -119,6 +119,73 @@ def test_texts_of_systems(text):
     assert System.from_text("a*x - s", ["x", "a"], "s").variables == ("x", "a")
 
 
+# As PHCpack's demonstration files are written: counts, equations of several lines, a tail.
+TAILED = """ 2 2
+ x1**2 + (1.0E+00 - 2*i)*x_2
+ - 1/3;
+
+# a comment
+ x_2 - 2.5E-01*x1 + .5*I;
+
+TITLE : function of two unknowns;
+
+THE SOLUTIONS :
+1 2
+x1 : 1.0E+00  0.0E+00
+"""
+
+
+def test_texts_with_a_tail():
+    """Names end in digits; nothing behind the announced equations counts."""
+    found = System.from_text(TAILED)
+    wanted = System.from_strings(
+        ["x1^2 + (1 - 2*i)*x_2 - 1/3", "x_2 - x1/4 + 1/2*i"], ["x1", "x_2"]
+    )
+    assert repr(found) == repr(wanted)
+    assert (found.coefficients(mdqr.qd) == wanted.coefficients(mdqr.qd)).all()
+    assert System.from_text("x1^2 + x2 - 2 - t; x1 - x2;").variables == ("x1", "x2")
+    assert System.from_text("1\nx^2 - s", parameter="s").variables == ("x",)
+
+
+def test_an_unknown_t():
+    """In PHCpack t is an unknown as others are, if there are no more names than equations."""
+    text = "2\nx*t - 1;\nx + t - 3;"
+    with pytest.raises(ValueError, match=r"t looks like an unknown; .* parameter="):
+        System.from_text(text)
+    assert System.from_text(text, parameter="s").variables == ("x", "t")
+    assert System.from_text("2\nx*t - y;\nx + t - 3;").variables == ("x", "y")
+    assert System.from_text("1\nx - t;", parameter="t").variables == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("((2^10000)^10000)^100*x", "a coefficient has more than 40000 bits"),
+        ("(9e9999)^10000*x", "a coefficient has more than 40000 bits"),
+        ("+".join(["(x+y+1)^5"] * 50), "takes more than 1000 products of terms"),
+    ],
+)
+def test_texts_that_would_take_too_long(text, message, monkeypatch):
+    monkeypatch.setattr("mdqr.series._systems.polynomial.MOST_WORK", 1000)
+    with pytest.raises(ValueError, match=message):
+        System.from_strings([text], ["x", "y"])
+
+
+def test_many_terms_and_unknowns(monkeypatch):
+    """Sums were copied for each term, and each term has an exponent for every unknown."""
+    many = " + ".join(f"{i}*x^{i}" for i in range(1, 3000)) + " " * 1000
+    assert "2999 terms" in repr(System.from_strings([many], ["x"]))
+    names = [f"v{i}" for i in range(100)]
+    monkeypatch.setattr("mdqr.series._systems.parse.MOST_EXPONENTS", 20_000)
+    with pytest.raises(ValueError, match="more than 20000 exponents"):
+        System.from_strings(["+".join(names)] * 3, names)
+    shown = repr(System.from_strings(["v0 + v1"], names))
+    assert shown == (
+        "<System of 1 equation in v0, v1, v2, v3, v4, v5, ..., v99 (100 unknowns) and the "
+        "parameter t, 2 terms>"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -168,6 +235,10 @@ def test_wrong_input():
     ):
         with pytest.raises(ValueError, match=message):
             System.from_strings(equations, names)
+    with pytest.raises(TypeError, match="from_text takes one text"):
+        System.from_strings("x", ["x"])
+    with pytest.raises(TypeError, match="text must be a string; got NoneType"):
+        System.from_text(None)
     with pytest.raises(TypeError, match="equations must be strings; got int"):
         System.from_strings([1], ["x"])
 

@@ -28,6 +28,18 @@ def test_paths_backwards():
         path(2)
 
 
+def test_paths_in_a_line_and_their_ends():
+    """Steps of 0.1 added up to 0.9999999999999999, and one of 1e-16 followed."""
+    path = track(System.from_strings(["x^2 - 1 - 3*t"], ["x"]), [1.0])
+    assert len(path.t) == 11
+    assert path.t[-1] == 1.0
+    assert np.diff(path.t).min() > 0.09
+    assert repr(path) == "<Path from t = 0 to 1 in 10 steps, 1 unknowns, dd: the path has its end>"
+    assert repr(path.pieces[0]) == "<Piece from t = 0 to 0.1, approximants [5/1]>"
+    with pytest.warns(UserWarning, match="track: the solution at t0 is at a relative distance"):
+        track(System.from_strings(["x^2 - 1 - 3*t"], ["x"]), [1.5])
+
+
 def test_callbacks_count_paths():
     calls = []
     system = System.from_strings(["x^2 - 1 - t"], ["x"])

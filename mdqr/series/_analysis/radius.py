@@ -301,7 +301,7 @@ def _pade(c: MDArray) -> Limit | None:
     reached = len(first.denominator) - 1
     if bool(mdqr.isnan(first.error)) and d - 2 * reached >= PARTS:
         return Limit(pole, floor, floor, False, False)
-    if d < _FEWEST or reached < 2 * PARTS:
+    if d < _FEWEST or reached < 3 * PARTS:
         return Limit(pole, math.inf, math.inf, False, False)
     low = reached // 2
     degrees = sorted({low + (reached - low) * i // PARTS for i in range(PARTS)})
