@@ -122,6 +122,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
+    "mdqr/series/_analysis/units.py": "the unit that radii and approximants share",
     "mdqr/series/_arithmetic/convert.py": "what series are to a reader",
     "mdqr/series/_solver/newton.py": "one algorithm, the check of another",
     "mdqr/series/_arithmetic/products.py": "what series and systems share",

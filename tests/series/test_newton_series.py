@@ -285,5 +285,6 @@ def test_claimed_digits_are_near_the_truth():
             [-math.log10(w / z) if w else np.inf for w, z in zip(wrong, size, strict=True)]
         )
         few = (s.digits > 0) & (s.digits < s.coeffs.precision.digits)
-        assert (s.digits <= true + 1e-6).all()
+        assert (s.digits[few] <= true[few]).all()
+        assert few.sum() > 5
         assert (s.digits[few] + 10 * math.log10(2) > true[few]).any()

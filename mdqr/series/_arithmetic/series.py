@@ -182,10 +182,10 @@ class PowerSeries:
         r, fraction = functions.exponent_of(exponent)
         precision = max(self.precision, r.precision) if r is exponent else self.precision
         kind = complex if self.coeffs.is_complex or r.is_complex else None
-        base = self._like(self.coeffs.astype(precision, kind))
+        base = self._like(self.coeffs.astype(precision))
         if fraction is not None and fraction.denominator == 1:
-            return base._integer_power(int(fraction))
-        return self._like(functions.power(base.coeffs, exponent))
+            return self._like(base._integer_power(int(fraction)).coeffs.astype(dtype=kind))
+        return self._like(functions.power(base.coeffs.astype(dtype=kind), exponent))
 
     def _integer_power(self, exponent: int) -> PowerSeries:
         if exponent < 0:
