@@ -30,7 +30,7 @@ _MOST_MULTIPLE = 6
 # Claims as wide as this part of the value are none.
 _WIDEST = 0.25
 # Below this degree singularities nearer to each other than a part of their modulus look like one.
-_FEWEST, _NEAR = 16, 2.0**-5
+_FEWEST, _NEAR = 24, 2.0**-5
 # Relative errors of a coefficient, in eps.
 _ROUNDED = 8.0
 
@@ -113,9 +113,10 @@ def radius(series: PowerSeries, method: str = "auto") -> Radius:
     neighbourhood of the disk of convergence, of which the nearest make up more than half of each
     coefficient from the middle order on, and coefficients that are right to a few eps. It is 8 or
     more times what the changes of the last half of the orders say, if errors fall at least as
-    ``k^(-1/2)``, and infinite where changes do not fall, are too few (below degree 8, but for
-    quotients of polynomials), or leave more than a quarter of the value open: for entire functions,
-    polynomials, two singularities that these orders do not tell apart. `value` is infinite where
+    ``k^(-1/2)``, and infinite where changes do not fall, are too few, or leave more than a quarter
+    of the value open: for entire functions, polynomials, two singularities that these orders do not
+    tell apart. Below degree 24 it is at least 1/32 of the value, but for quotients of polynomials
+    that fit more orders than they have coefficients. `value` is infinite where
     nothing was found, or estimates grow without end; else the last estimate.
 
     Examples
