@@ -13,7 +13,7 @@ from mdqr._array.tables import matmul
 from mdqr._backend.host import values
 from mdqr._core.promotion import is_operand
 from mdqr._functions import comparison, elementwise, power, rounding
-from mdqr._io.format import format_scalar
+from mdqr._io.format_spec import format_scalar
 from mdqr._limbs import planes
 from mdqr._limbs.exact import sum_of_units
 

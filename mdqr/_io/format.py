@@ -1,4 +1,4 @@
-"""Printing: repr, str, format specifications, and the options of one context."""
+"""Printing: repr, str, and the options of one context."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mdqr._convert.arrays import block_to_strings, check_digits, exact_parts
-from mdqr._convert.digits import (
-    Dyadic,
-    int_text,
-    layout,
-    most_digits,
-    round_places,
-    significant,
-)
+from mdqr._convert.arrays import block_to_strings, check_digits
+from mdqr._convert.digits import most_digits
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
@@ -27,8 +20,7 @@ if TYPE_CHECKING:
 
 _EDGE_ITEMS = 3
 _LINE_WIDTH = 88
-_FINEST = 1074  # more decimal places than this are zeros
-_SPEC = re.compile(r"([+\- ]?)([1-9][0-9]*)?(?:\.([0-9]+))?([efg])").fullmatch
+_BESIDE = 8  # characters of a number beside its digits: sign, point, zeros, exponent
 
 
 class _Options(NamedTuple):
@@ -138,11 +130,12 @@ def _nested(a: MDArray, digits: int | None, quote: str, separator: str, prefix: 
         most = most_digits(a.precision)
         texts = block_to_strings(flat, a.precision, a.is_complex, digits, most).tolist()
     else:
-        texts = [_trimmed(t) for t in _rounded(flat, a).tolist()]
+        texts = [trimmed(t) for t in _rounded(flat, a).tolist()]
     if not a.ndim:
         return f"{quote}{texts[0]}{quote}"
     if not quote:
-        texts = _aligned(texts)
+        most = (digits or max(a.precision.digits, 16)) + _BESIDE
+        texts = _aligned(texts, most * (1 + a.is_complex))
     words = dict(zip(shown.tolist(), (f"{quote}{t}{quote}" for t in texts), strict=True))
     summarised = a.size > _options.get().threshold
     return np.array2string(
@@ -170,79 +163,18 @@ def _rounded(flat: np.ndarray, a: MDArray) -> np.ndarray:
     return block_to_strings(flat, a.precision, a.is_complex, max(a.precision.digits, 16))
 
 
-def _trimmed(text: str) -> str:
+def trimmed(text: str) -> str:
     """Drop the zeros at the end of each fraction, but one."""
     return re.sub(r"(\.[0-9]*?[0-9])0+(?![0-9])", r"\1", text)
 
 
-def _aligned(texts: list[str]) -> list[str]:
-    """Pad texts so that their points stand below each other and all have one width."""
+def _aligned(texts: list[str], most: int) -> list[str]:
+    """Pad texts to one width, points below each other unless that makes them wider than `most`."""
     heads = [re.match(r"[^.]*", text)[0] for text in texts]  # type: ignore[index]
     before = max(map(len, heads))
     padded = [" " * (before - len(head)) + t for head, t in zip(heads, texts, strict=True)]
     width = max(map(len, padded))
+    if width > most:
+        width = max(map(len, texts))
+        return [text.rjust(width) for text in texts]
     return [text.ljust(width) for text in padded]
-
-
-# -- one value -------------------------------------------------------------------------------
-
-
-def format_scalar(a: MDArray, spec: str) -> str:
-    """Do ``format(a, spec)`` for one value, correctly rounded.
-
-    Parameters
-    ----------
-    a : MDArray
-        An array of size 1.
-    spec : str
-        ``[sign][width][.precision]type`` with sign "+", "-" or " " and type "e", "f" or "g", which
-        mean what they mean for a float.
-
-    Raises
-    ------
-    ValueError
-        If `spec` is anything else.
-    MemoryError
-        If there is no memory for the text.
-    """
-    match = _SPEC(spec)
-    if match is None:
-        raise ValueError(
-            f"format specification {spec!r} is not supported; wanted is "
-            "[sign][width][.precision] and one of e, f, g, such as '.40e' or '+60.30f'"
-        )
-    sign, width, precision, kind = match.groups()
-    count = 6 if precision is None else int(precision)
-    block = host_block(a.limbs)
-    parts = block if a.is_complex else block[None]
-    values = [exact_parts(part.reshape(-1, 1))[0] for part in parts]
-    try:
-        text = _styled(values[0], kind, count, sign)
-        if a.is_complex:
-            text += _styled(values[1], kind, count, "+") + "j"
-        return text.rjust(int(width or 0))
-    except (MemoryError, OverflowError):  # the latter from texts longer than any memory
-        raise MemoryError(
-            f"no memory for the text of format specification {spec[:60]!r}; ask for fewer digits"
-        ) from None
-
-
-def _styled(value: Dyadic | float, kind: str, count: int, sign: str) -> str:
-    """Do what ``format`` does for a float, for an exact value."""
-    if isinstance(value, float):
-        return format(value, f"{sign}.{count}{kind}")
-    man, exp = value
-    lead = "-" if man < 0 else sign.replace("-", "")
-    man = abs(man)
-    if kind == "f":
-        places = min(count, _FINEST)
-        text = int_text(round_places(man, exp, places)).zfill(places + 1)
-        whole, fraction = text[: len(text) - places], text[len(text) - places :]
-        return lead + whole + ("." + fraction.ljust(count, "0") if count else "")
-    if kind == "e":
-        text, leading = significant(man, exp, count + 1)
-        fraction = "." + text[1:] if count else ""
-        return f"{lead}{text[0]}{fraction}e{leading:+03d}"
-    text, leading = significant(man, exp, count or 1)
-    text = text.rstrip("0")
-    return lead + layout(text, leading, count or 1, point=False)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._io.summary import summary
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.cgls import norms
@@ -38,6 +39,9 @@ class LowRank(NamedTuple):
     U: Any
     s: Any
     Vh: Any
+
+    def __repr__(self) -> str:
+        return summary(self)
 
 
 def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -> LowRank:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._errors import PrecisionWarning
+from mdqr._io.summary import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
@@ -81,6 +82,9 @@ class LstsqResult(NamedTuple):
     x: Any
     residuals: Any
     info: LstsqInfo
+
+    def __repr__(self) -> str:
+        return summary(self)
 
 
 def lstsq(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
+from mdqr._io.summary import summary
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.passes import Passes
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks
@@ -35,6 +36,9 @@ class Basis(NamedTuple):
     reached: bool
     passes: int
     replaced: int
+
+    def __repr__(self) -> str:
+        return summary(self)
 
 
 def orthogonalize(a: Any, compute: str = "fp16", panel: str = "caqr") -> Basis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mdqr._io.summary import summary
 from mdqr._limbs.planes import Block
 
 
@@ -83,6 +84,9 @@ class QRResult(_Pair):
         self = super().__new__(cls, Q, R)
         self.info = info
         return self
+
+    def __repr__(self) -> str:
+        return summary(self)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return self.Q, self.R, self.info

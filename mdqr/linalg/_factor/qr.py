@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._io.summary import summary
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS, Precision
@@ -50,6 +51,9 @@ class QRResult(NamedTuple):
     Q: MDArray
     R: MDArray
 
+    def __repr__(self) -> str:
+        return summary(self)
+
 
 QRResult.__module__ = "mdqr.linalg"
 
@@ -70,6 +74,9 @@ class QRPResult(NamedTuple):
     Q: MDArray
     R: MDArray
     P: Any
+
+    def __repr__(self) -> str:
+        return summary(self)
 
 
 QRPResult.__module__ = "mdqr.linalg"
