@@ -243,7 +243,7 @@ def test_no_memory_for_a_format_is_said(spec, x):
     width=st.sampled_from(["", "1", "7", "12", "20", "21", "25"]),
     group=st.sampled_from(["", ",", "_"]),
     count=st.sampled_from(["", ".0", ".1", ".3", ".10"]),
-    kind=st.sampled_from("eEfFgG%"),
+    kind=st.sampled_from("eEfFgG"),
     x=st.one_of(st.floats(), st.floats(-1e7, 1e7), st.sampled_from([999.9996, 12345.0, -0.0])),
 )
 def test_specifications_mean_what_they_mean_for_floats(
@@ -261,7 +261,7 @@ def test_values_are_aligned_with_all_digits():
     assert f"{mdqr.qd('0.1234'):.1%}" == "12.3%"
     z = mdqr.array([1 - 2j], precision="qd")[0]
     assert f"{z:>20.2f}|{z:<12}" == f"{'1.00-2.00j':>20}|{'1.0-2.0j':<12}"
-    for spec in ("q", "z.3f", "..", "1.f", "=="):
+    for spec in ("q", "z.3f", "..", "1.f", "%%"):
         with pytest.raises(ValueError, match="is not supported"):
             format(x, spec)
     for spec in ("=9.3f", "09.3f", "%"):
@@ -272,8 +272,8 @@ def test_values_are_aligned_with_all_digits():
 @pytest.mark.parametrize("values", [["1e-30", "1e30"], [1, "1e40", 3], ["0.1", "-1e-4"]])
 def test_numbers_are_not_much_wider_than_their_digits(values, multiple):
     """Points below each other made columns of twice the digits."""
-    text = str(mdqr.array(values, precision=multiple) / 3).strip("[]")
-    assert max(map(len, text.split("\n"))) <= multiple.digits + 10
+    text = str(mdqr.array(values, precision=multiple)[:, None] / 3)
+    assert max(len(line.strip("[] ")) for line in text.split("\n")) <= multiple.digits + 8
 
 
 def test_results_are_shown_by_shape():
