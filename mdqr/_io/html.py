@@ -50,7 +50,8 @@ def html_array(a: MDArray) -> str:
         row = "".join("<td>…</td>" if j is None else next(texts) for j in columns)
         lines.append(f"<tr>{label}{row}</tr>")
         count += 1
-    return f'<table cellpadding="4"><caption>{escape(caption)}</caption>{"".join(lines)}</table>'
+    table = f'<table cellpadding="4"><caption>{escape(caption)}</caption>{"".join(lines)}</table>'
+    return f'<div style="overflow-x:auto">{table}</div>'  # of a narrow page this alone scrolls
 
 
 def _shown(length: int, most: int) -> list[int | None]:
