@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mdqr._convert.arrays import block_to_strings, check_digits
 from mdqr._convert.digits import most_digits
+from mdqr._core.base import ArrayBase
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _EDGE_ITEMS = 3
 _LINE_WIDTH = 88
+_FEW = 8  # values of a part of a result that are written out
 _BESIDE = 8  # characters of a number beside its digits: sign, point, zeros, exponent
 
 
@@ -178,3 +180,17 @@ def _aligned(texts: list[str], most: int) -> list[str]:
         width = max(map(len, texts))
         return [text.rjust(width) for text in texts]
     return [text.ljust(width) for text in padded]
+
+
+def summary(result: Any) -> str:
+    """Return the ``repr`` of a named tuple, with shapes in place of arrays of many values."""
+    fields = zip(result._fields, tuple(result), strict=True)
+    written = ", ".join(f"{name}={_short(value)}" for name, value in fields)
+    return f"{type(result).__name__}({written})"
+
+
+def _short(value: Any) -> str:
+    if getattr(value, "size", 0) <= _FEW or not hasattr(value, "shape"):
+        return repr(value)
+    kind = value.precision if isinstance(value, ArrayBase) else value.dtype
+    return f"<{type(value).__name__} of shape {tuple(value.shape)}, {kind}>"

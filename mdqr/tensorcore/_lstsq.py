@@ -10,7 +10,7 @@ import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
 from mdqr._errors import PrecisionWarning
-from mdqr._io.summary import summary
+from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from mdqr._io.summary import summary
+from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._algorithms.passes import Passes
 from mdqr.tensorcore._algorithms.reflections import with_fallbacks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mdqr._io.summary import summary
+from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._io.summary import summary
+from mdqr._io.format import summary
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import PRECISIONS, Precision
@@ -74,9 +74,6 @@ class QRPResult(NamedTuple):
     Q: MDArray
     R: MDArray
     P: Any
-
-    def __repr__(self) -> str:
-        return summary(self)
 
 
 QRPResult.__module__ = "mdqr.linalg"
