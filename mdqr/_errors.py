@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from reprlib import Repr
 from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_short = Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 60
 ADVICE = "take fewer values at a time, or a lower precision"
 
 
@@ -71,6 +74,17 @@ def all_advised(kind: type[_R]) -> type[_R]:
 def shortened(text: str, most: int = 60) -> str:
     """Return a text of the caller's for a message, without its end if that is far."""
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def shown(x: object, most: int = 60) -> str:
+    """Return what was given for an option, for a message: short, whatever it is.
+
+    Its `repr` may be long, raise, or go into a list that is nested without end.
+    """
+    try:
+        return shortened(_short.repr(x), most)
+    except Exception:  # of a class of the caller's
+        return f"an object of type {shortened(type(x).__name__)}"
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -9,6 +9,8 @@ from functools import lru_cache, total_ordering
 from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from mdqr._errors import shown
+
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
 
@@ -162,10 +164,10 @@ def as_precision(p: Precision | str) -> Precision:
         return p
     if not isinstance(p, str):
         raise TypeError(
-            f"precision must be one of {_choices()}; got {p!r} of type {type(p).__name__}"
+            f"precision must be one of {_choices()}; got {shown(p)} of type {type(p).__name__}"
         )
     if p not in _BY_NAME:
-        raise ValueError(f"precision must be one of {_choices()}; got {p!r}")
+        raise ValueError(f"precision must be one of {_choices()}; got {shown(p)}")
     return _BY_NAME[p]
 
 

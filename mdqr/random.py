@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.random  # NumPy imports it at its first use, which may be when memory is short
 
 from mdqr._core.base import ArrayBase
 from mdqr._functions import creation, filled

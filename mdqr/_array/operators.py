@@ -198,8 +198,10 @@ class Operators:
         block = cast("MDArray", self)._block
         if block.ndim == 1 and isinstance(block, np.ndarray):  # one real value
             first, *rest = block.tolist()
-            # Nearest, unless the second limb is half a unit and the third decides.
-            if abs(first) > _SURELY_NORMAL and (not rest or first + _BEYOND * rest[0] == first):
+            # Nearest, unless the second limb is half a unit and the third decides. Both signs: no
+            # other rounding mode keeps both sums.
+            tail = _BEYOND * rest[0] if rest else 0.0
+            if abs(first) > _SURELY_NORMAL and first + tail == first == first - tail:
                 return float(first)
         return float(self._single_real("float").to_numpy().item())
 

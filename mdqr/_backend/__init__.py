@@ -8,10 +8,15 @@ from mdqr._backend.host.backend import backend as host_backend
 from mdqr._backend.protocol import Backend
 from mdqr._limbs.device import cupy_of
 from mdqr._limbs.planes import Block
+from mdqr._limbs.rounding_mode import require_nearest
 
 
 def for_block(block: Block) -> Backend:
-    """Return the backend of the memory in which `block` lives; raises as `cupy_of`."""
+    """Return the backend of the memory in which `block` lives.
+
+    Raises as `cupy_of`, and as `require_nearest`: what calls a backend adds doubles itself.
+    """
+    require_nearest()
     if isinstance(block, np.ndarray):
         return host_backend()
     cupy_of(block)

@@ -72,6 +72,16 @@ def _of_range(x: range) -> np.ndarray | list[int]:
     return np.arange(count, dtype=np.int64) * x.step + x[0]
 
 
+def check_characters(x: np.ndarray) -> None:
+    """Raise ValueError if texts of NumPy hold what is no character: Python cannot take them."""
+    codes = np.ascontiguousarray(x, dtype=x.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
+    if codes.max(initial=0) > sys.maxunicode:
+        raise ValueError(
+            f"an array of texts holds {codes.max():#x}, which is no character; was its memory "
+            "given another dtype?"
+        )
+
+
 def has_values(x: Any) -> bool:
     """Return whether NumPy takes `x` for an array, by a protocol or as a buffer."""
     if any(hasattr(x, name) for name in _PROTOCOLS):
@@ -96,7 +106,21 @@ def exact_value(x: Any) -> Fraction | None:
         return None
     if hasattr(type(x), "__index__"):
         return Fraction(operator.index(x))
-    return Fraction(int(x.numerator), int(x.denominator))
+    return whole_ratio(x)
+
+
+def whole_ratio(x: Any) -> Fraction:
+    """Return the value of a rational of any type.
+
+    Raises
+    ------
+    ValueError
+        If its denominator is 0.
+    """
+    num, den = int(x.numerator), int(x.denominator)
+    if not den:
+        raise ValueError(f"a rational number with the denominator 0 has no value: {num}/0")
+    return Fraction(num, den)
 
 
 def is_symbolic(x: object) -> bool:

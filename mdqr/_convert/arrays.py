@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
 
 from mdqr._backend.host.text import write_texts
-from mdqr._convert.array_like import EXACT_INTEGER, plain
+from mdqr._convert.array_like import EXACT_INTEGER, check_characters, plain
 from mdqr._convert.digits import Dyadic, complex_text, layout, real_text
 from mdqr._convert.scalars import fraction_to_limbs, scalar_to_fraction, scalar_to_limbs
 from mdqr._convert.strings import TextError, strings_to_block
+from mdqr._errors import shown
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 from mdqr._limbs.planes import Block
+from mdqr._limbs.rounding_mode import require_nearest
 from mdqr._precision import Precision
 
 __all__ = [
@@ -75,6 +78,7 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
     TypeError
         If a leaf is no number, or a text without `strings`.
     """
+    require_nearest()
     if isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biufc":
         array = np.asarray(x)
         shape = array.shape
@@ -93,9 +97,9 @@ def objects_to_block(x: Any, limbs: int, *, strings: bool = True) -> tuple[Block
 
 def refuse_text(x: str | bytes) -> NoReturn:
     """Raise the TypeError of a text in arithmetic."""
-    shown = str(x) if isinstance(x, str) else x
+    got = shown(str(x) if isinstance(x, str) else x)
     raise TypeError(
-        f"a string is not a number in arithmetic; got {shown!r}: "
+        f"a string is not a number in arithmetic; got {got}: "
         "convert it first, as in mdqr.array('0.1', precision=mdqr.qd)"
     )
 
@@ -123,6 +127,8 @@ def _flatten(x: Any, leaves: list[Any], depth: int) -> tuple[int, ...]:
         if x.dtype in _SHORT:  # whose subnormals become doubles without flushing
             leaves.extend(x.reshape(-1))
             return x.shape
+        if x.dtype.kind == "U":
+            check_characters(x)
         entries = x.reshape(-1).tolist()
         leaves += map(_unpacked, entries) if x.dtype == object else entries
         return x.shape
@@ -244,11 +250,14 @@ def _dyadics(planes: np.ndarray) -> Iterator[Dyadic | float]:
     sizes = fractions | (biased > 0).astype(np.int64) << 52
     mantissas = np.where(bits < 0, -sizes, sizes).tolist()
     exponents = (np.maximum(biased, 1) - 1 + LOWEST).tolist()
-    plain = (finite & (sizes[0] > 0)).tolist()
-    firsts = planes[0].tolist()
+    plain = (finite & (sizes > 0).any(axis=0)).tolist()
+    firsts = planes[0].copy()
+    for column in np.flatnonzero(~finite).tolist():
+        firsts[column] = sum(x for x in planes[:, column].tolist() if not isfinite(x))
     columns = zip(zip(*mantissas, strict=True), zip(*exponents, strict=True), strict=True)
-    for is_plain, first, (mans, exps) in zip(plain, firsts, columns, strict=True):
-        yield _summed(mans, exps) if is_plain else first
+    for is_plain, first, (mans, exps) in zip(plain, firsts.tolist(), columns, strict=True):
+        total = _summed(mans, exps) if is_plain else (0, 0)
+        yield total if total[0] else 0.0 if is_plain else first
 
 
 def _summed(mans: tuple[int, ...], exps: tuple[int, ...]) -> Dyadic:
@@ -399,6 +408,8 @@ def check_digits(digits: int | None) -> None:
     if digits is None:
         return
     if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)):
-        raise TypeError(f"digits must be an integer or None; got {digits!r}")
+        raise TypeError(f"digits must be an integer or None; got {shown(digits)}")
     if digits < 1:
-        raise ValueError(f"digits must be at least 1, or None for as many as needed; got {digits}")
+        raise ValueError(
+            f"digits must be at least 1, or None for as many as needed; got {shown(digits)}"
+        )

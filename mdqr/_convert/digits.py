@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, copysign, floor, log10
 
-from mdqr._limbs.exact import decimal_to_limbs, power_of_five, ratio_to_limbs, same_limbs, units
+from mdqr._limbs.exact import decimal_to_limbs, power_of_five, same_limbs, saturated, units
 from mdqr._precision import Precision
 
 Dyadic = tuple[int, int]  # man, exp: the number man * 2**exp
@@ -94,6 +94,8 @@ def shortest(man: int, exp: int, limbs: list[float]) -> tuple[str, int] | None:
     unit = min(exp, half)
     value, reach = man << (exp - unit), 1 << (half - unit)
     places = ceil(-(half + 1) * _LOG10_2)  # a multiple of 10**-places lies within 2**half
+    if value <= reach:
+        return None  # no number whose last limb is as large as the whole is read
     low = -floor_places(reach - value, unit, places)
     high = floor_places(value + reach, unit, places)
     start = places = places - _trailing(low, high)
@@ -104,13 +106,13 @@ def shortest(man: int, exp: int, limbs: list[float]) -> tuple[str, int] | None:
             if digits and same_limbs(decimal_to_limbs(sign * digits, -places, count), limbs):
                 text = int_text(digits)
                 return text.rstrip("0"), len(text) - 1 - places
-        if places == start + 2 and not same_limbs(ratio_to_limbs(sign * man, 1, exp, count), limbs):
+        if places == start + 2 and not same_limbs(saturated(sign * man, 1, exp, count), limbs):
             return None
         places += 1
 
 
 def _trailing(low: int, high: int) -> int:
-    """Return the largest k such that a multiple of ``10**k`` lies in ``low..high``."""
+    """Return the largest k such that a multiple of ``10**k`` is from `low` > 0 to `high`."""
 
     def reaches(k: int) -> bool:
         return high - high % 10**k >= low

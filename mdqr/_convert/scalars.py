@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mdqr._convert.array_like import whole_ratio
 from mdqr._convert.strings import text_to_fraction, text_to_limbs
 from mdqr._limbs import planes
 from mdqr._limbs.exact import same_limbs, saturated
@@ -102,7 +103,7 @@ def scalar_to_fraction(x: Any) -> Fraction | None:
         return Fraction(*x.as_integer_ratio())
     if hasattr(x, "__index__"):
         return Fraction(operator.index(x))
-    return Fraction(int(x.numerator), int(x.denominator))
+    return whole_ratio(x)
 
 
 def _one_limb(x: float, limbs: int) -> Limbs:
@@ -207,7 +208,7 @@ def _other(x: Any, limbs: int) -> Limbs:
         return saturated(operator.index(x), 1, 0, limbs)
     num, den = getattr(x, "numerator", None), getattr(x, "denominator", None)
     if num is not None and den is not None and not callable(num):
-        return saturated(int(num), int(den), 0, limbs)
+        return fraction_to_limbs(whole_ratio(x), limbs)
     raise TypeError(
         f"cannot convert {type(x).__name__} to a number; wanted are strings, int, float, complex, "
         "Fraction, Decimal, NumPy scalars, mpmath and SymPy numbers"

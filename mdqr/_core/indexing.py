@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._core.base import ArrayBase
+from mdqr._errors import shown
 from mdqr._limbs import planes as _limbs
 from mdqr._limbs.device import is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block
@@ -104,7 +105,7 @@ def _checked(block: Block, key: Key) -> Key:
             )
         if isinstance(part, (str, bytes, float, complex)) and not isinstance(part, np.generic):
             raise IndexError(
-                f"{part!r} is not an index; use integers, slices, ..., None, or integer or "
+                f"{shown(part)} is not an index; use integers, slices, ..., None, or integer or "
                 "boolean NumPy arrays"
             )
     if isinstance(block, np.ndarray):

@@ -14,6 +14,7 @@ import numpy as np
 from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.array_like import (
     EXACT_INTEGER,
+    check_characters,
     exact_value,
     is_frame,
     is_number,
@@ -25,6 +26,7 @@ from mdqr._core.base import ArrayBase
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_together, device_of, is_cuda_array, place_on_device_of
 from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.rounding_mode import require_nearest
 from mdqr._precision import Precision
 
 if TYPE_CHECKING:
@@ -293,6 +295,7 @@ def to_block(x: Any, limbs: int) -> tuple[Block, bool]:
 
 def scalar_block(x: Any, limbs: int) -> tuple[Block, bool]:
     """Return the 0-d block of an exact or multiple-precision number, correctly rounded."""
+    require_nearest()
     real, imag = scalar_to_limbs(x, limbs)
     return (np.array(real), False) if imag is None else (np.array([real, imag]), True)
 
@@ -303,7 +306,10 @@ def _from_numpy(x: np.ndarray, limbs: int) -> tuple[Block, bool]:
     if kind in "biu" or (kind in "fc" and x.dtype.itemsize <= (8 if kind == "f" else 16)):
         return _from_floats_or_integers(x if planes.has_whole_strides(x) else x.copy(), limbs)
     if kind in "UST":
-        refuse_text(str(x.flat[0]) if x.size else "")
+        if kind == "U":
+            check_characters(x)
+        # Not by x.flat, which has no more than 32 axes.
+        refuse_text(str(x[(0,) * x.ndim]) if x.size else "")
     if kind not in "fcO":
         raise TypeError(
             f"arrays of dtype {x.dtype} are not numbers; "

@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType
 from mdqr._core.promotion import convert_objects, from_sequence, precisions_in, to_block, unwrapped
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._limbs import device as _device
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block
@@ -156,8 +156,8 @@ def wants_complex(dtype: Any) -> bool | None:
         return wanted == np.complex128
     is_precision = any(dtype == each or dtype == each.name for each in PRECISIONS)
     raise TypeError(
-        f"dtype must be None, float or complex; got {dtype!r}"
-        + (f", which is a precision: give it as precision={dtype!r}" if is_precision else "")
+        f"dtype must be None, float or complex; got {shown(dtype)}"
+        + (f", which is a precision: give it as precision={shown(dtype)}" if is_precision else "")
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ from mdqr._limbs import planes
 
 if TYPE_CHECKING:
     from mdqr._array.array import MDArray
+
+_FINEST = 1074  # every value is a multiple of 10**-1074
+_HIGHEST = 310  # no value is above half of 10**310
 
 
 def trunc(x: Any) -> MDArray:
@@ -84,6 +88,9 @@ def round(a: Any, decimals: int = 0) -> MDArray:
         result.real, result.imag = round(given.real, places), round(given.imag, places)
         return result
     # A multiple of the power needs more bits than the value, and halves must not be made up.
+    if places > _FINEST:  # of which every value is a multiple
+        return given.copy()
+    places = builtins.max(places, -_HIGHEST)  # beyond which all are nearer to 0
     finite = comparison.isfinite(given)
     values = comparison.where(finite, given, 0).to_fractions()
     exact = np.array([_rounded(v, places) for v in values.reshape(-1)], dtype=object)
@@ -291,6 +298,7 @@ def nextafter(x1: Any, x2: Any) -> MDArray:
     one = ops.wrap(planes.widen(xp.ones((1, *x.shape)), False, ops.precision.limbs))
     unit = ops.wrap(for_block(one._block).ldexp(one._block, steps.astype(np.int64)))
     moved = comparison.where(order == 1, x + unit, x - unit)
+    moved = comparison.where(moved == 0, copysign(0.0, x), moved)  # from the smallest ones
     moved = comparison.where(comparison.isinf(x), copysign(ops.precision.huge, x), moved)
     return comparison.where(order == 2, x + y, comparison.where(order == 0, y, moved))
 

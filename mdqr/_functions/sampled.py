@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axes, counted_axis
 from mdqr._core.promotion import promote
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions import comparison, elementwise, filled, reductions
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.ordering.sorting import argsort, searchsorted
@@ -298,7 +298,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> MDArray:
     ):
         raise ValueError("convolve wants two vectors with values")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f'mode is "full", "same" or "valid"; got {mode!r}')
+        raise ValueError(f'mode is "full", "same" or "valid"; got {shown(mode)}')
     if long.size < short.size:
         long, short = short, long
     far = np.flatnonzero(~host_block(comparison.isfinite(short))).tolist()

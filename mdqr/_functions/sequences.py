@@ -14,7 +14,7 @@ from mdqr._backend.blocks import broadcast_shapes
 from mdqr._convert.arrays import scalar_to_fraction
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import highest_precision, promote
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions import creation, filled
 from mdqr._limbs import planes
 from mdqr._precision import Precision
@@ -145,7 +145,7 @@ def arange(
     numbers = [creation.array(x, precision=target, dtype=float, device=device) for x in given]
     first, last, stride = map(_fraction, given, numbers)
     if not stride:
-        raise ValueError(f"arange wants a step that is not zero; got {step!r}")
+        raise ValueError(f"arange wants a step that is not zero; got {shown(step)}")
     count = max(0, math.ceil((last - first) / stride))
     place = numbers[2].device
     with filled.memory_guard((count,), target, False, place):

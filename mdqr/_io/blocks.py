@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -21,6 +22,7 @@ Source = str | os.PathLike[str] | IO[str] | IO[bytes] | Iterable[str] | Iterable
 
 _BYTES = 1 << 22  # of a file read at a time
 _LINES = 1 << 15  # of a stream
+_CELLS = 1 << 21  # of lines that are read at a time; `_BYTES` of rows have no more
 _MARK = "\ufeff"  # of the byte order
 _NEWLINE = 10
 _ends = re.compile(rb"\r\n?|\n").finditer  # of lines
@@ -63,7 +65,8 @@ def of_bytes(stream: IO[bytes] | io.BufferedIOBase, skiprows: int) -> Iterator[B
     while data := stream.read(_BYTES) + stream.readline():
         data, mark = data.removeprefix(mark), b""
         if start <= skiprows:
-            skipped = [end.end() for end in islice(_ends(data), skiprows + 1 - start)]
+            most = min(skiprows + 1 - start, len(data))
+            skipped = [end.end() for end in islice(_ends(data), most)]
             left = skiprows + 1 - start - len(skipped)
             data = data[skipped[-1] if skipped and not left else len(data) :]
             start += len(skipped)
@@ -78,7 +81,8 @@ def of_lines(
 ) -> Iterator[Block]:
     """Yield the blocks behind some lines of a stream of lines."""
     start, mark = skiprows + 1, _MARK
-    next(islice(stream, skiprows, skiprows), None)
+    for _ in islice(stream, min(skiprows, sys.maxsize)):
+        pass
     while found := list(islice(stream, _LINES)):
         lines = [_text(line, encoding) for line in found]
         lines[0], mark = lines[0].removeprefix(mark), ""
@@ -146,22 +150,52 @@ def plain_cells(
     wanted, order = np.unique(np.array(columns, dtype=np.int64), return_inverse=True)
     targets = np.full(width, -1, dtype=np.int64)
     targets[wanted] = np.arange(len(wanted))
-    numbers = form.numbers(data)
-    found = kernels.read_rows(numbers, ends, targets, limbs, form.delimiter, comment)
-    if found is None or (found[1] == kernels.OTHER).any():
+    found = _read_lines(form.numbers(data), ends, targets, limbs, form.delimiter, comment)
+    if found is None:
         return None
-    real, status, left = found
-    rows = np.flatnonzero(status == kernels.READ)
+    real, rows, left = found
     cells = []
-    for row in rows[left[rows].any(axis=1)].tolist():
+    for place in np.flatnonzero(left.any(axis=1)).tolist():
+        row = rows[place]
         fields = one_row(data[ends[row - 1] + 1 if row else 0 : ends[row]].decode(), form) or []
-        place = int(np.searchsorted(rows, row))
-        cells += [(place, i, fields[columns[i]]) for i in np.flatnonzero(left[row][order]).tolist()]
-    if len(rows) < len(ends):
-        real = real[:, rows]
+        marked = np.flatnonzero(left[place][order]).tolist()
+        cells += [(place, i, fields[columns[i]]) for i in marked]
     if columns != wanted.tolist():
         real = real[..., order]
     return Cells(real, rows + block.start, cells)
+
+
+def _read_lines(
+    data: bytes,
+    ends: np.ndarray,
+    targets: np.ndarray,
+    limbs: int,
+    delimiter: str | None,
+    comment: str | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the cells of the rows, the numbers of their lines, and which cells are left.
+
+    None without kernels, or where a row has another width. Lines are read some at a time: before
+    that nothing tells which of them are rows.
+    """
+    some = max(_CELLS // max(len(targets), 1), 1)
+    parts, begin = [], 0
+    for first in range(0, len(ends), some):
+        last = ends[first : first + some]
+        text = data if len(last) == len(ends) else data[begin : last[-1]]
+        found = kernels.read_rows(text, last - begin, targets, limbs, delimiter, comment)
+        if found is None or (found[1] == kernels.OTHER).any():
+            return None
+        real, status, left = found
+        rows = np.flatnonzero(status == kernels.READ)
+        if len(rows) < len(last):
+            real, left = real[:, rows], left[rows]
+        parts.append((real, rows + first, left))
+        begin = int(last[-1]) + 1
+    if len(parts) == 1:
+        return parts[0]
+    reals, lines, lefts = zip(*parts, strict=True)
+    return np.concatenate(reals, axis=1), np.concatenate(lines), np.concatenate(lefts)
 
 
 def _is_plain(data: bytes, form: Form) -> bool:

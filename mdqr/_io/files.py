@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from mdqr._convert.array_like import check_characters
 from mdqr._core.base import ArrayBase
 from mdqr._errors import shortened
 from mdqr._limbs import planes
@@ -116,12 +117,21 @@ def _write(function: str, file: File, arrays: dict[str, MDArray]) -> None:
     for front, a in arrays.items():
         values = (host_block(a._block), np.array(a._precision.name), np.array(a._complex))
         members |= {front + name[:-4]: x for name, x in zip(_MEMBERS, values, strict=True)}
-    if isinstance(file, (str, PathLike)):
-        # numpy.savez would append .npz to the name.
-        with open(file, "wb") as stream:
-            np.savez(stream, **members)
-    else:
-        np.savez(file, **members)
+    try:
+        if isinstance(file, (str, PathLike)):
+            # numpy.savez would append .npz to the name.
+            with open(file, "wb") as stream:
+                np.savez(stream, **members)
+        else:
+            np.savez(file, **members)
+    except ValueError as error:
+        # zipfile raises it when it closes an archive whose writing has failed.
+        cause: BaseException | None = error
+        while cause and not isinstance(cause, MemoryError):
+            cause = cause.__context__
+        if cause:
+            raise MemoryError(f"{function}: no memory for the file") from None
+        raise
 
 
 def load(file: File, *, device: str | None = None) -> Any:
@@ -167,8 +177,9 @@ def load(file: File, *, device: str | None = None) -> Any:
         with zipfile.ZipFile(file) as archive:
             fronts = _fronts(archive)
             found = {front: _read(archive, front) for front in fronts}
-    except (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError) as error:
-        # RuntimeError: encrypted members, and zip features that Python does not have
+    except (zipfile.BadZipFile, EOFError, IndexError, RuntimeError, UnicodeDecodeError) as error:
+        # IndexError: a member without a name; RuntimeError: encrypted ones, and features of zip
+        # files that Python does not have
         raise ValueError(
             f"{file} is not a file that mdqr.save wrote: {shortened(str(error), _SHOWN)}"
         ) from error
@@ -208,6 +219,7 @@ def _read(archive: zipfile.ZipFile, front: str) -> MDArray:
     limbs, name, is_complex = (_member(archive, front + member) for member in _MEMBERS)
     if name.shape or name.dtype.kind != "U" or is_complex.shape or is_complex.dtype != np.bool_:
         raise ValueError("the precision must be one string and the field one boolean")
+    check_characters(name)
     return _checked(limbs, str(name), bool(is_complex))
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
+from mdqr._errors import shown
+
 # Commas for points and the reverse: points between thousands are then no part of a number.
 _SWAPPED = str.maketrans(",.", ".,")
 _SWAPPED_BYTES = bytes.maketrans(b",.", b".,")
@@ -54,7 +56,7 @@ class Form:
             not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"'
         ):
             raise ValueError(
-                f"delimiter must be one character between fields, or None; got {delimiter!r}"
+                f"delimiter must be one character between fields, or None; got {shown(delimiter)}"
             )
         self.delimiter = delimiter
         self.skiprows = _count("skiprows", skiprows)
@@ -73,7 +75,7 @@ class Form:
 
     def _check_decimal(self) -> None:
         if self.decimal not in (".", ","):
-            raise ValueError(f"decimal must be '.' or ','; got {self.decimal!r}")
+            raise ValueError(f"decimal must be '.' or ','; got {shown(self.decimal)}")
         if self.decimal == "," and (
             self.delimiter in (",", ".") or any(c in mark for mark in self.comments for c in ",.")
         ):
@@ -137,7 +139,7 @@ def _is_number(text: str) -> bool:
 def _count(name: str, value: SupportsIndex) -> int:
     count = operator.index(value)
     if count < 0:
-        raise ValueError(f"{name} must not be negative; got {value}")
+        raise ValueError(f"{name} must not be negative; got {shown(value)}")
     return count
 
 
@@ -146,6 +148,6 @@ def _marks(comments: str | Sequence[str] | None) -> tuple[str, ...]:
     marks: tuple[Any, ...] = (comments,) if one else tuple(comments or ())
     if not all(isinstance(mark, str) and mark and not set(mark) & set('\r\n"') for mark in marks):
         raise ValueError(
-            f"comments must be a text that begins them, or several, or None; got {comments!r}"
+            f"comments must be a text that begins them, or several, or None; got {shown(comments)}"
         )
     return tuple(sorted(dict.fromkeys(marks), key=len, reverse=True))  # the longest is found first

@@ -14,6 +14,7 @@ import numpy as np
 from mdqr._convert.arrays import block_to_strings, check_digits
 from mdqr._convert.digits import most_digits
 from mdqr._core.base import ArrayBase
+from mdqr._errors import shown
 from mdqr._limbs.device import host_block
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def printoptions(
     """
     check_digits(digits)
     if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int)):
-        raise TypeError(f"threshold must be an integer; got {threshold!r}")
+        raise TypeError(f"threshold must be an integer; got {shown(threshold)}")
     if threshold is not None and threshold < 0:
         raise ValueError(f"threshold must be at least 0; got {threshold}")
     current = _options.get()

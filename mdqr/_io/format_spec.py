@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mdqr._convert.arrays import exact_parts
 from mdqr._convert.digits import Dyadic, int_text, layout, round_places, significant
-from mdqr._errors import shortened
+from mdqr._errors import shown
 from mdqr._io.format import str_array, trimmed
 from mdqr._limbs.device import host_block
 
@@ -42,13 +42,13 @@ def format_scalar(a: MDArray, spec: str) -> str:
     match = _SPEC(spec)
     if match is None or match[4]:
         raise ValueError(
-            f"format specification {shortened(spec)!r} is not supported; wanted is "
+            f"format specification {shown(spec)} is not supported; wanted is "
             "[[fill]align][sign][0][width][grouping][.precision] and one of e, f, g, %, such as "
             "'.40e' or '>+60.30f'"
         )
     fill, align, sign, _, zero, width, group, precision, kind = match.groups()
     if a.is_complex and (zero or align == "=" or kind == "%"):
-        raise ValueError(f"{shortened(spec)!r} is for real values")
+        raise ValueError(f"{shown(spec)} is for real values")
     layout_ = _Layout(fill or ("0" if zero else " "), align or ("=" if zero else ">"), group or "")
     try:
         texts = _parts(a, kind, precision, sign or "")
@@ -133,7 +133,10 @@ def _styled(value: Dyadic | float, kind: str, count: int, sign: str) -> str:
         places = min(count, _FINEST)
         text = int_text(round_places(man, exp, places)).zfill(places + 1)
         whole, fraction = text[: len(text) - places], text[len(text) - places :]
-        return lead + whole + ("." + fraction.ljust(count, "0") if count else "")
+        if not count:
+            return lead + whole
+        text = f"{lead}{whole}.{fraction}"
+        return text.ljust(len(text) + count - places, "0")  # one copy, which may be long
     if kind == "e":
         text, leading = significant(man, exp, count + 1)
         fraction = "." + text[1:] if count else ""

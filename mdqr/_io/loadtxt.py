@@ -13,7 +13,7 @@ import numpy as np
 
 from mdqr._convert.strings import TextError, strings_to_block
 from mdqr._core.base import ArrayBase
-from mdqr._errors import shortened
+from mdqr._errors import shortened, shown
 from mdqr._functions.creation import array
 from mdqr._io.blocks import Block, Cells, Source, behind, first_row, plain_cells
 from mdqr._io.form import Form
@@ -232,7 +232,9 @@ def _places(
 def _place(wanted: str | int, names: tuple[str, ...], width: int, name: str, line: int) -> int:
     if isinstance(wanted, str):
         if not names:
-            raise ValueError(f"column {wanted!r} is asked for by name, which needs header=True")
+            raise ValueError(
+                f"column {shown(wanted)} is asked for by name, which needs header=True"
+            )
         if names.count(wanted) == 1:
             return names.index(wanted)
         what = "no column" if wanted not in names else "more than one column"

@@ -89,8 +89,7 @@ def normalize(limbs: list[float]) -> None:
 
     The limbs are multiples of a normal power of two.
     """
-    stable = False
-    while not stable:
+    for _ in limbs:
         stable = True
         for i in range(len(limbs) - 1):
             high, low = limbs[i], limbs[i + 1]
@@ -98,6 +97,8 @@ def normalize(limbs: list[float]) -> None:
             if total != high:
                 limbs[i], limbs[i + 1] = total, low - (total - high)
                 stable = False
+        if stable:
+            return
 
 
 def normalize_block(block: np.ndarray) -> None:
@@ -190,8 +191,7 @@ def _exact_limbs(num: int, den: int, exp: int, limbs: int) -> list[float]:
 
 def normalize_units(limbs: list[int]) -> None:
     """Do `normalize` in units of 2**-1074."""
-    stable = False
-    while not stable:
+    for _ in limbs:
         stable = True
         for i in range(len(limbs) - 1):
             both = limbs[i] + limbs[i + 1]
@@ -199,6 +199,8 @@ def normalize_units(limbs: list[int]) -> None:
             if total != limbs[i]:
                 limbs[i], limbs[i + 1] = total, both - total
                 stable = False
+        if stable:
+            return
 
 
 def decimal_to_limbs(digits: int, exp: int, limbs: int) -> list[float]:

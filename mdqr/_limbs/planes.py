@@ -4,11 +4,13 @@ Everything here is exact or correctly rounded and needs no kernel, so that creat
 indexing work without the compiled extension.
 
 The caller may have NumPy flush subnormals. So values with a limb below 2**-900 go through Python
-integers, and nothing else meets a subnormal number in arithmetic.
+integers, and nothing else meets a subnormal number in arithmetic. Sums of doubles may overflow from
+2**1020 on, in which they are no longer exact; these go the same way.
 """
 
 from __future__ import annotations
 
+from math import isfinite
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ import numpy as np
 
 from mdqr._limbs.device import cupy_of
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
+from mdqr._limbs.rounding_mode import require_nearest
 
 Block = Any  # numpy.ndarray | cupy.ndarray; CuPy may be absent
 
@@ -25,6 +28,7 @@ _ONE_UNIT_UP = 1.0 + 2.0**-52
 _MANTISSA = 2**52 - 1
 _SIGN = np.int64(-(2**63))
 _LOW = (1023 - 900) << 52  # the bits of 2**-900
+_HIGH = (1023 + 1020) << 52  # those of 2**1020: below it no sum of eight limbs overflows
 _ZERO = 2**64 - 1  # what `_unsigned` makes of zeros
 _RAISE = 200  # from 2**-1074 to well above the smallest normal double, and from 2**-900 below 1
 
@@ -215,13 +219,13 @@ def narrow(block: Block, is_complex: bool, limbs: int) -> Block:
     smallest = int(lost.min()) if lost.size else _ZERO
     if smallest == _ZERO:
         return short
+    require_nearest()
     near_tie = _near_tie(block, limbs)
     if smallest >= _LOW - 1 and not near_tie.any():
         return short
     # No limb before the first lost one is lower; those behind it matter near a tie only.
     low = (lost < _LOW - 1)[0]
     near_tie &= ~low & (lost != _ZERO)[0]
-    # Passes until nothing moves would never end where a limb is NaN.
     finite = namespace(block).isfinite(block).all(axis=0)
     low, near_tie = low & finite, near_tie & finite
     short = short.copy()
@@ -235,9 +239,13 @@ def _sizes(x: Block) -> Block:
     return x.view(namespace(x).int64) & ~_SIGN
 
 
-def _is_low(planes: Block) -> Block:
-    """Return where a limb is not zero and below 2**-900."""
-    return (_unsigned(planes) < _LOW - 1).any(axis=0)
+def _is_extreme(planes: Block) -> Block:
+    """Return where a limb is not zero and below 2**-900, or from 2**1020 on, infinite or NaN."""
+    sizes = _unsigned(planes)
+    far = sizes - (_LOW - 1) >= _HIGH - _LOW  # as zeros are
+    if far.any():
+        far &= sizes != _ZERO
+    return far.any(axis=0)
 
 
 def _unsigned(x: Block) -> Block:
@@ -246,17 +254,26 @@ def _unsigned(x: Block) -> Block:
 
 
 def _rounded(planes: Block, limbs: int) -> Block:
-    """Return the greedy limbs of finite values ``(N, count)`` by Python integers."""
-    columns = [saturated(sum_of_units(column), 1, LOWEST, limbs) for column in planes.T.tolist()]
+    """Return the greedy limbs of values ``(N, count)`` by Python integers.
+
+    A sum with infinities and NaN is what these add up to.
+    """
+    columns = []
+    for column in planes.T.tolist():
+        if all(map(isfinite, column)):
+            columns.append(saturated(sum_of_units(column), 1, LOWEST, limbs))
+        else:
+            special = sum(x for x in column if not isfinite(x))
+            columns.append([float(special)] + [0.0] * (limbs - 1))
     return namespace(planes).asarray(columns, dtype=np.float64).reshape(-1, limbs).T
 
 
 def _greedy_limbs(planes: Block, limbs: int) -> Block:
     """Return the greedy limbs of finite values ``(N, count)``; `planes` is used up."""
-    low = _is_low(planes)
+    extreme = _is_extreme(planes)
     result = namespace(planes).empty((limbs, planes.shape[1]))
-    result[:, low] = _rounded(planes[:, low], limbs)
-    result[:, ~low] = _greedy(planes[:, ~low], limbs)
+    result[:, extreme] = _rounded(planes[:, extreme], limbs)
+    result[:, ~extreme] = _greedy(planes[:, ~extreme], limbs)
     return result
 
 
@@ -302,7 +319,7 @@ def _near_tie(planes: Block, limbs: int) -> Block:
 
 
 def _greedy(planes: Block, limbs: int) -> Block:
-    """Return the greedy limbs of finite values, none low; `planes` is normalised and used up."""
+    """Return the greedy limbs of values, none extreme; `planes` is normalised and used up."""
     xp = namespace(planes)
     greedy = xp.empty((limbs, *planes.shape[1:]))
     nothing = xp.zeros_like(planes[0])
@@ -321,8 +338,7 @@ def _greedy(planes: Block, limbs: int) -> Block:
 
 def _mend_ties(xp: ModuleType, greedy: Block) -> None:
     """Normalise greedy limbs in place, where a lower limb was rounded to a tie."""
-    moved = True
-    while moved:
+    for _ in range(greedy.shape[0]):
         moved = False
         for i in range(greedy.shape[0] - 1):
             total = greedy[i] + greedy[i + 1]
@@ -333,6 +349,8 @@ def _mend_ties(xp: ModuleType, greedy: Block) -> None:
                 greedy[i + 1] = xp.where(loose, error, greedy[i + 1])
                 greedy[i] = total
                 greedy[i + 1 :, ~xp.isfinite(total)] = 0.0
+        if not moved:
+            break
 
 
 def _round_to_odd(xp: ModuleType, x: Block, tail: Block) -> Block:
@@ -392,6 +410,7 @@ def is_normalised(planes: Block) -> Block:
     The rules: ``fl(x[i] + x[i + 1]) == x[i]``, zero limbs only trailing and positive, and lower
     limbs +0 under infinity and NaN.
     """
+    require_nearest()
     xp = namespace(planes)
     bits = planes[1:].view(xp.int64)
     kept = _absorbs(planes[:-1], planes[1:]).all(axis=0)
@@ -403,37 +422,43 @@ def is_normalised(planes: Block) -> Block:
 
 
 def renormalize(planes: Block) -> Block:
-    """Renormalise finite planes whose exact sums fit, by passes of TwoSum until nothing moves.
+    """Renormalise planes, by passes of TwoSum until nothing moves.
 
-    Values with a limb below 2**-900 become greedy limbs instead.
+    What so many passes as there are limbs do not normalise, values with a limb below 2**-900, and
+    those beyond 2**1020, become greedy limbs instead.
 
     Parameters
     ----------
     planes : Block
-        Real, finite, overlapping limbs of decreasing size; changed in place. The exact sum of each
-        value is representable in as many limbs.
+        Real limbs; changed in place. Passes are few where they overlap and decrease in size, and
+        the exact sum of each value is representable in as many limbs.
 
     Returns
     -------
     Block
         `planes`, normalised.
     """
-    low = _is_low(planes)
-    if not low.any():
-        _pass_two_sums(planes)
-        return planes
-    planes[:, low] = _rounded(planes[:, low], planes.shape[0])
-    others = planes[:, ~low]
-    _pass_two_sums(others)
-    planes[:, ~low] = others
+    require_nearest()
+    extreme = _is_extreme(planes)
+    if not extreme.any():
+        return _passed(planes)
+    planes[:, extreme] = _rounded(planes[:, extreme], planes.shape[0])
+    planes[:, ~extreme] = _passed(planes[:, ~extreme])
     return planes
 
 
-def _pass_two_sums(planes: Block) -> None:
-    while not is_normalised(planes).all():
+def _passed(planes: Block) -> Block:
+    """Return `planes`, none extreme, after passes of TwoSum in place."""
+    for _ in range(planes.shape[0] + 1):
+        loose = ~is_normalised(planes)
+        if not loose.any():
+            return planes
         for i in range(planes.shape[0] - 1, 0, -1):
             total = planes[i - 1] + planes[i]
             part = total - planes[i - 1]
             error = (planes[i - 1] - (total - part)) + (planes[i] - part)
             planes[i - 1] = total
             planes[i] = error + 0.0
+    loose = ~is_normalised(planes)
+    planes[:, loose] = _rounded(planes[:, loose], planes.shape[0])
+    return planes

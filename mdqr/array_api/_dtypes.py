@@ -11,6 +11,7 @@ import numpy as np
 import mdqr
 from mdqr._core.base import ArrayBase
 from mdqr._core.dtypes import DType, dtype_of
+from mdqr._errors import shown
 from mdqr._limbs.device import place
 from mdqr._precision import Precision, d
 from mdqr.array_api import _dispatch as dispatch
@@ -66,7 +67,7 @@ def known(dtype: Any) -> Any:
         or found.kind not in "biufc"
         or found.itemsize > (16 if found.kind == "c" else 8)
     ):
-        raise TypeError(f"{dtype!r} is no dtype of mdqr.array_api")
+        raise TypeError(f"{shown(dtype)} is no dtype of mdqr.array_api")
     return dtype_of(d, found.kind == "c") if found.kind in "fc" else found
 
 
@@ -103,7 +104,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     given = known(dtype)
     if isinstance(kind, str):
         if kind not in KINDS:
-            raise ValueError(f"kind is one of {', '.join(KINDS)}; got {kind!r}")
+            raise ValueError(f"kind is one of {', '.join(KINDS)}; got {shown(kind)}")
         return given.kind in KINDS[kind]
     return bool(given == known(kind))
 

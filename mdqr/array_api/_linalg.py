@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import mdqr
+from mdqr._errors import shown
 from mdqr.array_api import _dispatch as dispatch
 from mdqr.array_api._arrays import matmul, matrix_transpose, tensordot, vecdot
 from mdqr.array_api._dtypes import astype
@@ -63,7 +64,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:
     """Return Q and R."""
     if mode not in ("reduced", "complete"):
-        raise ValueError(f'mode is "reduced" or "complete"; got {mode!r}')
+        raise ValueError(f'mode is "reduced" or "complete"; got {shown(mode)}')
     (given,) = dispatch.of_floats("qr", x)
     return linalg.qr(given, "complete" if mode == "complete" else "reduced")
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from mdqr._core.dtypes import DType, dtype_of
+from mdqr._errors import shown
 from mdqr._precision import PRECISIONS, Precision, as_precision
 from mdqr.array_api import _arrays, _creation, _dtypes, _elementwise, _linalg
 
@@ -92,4 +93,6 @@ def become(module: ModuleType, precision: Precision) -> None:
 def checked(api_version: str | None) -> None:
     """Raise ValueError unless the namespace follows a version of the standard."""
     if api_version is not None and api_version not in VERSIONS:
-        raise ValueError(f"the array API is that of {', '.join(VERSIONS)}; got {api_version!r}")
+        raise ValueError(
+            f"the array API is that of {', '.join(VERSIONS)}; got {shown(api_version)}"
+        )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
+from mdqr._errors import shown
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
 from mdqr.tensorcore._algorithms.passes import finish, rescaled
@@ -94,7 +95,7 @@ def blocked_householder(
     choose(call, "panel", panel, PANELS)
     width = as_integer(block)
     if width is None or not 1 <= width <= CUTOFF:
-        raise ValueError(f"{call}: block must be an integer from 1 to {CUTOFF}; got {block!r}")
+        raise ValueError(f"{call}: block must be an integer from 1 to {CUTOFF}; got {shown(block)}")
     a, plan = real_matrix(call, "a", a), Plan(call, call, "fp32", panel, True)
     return with_fallbacks(partial(_factored, a, mode, width), plan)
 

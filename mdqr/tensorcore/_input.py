@@ -8,6 +8,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._convert.array_like import plain
+from mdqr._errors import shown
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
 from mdqr.tensorcore._engine.protocol import Engine
@@ -49,7 +50,7 @@ def choose(call: str, name: str, value: Any, known: Any) -> None:
     """Raise ValueError unless `value` is one of `known`."""
     if value not in known:
         options = ", ".join(f'"{option}"' for option in known)
-        raise ValueError(f"{call}: {name} must be one of {options}; got {value!r}")
+        raise ValueError(f"{call}: {name} must be one of {options}; got {shown(value)}")
 
 
 def engine_for(a: Block) -> Engine:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs.planes import Block
 from mdqr.linalg._shared.operands import as_integer
@@ -97,7 +98,7 @@ def lowrank(a: Any, r: int, *, compute: str = "fp16", panel: str = "cholesky") -
     if rank is None or not 1 <= rank <= min(a.shape):
         raise ValueError(
             f"lowrank: r must be an integer from 1 to {min(a.shape)}, for a of the shape "
-            f"{a.shape}; got {r!r}"
+            f"{a.shape}; got {shown(r)}"
         )
     return with_fallbacks(partial(_approximated, a, rank), plan)
 

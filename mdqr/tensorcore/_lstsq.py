@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdqr._backend.float_panels import CUTOFF
-from mdqr._errors import PrecisionWarning
+from mdqr._errors import PrecisionWarning, shown
 from mdqr._io.format import summary
 from mdqr._limbs.device import is_cuda_array
 from mdqr._limbs.planes import Block
@@ -166,7 +166,7 @@ def lstsq(
     most = as_integer(max_iterations)
     if most is None or most < 1:
         raise ValueError(
-            f"lstsq: max_iterations must be a positive integer; got {max_iterations!r}"
+            f"lstsq: max_iterations must be a positive integer; got {shown(max_iterations)}"
         )
     with np.errstate(all="ignore"):
         x, squares, found, method, made = _solved(a, b, plan, most)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import shown
 from mdqr._precision import Precision, as_precision
 from mdqr.testing._exact import Integers, from_integers
 from mdqr.testing._rotations import with_singular_values
@@ -105,7 +106,7 @@ def matrix(
     if m < 1 or n < 1:
         raise ValueError(f"a {m} by {n} matrix has no entries; m and n must be at least 1")
     if dtype not in (float, complex):
-        raise ValueError(f"dtype is {dtype!r}; wanted float or complex")
+        raise ValueError(f"dtype is {shown(dtype)}; wanted float or complex")
     generator = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     request = _Request(m, n, cond, as_precision(precision), dtype is complex, generator)
     _check_cond(kind, request)

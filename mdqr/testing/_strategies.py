@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import shown
 from mdqr._functions import creation, filled, sequences
 from mdqr._precision import Precision, as_precision
 from mdqr.testing._families import FAMILIES, Bounds, Planes, draw, fits
@@ -319,7 +320,7 @@ def _of_elements(
     """Return a strategy for arrays whose values, or parts of values, are drawn one by one."""
     target, st = as_precision(precision), _hypothesis()
     if dtype not in (float, complex):
-        raise ValueError(f"dtype is {dtype!r}; wanted float or complex")
+        raise ValueError(f"dtype is {shown(dtype)}; wanted float or complex")
     parts = 2 if dtype is complex and is_part else 1
 
     def array(draw_from: DrawFn) -> MDArray:
@@ -360,7 +361,7 @@ def _options(
 ) -> _Options:
     precision = as_precision(precision)
     if dtype not in (float, complex):
-        raise ValueError(f"dtype is {dtype!r}; wanted float or complex")
+        raise ValueError(f"dtype is {shown(dtype)}; wanted float or complex")
     allow_nan, allow_infinity, subnormal = allow
     low, high = exponents
     bounds = Bounds(

@@ -15,6 +15,7 @@ import numpy as np
 from mdqr._array.array import MDArray
 from mdqr._convert.arrays import fraction_to_limbs
 from mdqr._core.promotion import comparable_value
+from mdqr._errors import shown
 from mdqr._limbs.exact import sum_of_units
 from mdqr._precision import Precision
 
@@ -54,7 +55,7 @@ def exact_bound(x: Any) -> Fraction | None:
         return Fraction(x)
     value = None if x is None else comparable_value(x)
     if value is None and x is not None:
-        raise ValueError(f"a bound is a real number; got {x!r}")
+        raise ValueError(f"a bound is a real number; got {shown(x)}")
     return value
 
 

@@ -15,6 +15,7 @@ from exact_limbs import SMALLEST, decimal_texts, dyadics, exact, greedy, is_norm
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import mdqr
 from mdqr._convert.arrays import (
     block_to_fractions,
     fraction_to_limbs,
@@ -242,3 +243,66 @@ def test_errors_name_the_place():
     endless.append(endless)
     with pytest.raises(ValueError, match="nested more than 64 deep"):
         objects_to_block(endless, 2)
+
+
+class Ratio:
+    """A rational number of somebody else's."""
+
+    numerator, denominator = 1, 0
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_rational_number_with_denominator_zero_is_refused(precision):
+    with pytest.raises(ValueError, match="denominator 0"):
+        mdqr.array([Ratio()], precision=precision)
+    with pytest.raises(ValueError, match="denominator 0"):
+        mdqr.ones(2, precision=precision) + Ratio()
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_texts_of_no_characters_are_refused(order):
+    texts = np.array([0x31, 0x110000], dtype=f"{order}u4").view(f"{order}U1")
+    with pytest.raises(ValueError, match="0x110000"):
+        mdqr.array(texts, precision="dd")
+    with pytest.raises(ValueError, match="0x110000"):
+        mdqr.ones(2, precision="dd") + texts
+
+
+def test_texts_of_many_axes_are_refused_in_arithmetic():
+    texts = np.full((1,) * 40, "0.1")
+    with pytest.raises(TypeError, match="string is not a number"):
+        mdqr.ones(1, precision="dd") + texts
+    with pytest.raises(TypeError, match=r"^.{0,200}$"):
+        mdqr.ones(1, precision="dd") + "1" * 10**5
+
+
+def test_very_long_texts_are_read_right():
+    assert mdqr.qd("0." + "0" * 70_000 + "1e70001").to_numpy() == 1.0
+    assert mdqr.qd("1" + "0" * 70_000 + "e-70000").to_numpy() == 1.0
+
+
+@pytest.mark.parametrize(
+    "given", [np.ones((50, 50)), "x" * 10**5, 10**5000], ids=["array", "text", "integer"]
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: mdqr.zeros(3, precision=x),
+        lambda x: mdqr.ones((2, 2), precision="dd").to_strings(digits=x),
+        lambda x: mdqr.linalg.solve_triangular(np.eye(2), np.ones(2), trans=x, precision="dd"),
+        lambda x: mdqr.tensorcore.blocked_householder(np.eye(4), block=x),
+    ],
+    ids=["precision", "digits", "trans", "block"],
+)
+def test_what_an_option_was_given_is_shortened(call, given):
+    with pytest.raises((TypeError, ValueError, MemoryError)) as caught:
+        call(given)
+    assert len(str(caught.value)) < 400
+
+
+def test_lists_without_end_are_shown():
+    deep = []
+    for _ in range(10**5):
+        deep = [deep]
+    with pytest.raises(TypeError, match="precision"):
+        mdqr.zeros(3, precision=deep)

@@ -272,3 +272,12 @@ def test_functions_undo_each_other(precision, rng):
         returned = getattr(mdqr, back)(getattr(mdqr, there)(x))
         # The condition of the way back is below 16 on this interval.
         assert (mdqr.abs(returned / x - 1).to_numpy() <= 64 * float(precision.eps)).all(), there
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_logaddexp_of_nan_has_no_lower_limbs(precision):
+    x = mdqr.array([1, np.nan, 2, np.nan, np.inf, -np.inf, 3, 4, 5], precision=precision)
+    y = mdqr.array([np.nan, 1, np.nan, np.nan, np.nan, np.nan, 3, 4, np.inf], precision=precision)
+    for found in (mdqr.logaddexp(x, y), mdqr.logaddexp(y, x)):
+        assert mdqr.isnan(found).tolist() == [True] * 6 + [False] * 3
+        assert not found.limbs[1:, :6].any()

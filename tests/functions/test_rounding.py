@@ -41,3 +41,20 @@ def test_rounding_of_specials_and_complex(precision):
     for function in (mdqr.floor, mdqr.ceil):
         with pytest.raises(TypeError, match="is for real values"):
             function(z)
+
+
+@pytest.mark.parametrize("places", [10**9, -(10**9), 10**30, 400, -331])
+def test_round_to_places_beyond_all_numbers(places):
+    x = mdqr.qd(["1.5", "-2.25e-300", "1e308", "-0.0", "inf"])
+    rounded = mdqr.round(x, places)
+    want = x if places > 0 else mdqr.qd([0.0, -0.0, 0.0, -0.0, np.inf])
+    assert rounded.limbs.tobytes() == want.limbs.tobytes()
+
+
+@pytest.mark.parametrize("precision", ["dd", "qd", "od"])
+def test_nextafter_keeps_the_sign_where_it_comes_to_zero(precision):
+    x = mdqr.array([-5e-324, 5e-324], precision=precision)
+    found = mdqr.nextafter(x, 0).limbs
+    want = np.zeros_like(found)
+    want[0, 0] = -0.0
+    assert found.tobytes() == want.tobytes()

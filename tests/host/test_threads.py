@@ -272,3 +272,49 @@ assert children
 if children == [0]: os._exit(0 if same else 1)
 assert same and os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
 """)
+
+
+def test_a_call_of_one_thread_does_not_wait_for_a_long_one():
+    """A long call holds the workers: what comes meanwhile is computed in its own thread."""
+    run("""
+import threading, mdqr
+mdqr.config.set_num_threads(2)
+a = mdqr.random.uniform((900, 900), -1, 1, precision="od", rng=1)
+x = mdqr.random.uniform(10_000, precision="dd", rng=1)
+y = x[:64].reshape(8, 8)
+want = (x * x).limbs.tobytes(), (y @ y).limbs.tobytes()
+ended, done = threading.Event(), 0
+thread = threading.Thread(target=lambda: (mdqr.linalg.matmul(a, a, method="direct"), ended.set()))
+thread.start()
+while not ended.is_set():
+    assert ((x * x).limbs.tobytes(), (y @ y).limbs.tobytes()) == want
+    done += 1
+thread.join()
+assert done > 20, done  # a call that waits for the workers gets them ten times a second
+""")
+
+
+def test_a_subinterpreter_is_refused():
+    """Taking the lock back there would wait for the main interpreter without end."""
+    subinterpreters = pytest.importorskip("_xxsubinterpreters")
+    try:
+        name = subinterpreters.create(isolated=False)
+    except TypeError:
+        pytest.skip("this Python has no legacy subinterpreters by that name")
+    subinterpreters.destroy(name)
+    run("""
+import sys, _xxsubinterpreters as subinterpreters
+code = f'''
+import sys, warnings
+warnings.simplefilter("ignore")
+sys.path[:] = {sys.path!r}
+import mdqr
+try:
+    mdqr.qd(2) * 2
+except ImportError as error:
+    assert "main interpreter" in str(error)
+else:
+    raise AssertionError
+'''
+subinterpreters.run_string(subinterpreters.create(isolated=False), code)
+""")

@@ -353,3 +353,25 @@ def test_much_damaged_input_is_read_or_refused(kind, tmp_path):
     counts = outcomes(kind, range(100, 5100), tmp_path)
     print(kind, dict(counts))
     assert counts.total() == 5000
+
+
+def test_a_member_without_a_name_is_refused():
+    file = io.BytesIO()
+    mdqr.save(file, mdqr.qd([1, 2]))
+    data = file.getvalue().replace(b"limbs.npy", b"\0imbs.npy")
+    with pytest.raises(ValueError, match=r"mdqr\.save"):
+        mdqr.load(io.BytesIO(data))
+
+
+def test_saving_without_memory_says_so():
+    """zipfile closes the archive and raises that it is closed."""
+
+    class Full(io.BytesIO):
+        def write(self, data):
+            if self.tell() + len(data) > 1000:
+                self.close()
+                raise MemoryError
+            return super().write(data)
+
+    with pytest.raises(MemoryError, match=r"mdqr\.save"):
+        mdqr.save(Full(), mdqr.ones(1000, precision="dd"))

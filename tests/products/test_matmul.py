@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import linalg_cases as cases
@@ -188,3 +191,31 @@ def test_long_rows_of_wild_range_are_summed_exactly(precision):
         size = Fraction(sum(abs(a[i] * b[:, j]).tolist()), 2**500)
         bound = abs(want) if precision.limbs > 2 else (k + 8) * size  # dd has no digits
         assert abs(got[i, j] - want) <= precision.eps * bound
+
+
+@pytest.mark.parametrize("level", ["portable", "v3", "v4"])
+def test_products_with_the_transpose_are_symmetric(level):
+    """To the last bit: every shape takes another way through the kernels."""
+    code = """
+import sys
+import numpy as np, mdqr
+for precision in ("dd", "qd", "od"):
+    for rows, columns in [(5, 3), (300, 1), (40, 9), (130, 20), (700, 7), (9, 70)]:
+        x = mdqr.random.normal((rows, columns), precision=precision, rng=rows)
+        g = (x.T @ x).limbs
+        assert (g == g.swapaxes(-1, -2)).all(), (precision, rows, columns)
+        x = mdqr.random.normal((rows, columns), precision=precision, rng=rows, dtype=complex)
+        re, im = (x.H @ x).limbs
+        assert (re == re.swapaxes(-1, -2)).all(), (precision, rows, columns)
+        assert (im == -im.swapaxes(-1, -2)).all(), (precision, rows, columns)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"MDQR_CPU_LEVEL": level},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "MDQR_CPU_LEVEL" in found.stderr:
+        pytest.skip(f"this CPU has no level {level}")
+    assert found.returncode == 0, found.stderr

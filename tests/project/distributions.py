@@ -51,6 +51,13 @@ def differences(found: set[str], wanted: set[str]) -> list[str]:
     ]
 
 
+def faults_of_notices(names: Iterable[str]) -> list[str]:
+    """The licences that a wheel lacks: that of mdqr, and of what its extension is linked with."""
+    wanted = {name for name in tree() if name == "LICENSE" or name.startswith("LICENSES/")}
+    found = {name.partition(".dist-info/licenses/")[2] for name in names}
+    return [f"missing: the licence {name}" for name in sorted(wanted - found)]
+
+
 def faults_of_wheel(names: Iterable[str]) -> list[str]:
     """What is wrong with the files of a wheel, its metadata aside."""
     found = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
@@ -74,7 +81,8 @@ def faults(file: Path) -> list[str]:
     """What is wrong with a wheel or an sdist."""
     if file.suffix == ".whl":
         with zipfile.ZipFile(file) as wheel:
-            found = faults_of_wheel(name for name in wheel.namelist() if name[-1] != "/")
+            names = [name for name in wheel.namelist() if name[-1] != "/"]
+        found = faults_of_wheel(names) + faults_of_notices(names)
         return found + faults_of_size("wheel", file.stat().st_size)
     with tarfile.open(file) as sdist:
         names = [member.name.partition("/")[2] for member in sdist if member.isfile()]

@@ -116,6 +116,7 @@ SMALLER_FILES = {
     "mdqr/_backend/sources.py": "the build reads the digest, too",
     "mdqr/_functions/power.py": "powers and polynomials: what has operands of two meanings",
     "mdqr/_errors.py": "the warning and the words of errors, under everything",
+    "mdqr/_limbs/rounding_mode.py": "one check, under limbs, conversions and backends",
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",

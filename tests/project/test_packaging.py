@@ -152,7 +152,7 @@ def test_an_installed_wheel_is_complete():
     ]
     package = [name for name in files if not re.search(r"__pycache__|^\.\.|\.egg-info", name)]
     if "mdqr/__init__.py" in package:
-        assert distributions.faults_of_wheel(package) == []
+        assert distributions.faults_of_wheel(package) + distributions.faults_of_notices(files) == []
 
 
 def names_in(folder: Path) -> list[str]:
@@ -164,7 +164,17 @@ def test_a_complete_wheel_has_no_fault(wheel, tmp_path):
         for path in sorted(wheel.rglob("*")):  # with the folders
             archive.write(path, path.relative_to(wheel))
         archive.writestr("mdqr-1.dist-info/METADATA", "")
+        for name in ("LICENSE", "LICENSES/nanobind.txt", "LICENSES/robin_map.txt"):
+            archive.write(ROOT / name, f"mdqr-1.dist-info/licenses/{name}")
     assert distributions.faults(tmp_path / "mdqr.whl") == []
+
+
+def test_a_wheel_has_the_licences_of_what_its_extension_is_linked_with():
+    names = ["mdqr-1.dist-info/licenses/LICENSE", "mdqr-1.dist-info/licenses/LICENSES/nanobind.txt"]
+    assert distributions.faults_of_notices(names) == ["missing: the licence LICENSES/robin_map.txt"]
+    pairs = {"nanobind": "Wenzel Jakob", "robin_map": "Thibaut Goetghebuer-Planchon"}
+    for name, holder in pairs.items():
+        assert holder in (ROOT / "LICENSES" / f"{name}.txt").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 // Sums of products along rows for N = 2, one thread a part of a row: two carry-save limbs.
 //
-// In units of u^2 sum|a||b|: T real terms a thread, folded every F of them, err by 9 + 4 (F - 1) +
-// F (F - 1) / 2 + 3 (T / F) (kernels/host/products/matmul_engine.hpp has the steps; min(F, T) for
-// F), and every further addition to an element by 3: 5 levels of lanes or 3 of warps (layouts 0 and
-// 2), or both (1), and less than one a hundred terms for the splits. The bound is 4 (K + 8),
+// In units of u^2 sum|a||b|: T real terms a thread, folded every F of them (min(F, T) for F), err
+// by 9 + 4 (F - 1) + F (F - 1) / 2 + 3 (T / F): a1 b1 dropped 1; two fma 2 + 3; with S the sum of F
+// terms the errors of the two_sums are at most u S, so their addition to the cross terms errs by 3
+// + (F - 1), and t, which is below u (3 + i) S after i + 1 terms, rounds by 3 (F - 1) + F (F - 1) /
+// 2 in all. And every further addition to an element by 3: 5 levels of lanes or 3 of warps (layouts
+// 0 and 2), or both (1), and less than one a hundred terms for the splits. The bound is 4 (K + 8),
 // complex 2.8 (K + 8) with 2K real terms. With L threads a row K > L (T - 1); L = 8 (layout 2) is
 // the narrowest: F = 32, T = 32: 648 of 1024; complex, F = 12: T = 12 (6 complex terms) 131 of 137,
 // T = 10: 102 of 114, T = 8: 77 of 92. Nothing is scaled: sums that are not finite, or so small

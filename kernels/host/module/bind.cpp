@@ -12,6 +12,7 @@
 #include "module/calls.hpp"
 #include "products/matmul_scratch.hpp"
 #include "module/pool.hpp"
+#include "module/self_test.hpp"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -233,26 +234,13 @@ void window(Array r, std::vector<Array> left, std::vector<Array> right, int belo
     });
 }
 
-// Error-free transforms must be error-free with the flags this module was built with.
-void self_test() {
-    kernel_call call;
-    volatile double a = 1.0 + 0x1p-52, tiny = 0x1p-1074, half = 0.5;
-    block_view x{}, out{};
-    double value[2] = {a, 0.0}, square[2] = {0.0, 0.0};
-    x.data = value;
-    out.data = square;
-    x.limbs = out.limbs = 2;
-    x.plane = out.plane = 1;
-    table(2).unary(unary_op::square, out, x);
-    const bool exact = square[0] == 1.0 + 0x1p-51 && square[1] == 0x1p-104;
-    if (!exact || tiny * 2.0 * half != tiny)
-        throw std::runtime_error(
-            "mdqr: the kernels do not keep rounding errors on this machine; please report it");
-}
-
 } // namespace
 
 NB_MODULE(_mdqr_host, m) {
+    // Taking Python's lock back would wait for that of the main interpreter.
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        throw nb::import_error("mdqr computes in the main interpreter of a process, and not in a "
+                               "subinterpreter; use a process of its own");
     try {
         choose_level();
         num_threads();
@@ -268,8 +256,7 @@ NB_MODULE(_mdqr_host, m) {
     m.attr("compiler") = MDQR_COMPILER;
     m.def("level", [] { return std::string(level_name()); });
     m.def("num_threads", &num_threads);
-    // A call that holds the threads may wait for the GIL.
-    m.def("set_num_threads", &set_num_threads, "count"_a, nb::call_guard<released_gil>());
+    m.def("set_num_threads", &set_num_threads, "count"_a);
     m.def(
         "set_ftz",
         [](bool on) {

@@ -31,6 +31,7 @@ void read_texts(nb::list texts, planes out, flags done) {
     require_limbs(out.shape(0));
     require_values(out, shape, 2);
     require_values(done, &count, 1);
+    require_nearest();
     const float_environment environment;
     for (ptrdiff_t i = 0; i < count; ++i) {
         PyObject* text = PyList_GET_ITEM(texts.ptr(), i);
@@ -157,14 +158,14 @@ struct writing {
 // The digits of each value as text, None for those to be found elsewhere, and the power of ten of
 // the first digit. `digits` 0: the fewest that read back as `full` limbs, at most `most` if that is
 // not 0.
-nb::tuple write_texts(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> x,
-                      int full, int digits, int most) {
+nb::object write_texts(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> x,
+                       int full, int digits, int most) {
     require_limbs(x.shape(0));
     require_limbs(size_t(full < 0 ? 0 : full));
     if (int(x.shape(0)) > full || digits < 0 || most < 0)
         refuse(std::to_string(x.shape(0)) + " limbs", "at most those that are read back");
     const ptrdiff_t count = ptrdiff_t(x.shape(1)), limbs = ptrdiff_t(x.shape(0));
-    nb::list texts, leading;
+    const nb::object texts = made(PyList_New(count)), leading = made(PyList_New(count));
     constexpr ptrdiff_t chunk = 2048, values_a_task = 64;
     std::vector<digits_text> found(size_t(count < chunk ? count : chunk));
     struct part {
@@ -193,14 +194,15 @@ nb::tuple write_texts(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::d
             [&] { run_tasks((end - start + values_a_task - 1) / values_a_task, task, &p); });
         for (ptrdiff_t j = 0; j < end - start; ++j) {
             const digits_text& text = found[size_t(j)];
-            if (text.length)
-                texts.append(nb::str(text.text, size_t(text.length)));
-            else
-                texts.append(nb::none());
-            leading.append(text.leading);
+            nb::object digits = text.length
+                                    ? made(PyUnicode_FromStringAndSize(text.text, text.length))
+                                    : nb::none();
+            PyList_SET_ITEM(texts.ptr(), start + j, digits.release().ptr());
+            PyList_SET_ITEM(leading.ptr(), start + j,
+                            made(PyLong_FromLong(text.leading)).release().ptr());
         }
     }
-    return nb::make_tuple(texts, leading);
+    return made(PyTuple_Pack(2, texts.ptr(), leading.ptr()));
 }
 
 } // namespace

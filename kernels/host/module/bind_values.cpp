@@ -100,9 +100,7 @@ private:
 
 nb::object new_block(int limbs, block_view& out) {
     const npy_intp shape = limbs;
-    nb::object block = nb::steal(PyArray_EMPTY(1, &shape, NPY_DOUBLE, 0));
-    if (!block.is_valid())
-        throw nb::python_error();
+    nb::object block = made(PyArray_EMPTY(1, &shape, NPY_DOUBLE, 0));
     out.data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(block.ptr())));
     out.limbs = limbs;
     out.plane = 1;
@@ -110,9 +108,7 @@ nb::object new_block(int limbs, block_view& out) {
 }
 
 nb::object wrapped(nb::object block, PyObject* precision) {
-    nb::object result = nb::steal(array_type->tp_alloc(array_type, 0));
-    if (!result.is_valid())
-        throw nb::python_error();
+    nb::object result = made(array_type->tp_alloc(array_type, 0));
     slot(result.ptr(), block_slot) = block.release().ptr();
     slot(result.ptr(), precision_slot) = Py_NewRef(precision);
     slot(result.ptr(), complex_slot) = Py_NewRef(Py_False);
@@ -136,6 +132,7 @@ nb::object operate(nb::handle op, nb::handle x, nb::handle y) {
     block_view out{};
     nb::object block = new_block(limbs, out);
     {
+        require_nearest();
         const float_environment environment;
         t->binary(codes[code], out, a.view, b.view);
     }
@@ -172,6 +169,7 @@ nb::object apply(nb::handle op, nb::handle x) {
     if (code >= forms) {
         change_sign(out, a.view, code == negative);
     } else {
+        require_nearest();
         const float_environment environment;
         t->unary(unary_op(code), out, a.view);
     }
@@ -188,10 +186,11 @@ nb::object order(nb::handle x, nb::handle y) {
         return nb::none();
     signed char found;
     {
+        require_nearest();
         const float_environment environment;
         t->compare(&found, a.view, b.view);
     }
-    return nb::int_(int(found));
+    return made(PyLong_FromLong(found));
 }
 
 } // namespace

@@ -36,7 +36,25 @@ void require_values(const Array& values, const ptrdiff_t* wanted, int count) {
     require_shape(shape, ndim < max_ndim ? ndim : max_ndim, wanted, count);
 }
 
+// Python's own sums of doubles around the kernels round as the caller's thread does.
+inline void require_nearest() {
+    if (rounds_to_nearest())
+        return;
+    PyErr_SetString(PyExc_FloatingPointError,
+                    "this thread does not round to nearest, which mdqr's sums of doubles need; "
+                    "call fesetround(FE_TONEAREST) before");
+    throw nb::python_error();
+}
+
+// A new reference, or the exception that its maker has set.
+inline nb::object made(PyObject* object) {
+    if (!object)
+        throw nb::python_error();
+    return nb::steal(object);
+}
+
 template <class F> void without_gil(F f) {
+    require_nearest();
     released_gil release;
     kernel_call call;
     f();
@@ -48,6 +66,7 @@ template <class F> void elementwise(const block_view& out, F f) {
     static_assert(few_values <= elements_a_task, "a pause would take the lock back");
     if (out.size() > few_values)
         return without_gil(f);
+    require_nearest();
     float_environment environment;
     f();
 }

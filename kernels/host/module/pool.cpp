@@ -1,6 +1,7 @@
 #include "module/pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <condition_variable>
@@ -69,8 +70,8 @@ private:
 
 class pool {
 public:
-    std::mutex one_call; // held while tasks of a call run
-    int threads = 0;
+    std::mutex one_call; // held while workers run the tasks of a call
+    std::atomic<int> threads{0};
 
     void run(job work) {
         work.threads = 1 + start(work.count - 1);
@@ -223,6 +224,14 @@ void float_environment::leave() {
 }
 #endif
 
+bool rounds_to_nearest() {
+#if defined(__SSE2__)
+    return (_mm_getcsr() & 0x6000u) == 0;
+#else
+    return std::fegetround() == FE_TONEAREST;
+#endif
+}
+
 kernel_call::kernel_call() : outer(current_call) {
     current_call = this;
     resumed = clock::now();
@@ -265,9 +274,7 @@ int num_threads() { return the_pool().threads; }
 void set_num_threads(int n) {
     if (n > most_threads)
         throw std::invalid_argument("the number of threads is at most 1024");
-    pool& p = the_pool();
-    std::lock_guard<std::mutex> lock(p.one_call);
-    p.threads = n > 0 ? n : configured_threads();
+    the_pool().threads = n > 0 ? n : configured_threads();
 }
 
 void set_pause(void (*function)()) { pause_function = function; }
@@ -275,13 +282,18 @@ void set_pause(void (*function)()) { pause_function = function; }
 void run_tasks(std::ptrdiff_t tasks, void (*task)(void*, std::ptrdiff_t), void* context) {
     std::vector<share> shares;
     for (bool done = tasks <= 0; !done;) {
-        {
-            // A pause may have forked: the child has another pool.
-            pool& p = the_pool();
-            std::lock_guard<std::mutex> lock(p.one_call);
-            if (shares.empty())
-                shares = cut(tasks, p.threads);
-            p.run({task, context, shares.data(), int(shares.size()), 1, resumed + longest_run});
+        // A pause may have forked: the child has another pool.
+        pool& p = the_pool();
+        if (shares.empty())
+            shares = cut(tasks, p.threads);
+        const job work{task, context, shares.data(), int(shares.size()), 1, resumed + longest_run};
+        // What one thread computes, or others keep the workers from, waits for nobody.
+        std::unique_lock<std::mutex> lock(p.one_call, std::defer_lock);
+        if (work.count > 1 && lock.try_lock()) {
+            p.run(work);
+            lock.unlock();
+        } else {
+            work.run(0);
         }
         done = std::all_of(shares.begin(), shares.end(),
                            [](const share& part) { return part.next == part.end; });

@@ -1,4 +1,5 @@
-// A pool of threads with a static partition. Workers sleep when idle; one call runs at a time.
+// A pool of threads with a static partition. Workers sleep when idle and serve one call at a time;
+// a call that comes meanwhile runs in its own thread alone.
 #pragma once
 #include <cstddef>
 
@@ -42,6 +43,9 @@ private:
     float_environment environment;
     kernel_call* const outer; // the one in whose pause this one runs
 };
+
+// Whether this thread rounds to nearest.
+bool rounds_to_nearest();
 
 void set_pause(void (*pause)());
 

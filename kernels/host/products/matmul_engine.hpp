@@ -5,6 +5,7 @@
 #include "level/level.hpp"
 
 #include "products/matmul_operand.hpp"
+#include "mdqr/carry_save.hpp"
 #include "mdqr/digits.hpp"
 
 MDQR_BEGIN
@@ -150,44 +151,27 @@ private:
     }
 };
 
-// N = 2. A term adds its leading product to s by two_sum and everything else to t in working
-// precision (12 operations); after `fold` terms (s, t) is normalised and added to the running total
-// (26 operations).
-//
-// Errors in units of u^2 sum |a||b|, over F terms: a1 b1 dropped 1; two fma 2 + 3; with S the sum
-// of F terms the errors of the two_sums are at most u S, so their addition to the cross terms errs
-// by 3 + (F - 1), and t, which is below u (3 + i) S after i + 1 terms, rounds by 3 (F - 1) + F (F -
-// 1) / 2 in all. Each addition to the total errs by 3; the first is exact. `fold_length` takes the
-// longest F <= 64 for which this is below (K + 8) eps = 4 (K + 8) u^2 (complex: K terms are 2K real
-// ones, and the modulus of the error is at most sqrt 2 times that of a part).
+// N = 2. Runs of F terms (carry_save.hpp has their errors) are added to a running total (26
+// operations), which errs by 3 u^2 each time but the first. `fold_length` takes the longest F <= 64
+// for which all is below (K + 8) eps = 4 (K + 8) u^2 (complex: K terms are 2K real ones, and the
+// modulus of the error is at most sqrt 2 times that of a part).
 constexpr bool fold_is_safe(ptrdiff_t terms, int f, bool is_complex) {
     const double F = terms < f ? double(terms) : f, folds = double((terms + f - 1) / f);
-    const double error = 9 + 4 * (F - 1) + F * (F - 1) / 2 + 3 * (folds - 1);
+    const double error = carry_save_error(F, is_complex ? 2 : 1) + 3 * (folds - 1);
     const double bound =
         is_complex ? 4 * (0.5 * double(terms) + 8) * 0.7071 : 4 * (double(terms) + 8);
     return error <= 0.999 * bound;
 }
+// An even number, which does not cut complex terms.
 constexpr int fold_length(ptrdiff_t terms, bool is_complex) {
     int f = 64;
     while (f > 4 && !fold_is_safe(terms, f, is_complex))
-        --f;
+        f -= is_complex ? 2 : 1;
     return f;
 }
 
-MDQR_FN void carry_save_term(lane& s, lane& t, lane x0, lane x1, lane y0, lane y1) {
-    lane p, e, f;
-    two_prod(x0, y0, p, e);
-    two_sum(s, p, s, f);
-    t = one_sum(t, one_sum(fma(x1, y0, fma(x0, y1, e)), f));
-}
-MDQR_FN void carry_save_fold(lane s, lane t, md<lane, 2>& total) {
-    md<lane, 2> part;
-    two_sum(s, t, part.limb[0], part.limb[1]);
-    total = add_network(total, part);
-}
-
 struct carry_save_engine {
-    static constexpr int words = 2, state_words = 2;
+    static constexpr int words = 2, state_words = 2, L = lanes<lane>;
     static constexpr bool is_exact = false;
     template <int M> static constexpr int near = 2;
     static constexpr int chunk = 256, few_terms = 128;
@@ -201,29 +185,35 @@ struct carry_save_engine {
         return 2;
     }
 
-    template <int C>
+    // C scalar rows; a term has P products, which lie side by side.
+    template <int C, int P>
     __attribute__((noinline)) static void run(const double* panel, const double* row,
-                                              ptrdiff_t row_words, int k, int fold, double* state) {
-        constexpr int L = lanes<lane>;
+                                              ptrdiff_t row_words, int products, int fold,
+                                              double* state) {
         md<lane, 2> total[C];
         static_for<0, C>([&](auto c) MDQR_LAMBDA {
-            total[c].limb[0] = load<lane>(state + 2 * c * L);
-            total[c].limb[1] = load<lane>(state + (2 * c + 1) * L);
+            total[c] = {{load<lane>(state + 2 * c * L), load<lane>(state + (2 * c + 1) * L)}};
         });
-        for (int j = 0; j < k;) {
-            const int end = k - j < fold ? k : j + fold;
-            lane s[C], t[C];
-            static_for<0, C>([&](auto c) MDQR_LAMBDA { s[c] = t[c] = broadcast<lane>(0.0); });
-            for (; j < end; ++j) {
-                const lane x0 = load<lane>(panel + 2 * j * L),
-                           x1 = load<lane>(panel + (2 * j + 1) * L);
+        carry_save<lane, P> sum[C];
+        static_for<0, C>([&](auto c) MDQR_LAMBDA { sum[c].clear(); });
+        for (int j = 0; j < products;) {
+            const int end = products - j < fold ? products : j + fold;
+            for (; j < end; j += P) {
+                md<lane, 2> x[P];
+                static_for<0, P>([&](auto i) MDQR_LAMBDA {
+                    const double* at = panel + 2 * (j + i) * L;
+                    x[i] = {{load<lane>(at), load<lane>(at + L)}};
+                });
                 static_for<0, C>([&](auto c) MDQR_LAMBDA {
-                    const lane y0 = broadcast<lane>(row[c * row_words + 2 * j]);
-                    const lane y1 = broadcast<lane>(row[c * row_words + 2 * j + 1]);
-                    carry_save_term(s[c], t[c], x0, x1, y0, y1);
+                    md<lane, 2> y[P];
+                    static_for<0, P>([&](auto i) MDQR_LAMBDA {
+                        const double* at = row + c * row_words + 2 * (j + i);
+                        y[i] = {{broadcast<lane>(at[0]), broadcast<lane>(at[1])}};
+                    });
+                    sum[c].add(x, y);
                 });
             }
-            static_for<0, C>([&](auto c) MDQR_LAMBDA { carry_save_fold(s[c], t[c], total[c]); });
+            static_for<0, C>([&](auto c) MDQR_LAMBDA { sum[c].move_to(total[c]); });
         }
         static_for<0, C>([&](auto c) MDQR_LAMBDA {
             store(state + 2 * c * L, total[c].limb[0]);
@@ -232,18 +222,20 @@ struct carry_save_engine {
     }
 
     void panel(const double* panel, int, const double* scalars, ptrdiff_t row_words, ptrdiff_t rows,
-               const int*, int, int k, double* state) const {
+               const int*, int parts, int products, double* state) const {
         constexpr int C = 4;
+        const auto some = parts == 2 ? run<C, 2> : run<C, 1>,
+                   one = parts == 2 ? run<1, 2> : run<1, 1>;
         ptrdiff_t r = 0;
-        for (; r + C <= rows; r += C, scalars += C * row_words, state += C * 2 * lanes<lane>)
-            run<C>(panel, scalars, row_words, k, fold, state);
-        for (; r < rows; ++r, scalars += row_words, state += 2 * lanes<lane>)
-            run<1>(panel, scalars, row_words, k, fold, state);
+        for (; r + C <= rows; r += C, scalars += C * row_words, state += C * 2 * L)
+            some(panel, scalars, row_words, products, fold, state);
+        for (; r < rows; ++r, scalars += row_words, state += 2 * L)
+            one(panel, scalars, row_words, products, fold, state);
     }
 
     template <int N> MDQR_FN static md<lane, N> result(const double* state) {
         static_assert(N == 2);
-        return {{load<lane>(state), load<lane>(state + lanes<lane>)}};
+        return {{load<lane>(state), load<lane>(state + L)}};
     }
 };
 

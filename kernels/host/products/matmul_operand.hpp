@@ -39,7 +39,8 @@ MDQR_FN lane gather_all(const double* p, ptrdiff_t stride) {
 #elif MDQR_HOST_LANES == 4
     return lane{p[0], p[stride], p[2 * stride], p[3 * stride]};
 #else
-    return load<lane>(p + 0 * stride);
+    static_assert(lanes<lane> == 1, "a vector of another length is gathered lane by lane");
+    return load<lane>(p);
 #endif
 }
 

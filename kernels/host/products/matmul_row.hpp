@@ -99,26 +99,24 @@ private:
 
 // Dot products for N = 2. With T = ceil(K / 8) terms a lane the error is that of T terms (see
 // carry_save_engine) plus 3 * 3 u^2 for the tree, which is within (K + 8) eps for all K.
-struct carry_save_dot {
+template <int P> class carry_save_dot {
+public:
     static constexpr int L = lanes<lane>, vectors = 8 / L;
 
-    lane s[vectors], t[vectors];
-    md<lane, 2> total[vectors];
-
     carry_save_dot() {
-        for (int v = 0; v < vectors; ++v)
-            s[v] = t[v] = total[v].limb[0] = total[v].limb[1] = broadcast<lane>(0.0);
+        for (int v = 0; v < vectors; ++v) {
+            sum[v].clear();
+            total[v] = from_double<lane, 2>(broadcast<lane>(0.0));
+        }
     }
 
-    MDQR_FN void add(int v, const lane* x, const lane* y, lane sign) {
-        carry_save_term(s[v], t[v], x[0] * sign, x[1] * sign, y[0], y[1]);
+    MDQR_FN void add(int v, const md<lane, 2> (&x)[P], const md<lane, 2> (&y)[P]) {
+        sum[v].add(x, y);
     }
 
     MDQR_FN void fold() {
-        for (int v = 0; v < vectors; ++v) {
-            carry_save_fold(s[v], t[v], total[v]);
-            s[v] = t[v] = broadcast<lane>(0.0);
-        }
+        for (int v = 0; v < vectors; ++v)
+            sum[v].move_to(total[v]);
     }
 
     md<double, 2> result() {
@@ -132,39 +130,44 @@ struct carry_save_dot {
         return x[0];
     }
 
-    // The dot product of row p and row s (their elements from `from_p` and `from_s` on), real and
-    // imaginary part.
-    static void run(const operand& p, const double* from_p, const lane* scale_p, const operand& q,
-                    const double* from_q, const lane* scale_q, ptrdiff_t count, int parts,
-                    md<double, 2>* part) {
-        carry_save_dot sum[2];
-        const lane plus = broadcast<lane>(1.0), minus = broadcast<lane>(-1.0);
-        const lane sign_p = broadcast<lane>(p.sign), sign_q = broadcast<lane>(q.sign);
-        const ptrdiff_t steps = fold_length((count + 7) / 8 * parts, parts == 2) / parts;
-        for (ptrdiff_t k = 0, step = 1; k < count; k += 8, ++step) {
-            for (int v = 0; v < vectors && k + v * L < count; ++v) {
-                const ptrdiff_t at = k + v * L, rest = count - at;
-                lane a[2], b[2], c[2], d[2];
-                gather_scaled<2>(p, from_p + at * p.step, p.step, rest, scale_p[0], scale_p[1], a);
-                gather_scaled<2>(q, from_q + at * q.step, q.step, rest, scale_q[0], scale_q[1], c);
-                sum[0].add(v, a, c, plus);
-                if (parts == 1)
-                    continue;
-                gather_scaled<2>(p, from_p + at * p.step + p.imag, p.step, rest,
-                                 scale_p[0] * sign_p, scale_p[1], b);
-                gather_scaled<2>(q, from_q + at * q.step + q.imag, q.step, rest,
-                                 scale_q[0] * sign_q, scale_q[1], d);
-                sum[0].add(v, b, d, minus);
-                sum[1].add(v, a, d, plus);
-                sum[1].add(v, b, c, plus);
-            }
-            if (step % steps == 0)
-                for (int i = 0; i < parts; ++i)
-                    sum[i].fold();
-        }
-        for (int i = 0; i < parts; ++i)
-            part[i] = sum[i].result();
-    }
+private:
+    carry_save<lane, P> sum[vectors];
+    md<lane, 2> total[vectors];
 };
+
+// The dot product of a row of p and one of q (their elements from `from_p` and `from_q` on), real
+// and imaginary part.
+template <int Parts>
+void dot_product(const operand& p, const double* from_p, const lane* scale_p, const operand& q,
+                 const double* from_q, const lane* scale_q, ptrdiff_t count, md<double, 2>* part) {
+    constexpr int L = lanes<lane>;
+    carry_save_dot<Parts> sum[Parts];
+    const ptrdiff_t steps = fold_length((count + 7) / 8 * Parts, Parts == 2) / Parts;
+    auto take = [&](const operand& x, const double* from, const lane* scale, ptrdiff_t at,
+                    md<lane, 2>(&values)[Parts]) MDQR_LAMBDA {
+        static_for<0, Parts>([&](auto i) MDQR_LAMBDA {
+            const lane first = i == 0 ? scale[0] : scale[0] * broadcast<lane>(x.sign);
+            gather_scaled<2>(x, from + at * x.step + i * x.imag, x.step, count - at, first,
+                             scale[1], values[i].limb);
+        });
+    };
+    for (ptrdiff_t k = 0, step = 1; k < count; k += 8, ++step) {
+        for (int v = 0; v < sum[0].vectors && k + v * L < count; ++v) {
+            md<lane, 2> x[Parts], y[Parts];
+            take(p, from_p, scale_p, k + v * L, x);
+            take(q, from_q, scale_q, k + v * L, y);
+            if constexpr (Parts == 2) {
+                sum[1].add(v, x, {y[1], y[0]});
+                x[1] = neg(x[1]);
+            }
+            sum[0].add(v, x, y);
+        }
+        if (step % steps == 0)
+            for (auto& one : sum)
+                one.fold();
+    }
+    for (int i = 0; i < Parts; ++i)
+        part[i] = sum[i].result();
+}
 
 MDQR_END

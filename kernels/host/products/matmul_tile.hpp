@@ -203,8 +203,8 @@ private:
         const lane p[2] = {broadcast<lane>(scale_p.first[0]), broadcast<lane>(scale_p.second[0])};
         const lane s[2] = {broadcast<lane>(scale_s.first[0]), broadcast<lane>(scale_s.second[0])};
         md<double, 2> sum[2];
-        carry_save_dot::run(x.p, x.p.at(item, p0, 0), p, x.s, x.s.at(item, s0, 0), s, x.k,
-                            int(parts), sum);
+        const auto dot = parts == 2 ? dot_product<2> : dot_product<1>;
+        dot(x.p, x.p.at(item, p0, 0), p, x.s, x.s.at(item, s0, 0), s, x.k, sum);
         for (ptrdiff_t part = 0; part < parts; ++part)
             for (int i = 0; i < 2; ++i)
                 state(0, 0, part)[i * L] = sum[part].limb[i];

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int lowest_normal = -1022, highest = 1022;
 constexpr int bits_a_limb = 54, spare_bits = 72;
+constexpr int longest = 1 << 16; // characters of a mantissa
 
 double power_of_two(int exp) {
     const word bits = word(exp + 1023) << 52;
@@ -69,10 +70,10 @@ double take_limb(natural& x, int exp, bool& negative) {
     return sign * double(top) * power_of_two(exp + at);
 }
 
-// Passes of FastTwoSum, which mend ties that a later limb breaks.
-void normalize(double* x, int limbs) {
-    for (bool stable = false; !stable;) {
-        stable = true;
+// Passes of FastTwoSum, which mend ties that a later limb breaks; false if so many do not.
+bool normalize(double* x, int limbs) {
+    for (int pass = 0; pass <= limbs; ++pass) {
+        bool stable = true;
         for (int i = 0; i + 1 < limbs; ++i) {
             const double total = x[i] + x[i + 1];
             if (total != x[i]) {
@@ -81,7 +82,10 @@ void normalize(double* x, int limbs) {
                 stable = false;
             }
         }
+        if (stable)
+            return true;
     }
+    return false;
 }
 
 // The quotient of n 2^(64 words) and a power of one word; returns whether it was none.
@@ -102,8 +106,11 @@ struct scanned {
     int count = 0, exp = 0;
 };
 
+// Null where it is none, or longer than an int can count.
 const char* scan_mantissa(const char* text, const char* end, scanned& found) {
     const char* begin = text;
+    if (end - text > longest)
+        end = text + longest;
     for (; text < end; ++text) {
         const unsigned digit = unsigned(*text - '0');
         if (digit < 10) {
@@ -119,6 +126,8 @@ const char* scan_mantissa(const char* text, const char* end, scanned& found) {
         }
     }
     found.last = text;
+    if (text - begin == longest)
+        return nullptr;
     if (found.point)
         found.exp = -int(text - found.point - 1);
     return text - begin - (found.point != nullptr) > 0 ? text : nullptr;
@@ -158,8 +167,7 @@ bool greedy_limbs(natural& x, int exp, bool inexact, bool negative, int limbs, d
         out[i] = take_limb(x, exp, negative);
     if (inexact && std::fabs(out[limbs - 1]) < power_of_two(exp) * 0x1p55)
         return false;
-    normalize(out, limbs);
-    return true;
+    return normalize(out, limbs);
 }
 
 bool decimal_limbs(natural& digits, int exp, bool negative, int limbs, double* out) {

@@ -19,7 +19,8 @@ struct dyadic {
     bool negative = false;
 };
 
-// The exact sum of limbs; false where it is 0, not finite, subnormal in a limb or very long.
+// The exact sum of limbs; false where it is 0, not finite, subnormal in a limb or very long, or
+// where a limb is not below one unit of the one before.
 bool sum(const double* x, int limbs, dyadic& found) {
     word mantissas[most_limbs];
     int exponents[most_limbs], count = 0;
@@ -34,6 +35,8 @@ bool sum(const double* x, int limbs, dyadic& found) {
             continue;
         mantissas[count] = (bits & ((word(1) << 52) - 1)) | word(1) << 52;
         exponents[count] = biased - 1075;
+        if (count && exponents[count] + 53 > exponents[count - 1])
+            return false;
         negative[count++] = bits >> 63;
     }
     found.exp = exponents[count - 1];

@@ -30,8 +30,12 @@ MDQR_BEGIN
 template <int N> inline constexpr int result_digits = N <= 2 ? 3 : N + 1;
 template <int N> inline constexpr int residual_digits = 2 * N + (N > 4 ? 2 : 1);
 
-// -log2(eps), as in mdqr's Precision.
-template <int N> inline constexpr int eps_bits = N == 1 ? 52 : N == 2 ? 104 : N == 4 ? 210 : 423;
+// -log2(eps), as in mdqr's Precision; a new limb count needs its own.
+template <int N> MDQR_FN constexpr int find_eps_bits() {
+    static_assert(N == 1 || N == 2 || N == 4 || N == 8);
+    return N == 1 ? 52 : N == 2 ? 104 : N == 4 ? 210 : 423;
+}
+template <int N> inline constexpr int eps_bits = find_eps_bits<N>();
 
 MDQR_FN constexpr int ceil_log2(int x) {
     int e = 0;

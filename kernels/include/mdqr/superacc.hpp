@@ -102,7 +102,8 @@ public:
             const parts p = split(x);
             deposit(p.mantissa, p.exponent, true);
         }
-        for (bool again = N > 1; again;) {
+        bool again = N > 1;
+        for (int pass = 0; again && pass < N; ++pass) {
             again = false;
             for (int i = 0; i + 1 < N; ++i) {
                 const double before = limb[i];

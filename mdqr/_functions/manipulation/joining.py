@@ -11,7 +11,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import common_shape, promote
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions.manipulation.axes import operand
 from mdqr._functions.sequences import concatenate
 from mdqr._limbs import planes
@@ -250,7 +250,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ((3, 2), (3, 2))
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f'indexing is "xy" or "ij"; got {indexing!r}')
+        raise ValueError(f'indexing is "xy" or "ij"; got {shown(indexing)}')
     ops = promote(*xi)
     vectors = [ops.wrap(block) for block in ops.full_blocks()]
     is_complex = [getattr(x, "is_complex", np.iscomplexobj(x)) for x in xi]

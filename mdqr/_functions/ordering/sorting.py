@@ -8,7 +8,7 @@ import numpy as np
 
 from mdqr._core.axes import counted_axis, is_only_axis
 from mdqr._core.promotion import promote
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions.manipulation.axes import flip, moveaxis, operand
 from mdqr._functions.manipulation.selection import integers, take_along_axis
 from mdqr._functions.ordering.order import order_of, sorting_places
@@ -125,7 +125,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     array([1, 3])
     """
     if side not in ("left", "right"):
-        raise ValueError(f'side is "left" or "right"; got {side!r}')
+        raise ValueError(f'side is "left" or "right"; got {shown(side)}')
     ops = promote(a, v)
     known, wanted = (ops.wrap(block) for block in ops.full_blocks())
     if known.ndim != 1:

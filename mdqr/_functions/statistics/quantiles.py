@@ -10,7 +10,7 @@ import numpy as np
 from mdqr._core.axes import Axis, counted_axes, is_only_axis
 from mdqr._core.base import ArrayBase
 from mdqr._core.promotion import precisions_in, unwrapped
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._functions import comparison, elementwise
 from mdqr._functions.creation import asarray
 from mdqr._functions.manipulation.axes import moveaxis, operand
@@ -158,7 +158,7 @@ def _quantile(
     of the point none are lost behind it.
     """
     if method not in (*_METHODS, "nearest"):
-        raise ValueError(f"method is one of {[*_METHODS, 'nearest']}; got {method!r}")
+        raise ValueError(f"method is one of {[*_METHODS, 'nearest']}; got {shown(method)}")
     if not bool(((q >= 0) & (q <= whole)).all()):
         raise ValueError(f"parts lie between 0 and 1, percentages between 0 and 100; got {q}")
     reduced = () if is_only_axis(axis, a.ndim) else counted_axes(axis, a.ndim)

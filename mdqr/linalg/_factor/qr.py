@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
+from mdqr._errors import shown
 from mdqr._io.format import summary
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
@@ -32,6 +33,7 @@ from mdqr.linalg._shared.operands import (
 )
 
 _MODES = ("reduced", "complete", "r", "raw")
+_CHOICES = ", ".join(map(repr, _MODES))
 _METHODS = ("auto", "householder", "refine")
 _MOST_ROUNDS = 12  # of factorisations in float64, for conditions beyond it
 
@@ -205,7 +207,7 @@ def tile_of(function: str, tile: Any) -> int | None:
     """
     width = None if tile is None else as_integer(tile)
     if tile is not None and (width is None or width < 1):
-        raise ValueError(f"{function}: tile must be a positive integer or None; got {tile!r}")
+        raise ValueError(f"{function}: tile must be a positive integer or None; got {shown(tile)}")
     return width
 
 
@@ -411,9 +413,11 @@ def qr(
     ('5.0', '0.0')
     """
     if mode not in _MODES:
-        raise ValueError(f"qr: mode must be one of {', '.join(map(repr, _MODES))}; got {mode!r}")
+        raise ValueError(f"qr: mode must be one of {_CHOICES}; got {shown(mode)}")
     if method not in _METHODS:
-        raise ValueError(f'qr: method must be "auto", "householder" or "refine"; got {method!r}')
+        raise ValueError(
+            f'qr: method must be "auto", "householder" or "refine"; got {shown(method)}'
+        )
     if method == "refine" and (mode == "raw" or pivoting):
         asked = "pivots" if pivoting else 'mode="raw", reflectors'
         raise ValueError(f'qr: method="refine" has no {asked}; take method="householder"')

@@ -11,7 +11,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._core.promotion import together
-from mdqr._errors import PrecisionWarning, all_advised
+from mdqr._errors import PrecisionWarning, all_advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -223,7 +223,7 @@ class QRFactor:
 
     def _columns(self, function: str, mode: str) -> int:
         if mode not in ("reduced", "complete"):
-            raise ValueError(f'{function}: mode must be "reduced" or "complete"; got {mode!r}')
+            raise ValueError(f'{function}: mode must be "reduced" or "complete"; got {shown(mode)}')
         factors = self._scaled.factors
         return factors.count if mode == "reduced" else factors.rows
 

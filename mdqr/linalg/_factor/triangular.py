@@ -10,7 +10,7 @@ import numpy as np
 
 from mdqr._array.array import MDArray
 from mdqr._backend.protocol import Backend
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind, diagonal
 from mdqr._precision import Precision
@@ -409,4 +409,4 @@ def letter_of(function: str, trans: Any) -> str:
         return _TRANS[number]
     if isinstance(trans, str) and len(trans) == 1 and trans in _TRANS:
         return trans
-    raise ValueError(f'{function}: trans must be 0, 1, 2, "N", "T" or "C"; got {trans!r}')
+    raise ValueError(f'{function}: trans must be 0, 1, 2, "N", "T" or "C"; got {shown(trans)}')

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from mdqr._array.array import MDArray
 from mdqr._backend.exact import ExactProducts
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._limbs import planes
 from mdqr._limbs.device import check_device, device_of
 from mdqr._limbs.planes import Block
@@ -112,7 +112,7 @@ def matmul(
     [3.0, 7.0]
     """
     if method not in _METHODS:
-        raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {method!r}')
+        raise ValueError(f'matmul: method must be "auto", "direct" or "exact"; got {shown(method)}')
     check_callback("matmul", callback)
     numbers = _numbers(devices, method, on_host(a, b))
     inputs = gather(a, b, precision=precision, trimmed=on_host(a, b))
@@ -154,7 +154,7 @@ def _numbers(devices: Sequence[str], method: str, is_host: bool) -> list[int]:
     """Return the numbers of GPUs; raises as `matmul`."""
     if isinstance(devices, str) or not isinstance(devices, Sequence):
         raise TypeError(
-            f'matmul: devices must be a sequence of names, as ["cuda:1"]; got {devices!r}'
+            f'matmul: devices must be a sequence of names, as ["cuda:1"]; got {shown(devices)}'
         )
     if devices and method == "direct":
         raise ValueError('matmul: devices share in products through residues: "exact" or "auto"')

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import advised
+from mdqr._errors import advised, shown
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import Precision
@@ -108,12 +108,12 @@ def _axes(ndim: int, order: float | str | None, axis: int | tuple[int, ...] | No
     chosen = axis if isinstance(axis, tuple) else (axis,)
     for i in chosen:
         if as_integer(i) is None:
-            raise TypeError(f"norm: axis must be one integer or two; got {axis!r}")
+            raise TypeError(f"norm: axis must be one integer or two; got {shown(axis)}")
         if not -ndim <= i < ndim:
             raise np.exceptions.AxisError(int(i), ndim, "norm")
     axes = [int(i) % ndim for i in chosen]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
-        raise ValueError(f"norm: axis must be one integer or two different ones; got {axis!r}")
+        raise ValueError(f"norm: axis must be one integer or two different ones; got {shown(axis)}")
     return axes
 
 
@@ -149,7 +149,7 @@ def _power(order: Any) -> int:
     if power is None or abs(power) > _LARGEST_POWER:
         raise ValueError(
             "norm: ord of a vector must be None, inf, -inf or an integer between "
-            f"{-_LARGEST_POWER} and {_LARGEST_POWER}; got {order!r}: "
+            f"{-_LARGEST_POWER} and {_LARGEST_POWER}; got {shown(order)}: "
             "other powers are computed in float64 only, by numpy.linalg.norm(x.to_numpy(), ord)"
         )
     return power
@@ -161,7 +161,7 @@ def _matrix_norm(inputs: Inputs, block: Block, order: float | str | None) -> Blo
     if order not in _MATRIX_ORDERS:
         raise ValueError(
             'norm: ord of a matrix must be None, "fro", "nuc", 1, -1, 2, -2, inf or -inf; '
-            f"got {order!r}"
+            f"got {shown(order)}"
         )
     if order in (2, -2, "nuc"):
         return _spectral_norm(inputs, block, order)

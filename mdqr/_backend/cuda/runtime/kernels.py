@@ -29,6 +29,7 @@ from mdqr._backend.cuda.vendor.cusolver import cusolver
 from mdqr._backend.protocol import Reflectors
 from mdqr._backend.sources import digest, kernels_folder
 from mdqr._limbs.planes import Block, Kind
+from mdqr._limbs.rounding_mode import require_nearest
 
 # Dynamic shared memory that a block may have without asking.
 _PLAIN_SHARED = 48 * 1024
@@ -377,6 +378,7 @@ class CupyKernels(Kernels):
         self, launches: Sequence[Launch | BatchedProduct], arguments: NDArray[np.int64]
     ) -> None:
         """Start kernels and products on the current stream."""
+        require_nearest()
         # Of CuPy's 15 microseconds a launch the driver takes 6.
         cuda, base = self.xp.cuda, arguments.ctypes.data
         driver, stream = cuda.driver, cuda.get_current_stream().ptr

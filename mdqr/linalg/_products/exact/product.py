@@ -12,6 +12,7 @@ import numpy as np
 from mdqr._backend.blocks import matrix_shape
 from mdqr._backend.exact import ExactProducts, Reconstruction, Residues
 from mdqr._backend.protocol import Backend
+from mdqr._errors import shown
 from mdqr._limbs.planes import Block, Kind, broadcast
 from mdqr.linalg._products.exact import plan
 from mdqr.linalg._products.exact.devices import Shared
@@ -173,7 +174,7 @@ def multiply(
     columns are done. Rows of a "full" product are shared with other `devices`, by their numbers.
     """
     if devices and shape != "full":
-        raise ValueError(f'devices share in products of the shape "full"; got {shape!r}')
+        raise ValueError(f'devices share in products of the shape "full"; got {shown(shape)}')
     with _shared(backend, devices, a, b, kind) as shared:
         found = _integers(backend, a, b, kind, bits, scaled=scaled)
         if found is None:
