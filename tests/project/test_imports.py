@@ -120,6 +120,7 @@ SMALLER_FILES = {
     "mdqr/linalg/_shared/caller.py": "what messages call a function, under all of them",
     "mdqr/linalg/_spectral/info.py": "what two functions return",
     "mdqr/linalg/_general/regularity.py": "a proof in integers, beside what computes in limbs",
+    "mdqr/linalg/_solve/householder/separate.py": "blocks of a matrix, for two files",
     "mdqr/linalg/_solve/deficiency.py": "the words for missing rank",
     "mdqr/linalg/_update/arithmetic/windows.py": "widths that were measured",
     "mdqr/_backend/float_panels.py": "sizes that NumPy's and CUDA's panels share",
