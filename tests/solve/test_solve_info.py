@@ -90,6 +90,18 @@ def test_zeros_stay_zero_for_all_data():
         assert info.data_digits[1] < 17
 
 
+def test_zeros_of_some_matrices_of_a_batch():
+    a = np.array([[[2.0, 1.0], [1.0, 3.0]], [[0.1, 0.7], [0.3, 0.0]]])
+    b = np.array([[[1.0], [2.0]], [[0.2], [0.0]]])
+    for x, info in (
+        solve(a, b, precision="qd", return_info=True),
+        (lambda fit: (fit.x, fit.info))(lstsq(a, b, precision="qd")),
+    ):
+        assert x.to_numpy()[1, 0] == 0
+        assert info.data_digits[1, 0] == 63
+        assert (info.data_digits[0] < 17).all()
+
+
 def test_batches_and_several_ways():
     a = np.stack([np.eye(3), np.vander([1.0, 2, 3]), [[0, 1, 0], [1, 0, 0], [0.3, 0, 1e-200]]])
     x, info = solve(a, np.ones((3, 3, 1)), precision="dd", return_info=True)

@@ -110,7 +110,7 @@ class Mixed(Answer):
             return None
         return self._joined(
             [
-                answer.system.backend.xp.ones(answer.report.bound.shape, dtype=bool)
+                self.system.backend.xp.ones(answer.report.bound.shape, dtype=bool)
                 if answer.held is None
                 else answer.held
                 for answer in answers
