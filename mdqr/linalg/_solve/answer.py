@@ -12,7 +12,7 @@ from mdqr._errors import warn_of_precision
 from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block
 from mdqr._precision import PRECISIONS, Precision
-from mdqr.linalg._shared.operands import Inputs
+from mdqr.linalg._shared.operands import Inputs, precision_for
 from mdqr.linalg._solve.householder.augmented import Solution
 from mdqr.linalg._solve.structure import reached
 from mdqr.linalg._solve.system import System, sum_of_squares
@@ -23,8 +23,6 @@ _PROMISED = 4.0
 # For the rounding of float64 in moduli, quotients and sums of bounds, and that of what is cut off;
 # and for what bounds of the distance leave out, which is of second order.
 _UP, _MORE = 1 + 2.0**-40, 1 + 2.0**-7
-# What the rest of x, of two limbs or more, leaves out of itself.
-_OF_REST = 2.0**-104
 
 # A block, and the powers of two that it is to be multiplied by.
 Pair = tuple[Block, Block]
@@ -246,7 +244,10 @@ def _unknowns(system: System, parts: list[Part], answer: Precision) -> Unknowns:
     for part in parts:
         shift = system.powers[..., :, None] - part.powers[..., None, :]
         x, low = part.solution.x, part.solution.low
-        rest = 0.0 if low is None else _OF_REST * scaling.leading(low, field)
+        rest: Block | float = 0.0
+        if low is not None:
+            # It is rounded, too.
+            rest = precision_for(planes.limb_count(low, field)).eps * scaling.leading(low, field)
         of_parts.append(((part.error + rest) * (2.0**0.5 if field else 1.0) * _MORE, shift))
         for block in (x, low):
             if block is not None:
