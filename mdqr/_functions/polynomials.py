@@ -272,6 +272,6 @@ def roots(p: Any) -> MDArray:
     >>> mdqr.roots(mdqr.array([1, -6, 11, -6], precision=mdqr.qd)).to_numpy().real.tolist()
     [3.0, 2.0, 1.0]
     """
-    from mdqr.linalg._spectral.roots import found_with_info
+    from mdqr.linalg._roots.roots import found_with_info
 
     return found_with_info("roots", operand(p), None, None, stacklevel=3).roots

@@ -31,6 +31,7 @@ from mdqr.linalg._products.standard import (
     vecdot,
     vector_norm,
 )
+from mdqr.linalg._roots.roots import RootsResult, companion, roots
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._solve.info import LstsqInfo
 from mdqr.linalg._solve.lstsq import LstsqResult, lstsq
@@ -40,7 +41,6 @@ from mdqr.linalg._spectral.eigh import EighResult, eigh, eigvalsh
 from mdqr.linalg._spectral.info import SpectralInfo
 from mdqr.linalg._spectral.nearest import LowRankResult, PolarResult, lowrank, polar
 from mdqr.linalg._spectral.rank import cond, matrix_rank, null_space, pinv
-from mdqr.linalg._spectral.roots import RootsResult, companion, roots
 from mdqr.linalg._spectral.svd import SVDResult, svd, svdvals
 from mdqr.linalg._update.api import qr_delete, qr_insert, qr_update
 from mdqr.linalg._update.lstsq import UpdatableLstsq

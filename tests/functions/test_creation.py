@@ -1,6 +1,7 @@
 """Making arrays: from numbers of any kind, constant ones, from limbs."""
 
 import re
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -337,7 +338,9 @@ def test_dlpack_shares_memory():
 def test_the_shape_of_shared_limbs_is_not_the_callers():
     limbs = np.zeros((2, 3))
     a = mdqr.from_limbs(limbs, normalize=False)
-    limbs.shape = (1, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+        limbs.shape = (1, 6)
     assert (a + 1).to_numpy().tolist() == [1.0, 1.0, 1.0]
     limbs[0, 0] = 5.0
     assert float(a[0]) == 5.0

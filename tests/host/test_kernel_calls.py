@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -97,7 +98,9 @@ def test_arrays_of_other_types_are_refused_not_converted(precision, dtype):
 def test_the_shape_of_limbs_is_that_of_a_view(shape):
     a = mdqr.zeros((3,), precision="dd")
     limbs = a.limbs
-    limbs.shape = shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+        limbs.shape = shape
     for _ in range(10):
         a += 1
     assert a.limbs.shape == (2, 3)

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import mdqr
 from mdqr._limbs.exact import LOWEST, units
 from mdqr.linalg import roots
-from mdqr.linalg._spectral.clusters import Search
-from mdqr.linalg._spectral.dyadic import Point, Polynomial
-from mdqr.linalg._spectral.isolation import Disk, centred, isolated
-from mdqr.linalg._spectral.smith import enclosed
+from mdqr.linalg._roots.clusters import Search
+from mdqr.linalg._roots.dyadic import Point, Polynomial
+from mdqr.linalg._roots.isolation import Disk, centred, isolated
+from mdqr.linalg._roots.smith import enclosed
 
 PRECISIONS = [mdqr.d, mdqr.dd, mdqr.qd, mdqr.od]
 
@@ -87,7 +87,7 @@ def test_taylor_coefficients_are_as_near_as_is_said(p, z, bits):
 @pytest.mark.parametrize("start", [1.43, 1.42, 1.4143])
 def test_disk_of_a_step_of_newton(start):
     """The distance that is left is that of the second derivative; it is bounded within 2**10."""
-    from mdqr.linalg._spectral.isolation import _newton
+    from mdqr.linalg._roots.isolation import _newton
 
     found = _newton(coefficients([1, 0, -2]), Point.of(complex(start)), 128, 60)
     with mpmath.workprec(BITS):
@@ -123,7 +123,7 @@ def test_disks_are_of_all_roots(multiplicity):
 
 def test_unresolved_roots_have_disks(monkeypatch):
     """Where the search ends too early, disks of S. Gershgorin hold for all roots together."""
-    monkeypatch.setattr("mdqr.linalg._spectral.clusters.MOST_BITS", 100)
+    monkeypatch.setattr("mdqr.linalg._roots.clusters.MOST_BITS", 100)
     p = [Fraction(c) for c in (1, -4, 6, -4, 1)]
     found = roots(mdqr.array(p, precision=mdqr.dd))
     assert found.counts.tolist() == [4] * 4
@@ -272,7 +272,7 @@ def test_limbs_do_not_depend_on_starts(monkeypatch, rng):
     """Roots are rounded from 32 bits more: the iteration before that may take any way."""
     p = mdqr.random.normal(12, precision=mdqr.od, rng=rng)
     wanted = roots(p).roots.limbs
-    monkeypatch.setattr("mdqr.linalg._spectral.aberth._TURN", 0.4)
+    monkeypatch.setattr("mdqr.linalg._roots.aberth._TURN", 0.4)
     assert (roots(p).roots.limbs == wanted).all()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from mdqr._array.array import MDArray
-from mdqr._errors import shown
+from mdqr._errors import shown, warn_of_precision
 from mdqr._io.format import summary
 from mdqr._limbs import planes
 from mdqr._limbs.planes import Block, Kind, diagonal
@@ -507,11 +506,10 @@ def _refined(
         else:
             q, r = pair
     if left and not auto:
-        warnings.warn(
+        warn_of_precision(
             f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "
             'for method="refine": from Householder reflections instead',
             RuntimeWarning,
-            stacklevel=3,
         )
     return _wrapped(inputs, None if mode == "r" else q, r, checks)
 

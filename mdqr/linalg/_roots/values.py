@@ -11,13 +11,13 @@ import numpy as np
 from mdqr._limbs import planes
 from mdqr._limbs.exact import LOWEST, saturated, sum_of_units
 from mdqr._precision import Precision
+from mdqr.linalg._roots.aberth import starts
+from mdqr.linalg._roots.clusters import Search, meet
+from mdqr.linalg._roots.dyadic import Point, Polynomial, log_of, log_sum
+from mdqr.linalg._roots.isolation import MOST_BITS, Disk
+from mdqr.linalg._roots.smith import beside, distances, enclosed, spread
 from mdqr.linalg._shared.data_error import Errors
-from mdqr.linalg._spectral.aberth import starts
-from mdqr.linalg._spectral.clusters import Search, meet
 from mdqr.linalg._spectral.disks import Disks, linked
-from mdqr.linalg._spectral.dyadic import Point, Polynomial, log_of, log_sum
-from mdqr.linalg._spectral.isolation import MOST_BITS, Disk
-from mdqr.linalg._spectral.smith import beside, distances, enclosed, spread
 
 # Relative errors from here on may leave less than two digits.
 _FEW_BITS = -10.0

@@ -14,11 +14,11 @@ from mdqr._functions.filled import zeros
 from mdqr._limbs import planes
 from mdqr._limbs.device import host_block
 from mdqr._precision import Precision
+from mdqr.linalg._roots.values import Given, found_roots
 from mdqr.linalg._shared.checks import Checks
 from mdqr.linalg._shared.data_error import check_data_error, operand_errors
 from mdqr.linalg._shared.info import Info
 from mdqr.linalg._shared.operands import Inputs, data_precision, entry_unit, gather
-from mdqr.linalg._spectral.root_values import Given, found_roots
 
 # Fewer digits that hold for all data within their errors are worth a warning.
 _FEW = 2.0

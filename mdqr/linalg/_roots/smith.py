@@ -11,8 +11,8 @@ from math import cos, floor, inf, pi, sin
 
 import numpy as np
 
+from mdqr.linalg._roots.dyadic import Point, Polynomial
 from mdqr.linalg._spectral.disks import Disks, components, disks
-from mdqr.linalg._spectral.dyadic import Point, Polynomial
 
 _LEAST = 2.0**-1070
 

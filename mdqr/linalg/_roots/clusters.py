@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from math import inf
 
-from mdqr.linalg._spectral.aberth import moved, starts
-from mdqr.linalg._spectral.dyadic import Point, Polynomial, Taylor, log_of
-from mdqr.linalg._spectral.isolation import MOST_BITS, Disk, centred, isolated
+from mdqr.linalg._roots.aberth import moved, starts
+from mdqr.linalg._roots.dyadic import Point, Polynomial, Taylor, log_of
+from mdqr.linalg._roots.isolation import MOST_BITS, Disk, centred, isolated
 
 _FIRST_BITS = 128
 # Steps of Aberth's iteration for each number of bits.

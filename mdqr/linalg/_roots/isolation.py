@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import inf, log2
 from typing import NamedTuple
 
-from mdqr.linalg._spectral.dyadic import Point, Polynomial, Taylor, log_of, log_sum
+from mdqr.linalg._roots.dyadic import Point, Polynomial, Taylor, log_of, log_sum
 
 # Bits that are right of what double precision finds.
 _STARTS = 46

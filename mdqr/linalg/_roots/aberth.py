@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from math import floor, hypot, inf, log2, pi
 
-from mdqr.linalg._spectral.dyadic import Point, Polynomial, log_of, ratio
+from mdqr.linalg._roots.dyadic import Point, Polynomial, log_of, ratio
 
 _MOST_STEPS = 120
 # Steps before it is asked how far rounding errors let values go down.

@@ -1,0 +1,1 @@
+"""Roots of polynomials and disks that contain them, in Python integers."""
