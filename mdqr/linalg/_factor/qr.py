@@ -506,17 +506,13 @@ def _refined(
         else:
             q, r = pair
     if left and not auto:
+        which = f"{len(left)} of {math.prod(batch)} matrices are" if batch else "the matrix is"
         warn_of_precision(
-            f"qr: {_matrices(len(left), batch)} too near to singular, or with rows too far graded, "
+            f"qr: {which} too near to singular, or with rows too far graded, "
             'for method="refine": from Householder reflections instead',
             RuntimeWarning,
         )
     return _wrapped(inputs, None if mode == "r" else q, r, checks)
-
-
-def _matrices(count: int, batch: tuple[int, ...]) -> str:
-    """Return the words for so many matrices of a batch."""
-    return f"{count} of {math.prod(batch)} matrices are" if batch else "the matrix is"
 
 
 def _with_batch(block: Block, batch: tuple[int, ...], is_complex: bool) -> Block:
