@@ -112,8 +112,12 @@ def test_spectra_beside_those_of_the_host(case, dtype, monkeypatch, rng):
     wanted = spectra(a, h, b)
     install(monkeypatch)
     found = spectra(*(to_device(x) for x in (a, h, b)))
+    # LAPACK starts, and its vectors of near values depend on where matrices lie in memory: gaps of
+    # some 1e-30 leave 1e-33 of them.
+    most = 1e-32 if case == "clusters" else 0.0
     for x, known in zip(found, wanted, strict=True):
-        assert (fake_device.bare(x.limbs) == known.limbs).all()
+        near = mdqr.from_limbs(fake_device.bare(x.limbs), dtype=complex if x.is_complex else float)
+        assert float(abs(near - known).max()) <= most
 
 
 def ranks(a):
