@@ -72,6 +72,11 @@ def _caller(frame: FrameType | None) -> str | None:
     """Return the public name of the outermost function of the package that asks, if it is known."""
     while frame is not None and _package(frame) in ("mdqr", "numpy") and _public(frame) is None:
         frame = frame.f_back
+    outer = frame  # a helper of NumPy may be called by another package that is known
+    while outer is not None and _package(outer) in ("mdqr", "numpy"):
+        outer = outer.f_back
+    if outer is not None and _package(outer) in _NAMED:
+        frame = outer
     found, package = None, "" if frame is None else _package(frame)
     while frame is not None and package in _NAMED and _package(frame) == package:
         found = _public(frame) or found

@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 _FAR = 29.0  # beyond, the asymptotic series has all digits; ndtr(-_FAR) is 1e-184, od's tiny 1e-193
 
 
+def _real(name: str, x: Any) -> Any:
+    """Return an operand, which must be real."""
+    if getattr(x, "is_complex", False) or isinstance(x, complex):
+        raise TypeError(f"{name} is for real values; take a.real or a.imag")
+    return x
+
+
 def expit(x: Any) -> MDArray:
     """Return ``1 / (1 + exp(-x))``; error at most ``10 * eps``."""
-    x = operand(x)
+    x = _real("expit", operand(x))
     small = exp(-absolute(x))
     return where(x < 0, small, 1.0) / (small + 1.0)
 
@@ -40,7 +47,7 @@ def logit(x: Any) -> MDArray:
 
 def entr(x: Any) -> MDArray:
     """Return ``-x log(x)``, 0 of 0 and -inf of negative values; error at most ``6 * eps``."""
-    x = operand(x)
+    x = _real("entr", operand(x))
     return where(x < 0, -float("inf"), -xlogy(x, x))
 
 
@@ -65,7 +72,7 @@ def rel_entr(x: Any, y: Any) -> MDArray:
 
     Error at most ``12 * eps``, as it is a log1p where x is near y.
     """
-    ops = operands(x, y)
+    ops = operands(_real("rel_entr", x), _real("rel_entr", y))
     x, y = map(ops.wrap, ops.full_blocks())
     ratio = x / y
     near = log1p((x - y) / y)

@@ -15,7 +15,7 @@ from mdqr._errors import shown
 _SWAPPED = str.maketrans(",.", ".,")
 _SWAPPED_BYTES = bytes.maketrans(b",.", b".,")
 # A decimal with the exponent letter of Fortran; digits of hexadecimal floats stand behind others.
-_FORTRAN = r"(?<![0-9A-Za-z_.])((?:[0-9]+\.?[0-9]*|\.[0-9]+))[dD](?=[+-]?[0-9])"
+_FORTRAN = r"(?<![0-9A-Za-z_.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)[dD](?=[+-]?[0-9])"
 _fortran = re.compile(_FORTRAN).sub
 _fortran_bytes = re.compile(_FORTRAN.encode()).sub
 
@@ -99,7 +99,9 @@ class Form:
         No byte changes its place but those of several kinds of comments, which are left out.
         """
         mark = self.comments[0] if len(self.comments) == 1 else None
-        if len(self.comments) > 1:
+        if mark is not None and ("d" in mark or "D" in mark):
+            mark = None  # exponents are rewritten before the kernel looks for it
+        if self.comments and mark is None:
             data = self._comment_bytes.sub(b"", data)
         return data, mark
 
@@ -131,7 +133,7 @@ class Form:
 def _is_number(text: str) -> bool:
     """Return whether a text is read as a number other than NaN."""
     try:
-        return not math.isnan(float(text.replace(",", ".")))
+        return not math.isnan(float(_fortran(r"\1e", text.replace(",", "."))))
     except ValueError:
         return False
 

@@ -52,7 +52,7 @@ def format_scalar(a: MDArray, spec: str) -> str:
     layout_ = _Layout(fill or ("0" if zero else " "), align or ("=" if zero else ">"), group or "")
     try:
         texts = _parts(a, kind, precision, sign or "")
-        return layout_.padded(texts, int(width or 0))
+        return layout_.padded(texts, int(width or 0)) if width or group else "".join(texts)
     except (MemoryError, OverflowError):  # the latter from texts longer than any memory
         raise MemoryError(
             f"no memory for the text of format specification {spec[:60]!r}; ask for fewer digits"

@@ -80,7 +80,8 @@ def loadtxt(
         The columns wanted, by name (which needs ``header=True``) or by index, from 0; negative
         ones count from the end. The others may hold anything. By default all.
     max_rows : int, optional
-        How many rows are read, the header not counted.
+        How many rows are taken, the header not counted. A stream is read beyond them, in blocks, so
+        that it cannot be read on.
     decimal : {".", ","}, default: "."
         What stands before the fraction of a number. With ``","`` a point makes it no number: it may
         stand between thousands.

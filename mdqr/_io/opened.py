@@ -66,7 +66,8 @@ def _blocks(stream: Any, skiprows: int, encoding: str) -> Iterator[Block]:
 def _decoded(stream: IO[bytes] | io.BufferedIOBase, encoding: str) -> Iterator[str]:
     text = io.TextIOWrapper(stream, encoding, newline="")  # type: ignore[type-var]
     try:
-        yield from text
+        # Not the lines of `text` itself: who stops here would close it, and the stream with it.
+        yield from iter(text.readline, "")
     finally:
         text.detach()  # who opened the stream closes it
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 
-os.environ["SCIPY_ARRAY_API"] = "1"
+if __name__ == "__main__":  # SciPy reads it as it is imported
+    os.environ["SCIPY_ARRAY_API"] = "1"
 
 import mpmath
 import numpy as np
@@ -16,8 +17,6 @@ from scipy import integrate, signal, special, stats
 from scipy.optimize import elementwise
 
 import mdqr
-
-mpmath.mp.dps = 140
 
 
 def _sample(precision):
@@ -69,15 +68,19 @@ CALLS = {
         for name in ("xlogy", "xlog1py", "rel_entr")
     },
 }
-KNOWN = {
-    "integrate.tanhsinh": mpmath.e - 1,
-    "optimize.elementwise.find_root": mpmath.cbrt(2),
-    "optimize.elementwise.find_minimum": 2 - 2 * mpmath.log(2),
-    "special.erf": [mpmath.erf(mpmath.mpf(k) / 14) for k in range(1, 13)],
-    "special.gammaln": [mpmath.loggamma(mpmath.mpf(k) / 14) for k in range(1, 13)],
-    "special.ndtr": [mpmath.ncdf(mpmath.mpf(k) / 14) for k in range(1, 13)],
-    "stats.gmean": mpmath.factorial(12) ** (mpmath.mpf(1) / 12) / 7,
-}
+
+
+def known():
+    """Return what mpmath knows of some calls, in its precision."""
+    return {
+        "integrate.tanhsinh": mpmath.e - 1,
+        "optimize.elementwise.find_root": mpmath.cbrt(2),
+        "optimize.elementwise.find_minimum": 2 - 2 * mpmath.log(2),
+        "special.erf": [mpmath.erf(mpmath.mpf(k) / 14) for k in range(1, 13)],
+        "special.gammaln": [mpmath.loggamma(mpmath.mpf(k) / 14) for k in range(1, 13)],
+        "special.ndtr": [mpmath.ncdf(mpmath.mpf(k) / 14) for k in range(1, 13)],
+        "stats.gmean": mpmath.factorial(12) ** (mpmath.mpf(1) / 12) / 7,
+    }
 
 
 def _distance(got, wanted) -> float:
@@ -85,9 +88,11 @@ def _distance(got, wanted) -> float:
     return float(apart / np.max(np.abs(np.asarray(wanted))))
 
 
+@mpmath.workdps(140)
 def distances() -> dict[str, float | str]:
     """Return the differences by name, a string where a call raises."""
     found: dict[str, float | str] = {}
+    exactly = known()
     for name, call in CALLS.items():
         try:
             values = call(mdqr.qd), call(mdqr.od)
@@ -98,7 +103,7 @@ def distances() -> dict[str, float | str]:
             found[name] = f"{type(values[0]).__name__} in place of an MDArray"
             continue
         got, wanted = (value.to_mpmath() for value in values)
-        exact = [np.array(KNOWN[name], dtype=object)] if name in KNOWN else []
+        exact = [np.array(exactly[name], dtype=object)] if name in exactly else []
         found[name] = max(_distance(got, each) for each in [wanted, *exact])
     return found
 

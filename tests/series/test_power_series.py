@@ -309,3 +309,11 @@ def test_other_packages():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call(PowerSeries.variable(3, precision="dd"))
+
+
+def test_high_powers_by_floats_keep_their_digits():
+    """Forty squarings lose some 2**40 eps; the power of the first coefficient does not."""
+    c = mdqr.array([1 + 2.0**-41 + 2.0**-52, 1, 0], precision="dd")
+    found = (PowerSeries(c) ** 2.0**40).coeffs[0]
+    wanted = (PowerSeries(c.astype("qd")) ** 2.0**40).coeffs[0]
+    assert abs(float(found / wanted - 1)) <= 8 * mdqr.dd.eps

@@ -147,6 +147,7 @@ class Pair(NamedTuple):
         return np.asarray(SLACK * (change + rows[..., None] * most))
 
 
+@np.errstate(over="ignore")
 def reduced(
     backend: Backend, a: Block, b: Block, errors: tuple[Errors, Errors], kind: Kind
 ) -> Pair | None:

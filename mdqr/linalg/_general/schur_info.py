@@ -120,6 +120,4 @@ class ErrorsOfForm(_Form):
 
 def _norm(x: np.ndarray) -> np.ndarray:
     """Return Frobenius norms of matrices that are not negative, rounded up."""
-    top = np.maximum(x.max(axis=(-2, -1), initial=0.0), 2.0**-1000)
-    parts = x / top[:, None, None]
-    return np.asarray(SLACK * top * np.sqrt((parts * parts).sum(axis=(-2, -1))))
+    return np.asarray(SLACK * np.hypot.reduce(np.hypot.reduce(x, axis=-1), axis=-1))

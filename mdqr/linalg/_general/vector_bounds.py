@@ -81,5 +81,5 @@ def lengths_of(x: Block, powers: np.ndarray, axis: int) -> np.ndarray:
     if powers.any():
         factors = np.ldexp(1.0, powers)
         sizes = sizes * (factors[:, :, None] if axis == -2 else factors[:, None, :])
-    found = np.sqrt((sizes * sizes).sum(axis=axis))
+    found = np.hypot.reduce(sizes, axis=axis)
     return np.where(np.isnan(found), np.inf, found)

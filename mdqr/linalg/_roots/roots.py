@@ -169,7 +169,7 @@ def found_with_info(
     block = host_block(inputs.blocks[0])
     given = Given(block, inputs.is_complex, errors)
     found = found_roots(given, inputs.precision)
-    values = MDArray._wrap(found.block, inputs.precision, True)
+    values = MDArray._wrap(found.block.copy(), inputs.precision, True)
     if not np.isfinite(found.radii).all():
         checks.require_in_range(function, "the roots", found.block[..., None], True)
     info = Info(

@@ -106,7 +106,7 @@ class Info:
     def _digits_of(self, bound: np.ndarray, most: Any) -> np.ndarray:
         sizes = np.asarray(self._made("sizes"))
         with np.errstate(all="ignore"):
-            relative = np.where(bound > 0, bound / sizes, 0.0)
+            relative = np.where(bound == 0, 0.0, bound / sizes)
             found = np.clip(-np.log10(relative), 0.0, most)
         return np.where(np.isnan(found), 0.0, found)
 

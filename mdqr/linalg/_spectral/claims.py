@@ -141,7 +141,8 @@ def of_hermitian(given: Held, again: Any) -> Proven:
     size_a = abs(to_native(np, a, field))
     size_b = np.eye(a.shape[-1])[None] if b is None else abs(to_native(np, b, field))
     own = np.diagonal(_moved(of_x, size_b), axis1=-2, axis2=-1)
-    condition = np.diagonal(_moved(of_x, size_a), axis1=-2, axis2=-1) / sizes
+    condition = np.diagonal(_moved(of_x, size_a), axis1=-2, axis2=-1)
+    condition = np.where(sizes > 0, condition / sizes, np.inf)
     condition = condition if b is None else condition + own
     vectors = np.sqrt(2.0) * stored.sines + stored.lengths + given.rounding * np.sqrt(own)
     back, zero = (top - of_b)[:, None], _zero(a, field)
@@ -171,7 +172,9 @@ def _moved(x: np.ndarray, e: np.ndarray) -> np.ndarray:
 def _norm(e: np.ndarray) -> np.ndarray:
     """Return upper bounds ``(batch, 1)`` of the 2-norms of matrices of such moduli."""
     rows, columns = (e.sum(axis=axis).max(axis=-1, initial=0.0) for axis in (-1, -2))
-    found = np.minimum(np.sqrt(rows) * np.sqrt(columns), np.sqrt((e**2).sum(axis=(-2, -1))))
+    # Squares of small entries would underflow.
+    frobenius = np.hypot.reduce(np.hypot.reduce(e, axis=-1), axis=-1)
+    found = np.minimum(np.sqrt(rows) * np.sqrt(columns), frobenius)
     return np.asarray(found * SLACK + _MORE)[:, None]
 
 
@@ -219,8 +222,9 @@ def of_singular(given: Held, again: Any) -> Proven:
     data = np.minimum(within.values, values + _norm(e))
     vectors = 2 * stored.sines + 1.5 * stored.lengths + given.rounding
     sizes, back = s[0], top[:, None]
-    condition = (of_u.swapaxes(-1, -2) @ abs(to_native(np, a, field)) @ of_v) / sizes[:, None, :]
-    own = np.diagonal(condition, axis1=-2, axis2=-1)
+    of_a = of_u.swapaxes(-1, -2) @ abs(to_native(np, a, field)) @ of_v
+    own = np.diagonal(of_a, axis1=-2, axis2=-1)
+    own = np.where(sizes > 0, own / sizes, np.inf)
     zero = _zero(a, field)
     values = np.where(zero, 0.0, _scaled(values, back))
     data = np.where(zero & (_norm(e) <= _MORE), 0.0, _scaled(data, back))

@@ -61,7 +61,7 @@ def pseudo_inverse_info(
     def condition() -> np.ndarray:
         with np.errstate(all="ignore"):
             least = np.where(full.reshape(values.shape[:-1]), values[..., -1], 0.0)
-            return np.asarray(values[..., 0] / least)
+            return np.where(least > 0, values[..., 0] / least, np.inf)
 
     return Info(
         given.precision,
@@ -107,7 +107,7 @@ def _combined(x: np.ndarray, e: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Return bounds of ``abs(E) abs(A^+) + norm of rows of F``; infinite unless norm(E) < 1."""
     rows = e.sum(axis=-1, keepdims=True)
     norm = rows.max(axis=-2, keepdims=True, initial=0.0) * SLACK
-    outer = np.sqrt((f**2).sum(axis=-1, keepdims=True))
+    outer = np.hypot.reduce(f, axis=-1, keepdims=True)
     # A^+ = X - (X - A^+): rows of the difference are at most the largest of these.
     most = x.max(axis=-2, keepdims=True, initial=0.0) + outer.max(
         axis=-2, keepdims=True, initial=0.0

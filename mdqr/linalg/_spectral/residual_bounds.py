@@ -173,7 +173,7 @@ def bounds(apart: np.ndarray, found: Remainders, sizes: np.ndarray) -> Bounds:
     gap = gaps.min(axis=-1, initial=np.inf)
     norm = found.g.sum(axis=-1).max(axis=-1, initial=0.0)[:, None]
     # Lengths of columns in the product of B are at most those of their coordinates times that.
-    columns = np.sqrt((moduli**2).sum(axis=-2)) * (1 + norm) * SLACK
+    columns = np.hypot.reduce(moduli, axis=-2) * (1 + norm) * SLACK
     own = np.diagonal(found.g, axis1=-2, axis2=-1)
     sines = np.where((gap > 0) & (own < 0.5), columns / gap / (1 - own), np.inf)
     sines = np.where(proven.counts == 1, sines, np.inf)

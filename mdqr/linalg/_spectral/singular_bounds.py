@@ -73,11 +73,10 @@ def sides(backend: Backend, given: Triples, kind: Kind) -> Sides:
     z = np.block([[same, other], [other, same]]) * (SLACK / 2)
     g = np.tile(of_u + of_v, (1, 2, 2)) * (SLACK / 2)
     lengths = [
-        np.sqrt(((x.sizes + y) ** 2).sum(axis=-2))
-        for x, y in ((left, lost_left), (right, lost_right))
+        np.hypot.reduce(x.sizes + y, axis=-2) for x, y in ((left, lost_left), (right, lost_right))
     ]
     norm = of_v.sum(axis=-1).max(axis=-1, initial=0.0)
-    outside = np.sqrt((lengths[0] ** 2).sum(axis=-1)) * SLACK
+    outside = np.hypot.reduce(lengths[0], axis=-1) * SLACK
     outside = np.where(norm < 0.5, outside / (1 - norm), np.inf)
     if a.block.shape[-2] == a.block.shape[-1]:
         outside = np.zeros_like(outside)

@@ -157,6 +157,7 @@ def level_pade(c: MDArray, L: int, M: int) -> tuple[Pade, np.ndarray]:
 
     Also what rounding may do to the coefficients of the denominator.
     """
+    last = L + M
     while True:
         q, spread, missing = _denominator(c, L, M, L + M)
         if not missing:
@@ -168,6 +169,8 @@ def level_pade(c: MDArray, L: int, M: int) -> tuple[Pade, np.ndarray]:
         if not missing and _fits(c, shorter, lower[0], L + M):
             q, spread, L = shorter, error, lower[0]
     product = multiply(extended(q, c.shape[-1]), c)
+    # What is not finite behind must not reach the orders that determine the approximant.
+    product[: last + 1] = multiply(extended(q, last + 1), c[: last + 1])
     with np.errstate(invalid="ignore"):
         held = abs(product).to_numpy() > _rounding(q, c)
     numerator = _trimmed(product[: L + 1], held[: L + 1])

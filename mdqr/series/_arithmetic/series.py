@@ -19,6 +19,9 @@ from mdqr.series._arithmetic.convert import series_text, to_sympy
 from mdqr.series._arithmetic.products import multiply, shift_matrix
 from mdqr.series._errors import required
 
+# Exponents up to which powers are products.
+_PRODUCTS = 64
+
 
 class PowerSeries:
     """Power series ``c_0 + c_1 t + ... + c_d t^d + O(t^(d+1))``, one or an array of them.
@@ -174,7 +177,7 @@ class PowerSeries:
         return self.reciprocal() * other
 
     def __pow__(self, exponent: Any) -> PowerSeries:
-        """Raise to a number; those equal to integers by products, others from ``c_0 ** exponent``.
+        """Raise to a number; small integers by products, others from ``c_0 ** exponent``.
 
         Its type does not count, but that a complex one makes a complex series, and an `MDArray` of
         a higher precision a series of that.
@@ -183,7 +186,12 @@ class PowerSeries:
         precision = max(self.precision, r.precision) if r is exponent else self.precision
         kind = complex if self.coeffs.is_complex or r.is_complex else None
         base = self._like(self.coeffs.astype(precision))
-        if fraction is not None and fraction.denominator == 1:
+        # Products lose an eps each: of high powers more than the power of c_0 does.
+        if (
+            fraction is not None
+            and fraction.denominator == 1
+            and (abs(fraction) <= _PRODUCTS or bool((base.coeffs[..., 0] == 0).any()))
+        ):
             return self._like(base._integer_power(int(fraction)).coeffs.astype(dtype=kind))
         return self._like(functions.power(base.coeffs.astype(dtype=kind), exponent))
 

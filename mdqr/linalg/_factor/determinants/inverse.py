@@ -46,7 +46,9 @@ class Inverse:
 
 def _trace(y: Block, spread: Block) -> Block:
     """Bound the trace of ``(I + H) Y``."""
-    return (planes.diagonal(y).sum(axis=-1) + spread * y.max(axis=-2).sum(axis=-1)) * _UP + _FLOOR
+    return (
+        planes.diagonal(y).sum(axis=-1) + spread * y.max(axis=-2, initial=0.0).sum(axis=-1)
+    ) * _UP + _FLOOR
 
 
 def moduli(xp: Any, block: Block, is_complex: bool) -> Block:
@@ -75,7 +77,7 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
         left = moduli(xp, backend.residual([(1, one)], x, first, kind=kind), field)
     grown = size @ own
     slack = 4.0 * (n + 16) * eps
-    g = (left.sum(axis=-1) + slack * grown.sum(axis=-1)).max(axis=-1) * _UP + _FLOOR
+    g = (left.sum(axis=-1) + slack * grown.sum(axis=-1)).max(axis=-1, initial=0.0) * _UP + _FLOOR
     spread = xp.where(g < 0.5, g / (1.0 - g), xp.inf)
     return Inverse(size, spread, _trace(grown, spread))
 

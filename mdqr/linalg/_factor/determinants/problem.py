@@ -62,7 +62,8 @@ class Problem:
         if data_error is not None:
             self._errors = self._errors_of(data_error, checks)
         checks.settle()
-        self.given = lu.flat(inputs.blocks[0], inputs.is_complex)
+        # What is known of errors is found later, and the operand may be changed before.
+        self.given = lu.flat(inputs.blocks[0], inputs.is_complex).copy()
         self.target = math.log2((4 * self.order + 31) * inputs.precision.eps)
 
     def _errors_of(self, data_error: Mapping[str, Any] | None, checks: Checks) -> Errors:
@@ -153,7 +154,9 @@ class Problem:
         xp = self.backend.xp
         tops = [x.size + x.exponent if x.size else 0 for x in known]
         limbs = [x.limbs(kind.limbs, -top) for x, top in zip(known, tops, strict=True)]
-        block = np.array(limbs).reshape(len(known), -1, kind.limbs).transpose(1, 2, 0)
+        block = (
+            np.array(limbs).reshape(len(known), 1 + kind.is_complex, kind.limbs).transpose(1, 2, 0)
+        )
         block = xp.asarray((block if kind.is_complex else block[0]).copy())
         value, exponent = elimination.near_one(self.backend, block, kind)
         error = [

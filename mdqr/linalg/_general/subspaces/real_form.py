@@ -79,15 +79,18 @@ class _Francis:
         """Chase a bulge through rows from `first` to `stop`, of which there are at least three."""
         h = self.values
         p, q = stop - 2, stop - 1
-        total, product = h[p, p] + h[q, q], h[p, p] * h[q, q] - h[p, q] * h[q, p]
+        i, j = first, first + 1
+        # Differences to the first entry of the diagonal: with all of it near one number the
+        # products of the entries themselves would cancel.
+        one, other, product = h[p, p] - h[i, i], h[q, q] - h[i, i], h[p, q] * h[q, p]
         if exceptional:
             size = abs(h[q, p]) + abs(h[p, p - 1])
-            total, product = size * 1.5, size * size
-        i, j = first, first + 1
+            one = other = other + size * 0.75
+            product = size * size * -0.4375
         vector = self._column(
             (
-                h[i, i] * (h[i, i] - total) + h[i, j] * h[j, i] + product,
-                h[j, i] * (h[i, i] + h[j, j] - total),
+                one * other - product + h[i, j] * h[j, i],
+                h[j, i] * (h[j, j] - h[i, i] - one - other),
                 h[j, i] * h[j + 1, j],
             )
         )

@@ -63,7 +63,18 @@ class Normal(Answer):
 
     @property
     def squares(self) -> Scaled:
-        """The sums of squares of residuals ``(..., k)``: from those of b where much is left."""
+        """The sums of squares of residuals ``(..., k)``, from those of b."""
+        (part,) = self._parts
+        return Scaled(self._found, -part.powers)
+
+    @property
+    def leaves_much(self) -> bool:
+        """Whether rounding errors of x and of sums do not show in the sums of squares."""
+        return bool((self._found[0] >= self._lost()).all())
+
+    @cached_property
+    def _found(self) -> Block:
+        """The sums of squares of residuals in the units of the part."""
         (part,), equations = self._parts, self._equations
         backend, kind, g = self.system.backend, equations.system.kind, equations.system.a
         x, c = part.solution.x, equations.b
@@ -72,10 +83,7 @@ class Normal(Answer):
         of_c, of_x = (block.swapaxes(-1, -2)[..., None, :] for block in (c, x))
         down, below = (block.swapaxes(-1, -2)[..., :, None] for block in (x, rest))
         found = backend.residual([(1, self._squares[..., None, None])], of_c, down, kind=kind)
-        found = backend.matmul(of_x, below, c=found, subtract=True, kind=kind)[..., 0, 0]
-        if bool((found[0] >= self._lost()).all()):
-            return Scaled(found, -part.powers)
-        return super().squares
+        return backend.matmul(of_x, below, c=found, subtract=True, kind=kind)[..., 0, 0]
 
     def _lost(self) -> Block:
         """Bound what rounding changes in sums of squares, over eps of the answer."""
@@ -129,4 +137,6 @@ def by_normal_equations(
     solution, error = climbed
     part = Part(given, b, powers, solution, error)
     answer = Normal(system, part, inputs, equations, planes.diagonal(found[:, n:, n:]))
+    if not answer.leaves_much:
+        return []
     return Served.of(answer, condition, all_items(condition.shape))
