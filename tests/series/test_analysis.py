@@ -172,3 +172,10 @@ def test_series_that_are_no_series():
 def test_wrong_requests(call, message):
     with pytest.raises(ValueError, match=message):
         call(PowerSeries.variable(3, precision="dd"))
+
+
+def test_what_is_not_finite_behind_does_not_reach_the_approximant():
+    c = mdqr.array([1.0] * 11 + [float("inf"), 1.0], precision="dd")
+    found = pade(PowerSeries(c), 3, 3)
+    assert found.numerator.to_numpy().tolist() == [1.0]
+    assert found.denominator.to_numpy().tolist() == [1.0, -1.0]
