@@ -9,7 +9,7 @@ import numpy as np
 
 from mdqr._backend.blocks import to_native
 from mdqr._backend.protocol import Backend
-from mdqr._limbs import planes
+from mdqr._limbs import planes, scaling
 from mdqr._limbs.planes import Block, Kind
 
 # More than the rounding errors of sums of float64, and less than all that underflows.
@@ -35,7 +35,7 @@ class Inverse:
         """Bound the 1-norms of the rows of ``A^-1 E`` for E with rows of such 1-norms."""
         xp = planes.namespace(lengths)
         y = (self.moduli @ lengths[..., None])[..., 0]
-        most = y.max(axis=-1, initial=0.0)[..., None] if xp is np else y.max(axis=-1)[..., None]
+        most = scaling.largest(y, -1, 0.0, keepdims=True)
         return (y + self.spread[..., None] * most) * _UP + _FLOOR
 
     @np.errstate(all="ignore")
@@ -47,7 +47,7 @@ class Inverse:
 def _trace(y: Block, spread: Block) -> Block:
     """Bound the trace of ``(I + H) Y``."""
     return (
-        planes.diagonal(y).sum(axis=-1) + spread * y.max(axis=-2, initial=0.0).sum(axis=-1)
+        planes.diagonal(y).sum(axis=-1) + spread * scaling.largest(y, -2, 0.0).sum(axis=-1)
     ) * _UP + _FLOOR
 
 
@@ -77,7 +77,8 @@ def of(backend: Backend, a: Block, x: Block, kind: Kind, eps: float) -> Inverse:
         left = moduli(xp, backend.residual([(1, one)], x, first, kind=kind), field)
     grown = size @ own
     slack = 4.0 * (n + 16) * eps
-    g = (left.sum(axis=-1) + slack * grown.sum(axis=-1)).max(axis=-1, initial=0.0) * _UP + _FLOOR
+    rows = left.sum(axis=-1) + slack * grown.sum(axis=-1)
+    g = scaling.largest(rows, -1, 0.0) * _UP + _FLOOR
     spread = xp.where(g < 0.5, g / (1.0 - g), xp.inf)
     return Inverse(size, spread, _trace(grown, spread))
 
