@@ -33,7 +33,6 @@ class Inverse:
     @np.errstate(all="ignore")
     def rows(self, lengths: Block) -> Block:
         """Bound the 1-norms of the rows of ``A^-1 E`` for E with rows of such 1-norms."""
-        xp = planes.namespace(lengths)
         y = (self.moduli @ lengths[..., None])[..., 0]
         most = scaling.largest(y, -1, 0.0, keepdims=True)
         return (y + self.spread[..., None] * most) * _UP + _FLOOR
